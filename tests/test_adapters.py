@@ -247,10 +247,10 @@ def test_what_is_frozen_needs_its_bytes_and_no_more(recipe: str, tmp_path: Path)
     ("options", "sentence"),
     [
         ({"lora": "q_pro"}, "lora=q_pro: Llama has no linear layer called 'q_pro'; it has down_proj, gate_proj, "),
-        ({"lora": "q_proj,q_proj"}, "lora=q_proj,q_proj names q_proj twice; keep one"),
-        ({"lora": "q_proj,"}, "lora=q_proj, is not understood; it takes names, such as lora=q_proj,v_proj"),
+        ({"lora": "q_proj,q_proj"}, "lora=q_proj,q_proj has q_proj twice; remove one"),
+        ({"lora": "q_proj,"}, "lora=q_proj, is not valid; it needs names, such as lora=q_proj,v_proj"),
         ({"adapters": "lm_head"}, "adapters=lm_head: lm_head makes the logits, and an adapter of a head is not stated"),
-        ({"lora": True}, "lora=True is not understood"),
+        ({"lora": True}, "lora=True is not valid"),
     ],
 )
 def test_what_has_no_adapter_is_refused(options: dict[str, Any], sentence: str) -> None:
@@ -323,8 +323,8 @@ def test_adapters_come_in_through_every_door(target: str, tmp_path: Path) -> Non
         )
         assert found["value"] == model.set({"R": 8}).formula(quantity).value()
     told = CliRunner().invoke(cli, ["derive", *asked[1:], "trainable-params", "-o", "-", "--as", "md"]).stdout
-    assert "updates of low rank (LoRA), Hu et al. 2021" in told
-    assert "These alone are trained" in told
+    assert "Low-rank updates (LoRA) are added to" in told
+    assert "Only these are trained" in told
 
 
 @pytest.mark.parametrize(

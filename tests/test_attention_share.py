@@ -75,7 +75,7 @@ def test_ranks_have_the_share_of_the_whole_where_all_is_divided_alike() -> None:
 def test_of_what_was_read_off_code() -> None:
     assert sf.model("hf:bloom").formula("attention-share").equals("2*S*L/(2*S*L + 12*L*E + V)")
     for way in ({"quantity": "attention-share"}, {"quantity": "flops", "products": "others"}):
-        with pytest.raises(RuleError, match=r"hf-xlnet: whether .*bmm is a part of attention was not recognised"):
+        with pytest.raises(RuleError, match=r"hf-xlnet: it is not known whether .*bmm is part of attention"):
             sf.model("hf:xlnet").formula(**way)
 
 
@@ -97,5 +97,5 @@ def test_no_causal_pairs_of_layers_whose_cache_is_not_what_they_attend_to(quanti
     assert "S" in model.formula(quantity, attention="causal").code()
     otherwise = replace(lifted, refusals={"kv-cache": "torch counts otherwise: formula 8 of 60, torch 4 of 60"})
     windowed = replace(model, component=replace(component, lifted=lambda: otherwise))
-    with pytest.raises(RuleError, match=r"attention=causal: how far back each layer attends is not known: .* 4 of 60"):
+    with pytest.raises(RuleError, match=r"attention=causal: the window of each layer is not known, because .* 4 of 60"):
         windowed.formula(quantity, attention="causal")

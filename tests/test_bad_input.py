@@ -49,7 +49,7 @@ ODD: list[tuple[dict[str, Any], str]] = [
     *[({"model_type": odd}, NO_TYPE) for odd in ("../../etc", "/etc/passwd", "", "gpt2\n", "\ud800", "x" * 5000)],
     *[({"model_type": odd}, NO_TYPE) for odd in (5, 1.5, True, [], ["gpt2"], {"gpt2": 1})],
     *[({"architectures": odd}, ONE_CLASS) for odd in ([], ["A", "B"], "GPT2Model", {}, 5, [None], [["GPT2Model"]])],
-    *[({"architectures": [odd]}, "which is no name of a class") for odd in ("../x", "no such", "", "\ud800")],
+    *[({"architectures": [odd]}, "which is not a class name") for odd in ("../x", "no such", "", "\ud800")],
     *[
         ({size: 0}, f"'{size}' is 0; a size is a whole number from 1")
         for size in ("hidden_size", "n_embd", "vocab_size")
@@ -93,7 +93,7 @@ def test_a_class_that_is_no_model(name: str, tmp_path: Path, store: Path) -> Non
         assert f"names the class '{name[:80]}', but transformers has no model" in refused(store, "show", str(place))
 
 
-DEEP = "has more than 32 lists or objects inside each other, which no config.json has"
+DEEP = "nests lists or objects more than 32 levels deep, which no config.json does"
 
 
 def test_lists_in_a_field_that_changes_nothing(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_lists_in_a_field_that_changes_nothing(tmp_path: Path) -> None:
             DEEP,
         ),
         ("\ufeff" + json.dumps(GPT2), "begins with a byte order mark; save it as UTF-8 without one"),
-        ('{"n_embd": 1' + "0" * 5000 + "}", "has a number of some thousand digits, which is no size"),
+        ('{"n_embd": 1' + "0" * 5000 + "}", "contains a number with thousands of digits, too large for a size"),
         (json.dumps(GPT2)[:-5], "is not JSON"),
         ("// mine\n" + json.dumps(GPT2), "is not JSON"),
     ],
@@ -170,7 +170,7 @@ def test_a_damaged_file_of_the_catalogue(how: str, damaged: Path, tmp_path: Path
     place.write_text(json.dumps(ARCEE))
     sentence = "the catalogue's file of ArceeForCausalLM is damaged ("
     assert sentence in refused(store, "show", str(place))
-    with pytest.raises(CatalogueError, match="install symformer again"):
+    with pytest.raises(CatalogueError, match="reinstall symformer"):
         shelf.on_shelf("ArceeForCausalLM", "arcee")
     assert sentence in refused(store, "catalogue")
 

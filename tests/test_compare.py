@@ -171,7 +171,7 @@ REFUSED = [
     (["gpt2", "llama", "--set", "E=-3"], "a size is at least 1"),
     (["gpt2", "llama", "--set", "E=770"], "E=770 is not a multiple of A=12"),
     (["gpt2", "llama", "--option", "teid=false"], "unknown option of gpt2 and llama 'teid'; did you mean tied"),
-    (["gpt2", "llama", "--option", "tied=perhaps"], "tied=perhaps is not understood"),
+    (["gpt2", "llama", "--option", "tied=perhaps"], "tied=perhaps is not valid"),
     (["gpt2", "llama", "--option", "attention=causal"], "unknown option of gpt2 and llama 'attention'"),
     (["gpt2", "llama", "-q", "flops", "--option", "attention=half"], "choose from full, causal"),
     (["gpt2", "llama", "-q", "intensity"], "intensity is a ratio"),

@@ -352,7 +352,7 @@ def test_refused_by_python() -> None:
             "symformer: bert-base-uncased: P=512 (learned position rows) is less than S=700",
         ),
         (["llama-2-7b", "gpt2-xl", "--part", "2:nope"], "symformer: gpt2-xl: unknown part 'nope'"),
-        (["gpt2", "llama-2-7b", "--option", "2:tied=maybe"], "symformer: llama-2-7b: tied=maybe is not understood"),
+        (["gpt2", "llama-2-7b", "--option", "2:tied=maybe"], "symformer: llama-2-7b: tied=maybe is not valid"),
         (["gpt2", "nowhere/x.json"], "symformer: nowhere/x.json does not exist"),  # named once
     ],
 )

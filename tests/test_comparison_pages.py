@@ -459,7 +459,7 @@ def test_two_models_stand_in_a_figure() -> None:
         if isinstance(each, Words) and each.line[0] == "≠ " and isinstance(each.line[1], Strong)
     }
     # Vaswani et al. 2017, section 3.3, and Shazeer 2020, section 2; both have a table of tokens, V rows of E
-    assert {"Feed-forward network", "Layer normalisation", "RMS normalisation"} <= marked
+    assert {"Feed-forward network", "Layer normalization", "RMS normalization"} <= marked
     assert "Token embedding" not in marked
     for other in (
         sf.compare("gpt2", "llama-2-7b", "bert-base-uncased"),

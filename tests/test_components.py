@@ -336,7 +336,7 @@ def test_options_are_read_and_refused_by_name() -> None:
     assert component("mlp", bias="false").params.equals("2*E*H")
     with pytest.raises(SymformerError, match="unknown option 'bais'; did you mean bias"):
         component("mlp", bais=False)
-    with pytest.raises(SymformerError, match="bias=maybe is not understood; bias is true or false"):
+    with pytest.raises(SymformerError, match="bias=maybe is not valid; choose bias=true or false"):
         component("mlp", bias="maybe")
     with pytest.raises(SymformerError, match="unknown component 'gated_mpl'; did you mean gated-mlp"):
         component("gated_mpl")

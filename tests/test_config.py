@@ -133,7 +133,7 @@ def test_layers_that_look_back_on_all_and_on_a_window(
         ),
         (
             {"layer_types": [LOCAL, GLOBAL], "num_hidden_layers": 3},
-            "has 2 layers in the config and 'num_hidden_layers'",
+            "has 2 layers in the config, but 'num_hidden_layers'",
         ),
     ],
 )
@@ -242,7 +242,7 @@ BAD: list[tuple[Any, str]] = [
     ({"model_type": 7}, "'model_type' is 7"),
     (
         {"model_type": "rings"},
-        "'model_type' is 'rings', which no architecture here reads",
+        "'model_type' is 'rings', which no built-in architecture supports",
     ),
     ({**GPT2, "n_embd": "12"}, "'n_embd' is '12', which is not a whole number"),
     ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not written as an integer; write 12"),
@@ -252,9 +252,9 @@ BAD: list[tuple[Any, str]] = [
     ({**GPT2, "n_layer": 0}, "'n_layer' is 0; a size"),
     ({**GPT2, "vocab_size": 10**400}, "'vocab_size' is a number of 401 digits"),
     ({**GPT2, "n_head": 5}, "E=12 is not a multiple of A=5"),
-    ({**GPT2, "hidden_size": 24}, "gives E (embedding (model) width) twice: 'n_embd' = 12 and 'hidden_size' = 24"),
+    ({**GPT2, "hidden_size": 24}, "sets E (embedding (model) width) twice: 'n_embd' = 12 and 'hidden_size' = 24"),
     ({**GPT2, "add_cross_attention": True}, "'add_cross_attention' is True in the config"),
-    ({"model_type": "bert", "position_embedding_type": "relative_key"}, "only 'absolute' is known"),
+    ({"model_type": "bert", "position_embedding_type": "relative_key"}, "only 'absolute' is supported"),
     (
         {**GPT2, "tie_word_embeddings": "yes"},
         "'tie_word_embeddings' is 'yes' in the config, which is not true or false",
@@ -267,7 +267,7 @@ BAD: list[tuple[Any, str]] = [
     ({**GPT2, "architectures": ["GPT2Model", "GPT2LMHeadModel"]}, "it should be a list of one class name"),
     ({**GPT2, "architectures": []}, "it should be a list of one class name"),  # as a trace refuses it
     ({**LLAMA, "num_key_value_heads": 4}, "A=6 is not a multiple of G=4 (query heads, key/value heads)"),
-    ({**LLAMA, "hidden_size": 25}, "the config leaves D out, and E/A is not whole for A=6, E=25"),
+    ({**LLAMA, "hidden_size": 25}, "the config has no D, and its default E/A is not an integer for A=6, E=25"),
     ({**LLAMA, "head_dim": 7}, "D=7 is not a multiple of 2 (width of one head)"),
 ]
 
@@ -298,7 +298,7 @@ def test_files_that_are_no_config(tmp_path: Path) -> None:
     for path, sentence in [
         (tmp_path / "missing.json", "does not exist"),
         (tmp_path / "folder.json", "is a folder"),
-        (binary, "is not text in UTF-8"),
+        (binary, "is not UTF-8 text"),
         (huge, "is larger than 16,000,000 bytes"),
     ]:
         if sentence == "is a folder":
@@ -318,9 +318,9 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("zero.json", "is neither a file nor a pipe"),
         ("null.json", "is neither a file nor a pipe"),
         ("loop.json", "cannot be read"),
-        ("pipe.json", "is a pipe that nobody writes to"),
+        ("pipe.json", "is a pipe without a writer"),
         ("x" * 300 + ".json", "cannot be read: File name too long"),
-        ("zero\0.json", "is no path: embedded null byte"),
+        ("zero\0.json", "is not a valid path: embedded null byte"),
     ]:
         with pytest.raises(SymformerError, match=sentence):
             from_config(str(tmp_path / name))
@@ -417,9 +417,9 @@ def test_the_class_decides_where_nobody_knows_the_type(tmp_path: Path) -> None:
     assert found.id == "gpt2"
     assert found.params.value() == from_config_of({**GPT2, "architectures": ["GPT2LMHeadModel"]}, tmp_path)
     (said,) = found.provenance.assumed
-    assert said == "model_type 'my_gpt' is not known here, and the class GPT2LMHeadModel decides"
+    assert said == "model_type 'my_gpt' is unknown; the class GPT2LMHeadModel determines the model"
     path.write_text(json.dumps({**GPT2, "model_type": "siglip", "architectures": ["GPT2LMHeadModel"]}))
-    with pytest.raises(SymformerError, match="'siglip', which no architecture here reads"):
+    with pytest.raises(SymformerError, match="'siglip', which no built-in architecture supports"):
         from_config(str(path))
 
 

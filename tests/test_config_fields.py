@@ -923,21 +923,25 @@ def test_indices_that_bert_makes_for_itself_are_other_bytes() -> None:
 @pytest.mark.parametrize(
     ("model_type", "fields", "sentence"),
     [
-        ("gpt2", {"kv_groups": 3}, "the field 'kv_groups' = 3 is not known here; remove it if it changes nothing"),
-        ("llama", {"a\x1b[31m": None}, r"the field 'a\x1b[31m' = None is not known here"),
+        (
+            "gpt2",
+            {"kv_groups": 3},
+            "the field 'kv_groups' = 3 is not supported; remove it if it does not affect the model",
+        ),
+        ("llama", {"a\x1b[31m": None}, r"the field 'a\x1b[31m' = None is not supported"),
         (
             "llama",
             {"quantization_config": "fp8"},
             "'quantization_config' is 'fp8' in the config; it should be an object",
         ),
-        ("llama", {"sliding_window": 4}, "'sliding_window' is 4 in the config; that changes what is counted"),
-        ("llama", {"layer_types": ["full_attention"]}, "only 2 layers of 'full_attention' are known here"),
-        ("mistral", {"layer_types": ["full_attention"] * 2}, "only 2 layers of 'sliding_attention' are known here"),
-        ("bert", {"is_decoder": True}, "'is_decoder' is True in the config; that changes what is counted"),
+        ("llama", {"sliding_window": 4}, "'sliding_window' is 4 in the config; this affects the count"),
+        ("llama", {"layer_types": ["full_attention"]}, "only 2 layers of 'full_attention' are supported"),
+        ("mistral", {"layer_types": ["full_attention"] * 2}, "only 2 layers of 'sliding_attention' are supported"),
+        ("bert", {"is_decoder": True}, "'is_decoder' is True in the config; this affects the count"),
         (
             "bert",
             {"hidden_size": None},
-            "'hidden_size' is null in the config, and E (embedding (model) width) is a whole",
+            "'hidden_size' is null in the config, but E (embedding (model) width) is an integer",
         ),
         ("gpt2", {"n_embd": None}, "'n_embd' is null in the config"),
         ("gpt2", {"gradient_checkpointing": True}, "'gradient_checkpointing' is True in the config"),
@@ -947,23 +951,23 @@ def test_indices_that_bert_makes_for_itself_are_other_bytes() -> None:
             {"layer_types": ["sliding_attention", "full_attention"]},
             "'layer_types' has 2 layers in the config",
         ),
-        ("deepseek_v3", {"num_key_value_heads": 3}, "'num_key_value_heads' is 3 in the config, and A is 6"),
-        ("deepseek_v3", {"head_dim": 6}, "'head_dim' is 6 in the config, and D_rope is 4"),
+        ("deepseek_v3", {"num_key_value_heads": 3}, "'num_key_value_heads' is 3 in the config, but A is 6"),
+        ("deepseek_v3", {"head_dim": 6}, "'head_dim' is 6 in the config, but D_rope is 4"),
         (
             "falcon",
             {"new_decoder_architecture": False, "multi_query": False},
-            "it is 'num_attention_heads', 6; leave it",
+            "it must equal 'num_attention_heads', 6; remove",
         ),
         (
             "gemma3_text",
             {"rope_parameters": {"sliding_attention": {"rope_type": "x"}}},
-            "'rope_parameters.sliding_attention' is of the type 'x' in the config",
+            "'rope_parameters.sliding_attention' has the type 'x' in the config",
         ),
         ("gemma3_text", {"rope_parameters": LINEAR}, "it should have an object for each of 'full_attention'"),
         ("nemotron_h", {"tie_word_embeddings": True}, "'tie_word_embeddings' is True in the config"),
         ("llama", {"rope_scaling": HALF}, "'rope_scaling' has 'partial_rotary_factor' = 0.5 in the config"),
-        ("llama", {"rope_scaling": {"type": "su"}}, "'rope_scaling' is of the type 'su' in the config"),
-        ("llama", {"rope_scaling": {"type": "linear"}}, "of the type 'linear' in the config, which asks for 'factor'"),
+        ("llama", {"rope_scaling": {"type": "su"}}, "'rope_scaling' has the type 'su' in the config"),
+        ("llama", {"rope_scaling": {"type": "linear"}}, "the type 'linear' in the config, which requires 'factor'"),
         ("llama", {"rope_scaling": [2]}, "it should be an object or null"),
         ("llama", {"rope_theta": "10000"}, "'rope_theta' is '10000' in the config; it should be a number above 0"),
         ("gpt2", {"architectures": 0}, "'architectures' is 0 in the config; it should be a list of one class name"),
@@ -998,7 +1002,7 @@ def test_a_long_value_is_cut(tmp_path: Path) -> None:
     assert (tmp_path / "config.json").stat().st_size > 3_000_000
     assert isinstance(refusal, str)
     assert len(refusal) - len(str(tmp_path)) < 300
-    assert "is not known here; remove it if it changes nothing" in refusal
+    assert "is not supported; remove it if it does not affect the model" in refusal
 
 
 # The fields that the released configs have beside their sizes; and the totals, as in test_architectures.

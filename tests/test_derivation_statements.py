@@ -111,8 +111,8 @@ ROUTERS = {
         "whose best expert scores highest",
     ),
     "mixtral": (MixtralTopKRouter, MixtralConfig(num_local_experts=X, **SMALL), _softmax, "divided by their sum"),
-    "qwen2-moe": (QWEN, Qwen2MoeConfig(num_experts=X, norm_topk_prob=False, **SMALL), _softmax, "where `norm_topk"),
-    "qwen3-moe": (QWEN, Qwen2MoeConfig(num_experts=X, norm_topk_prob=True, **SMALL), _softmax, "where `norm_topk"),
+    "qwen2-moe": (QWEN, Qwen2MoeConfig(num_experts=X, norm_topk_prob=False, **SMALL), _softmax, "if `norm_topk"),
+    "qwen3-moe": (QWEN, Qwen2MoeConfig(num_experts=X, norm_topk_prob=True, **SMALL), _softmax, "if `norm_topk"),
     "gpt-oss": (
         *(GptOssTopKRouter, GptOssConfig(num_local_experts=X, **SMALL), _softmax_of_chosen),
         "a softmax of these $`K`$ logits",
@@ -149,7 +149,7 @@ def test_shared_experts_cite_their_paper() -> None:
     for name, has in (("deepseek-v3", True), ("deepseek-v2", True), ("qwen2-moe", True), ("mixtral", False)):
         page = derived(name)
         (said,) = re.findall("A router that sends.*", page)
-        assert ("goes through, Dai et al. 2024 [" in said) == has
+        assert ("pass through, Dai et al. 2024 [" in said) == has
         assert ("arXiv:2401.06066" in page) == has
 
 

@@ -145,7 +145,7 @@ def test_the_old_name_of_a_class_is_read() -> None:
 def test_a_class_that_is_not_in_the_catalogue_is_left_to_a_trace() -> None:
     config = {"_class_name": "PriorTransformer", "num_layers": 2}
     assert diffusion.find(config, "config.json") is None
-    assert diffusion.why_not(config) == "the catalogue has no class 'PriorTransformer' of diffusers"
+    assert diffusion.why_not(config) == "the catalogue does not have the diffusers class 'PriorTransformer'"
 
 
 def test_notes_are_those_of_a_trace() -> None:
@@ -175,7 +175,7 @@ def test_a_field_of_an_adapter_is_refused() -> None:
 
 @pytest.mark.parametrize("quantity", ["flops", "activations", "inference-memory", "decode-flops"])
 def test_only_the_parameters_are_known(quantity: str) -> None:
-    sentence = f"only the parameters of diffusers models are known, and not {quantity} of FluxTransformer2DModel"
+    sentence = f"only params is supported for diffusers models, not {quantity} of FluxTransformer2DModel"
     with pytest.raises(RuleError, match=sentence):
         model(FLUX).formula(quantity)
 
@@ -201,7 +201,7 @@ def test_without_torch_a_published_config_is_answered_and_another_names_the_fiel
     assert runs[0].returncode == 0, runs[0].stderr
     assert "11,901,408,320" in runs[0].stdout
     assert (runs[1].returncode, runs[1].stdout) == (2, "")
-    sentence = "the catalogue has FluxTransformer2DModel with out_channels=null, and the config has 32; tracing it also"
+    sentence = "the catalogue has FluxTransformer2DModel with out_channels=null, but the config has 32; tracing it also"
     assert sentence in " ".join(runs[1].stderr.split())
 
 

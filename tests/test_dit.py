@@ -181,13 +181,13 @@ def test_what_one_class_for_all_once_wrote(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    ({"norm_elementwise_affine": True}, "'norm_elementwise_affine' is True in the config; that changes what is"),
+    ({"norm_elementwise_affine": True}, "'norm_elementwise_affine' is True in the config; this affects the"),
     ({"upcast_attention": True}, "'upcast_attention' is True in the config"),
     ({"norm_type": "ada_norm"}, "'norm_type' is 'ada_norm' in the config"),
     ({"cross_attention_dim": 24}, "'cross_attention_dim' is 24 in the config"),
     ({"activation_fn": "geglu"}, "'activation_fn' is 'geglu' in the config; only 'gelu-approximate' or 'gelu' is"),
-    ({"num_embeds_ada_norm": None}, "'num_embeds_ada_norm' is null in the config, and N_class (classes) is a whole"),
-    ({"mlp_ratio": 4}, "the field 'mlp_ratio' = 4 is not known here; remove it if it changes nothing"),
+    ({"num_embeds_ada_norm": None}, "'num_embeds_ada_norm' is null in the config, but N_class (classes) is an integer"),
+    ({"mlp_ratio": 4}, "the field 'mlp_ratio' = 4 is not supported; remove it if it does not affect the model"),
     ({"sample_size": 29}, "Z=29 is not a multiple of Z_patch=7"),
     ({"attention_head_dim": 6}, "E=18 is not a multiple of 4"),
     ({"num_layers": 0}, "'num_layers' is 0"),

@@ -88,7 +88,7 @@ def test_a_config_that_no_door_opens_says_why_not_by_either(tmp_path: Path) -> N
     place.write_text(json.dumps({"model_type": "gpt2", "architectures": ["GPT2ForEverything"]}))
     refused = run("show", str(place))
     assert refused.exit_code == 2
-    assert "'GPT2ForEverything', whose head is not known here; known: " in refused.stderr
+    assert "'GPT2ForEverything', whose head is not supported; supported classes: " in refused.stderr
     assert "tracing its torch code also failed: names the class 'GPT2ForEverything'" in refused.stderr
     assert refused.stderr.count("config.json") == 1
 
@@ -133,7 +133,7 @@ def test_without_torch_one_sentence_says_what_to_install(path: str, monkeypatch:
 
     monkeypatch.setattr(witness, "torch_side", missing)
     with pytest.raises(
-        UnreadError, match=r"'arcee', which no architecture here reads; .*torch, which is not installed"
+        UnreadError, match=r"'arcee', which no built-in architecture supports; .*torch, which is not installed"
     ):
         sf.model(path)
 
@@ -268,7 +268,7 @@ def test_a_child_process_of_traced_code_may_end(tmp_path: Path, monkeypatch: pyt
         (["show", "mine:mlp", *AT, "--option", "tied=true"], "unknown option of mine:mlp 'tied'"),
         # 999 wide in and out, and a bias: where no size was drawn the code does something else
         (["show", "mine:wide", "--set", "E=999"], "stores 999,000 parameters at {'E': 999}, but the formula gives 1,9"),
-        (["show", "mine:mlp", *AT, "-q", "flops"], "flops is read off a run, and only params without one"),
+        (["show", "mine:mlp", *AT, "-q", "flops"], "flops needs a forward pass; describe the inputs of the model"),
     ],
 )
 def test_what_a_factory_does_not_take_is_one_sentence(arguments: list[str], sentence: str) -> None:

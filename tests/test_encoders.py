@@ -56,7 +56,7 @@ def test_layers_that_share_weights_are_stored_once_and_run_each() -> None:
 def test_embeddings_as_wide_as_the_layers_are_not_projected() -> None:
     """The class makes a projection where the widths differ only, so the formula with one is not for equal ones."""
     electra = architecture("electra")
-    with pytest.raises(SymformerError, match="E_emb = E = 256: nothing makes embeddings as wide as they are"):
+    with pytest.raises(SymformerError, match="E_emb = E = 256: there is no projection between equal widths"):
         architecture("electra-small").set({E_emb: 256})
     without = architecture("electra", projected=False).params
     assert without.equals(electra.params.expanded.xreplace({E_emb: SYMBOLS["E"]}) - SYMBOLS["E"] ** 2 - SYMBOLS["E"])

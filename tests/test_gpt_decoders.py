@@ -96,7 +96,7 @@ def test_what_own_attention_keeps_is_refused(name: str) -> None:
     for implementation in ("eager", "sdpa"):
         for quantity in ("activations", "train-memory"):
             with pytest.raises(
-                SymformerError, match="the code of its attention is its own, and nobody has read off it"
+                SymformerError, match="its attention has code of its own, whose saved tensors are not known"
             ):
                 model.formula(quantity, implementation=implementation)
     assert model.formula("train-memory", implementation="none").expanded != 0
@@ -135,36 +135,39 @@ def test_a_part_of_a_head_is_read(fields: dict[str, Any], number: int, tmp_path:
         ({**PHI, "partial_rotary_factor": 1.5}, "is 1.5 in the config; it should be above 0 and at most 1"),
         ({**PHI, "partial_rotary_factor": True}, "is True in the config; it should be above 0 and at most 1"),
         ({**PHI, "partial_rotary_factor": "half"}, "is 'half' in the config; it should be above 0 and at most 1"),
-        ({**PHI, "partial_rotary_factor": 0.01}, "which is nothing of D = 80"),
+        ({**PHI, "partial_rotary_factor": 0.01}, "which rounds down to 0 of D = 80"),
         ({**PHI, "partial_rotary_factor": 0.0126}, "D_rope=1 is not a multiple of 2"),
         (
             {**PHI, "partial_rotary_factor": 0.5, "rope_scaling": {"type": "default", "partial_rotary_factor": 0.4}},
             "twice: 'partial_rotary_factor' = 0.5 and 'rope_scaling.partial_rotary_factor' = 0.4; keep one",
         ),
-        ({**PHI, "qk_layernorm": True}, "'qk_layernorm' is True in the config; that changes what is counted"),
-        ({"model_type": "phi3", "rope_scaling": {"type": "linear", "factor": 2}}, "known: default, longrope, su"),
-        ({"model_type": "phi3", "rope_scaling": {"type": "su"}}, "which asks for 'short_factor'"),
+        ({**PHI, "qk_layernorm": True}, "'qk_layernorm' is True in the config; this affects the count"),
+        ({"model_type": "phi3", "rope_scaling": {"type": "linear", "factor": 2}}, "choose from default, longrope, su"),
+        ({"model_type": "phi3", "rope_scaling": {"type": "su"}}, "which requires 'short_factor'"),
         (
             {"model_type": "falcon", "new_decoder_architecture": True, "parallel_attn": False},
-            "grouped=true with parallel=false is no Falcon",
+            "no Falcon has grouped=true with parallel=false",
         ),
-        ({"model_type": "falcon", "num_ln_in_parallel_attn": 2}, "norms=two with grouped=false is no Falcon"),
-        ({"model_type": "falcon", "num_ln_in_parallel_attn": 3}, "is 3 in the config; only None or 1 or 2 is known"),
-        ({"model_type": "mpt", "attn_config": {"clip_qkv": 6}}, "'clip_qkv' is 6 in the config; that changes what is"),
+        ({"model_type": "falcon", "num_ln_in_parallel_attn": 2}, "no Falcon has norms=two with grouped=false"),
+        (
+            {"model_type": "falcon", "num_ln_in_parallel_attn": 3},
+            "is 3 in the config; only None or 1 or 2 is supported",
+        ),
+        ({"model_type": "mpt", "attn_config": {"clip_qkv": 6}}, "'clip_qkv' is 6 in the config; this affects the"),
         (
             {"model_type": "mpt", "attn_config": [1]},
             "'attn_config' is [1] in the config; it should be an object or null",
         ),
-        ({"model_type": "mpt", "attn_config": {"rings": 7}}, "the field 'rings' = 7 is not known here"),
-        ({"model_type": "openai-gpt", "afn": "mish"}, "only 'gelu' or 'relu' or 'silu' or 'swish' is known"),
+        ({"model_type": "mpt", "attn_config": {"rings": 7}}, "the field 'rings' = 7 is not supported"),
+        ({"model_type": "openai-gpt", "afn": "mish"}, "only 'gelu' or 'relu' or 'silu' or 'swish' is supported"),
         (
             {"model_type": "gpt_neo", "num_layers": 2, "attention_types": [[["global"], 2]]},
             "the config has no layer of the kind 'local'",
         ),
-        ({"model_type": "gpt_neo", "attention_types": [["global"]]}, "it should be pieces of a list"),
+        ({"model_type": "gpt_neo", "attention_types": [["global"]]}, "it should be a list of pairs [kinds, repeats]"),
         (
             {"model_type": "gpt_neo", "attention_layers": ["global"] * 24},
-            "'attention_layers' is not what 'attention_types' comes to in the config",
+            "'attention_layers' contradicts 'attention_types' in the config; remove the field",
         ),
     ],
 )

@@ -112,12 +112,12 @@ def test_what_was_fetched_answers_without_the_network(hub: Hub, monkeypatch: pyt
     model, _ = resolve(NAME)
     assert model.params.value() == COUNT
     host = hub.address.removeprefix("http://")
-    assert model.provenance.read_at == f"commit {FIRST}, as the cache has it: {host} answers 503"
+    assert model.provenance.read_at == f"commit {FIRST}, from the cache ({host} returns status 503)"
     hub.asked.clear()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     model, _ = resolve(NAME)
     assert model.params.value() == COUNT
-    assert model.provenance.read_at == f"commit {FIRST}, as the cache has it: HF_HUB_OFFLINE is set"
+    assert model.provenance.read_at == f"commit {FIRST}, from the cache (HF_HUB_OFFLINE is set)"
     assert "HF_HUB_OFFLINE is set, and" in refused("show", "ada/other")
     assert hub.asked == []
 
@@ -180,8 +180,8 @@ def _called(hub: Hub, name: str, **headers: str) -> None:
 
 
 HOSTILE: dict[str, tuple[Any, str]] = {
-    "missing": (lambda hub, name: hub.say(name, Answer(404)), "shows no such model (404)"),
-    "private": (lambda hub, name: hub.say(name, Answer(401)), "(401): see how it is spelt, or, if it is private"),
+    "missing": (lambda hub, name: hub.say(name, Answer(404)), "has no public model of that name (404)"),
+    "private": (lambda hub, name: hub.say(name, Answer(401)), "(401): check the spelling, or, if it is private"),
     "gated": (
         lambda hub, name: hub.say(name, Answer(403, headers={"X-Error-Code": "GatedRepo"})),
         "is gated: accept its terms",
@@ -194,37 +194,37 @@ HOSTILE: dict[str, tuple[Any, str]] = {
         lambda hub, name: hub.say(name, Answer(404, headers={"X-Error-Code": "RevisionNotFound"})),
         "has no revision",
     ),
-    "teapot": (lambda hub, name: hub.say(name, Answer(418)), "answers 418"),
-    "broken": (lambda hub, name: hub.say(name, Answer(500)), "answers 500, and the config.json"),
-    "broken-later": (lambda hub, name: hub.say(name, Answer(500), "GET"), "answers 500 when asked"),
-    "half": (_short, "breaks off"),
-    "differs": (lambda hub, name: hub.say(name, Answer(200, b'{"model_type":'), "GET"), "breaks off"),
+    "teapot": (lambda hub, name: hub.say(name, Answer(418)), "returns status 418"),
+    "broken": (lambda hub, name: hub.say(name, Answer(500)), "returns status 500, and the config.json"),
+    "broken-later": (lambda hub, name: hub.say(name, Answer(500), "GET"), "returns status 500 during"),
+    "half": (_short, "closes the connection"),
+    "differs": (lambda hub, name: hub.say(name, Answer(200, b'{"model_type":'), "GET"), "closes the connection"),
     "login": (
         lambda hub, name: hub.say(name, Answer(200, HTML, without=("X-Repo-Commit", "ETag"))),
-        "such as the page of a login",
+        "such as a login or proxy page",
     ),
     "login-named": (
         lambda hub, name: hub.say(name, Answer(200, HTML, {"Content-Type": "text/html"})),
-        "such as the page of a login",
+        "such as a login or proxy page",
     ),
     "login-disguised": (lambda hub, name: hub.say(name, Answer(200, HTML)), "is not JSON"),
     "login-later": (
         lambda hub, name: hub.say(name, Answer(200, HTML, {"Content-Type": "text/html"}), "GET"),
-        "such as the page of a login",
+        "such as a login or proxy page",
     ),
     "list": (lambda hub, name: hub.put(name, [1, 2]), "holds a list"),
     "large": (_large, "has 20,000,000 bytes"),
     "endless": (_endless, "more than 16,000,000 bytes"),
     "bomb": (_bomb, "more than 16,000,000 bytes"),
-    "elsewhere": (_elsewhere, "sends on to '127.0.0.2:9'"),
-    "elsewhere-later": (lambda hub, name: _elsewhere(hub, name, "GET"), "sends on to '127.0.0.2:9'"),
+    "elsewhere": (_elsewhere, "redirects to '127.0.0.2:9'"),
+    "elsewhere-later": (lambda hub, name: _elsewhere(hub, name, "GET"), "redirects to '127.0.0.2:9'"),
     "round": (
         lambda hub, name: hub.say(name, Answer(302, headers={"Location": f"/{name}/resolve/main/config.json"})),
         "cannot be reached (TooManyRedirects",
     ),
-    "up": (lambda hub, name: _called(hub, name, ETag='"../../../up"'), "calls a commit or a file '\"../../../up\"'"),
-    "up-linked": (lambda hub, name: _called(hub, name, X_Linked_ETag='"../../up"'), "calls a commit or a file"),
-    "up-commit": (lambda hub, name: _called(hub, name, X_Repo_Commit="../../../up"), "calls a commit or a file"),
+    "up": (lambda hub, name: _called(hub, name, ETag='"../../../up"'), "names a commit or a file '\"../../../up\"'"),
+    "up-linked": (lambda hub, name: _called(hub, name, X_Linked_ETag='"../../up"'), "names a commit or a file"),
+    "up-commit": (lambda hub, name: _called(hub, name, X_Repo_Commit="../../../up"), "names a commit or a file"),
 }
 
 
@@ -266,7 +266,7 @@ def test_a_slow_server_is_given_up(
 ) -> None:
     monkeypatch.setattr(client, "PATIENCE", 3.0)
     hub.say(NAME, answer, *methods)
-    assert "has not given the config.json of ada/tiny within 3 s" in refused("show", NAME)
+    assert "did not return the config.json of ada/tiny within 3 s" in refused("show", NAME)
     assert kept(tmp_path / "home") == []
 
 
@@ -276,7 +276,7 @@ def test_a_process_that_does_not_end_is_ended(hub: Hub, monkeypatch: pytest.Monk
     monkeypatch.setattr(client, "GRACE", 0.2)
     assert "within 0.2 s" in refused("show", NAME)
     monkeypatch.setattr(client, "_START", "raise SystemExit(7)")
-    assert "ended with 7" in refused("show", NAME)
+    assert "exited with status 7" in refused("show", NAME)
 
 
 @pytest.mark.parametrize(
@@ -287,15 +287,18 @@ def test_a_process_that_does_not_end_is_ended(hub: Hub, monkeypatch: pytest.Monk
 )  # fmt: skip
 def test_an_id_that_is_none_is_asked_of_nobody(hub: Hub, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_asked", lambda *_: pytest.fail("asked"))
-    assert "is no " in refused("show", text)
+    assert "is not a valid " in refused("show", text)
 
 
 @pytest.mark.parametrize(
     ("files", "words"),
     [
         ({"__init__": "raise ImportError"}, "is not installed: pip install huggingface_hub, or download"),
-        ({"__init__": "__version__ = '0.36.2'", "errors": "", "constants": ""}, "0.36.2 is too old to fetch ada/tiny"),
-        ({"__init__": "__version__ = '1.30.0rc1'", "errors": "", "constants": ""}, "which takes 1.31: pip install"),
+        (
+            {"__init__": "__version__ = '0.36.2'", "errors": "", "constants": ""},
+            "0.36.2 is too old to download ada/tiny",
+        ),
+        ({"__init__": "__version__ = '1.30.0rc1'", "errors": "", "constants": ""}, "which requires 1.31: pip install"),
     ],
 )
 def test_without_the_package_a_sentence_says_what_to_install(

@@ -50,7 +50,7 @@ def test_each_change_is_made_where_it_is_by_itself() -> None:
     ],
 )
 def test_changes_that_meet_are_refused(others: list[Any]) -> None:
-    with pytest.raises(CatalogueError, match=r"two changes of .* meet"):
+    with pytest.raises(CatalogueError, match=r"two changes of .* conflict"):
         merged(USUAL, others)
 
 
@@ -72,5 +72,5 @@ def test_rows_that_are_as_usual_are_kept_as_their_places() -> None:
     twice = changed(counts=[*USUAL["traced"]["counts"], row("q", "E", "E")])
     assert short(twice, USUAL)["traced"]["counts"] == [0, 1, 2, row("q", "E", "E")]
     assert long(short(twice, USUAL), USUAL) == twice
-    with pytest.raises(CatalogueError, match="there is no usual row 3"):
+    with pytest.raises(CatalogueError, match="the default facts have no row 3"):
         long(changed(counts=[0, 3]), USUAL)

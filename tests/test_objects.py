@@ -142,7 +142,7 @@ def test_invalid_objects_are_refused_in_one_sentence() -> None:
         sf.trace(LINEAR, {"E": 8})
     with pytest.raises(WitnessError, match="is 7; pass a function"):
         sf.trace(7)  # type: ignore[arg-type]
-    with pytest.raises(SizeError, match="names no sizes of gpt2"):
+    with pytest.raises(SizeError, match="does not name sizes of gpt2"):
         sf.model("gpt2").params.value(LINEAR)
 
 

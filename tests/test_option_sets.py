@@ -60,5 +60,5 @@ def test_what_options_come_to_together(model_type: str, tmp_path: Path) -> None:
 
 def test_a_function_that_no_config_names_is_a_sentence() -> None:
     """OpenAI's class knows three functions by name; the formula of another is no less one."""
-    with pytest.raises(SymformerError, match="no value of 'afn' in a config stands for mish"):
+    with pytest.raises(SymformerError, match="no value of 'afn' in a config means mish"):
         verify(architecture("gpt1", activation="mish"), seed=1)

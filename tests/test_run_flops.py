@@ -128,7 +128,7 @@ def test_doors() -> None:
     )
     unused = run(cli, ["show", "gpt2", "-q", "run-flops", "--set", "B=2"])
     assert unused.exit_code == 2
-    assert "B=2 changes nothing" in unused.stderr
+    assert "B=2 has no effect" in unused.stderr
     asked = run(cli, ["explain", "gpt2", "3e23 FLOPs", "-q", "run-flops"])
     assert asked.exit_code == 2
     assert "depends on N_tok; give it as --set N_tok=" in asked.stderr

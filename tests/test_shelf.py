@@ -231,10 +231,13 @@ def test_what_is_of_no_structure_on_the_shelf_is_not_answered_for(fields: dict[s
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"layer_types": ["full"]}, 'the catalogue knows ArceeForCausalLM, and not this one: layer_types is ["full"]'),
+        (
+            {"layer_types": ["full"]},
+            "the catalogue has ArceeForCausalLM, but not for this config: layer_types is [",
+        ),
         ({"hidden_size": "768"}, "hidden_size is '768'"),
         ({"attention_bias": None}, "attention_bias is null"),
-        ({"num_attention_heads": 7}, "it leaves out head_dim, and E/A is no whole number"),
+        ({"num_attention_heads": 7}, "it has no head_dim, and its default E/A is not an integer"),
         ({"quantization_config": {"bits": 4}}, "quantization_config"),
         ({"model_type": "dbrx", "architectures": ["DbrxForCausalLM"]}, "the catalogue has no DbrxForCausalLM: trans"),
         ({"model_type": "nobodys"}, ""),
@@ -257,7 +260,7 @@ def test_what_switches_change_adds_up(turned: tuple[str, ...]) -> None:
     more = {"mlp_bias": 5 * (18_432 + 96), "attention_bias": 5 * 4 * 96, "tie_word_embeddings": -97 * 96}
     model = opened("config.json", known)
     assert model.params.value() == 17_898_720 + sum(more[name] for name in turned)
-    said = "what attention_bias and tie_word_embeddings change was read one at a time, and is added up"
+    said = "the effects of attention_bias and tie_word_embeddings were traced one at a time and added"
     assert (said in model.provenance.assumed) is (len(turned) == 2)
 
 
@@ -316,7 +319,7 @@ def test_where_a_field_changes_a_run_alone_what_is_stored_is_known() -> None:
     torchs = made({**config, "block_size": 16})
     assert torchs is not None
     assert model.params.value() == sum(map(prod, torchs[1].stored().values())) > 0
-    with pytest.raises(CatalogueError, match="what block_size of BigBirdForCausalLM change in a run is not in"):
+    with pytest.raises(CatalogueError, match="the effect of block_size on a run of BigBirdForCausalLM is not in"):
         model.formula("flops")
 
 
@@ -478,7 +481,7 @@ def test_what_a_formula_holds_for_is_said_beside_it() -> None:
     found = CliRunner().invoke(cli, ["catalogue", "Qwen2VLForConditionalGeneration"]).stdout
     for line in (
         "in F, text_config.hidden_size is always 128*text_config.num_attention_heads: the code takes no other",
-        "run without pixel_values, pixel_values_videos: what the class does with these is not counted",
+        "run without pixel_values, pixel_values_videos: operations on these inputs are not counted",
     ):
         assert line in found.splitlines()
     pages = (Path(__file__).parent.parent / "reports").glob("census-image-text-*.md")

@@ -264,7 +264,7 @@ def test_a_size_of_the_run_that_nothing_asks_for_is_refused(tmp_path: Path) -> N
         assert f"{name}=" in result.stderr or f" {name}:" in result.stderr
         assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-    assert "W=4 changes nothing: gpt2.flops has no W (bytes of one element) in it; of a run it has B, S" in (
+    assert "W=4 has no effect: gpt2.flops does not depend on W (bytes of one element); its run sizes are B, S" in (
         run("show", "gpt2", "-q", "flops", "--set", "W=4").stderr
     )
 

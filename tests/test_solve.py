@@ -272,7 +272,7 @@ def test_nothing_found_says_so_with_the_nearest() -> None:
         (["--for", "S", "--total", "7e9"], "S changes nothing: gpt2.params has no S"),
         (["--for", "A", "--total", "7e9"], "A changes nothing: gpt2.params = 12LE² + 13LE"),
         (["--for", "L", "--total", "7e9", "--given", "L=3"], "L is left open, and given as 3; keep one"),
-        (["--for", "L", "--total", "7e9", "--given", "B=3"], "B=3 changes nothing"),
+        (["--for", "L", "--total", "7e9", "--given", "B=3"], "B=3 has no effect"),
         (["--for", "L", "--total", "7e9", "-q", "flops"], "gpt2.flops needs a number for B, S: give each one"),
         (["--for", "L", "--total", "7e9", "-q", "intensity"], "gpt2.intensity is a ratio, and no whole number"),
         (["--for", "L", "--for", "E", "--for", "V", "--total", "7e12"], "combinations within this; give ranges, as in"),

@@ -99,12 +99,10 @@ def test_a_folder_that_holds_no_config_is_refused(name: str, tmp_path: Path, mon
     (tmp_path / "tiny").mkdir()
     monkeypatch.chdir(tmp_path)
     for read in (resolve, trace):
-        with pytest.raises(
-            ConfigError, match=rf"^{name} is a folder that holds no config\.json; give the path of one$"
-        ):
+        with pytest.raises(ConfigError, match=rf"^{name} is a folder without a config\.json; give the path of one$"):
             read(name)
     (tmp_path / "tiny/config.json").mkdir()
-    with pytest.raises(ConfigError, match=r"tiny/config\.json is a folder that holds no config\.json"):
+    with pytest.raises(ConfigError, match=r"tiny/config\.json is a folder without a config\.json"):
         resolve("tiny")
 
 

@@ -279,7 +279,7 @@ def strange(B: int, Q: int) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("inputs", "quantity", "sentence"),
     [
-        (None, "flops", "flops is read off a run, and only params without one; say with inputs what the model is"),
+        (None, "flops", "flops needs a forward pass; describe the inputs of the model with"),
         (tokens, "kv-cache", "the module of a factory has no cache that can be traced"),
         (strange, "flops", "inputs requires Q, which is not a size; available sizes: E, A, H, L, B, B_vis, S, S_enc"),
     ],
@@ -888,7 +888,7 @@ def test_the_class_that_a_config_names_is_traced(name: str, tmp_path: Path) -> N
         (["NoSuchModel"], "names the class 'NoSuchModel', but transformers has no model with that name"),
         (["GPT2Config"], "names the class 'GPT2Config', but transformers has no model"),
         (["AutoModelForCausalLM"], "names the class 'AutoModelForCausalLM', but transformers has no model"),
-        (["os.system"], r"'architectures' names 'os\.system', which is no name of a class"),
+        (["os.system"], r"'architectures' names 'os\.system', which is not a class name"),
         (["LlamaForCausalLM"], "which is built from a LlamaConfig, but its model_type is 'gpt2'"),
         (
             ["GPT2Model", "GPT2LMHeadModel"],
@@ -980,7 +980,7 @@ def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
             "cannot run the model: SystemExit: 0",
         ),
         ("gpt2", "did you mean hf:gpt2?"),
-        ("openai-community/gpt2", "HF_HUB_OFFLINE is set, and its config.json is not in the cache of the Hub"),
+        ("openai-community/gpt2", "HF_HUB_OFFLINE is set, and its config.json is not in the Hub cache"),
     ],
 )
 def test_what_a_factory_does_to_us_is_one_sentence(arguments: str, sentence: str, factories: Path) -> None:
@@ -1070,13 +1070,13 @@ def test_a_trace_gives_the_quantity_that_it_is_asked_for() -> None:
     training = quantities()["train-flops"]
     with pytest.raises(sf.SymformerError, match="a trace saw this for flops"):
         training.account(stored.of("flops").model.ledger, training.choose({}))
-    with pytest.raises(sf.SymformerError, match="tensor=on: how a model is divided among ranks is not read off"):
+    with pytest.raises(sf.SymformerError, match="tensor=on: a trace does not show how a model is divided among ranks"):
         stored.model.formula("params", tensor="on")
 
 
 def test_a_run_answers_under_the_conventions_that_it_ran_with() -> None:
     gpt2 = traced.afresh("gpt2").model
-    with pytest.raises(sf.SymformerError, match="count=all: a run of torch does not show what its elementwise"):
+    with pytest.raises(sf.SymformerError, match="count=all: a torch run does not show the purpose of elementwise"):
         gpt2.formula("flops", count="all")
     assert gpt2.formula("kv-cache", dtype="fp32").equals("8*B*C*L*E")  # keys and values, 4 bytes an element
 

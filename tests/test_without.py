@@ -105,7 +105,7 @@ def test_what_a_class_of_the_catalogue_says_of_it() -> None:
     # By hand, of a layer: four matrices E² and their biases, the two of the network, two norms; and the last norm.
     by_hand = "num_layers*(4*E**2 + 4*E + 2*E*ffn_dim + ffn_dim + E + 4*E) + 2*E"
     assert found.equals(by_hand)
-    with pytest.raises(RuleError, match="without=embeddings: which product gives the logits was not recognised"):
+    with pytest.raises(RuleError, match="without=embeddings: the product that computes the logits was not recognized"):
         sf.model("hf:clip").formula("params", without="embeddings")
 
 

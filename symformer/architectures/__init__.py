@@ -1,4 +1,4 @@
-"""Architectures: one whole model a file, and the presets, which are facts in a data file with their sources."""
+"""Architectures, one per file, and presets, which are listed with their sources in presets.json."""
 
 from __future__ import annotations
 
@@ -28,43 +28,43 @@ registry: Registry[Architecture] = Registry(__name__, str(Path(__file__).parent)
 
 
 def names() -> list[str]:
-    """Every architecture's name: the file's name with hyphens."""
+    """Return the names of all architectures: their file names with hyphens."""
     return registry.names
 
 
 def architecture_class(name: str) -> type[Architecture]:
-    """The class a name stands for. Raises UnknownNameError."""
+    """Return the class of an architecture by name. Raises UnknownNameError."""
     return registry.load(name)
 
 
 def model_types(name: str) -> tuple[str, ...]:
-    """The model types whose configs an architecture reads."""
+    """Return the model types whose configs an architecture reads."""
     return architecture_class(name).fields.model_types
 
 
 def torch_classes(name: str) -> Iterable[str]:
-    """The torch classes whose configs an architecture reads."""
+    """Return the torch classes whose configs an architecture reads."""
     return architecture_class(name).fields.classes
 
 
 @cache
 def presets() -> dict[str, dict[str, Any]]:
-    """Every preset by its name: architecture, options, sizes and the source of the numbers.
+    """Return all presets by name: architecture, options, sizes and the source of the sizes.
 
-    Where it is a model on the Hub, ``hub`` has its id there and ``also`` the ids of others of the same sizes that its
-    authors made of it; where somebody printed how many parameters it has, exactly, ``params`` has the number, by whom.
+    For a model on the Hub, ``hub`` is its id, and ``also`` has the ids of models of the same sizes that its authors
+    derived from it. If an exact number of parameters is published, ``params`` has the number and who published it.
     """
     loaded: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "presets.json").read_text("utf-8"))
     return loaded
 
 
 def presets_of(name: str) -> list[str]:
-    """The presets of an architecture, in the order of the data file; the first is the one examples use."""
+    """Return the presets of an architecture, in the order of the data file. Examples use the first."""
     return [preset for preset, facts in presets().items() if facts["architecture"] == name]
 
 
 def presets_like(component: Architecture) -> list[str]:
-    """Those presets of its architecture that have its options too, and so its formulas."""
+    """Return the presets with the same architecture and options, which have the same formulas."""
     found = []
     for name in presets_of(component.name):
         base, options = architecture_class(component.name), presets()[name].get("options", {})
@@ -75,13 +75,13 @@ def presets_like(component: Architecture) -> list[str]:
 
 @cache
 def _repositories() -> dict[str, str]:
-    """The preset of each repository on the Hub, by the lower case of its id, which the Hub does not tell apart."""
+    """Return the preset of each repository on the Hub, by its id in lower case: ids on the Hub ignore case."""
     named = {preset: [facts.get("hub", ""), *facts.get("also", ())] for preset, facts in presets().items()}
     return {repository.lower(): preset for preset, ids in named.items() for repository in ids if repository}
 
 
 def preset_on_hub(repository: str) -> str | None:
-    """The preset that has the sizes of a repository on the Hub; None where there is none.
+    """Return the preset with the sizes of a repository on the Hub, or None.
 
     >>> preset_on_hub("Qwen/Qwen3-30B-A3B"), preset_on_hub("meta-llama/Llama-2-70b-chat-hf")
     ('qwen3-30b-a3b', 'llama-2-70b')
@@ -90,14 +90,33 @@ def preset_on_hub(repository: str) -> str | None:
 
 
 def architecture(name: str, /, **options: Any) -> Model:
-    """An architecture or a preset, by name. An architecture's own name has numbers only where a preset is called so.
+    """Return the model of an architecture or a preset by name.
 
-    Raises UnknownNameError, OptionError.
+    A preset has sizes. An architecture has none, unless there is a preset of the same name.
 
+    Parameters
+    ----------
+    name
+        The name of an architecture or a preset.
+    **options
+        Options of the architecture, such as ``tied=False``.
+
+    Raises
+    ------
+    UnknownNameError
+        If the name or an option is unknown.
+    OptionError
+        If an option does not have that value.
+    TargetError
+        If the name is not a string.
+
+    Examples
+    --------
     >>> architecture("gpt2-xl").params.value()
     1557611200
     >>> architecture("gpt2", tied=False).params
     12*L*E**2 + 13*L*E + 2*V*E + P*E + 2*E
+
     """
     if not isinstance(name, str):
         raise TargetError(
@@ -143,7 +162,7 @@ def from_config(config: AnyTarget, /, **options: Any) -> Model:
 
 
 def of_config(path: str, found: Opened, /, **options: Any) -> Model:
-    """The same of a config that was opened by a path. Raises ConfigError, UnreadError, OptionError."""
+    """Return the model of a config that is already open. Raises ConfigError, UnreadError, OptionError."""
     config = found.config
     name, rests = reader(path, config, registry.files, model_types, torch_classes)
     base = architecture_class(name)
@@ -187,18 +206,18 @@ def composed(target: Model | AnyTarget, /, **options: Any) -> Model:
 
 
 def _component(base: type[Architecture], options: Mapping[str, Any]) -> Architecture:
-    """The class with these options: one object, whose ledger is written once for all that have them."""
+    """Return the component of a class with these options, from a cache, so that its ledger is built once."""
     return kept(base, tuple(options.items()))
 
 
 @lru_cache(maxsize=256, typed=True)
 def kept(base: type[Architecture], options: tuple[tuple[str, Any], ...]) -> Architecture:
-    """The components that were made last. What changes how a part writes its ledger clears them."""
+    """Return a component, cached. Code that changes how parts write their ledgers must clear this cache."""
     return base(**dict(options))
 
 
 def _model(target: str, component: Architecture, sizes: Numbers) -> Model:
-    """The component at these sizes, but those that it has with other options only: the classes of a head."""
+    """Return the model of a component at these sizes, except for sizes that exist only with other options."""
     places = Provenance(places=_places(component.fields) | _depths(component))
     relations = dict(component.relations)
     model = Model(target=target, component=component, relations=relations, provenance=places, read_numbers=composed)
@@ -207,7 +226,7 @@ def _model(target: str, component: Architecture, sizes: Numbers) -> Model:
 
 
 def _places(fields: Fields) -> dict[str, Place]:
-    """The field that fills each size, by letter: of its names, the one that is current."""
+    """Return the config field of each size, by letter, with its current name."""
     found = {
         size.name: Place(place.names[0], fields.sizes[place.beside].names[0] if place.beside else "", place.part_of)
         for size, place in fields.sizes.items()
@@ -218,7 +237,7 @@ def _places(fields: Fields) -> dict[str, Place]:
 
 
 def _depths(component: Architecture) -> dict[str, Place]:
-    """The field that says how many layers of several kinds there are."""
+    """Return the config field of the total number of layers, for models with several layer kinds."""
     fields = component.fields
     names = [fields.layers.depth.names[0]] if fields.layers else []
     names += [place.names[0] for place in fields.sizes.values() if place.beside is not None]
@@ -226,17 +245,17 @@ def _depths(component: Architecture) -> dict[str, Place]:
 
 
 def _stated(model: Model, options: Mapping[str, str]) -> Model:
-    """The model, with what its target stands for on record: these sizes, relations and options are its own."""
+    """Return the model with its current sizes, relations and options recorded in its provenance as its own."""
     own = replace(model.provenance, numbers=model.known, relations=model.relations, options=options)
     return replace(model, provenance=own)
 
 
 def variants(model: Model) -> list[Model]:
-    """The same sizes in every variant of the architecture; the usual form first."""
+    """Return the model at the same sizes for every variant of the architecture, the default first."""
     component = model.component
     return [variant(model, options) for options in component.variants] if isinstance(component, Architecture) else []
 
 
 def variant(model: Model, options: Mapping[str, Any]) -> Model:
-    """The same sizes with other options."""
+    """Return the model at the same sizes with other options."""
     return replace(model, component=type(model.component)(**options))

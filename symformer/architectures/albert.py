@@ -28,10 +28,10 @@ from .bases.stacked import Stack
 
 @dataclass(frozen=True, kw_only=True)
 class ALBERT(BertLike):
-    """ALBERT, Lan et al. 2020 [lan2020], section 3.1: BERT with factorised embeddings; its L layers share the weights
-    of N_group.
+    """ALBERT, Lan et al. 2020 [lan2020], section 3.1: BERT with factorized embeddings, and L layers that share the
+    weights of N_group layers.
 
-    Their E is E_emb, and their H is E. N_group layers have weights of their own; they print results for one.
+    The paper's E and H are E_emb and E. It has results for N_group = 1 only.
 
     >>> ALBERT().params
     4*N_group*E**2 + 2*N_group*E*H + 9*N_group*E + N_group*H + V*E_emb + V_type*E_emb + P*E_emb + E_emb*E + E**2 \

@@ -15,7 +15,8 @@ from .base import PLAIN, Architecture, Fields, Witness, usual
 
 @dataclass(frozen=True, kw_only=True)
 class BareBonesTransformerLM(Architecture):
-    """One layer of single-head attention, as in teaching code: four E×E linears with bias, two norms, a tied head.
+    """One transformer layer with single-head attention, as in teaching code: four E×E linear layers with biases, two
+    norms and a tied head.
 
     >>> BareBonesTransformerLM().params
     V*E + P*E + 4*E**2 + 2*E*H + 9*E + H

@@ -15,14 +15,15 @@ from .bases.bart_like import FAIRSEQ, BartLike, both
 from .bases.encoder_decoder import Tower
 
 HIDDEN, HEADS = both("ffn_dim", 4096), both("attention_heads", 16, "num_attention_heads")
-SKIPPED = Integer(2)  # rows of a table of positions that fairseq kept for the padding's number
+SKIPPED = Integer(2)  # rows of the position table that fairseq reserves for padding
 
 
 @dataclass(frozen=True, kw_only=True)
 class BART(BartLike):
     """BART, Lewis et al. 2020 [lewis2020], section 2.1: a post-norm encoder-decoder with learned positions.
 
-    A norm follows the embeddings of each tower, and none its last layer. Both towers have one width and as many heads.
+    Each tower has a norm after its embeddings and none after its last layer. Both towers have the same width and number
+    of heads.
 
     >>> BART().params  # doctest: +NORMALIZE_WHITESPACE
     4*L_enc*E**2 + 2*L_enc*E*H + 8*L_dec*E**2 + 2*L_dec*E*H + 9*L_enc*E + L_enc*H + 15*L_dec*E + L_dec*H + V*E + 2*P*E
@@ -34,7 +35,7 @@ class BART(BartLike):
         usual({V: 50265, P: 1024, E: 1024, H: HIDDEN, L_enc: 12, L_dec: 12, A: HEADS}, FAIRSEQ),
         inert=(
             *("normalize_before", "normalize_embedding", "add_final_layer_norm", "static_position_embeddings"),
-            *("add_bias_logits", "extra_pos_embeddings", "classif_dropout"),  # of early releases, and read by no class
+            *("add_bias_logits", "extra_pos_embeddings", "classif_dropout"),  # of early releases, unread
             "force_bos_token_to_be_generated",
         ),
     )

@@ -1,4 +1,4 @@
-"""The base of every architecture: a whole model, how a config.json fills its sizes, and who bears witness to it."""
+"""The base class of architectures: a whole model, its config fields, and its torch class for verification."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..ledger.adapters import CHANGES, Adapter, adapted
 from ..ledger.facts import Activation, Ledger
 from ..ledger.operations import record
 
-# An architecture's file has from here whatever says how a config fills it, and who bears witness to it.
+# Architecture files import everything about config fields and torch classes from here.
 __all__ = [
     "HEADS_DIVIDE",
     "HEAD_WIDTH",
@@ -57,67 +57,67 @@ __all__ = [
 
 LORA = "Hu et al. 2021 [hu2021], section 4.1"
 HOULSBY = "Houlsby et al. 2019 [houlsby2019], section 2.1"
-# What a class may ask for where the width of its heads is their own: that E/A is whole as well.
+# Some classes require that E/A is an integer although their head dimension is independent of it.
 HEADS_DIVIDE = (Divides(A, E),)
-OWN_ATTENTION = "the code of its attention is its own, and nobody has read off it what it keeps"
+OWN_ATTENTION = "its attention has code of its own, whose saved tensors are not known"
 Variants = tuple[Mapping[str, Any], ...]
-SETTING = "setting"  # in what a dataclass keeps of a field: where a config has it
+SETTING = "setting"  # the metadata key of an option's config field
 
 
 @dataclass(frozen=True)
 class Names:
-    """What torch calls the parts of a model."""
+    """The names of a model's parts in torch."""
 
     table: str = "embed_tokens"
-    positions: str = ""  # a table of those; "" where there is none
+    positions: str = ""  # the position table, or "" if there is none
     layers: str = "layers"
     norm: str = "norm"
     head: str = "lm_head"
 
 
 def option(setting: Setting) -> Any:
-    """An option that a config has: where it stands there. Where a config leaves it out, it is what it is by default.
+    """Declare an option with its config field, whose default is the default of the option.
 
-    A subclass says it again where it stands elsewhere, or where its default is another.
+    A subclass redeclares the option if its field or its default differs.
     """
     return field(default=setting.read({}), metadata={SETTING: setting})
 
 
 def unknown(part: str) -> str:
-    """Why it is not known what a class keeps for the backward pass."""
-    return f"what the class keeps of {part} is not known"
+    """Return the reason that the saved tensors of a class are not known."""
+    return f"the tensors that the class saves for {part} are not known"
 
 
 @dataclass(frozen=True)
 class Witness:
-    """The torch side of an architecture, by name; only :mod:`symformer.witness` imports it."""
+    """The torch class of an architecture, by name. Only :mod:`symformer.witness` imports it."""
 
-    stem: str = ""  # what transformers calls its classes by: Llama, of LlamaConfig, LlamaModel and LlamaForCausalLM
-    library: str = "transformers"  # the module that holds the classes, where they do not name their own
-    prefix: str = "model."  # what stands before every row in a class with a head
-    rename: Mapping[str, str] = field(default_factory=dict)  # torch's word -> ours, inside parameter names
-    stacks: Mapping[str, Expr] = field(default_factory=dict)  # our names for kinds of layers in torch's one list
-    arguments: Mapping[str, Any] = field(default_factory=dict)  # what else the class is made with
-    conditions: tuple[Divides, ...] = ()  # what the class asks for beyond what the formula needs
-    masked: bool = True  # whether it takes a mask [B,1,S,C]; else it is given none, and makes its own
-    cached: bool = True  # whether it has a cache, where its attention could use one
-    unread: str = ""  # why it is not known what its code keeps for the backward pass, where nobody read that off it
-    author: str = ""  # who wrote it, where that is not plain from the library's name
+    stem: str = ""  # the prefix of its classes in transformers: Llama for LlamaConfig, LlamaModel, LlamaForCausalLM
+    library: str = "transformers"  # the module of the classes, unless their names include it
+    prefix: str = "model."  # the prefix of parameter names in a class with a head
+    rename: Mapping[str, str] = field(default_factory=dict)  # torch's word -> symformer's word in parameter names
+    stacks: Mapping[str, Expr] = field(default_factory=dict)  # symformer's names of the layer kinds in torch's one list
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the class or its config
+    conditions: tuple[Divides, ...] = ()  # conditions of the class that the formula does not need
+    masked: bool = True  # whether it accepts a mask [B,1,S,C]; otherwise it builds its own
+    cached: bool = True  # whether it has a cache
+    unread: str = ""  # why the saved tensors of its code are not known, if they are not
+    author: str = ""  # who wrote it, if the name of the library does not tell
 
     @classmethod
     def ours(cls, module: str) -> Witness:
-        """One that no library has: a small module written to a paper, or to learn on."""
+        """Return the witness in a small torch module of symformer, written from a paper or for teaching."""
         path = f"symformer.witness.models.{module}"
         return cls(library=path, prefix="", author="a small torch module of symformer's own")
 
     @property
     def config(self) -> str:
-        """The class that a config is made with; empty where the sizes are keyword arguments."""
+        """Return the name of the config class, or "" if the sizes are keyword arguments."""
         return f"{self.stem}Config" if self.stem else ""
 
 
 class Collected:
-    """What the configs of an architecture say: what its class and the bases of it say, and where its options stand."""
+    """The config fields of an architecture, collected from its class, its base classes and its options."""
 
     def __get__(self, instance: Architecture | None, owner: type[Architecture]) -> Fields:
         return _collected(owner)
@@ -138,43 +138,43 @@ def _collected(owner: type[Architecture]) -> Fields:
 
 @dataclass(frozen=True, kw_only=True)
 class Architecture(Component):
-    """A whole model. A subclass adds how configs fill it, its witness, and the variants that are certified."""
+    """A whole model. A subclass sets its config fields, its torch class, and the variants that are certified."""
 
-    lora: Words = ()  # the linear layers that have an update of low rank beside them, by the last words of their names
-    adapters: Words = ()  # those that have a narrow hidden layer after them
+    lora: Words = ()  # the linear layers with a low-rank update, by the last words of their names
+    adapters: Words = ()  # the linear layers followed by a bottleneck adapter
 
     role: ClassVar[str] = "model"
-    # How configs fill it, beside what is said of its bases and of its options. It reads the model type that its file is
-    # called by, unless it says otherwise.
+    # Its config fields, in addition to those of its bases and its options. It reads the model type of the same name as
+    # its file, unless model_types is set.
     config: ClassVar[Fields] = Fields()
-    heads: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # how torch's classes end -> the options each stands for
+    heads: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # suffix of a torch class -> the options it implies
     witness: ClassVar[Witness]
-    # Each variant is a set of options; the first is the default. Every one is proved, and printed in the derivation.
+    # Each variant is a set of options; the first is the default. All are verified and appear in the derivation.
     variants: ClassVar[Variants] = ({},)
 
     fields = Collected()
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The whole model, with its adapters where it has some."""
+        """Return the ledger of the whole model, including its adapters."""
         given = [Adapter(name, targets) for name in CHANGES if (targets := getattr(self, name))]
         return adapted(self, given) if given else record(self)
 
     @property
     def about(self) -> str:
-        """What it is, for a document, and what its adapters are."""
+        """Return the description for documents, with the adapters."""
         said = [super().about]
-        said += [f"Beside {' and '.join(self.lora)} stand updates of low rank (LoRA), {LORA}."] if self.lora else []
-        said += [f"After {' and '.join(self.adapters)} stand adapters, {HOULSBY}."] if self.adapters else []
-        said += ["These alone are trained, and the model is left as it is."] if len(said) > 1 else []
+        said += [f"Low-rank updates (LoRA) are added to {' and '.join(self.lora)}, {LORA}."] if self.lora else []
+        said += [f"Bottleneck adapters follow {' and '.join(self.adapters)}, {HOULSBY}."] if self.adapters else []
+        said += ["Only these are trained; all other weights are frozen."] if len(said) > 1 else []
         return " ".join(said)
 
     @property
     def library(self) -> str:
-        """The library of its witness."""
+        """Return the library of its torch class."""
         return self.witness.library
 
     @property
     def unread(self) -> str:
-        """Why it is not known what its class keeps for the backward pass; "" where it is."""
+        """Return why the saved tensors of its torch class are not known, or "" if they are known."""
         return self.witness.unread

@@ -27,7 +27,7 @@ class BERT(BertLike):
     config = Fields(
         usual({V: 30522, P: 512, V_type: 2, E: 768, H: 3072, L: 12, A: 12}),
         fixed=FIXED,
-        inert=(  # written by early releases, and read by no class
+        inert=(  # written by early releases, and not read by any class
             *("directionality", "pooler_type", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers"),
             "pooler_size_per_head",
         ),

@@ -24,11 +24,11 @@ class BLOOM(GPTLike):
     names = Names(table="word_embeddings", layers="h", norm="ln_f")
     config = Fields(
         usual({V: 250880, E: 64, L: 2, A: 8}, {**OPENAI, E: ("hidden_size", "n_embed")}),
-        fixed={"slow_but_exact": (False,)},  # multiplies in pieces, and leaves the biases out
+        fixed={"slow_but_exact": (False,)},  # multiplies in pieces, without the biases
         inert=(
-            *("apply_residual_connection_post_layernorm", "pretraining_tp"),  # what is added, and in how many pieces
+            *("apply_residual_connection_post_layernorm", "pretraining_tp"),  # affect values, not counts
             *("attention_softmax_in_fp32", "masked_softmax_fusion", "bias_dropout_fusion", "offset_alibi"),
-            *("skip_bias_add", "skip_bias_add_qkv", "seq_length", "n_inner"),  # read by no class
+            *("skip_bias_add", "skip_bias_add_qkv", "seq_length", "n_inner"),  # not read by any class
         ),
     )
     witness = Witness("Bloom", prefix="transformer.", masked=False, unread=OWN_ATTENTION)

@@ -12,18 +12,18 @@ from ..ledger.operations import Operations
 from .base import Architecture, Chance, Field, Fields, Function, Witness, option
 
 TEXT, IMAGE = "text_config", "vision_config"
-# The width that a class of one of the two alone projects to; what early releases wrote; and there is no head to tie.
+# The projection width of the single-tower classes; a field of early releases; and there is no head to tie.
 UNREAD = ("projection_dim", "dropout", "tie_word_embeddings")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CLIP(Architecture):
-    """CLIP, Radford et al. 2021 [radford2021], figure 3: a transformer for texts and one for images, and how alike each
-    text is to each image.
+    """CLIP, Radford et al. 2021 [radford2021], figure 3: a text encoder, an image encoder, and the similarity of each
+    text to each image.
 
-    A causal transformer reads texts (section 2.4), and what stands at their end is projected to E_proj elements; a
-    vision transformer with a norm before its layers reads images, and so is its class token. The products of the two,
-    of length 1 each, are multiplied by a trained factor.
+    The text encoder is a causal transformer (section 2.4), and the image encoder is a vision transformer with a norm
+    before its layers. The end-of-text token and the class token are projected to E_proj elements and normalized to
+    length 1. Their dot products are multiplied by a trained factor.
 
     >>> CLIP().params  # doctest: +NORMALIZE_WHITESPACE
     E_vis*Z_patch**2*N_chan + 4*L*E**2 + 2*L*E*H + 4*L_vis*E_vis**2 + 2*L_vis*E_vis*H_vis
@@ -55,7 +55,7 @@ class CLIP(Architecture):
         sections={TEXT: f"{TEXT}_dict", IMAGE: f"{IMAGE}_dict"},
         fixed={f"{TEXT}.model_type": ("clip_text_model",), f"{IMAGE}.model_type": ("clip_vision_model",)},
         inert=(
-            *("logit_scale_init_value", "tie_word_embeddings"),  # the first is where it starts
+            *("logit_scale_init_value", "tie_word_embeddings"),  # the first is an initial value
             *(f"{part}.{name}" for part in (TEXT, IMAGE) for name in UNREAD),
         ),
     )

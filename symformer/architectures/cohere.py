@@ -12,8 +12,8 @@ from .bases.biased import Biased
 
 @dataclass(frozen=True, kw_only=True)
 class Cohere(Biased):
-    """Command-R, Cohere 2024 [cohere2024]: attention and the MLP read one norm side by side; Command-R+ normalises
-    queries and keys besides.
+    """Command-R, Cohere 2024 [cohere2024]: parallel attention and MLP with one norm for both. Command-R+ also
+    normalizes queries and keys.
 
     The factor of the logits is elementwise.
 
@@ -24,7 +24,7 @@ class Cohere(Biased):
     title = "Cohere"
     norm = LayerNorm(bias=False)
     config = Fields(usual({V: 256000, E: 8192, H: 22528, L: 40, A: 64, G: A, D: HEAD_WIDTH}), inert=("logit_scale",))
-    witness = Witness("Cohere", conditions=HEADS_DIVIDE, unread=unknown("the layer norm that it writes out in Python"))
+    witness = Witness("Cohere", conditions=HEADS_DIVIDE, unread=unknown("its layer norm, which is written in Python,"))
     variants = ({}, {"qk_norm": True}, {"attention_bias": True}, {"tied": False}, {"head": "none"})
 
     tied: bool = option(Switch("tie_word_embeddings", True))

@@ -20,7 +20,7 @@ HEADS = {A: 32, R_q: 1536, R_kv: 512, D_nope: 128, D_rope: 64, D_v: 128}
 class DeepSeekV2(Latent):
     """DeepSeek-V2, DeepSeek-AI 2024 [deepseek2024], section 2: latent attention, and experts after the first layer.
 
-    It routes otherwise than DeepSeek-V3, which changes nothing counted; its Lite form has no latent for the queries.
+    Its routing differs from DeepSeek-V3's, which does not affect any count. Its Lite form has no query latent.
 
     >>> DeepSeekV2().formula("kv-cache")
     2*B*C*L*R_kv + 2*B*C*L*D_rope
@@ -28,16 +28,16 @@ class DeepSeekV2(Latent):
 
     title = "DeepSeek-V2"
     routing = (
-        "A softmax of the router's logits gives each expert a score. With ``topk_method`` = ``greedy`` the K experts "
-        "with the highest scores of all are chosen; with ``group_limited_greedy`` only the ``topk_group`` groups "
-        "(of ``n_group``) whose best expert scores highest are considered, DeepSeek-AI 2024 [deepseek2024], section "
-        "2.2.2. The weights are the scores times ``routed_scaling_factor``."
+        "The scores of the experts are a softmax of the router's logits. With ``topk_method`` = ``greedy`` the K "
+        "experts with the highest scores of all are chosen; with ``group_limited_greedy`` only the ``topk_group`` "
+        "groups (of ``n_group``) whose best expert scores highest are considered, DeepSeek-AI 2024 [deepseek2024], "
+        "section 2.2.2. The weights are the scores times ``routed_scaling_factor``."
     )
     config = Fields(usual({V: 102400, E: 4096, H: 11008, **EXPERTS, **DEPTHS, **HEADS}), inert=("norm_topk_prob",))
     witness = Witness(
         "DeepseekV2",
         stacks=STACKS,
         arguments={"num_key_value_heads": None},
-        # it turns pairs as complex numbers, which may not begin at an odd place
+        # it rotates pairs as complex numbers, which must begin at an even index
         conditions=(Divides(A, E), Divides(Integer(2), D_nope), Divides(Integer(2), R_kv)),
     )

@@ -15,9 +15,9 @@ DEPTHS = {L_dense: 3, L_moe: Field(("num_hidden_layers",), 61, beside=L_dense)}
 
 @dataclass(frozen=True, kw_only=True)
 class DeepSeekV3(Latent):
-    """DeepSeek-V3, DeepSeek-AI 2024 [deepseek2024b], section 2.1: latent attention; dense layers, then experts.
-    The bias that balances the router is a buffer, not a trained weight, and the module that predicts further tokens is
-    left out, as in transformers' class.
+    """DeepSeek-V3, DeepSeek-AI 2024 [deepseek2024b], section 2.1: latent attention, and dense layers followed by layers
+    with experts. As in transformers' class, the bias that balances the router is a buffer, not a trained weight, and
+    there is no module for multi-token prediction.
 
     >>> DeepSeekV3().formula("kv-cache")
     2*B*C*L*R_kv + 2*B*C*L*D_rope
@@ -34,10 +34,10 @@ class DeepSeekV3(Latent):
     config = Fields(
         usual({V: 129280, E: 7168, H: 18432, **EXPERTS, **DEPTHS, **HEADS}),
         fixed={"norm_topk_prob": (True,)},
-        # which elements make a pair; a module that the class does not have
+        # which elements form a pair; a module that the class does not have
         inert=("rope_interleave", "num_nextn_predict_layers", "num_mtp_layers"),
     )
-    # Groups narrow the router's choice and change no size; with none, any number of experts will do.
+    # Groups limit the router's choice and do not affect any size. With one group, any number of experts is valid.
     witness = Witness(
         "DeepseekV3", stacks=STACKS, arguments={"num_key_value_heads": None, "n_group": 1, "topk_group": 1}
     )

@@ -22,7 +22,7 @@ NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class DistilBERT(BertLike):
-    """DistilBERT, Sanh et al. 2019 [sanh2019], section 3: BERT with half the layers, without segments and pooler.
+    """DistilBERT, Sanh et al. 2019 [sanh2019], section 3: BERT with half the layers, and without segments or a pooler.
 
     >>> DistilBERT().params
     4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E + P*E + 2*E
@@ -33,7 +33,7 @@ class DistilBERT(BertLike):
     config = Fields(
         usual({V: 30522, P: 512, E: 768, H: 3072, L: 6, A: 12}, NAMES),
         fixed={"sinusoidal_pos_embds": (False,)},  # a table that is not trained
-        inert=("qa_dropout", "seq_classif_dropout", "tie_weights_"),  # of heads that no class here has
+        inert=("qa_dropout", "seq_classif_dropout", "tie_weights_"),  # of heads that no built-in class has
     )
     heads = {"Model": {"head": "none"}, "ForMaskedLM": {"head": "mlm"}}
     witness = Witness("DistilBert", prefix="distilbert.")

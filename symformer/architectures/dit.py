@@ -23,13 +23,13 @@ CLASSES = {"DiTTransformer2DModel": {"embedders": "each"}, "symformer.witness.mo
 class DiT(Architecture):
     """The diffusion transformer with adaLN-Zero, Peebles and Xie 2023 [peebles2023], section 3.2 and figure 3.
 
-    It reads the patches of a noisy latent of Z by Z places, which is the image here, and gives N_out numbers for each
-    of them: noise, and with it variances, so N_out = 2·N_chan. A timestep and a class say how every block scales,
-    shifts and gates. The paper's N, d, p and I are L, E, Z_patch and Z; its T is Z²/Z_patch².
+    The input is a noisy latent of Z by Z positions, and the output has N_out numbers for each position: the noise and
+    its variances, so N_out = 2·N_chan. A timestep and a class determine the scales, shifts and gates of every block.
+    The paper's N, d, p and I are L, E, Z_patch and Z; its T is Z²/Z_patch².
 
-    Its fixed sines of positions are a weight that is never trained in the authors' code. With ``embedders=each``, as
-    diffusers has it, they are none, and each block has a table of classes and two matrices for the timestep of its
-    own, of which the first block's run once more before the output.
+    In the authors' code, the sinusoidal positions are a weight that is not trained. With ``embedders=each``, as in
+    diffusers, they are not a weight, and each block has its own class table and two timestep matrices. Those of the
+    first block are used once more before the output.
 
     >>> DiT().params  # doctest: +NORMALIZE_WHITESPACE
     E*Z_patch**2*N_chan + E*Z_patch**2*N_out + 18*L*E**2 + Z_patch**2*N_out + 15*L*E + 3*E**2 + E*N_class
@@ -38,7 +38,7 @@ class DiT(Architecture):
 
     title = "DiT"
     shapes = "latent[B,N_chan,Z,Z], timesteps[B], labels[B] -> output"
-    constraints = (Divides(A, E), Divides(Z_patch, Z), Divides(Integer(4), E))  # sines and cosines for rows and columns
+    constraints = (Divides(A, E), Divides(Z_patch, Z), Divides(Integer(4), E))  # sines and cosines of rows and columns
 
     config = Fields(
         {
@@ -56,7 +56,7 @@ class DiT(Architecture):
             "norm_type": ("ada_norm_zero",),
             "norm_elementwise_affine": (False,),
             "upcast_attention": (False,),
-            # of the class for all sorts of models that it once was
+            # fields of Transformer2DModel, from which the class was split
             **dict.fromkeys(("cross_attention_dim", "num_vector_embeds", "caption_channels"), (None,)),
             **dict.fromkeys(("only_cross_attention", "double_self_attention", "use_linear_projection"), (False,)),
             "attention_type": ("default",),
@@ -64,11 +64,11 @@ class DiT(Architecture):
         inert=("_class_name", "_diffusers_version", "norm_num_groups", "norm_eps", "dropout"),
     )
     witness = Witness(
-        library="diffusers", prefix="", author="diffusers' class, its blocks given one embedder by symformer"
+        library="diffusers", prefix="", author="the diffusers class, modified by symformer to share one embedder"
     )
     variants = ({}, {"embedders": "each"}, {"qkv_bias": False})
 
-    embedders: Literal["one", "each"] = "one"  # of timesteps and classes: for the model, or in each block
+    embedders: Literal["one", "each"] = "one"  # of timesteps and classes: one for the model, or one in each block
     qkv_bias: bool = option(Switch("attention_bias", True))
     activation: Literal["gelu_pytorch_tanh", "gelu"] = option(
         Choice("activation_fn", {"gelu-approximate": "gelu_pytorch_tanh", "gelu": "gelu"}, "gelu-approximate")

@@ -18,10 +18,10 @@ from .bases.bert_like import FIXED, BertLike
 
 @dataclass(frozen=True, kw_only=True)
 class ELECTRA(BertLike):
-    """ELECTRA, Clark et al. 2020 [clark2020], section 3.2: BERT's encoder over embeddings of a width of their own.
+    """ELECTRA, Clark et al. 2020 [clark2020], section 3.2: BERT's encoder with embeddings of their own width E_emb.
 
-    The discriminator tells for each token whether it was replaced; the generator, which replaces tokens, has a
-    masked-language-model head. Where the embeddings are E wide already, nothing makes them so.
+    The discriminator predicts for each token whether it was replaced. The generator, which replaces tokens, has a
+    masked-language-model head. If E_emb = E, there is no projection of the embeddings.
 
     >>> ELECTRA().params
     4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E_emb + V_type*E_emb + P*E_emb + E_emb*E + 2*E_emb + E
@@ -32,7 +32,7 @@ class ELECTRA(BertLike):
         usual({V: 30522, P: 512, V_type: 2, E_emb: 128, E: 256, H: 1024, L: 12, A: 4}),
         apart={"projected": (E_emb, E)},
         fixed=FIXED,
-        inert=("summary_type", "summary_use_proj", "summary_activation", "summary_last_dropout"),  # of no head here
+        inert=("summary_type", "summary_use_proj", "summary_activation", "summary_last_dropout"),  # of no built-in head
     )
     heads = {
         "Model": {"head": "none"},
@@ -52,8 +52,8 @@ class ELECTRA(BertLike):
     projected: bool = True
 
     @property
-    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # of one width no other is told apart
-        because = "nothing makes embeddings as wide as they are; choose projected=false"
+    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # the projection needs two widths
+        because = "there is no projection between equal widths; choose projected=false"
         return (*BertLike.constraints, *((Differs(E_emb, E, because),) if self.projected else ()))
 
     @property

@@ -23,27 +23,27 @@ NAMES = {E: ("hidden_size", "n_embed"), H: ("ffn_hidden_size",), G: ("num_kv_hea
 
 @dataclass(frozen=True)
 class MultiQuery(Switch):
-    """Where it is false, the first form has as many heads of keys and values, and runs with no other number."""
+    """The switch of multi-query attention. Without it, the first form of Falcon must have A key/value heads."""
 
     def read(self, config: Config) -> bool:
-        """The option. Raises ConfigError."""
+        """Return the option. Raises ConfigError."""
         value = super().read(config)
         given, heads = config.get("num_kv_heads"), HEADS.read(A, config)
         if not (value or config.get("new_decoder_architecture")) and given not in (None, heads):
             raise ConfigError(
-                f"'num_kv_heads' is {shown(given)} in the config, and with 'multi_query' false and "
-                f"'new_decoder_architecture' false it is 'num_attention_heads', {heads}; leave it out"
+                f"'num_kv_heads' is {shown(given)} in the config, but with 'multi_query' false and "
+                f"'new_decoder_architecture' false it must equal 'num_attention_heads', {heads}; remove the field"
             )
         return value
 
 
 @dataclass(frozen=True, kw_only=True)
 class Falcon(GPTLike):
-    """Falcon, Almazrouei et al. 2023 [almazrouei2023], section 4: attention and the MLP side by side.
+    """Falcon, Almazrouei et al. 2023 [almazrouei2023], section 4: a decoder with parallel attention and MLP.
 
-    The 7B has one key/value head and one norm for both. The grouped form of 40B and 180B has G of them, a norm each,
-    and in transformers' class keys and values are copied to all A query heads before they are cached. Falcon-RW has
-    linear biases, biases, and one sublayer after the other.
+    The 7B model has one key/value head, and one norm for both sublayers. The grouped form of the 40B and 180B models
+    has G key/value heads and a norm for each sublayer; transformers' class copies keys and values to all A query heads
+    before it caches them. Falcon-RW has ALiBi positions, biases, and sequential sublayers.
 
     >>> Falcon().params, Falcon(grouped=True).formula("kv-cache")
     (10*L*E**2 + 2*L*E**2/A + 2*L*E + V*E + 2*E, 4*B*C*L*E)
@@ -55,9 +55,9 @@ class Falcon(GPTLike):
     config = Fields(
         usual({V: 65024, L: 32, A: HEADS, E: 4544, H: 4 * E, G: A}, NAMES),
         needs={G: "grouped"},
-        fixed={"hidden_dropout": (0.0,), "attention_dropout": (0.0,)},  # dropped where no part of a layer ends
+        fixed={"hidden_dropout": (0.0,), "attention_dropout": (0.0,)},  # this dropout is not at the end of a sublayer
         rotary=True,
-        inert=(NO_TABLE, "apply_residual_connection_post_layernorm"),  # the second is read by no class
+        inert=(NO_TABLE, "apply_residual_connection_post_layernorm"),  # no class reads the second
     )
     witness = Witness("Falcon", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
     variants = (
@@ -79,16 +79,16 @@ class Falcon(GPTLike):
     activation: Activation = option(Function("activation", "gelu"))
 
     def __post_init__(self) -> None:
-        """Refuse what transformers' class has no forward pass for. Raises OptionError."""
+        """Raise OptionError for options for which transformers' class has no forward pass."""
         super().__post_init__()
         if self.grouped and not self.parallel:
-            raise OptionError("grouped=true with parallel=false is no Falcon: its grouped form is always parallel")
+            raise OptionError("no Falcon has grouped=true with parallel=false; the grouped form is always parallel")
         if self.norms == "two" and not self.grouped:
-            raise OptionError("norms=two with grouped=false is no Falcon: its first form has one norm for both")
+            raise OptionError("no Falcon has norms=two with grouped=false; the first form has one norm for both")
 
     @property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
-        pairs = Divides(2 * A, E)  # are what rotary positions turn; the class asks for it without them too
+        pairs = Divides(2 * A, E)  # for rotary embeddings; the class requires this also without them
         return (pairs, Divides(G, A)) if self.grouped else (pairs,)
 
     @property

@@ -13,8 +13,8 @@ from .base import PLAIN, Architecture, Fields, Witness, usual
 
 @dataclass(frozen=True, kw_only=True)
 class FeedForwardLM(Architecture):
-    """A language model without attention, to learn on: an embedding, one feed-forward network, and a tied head. It is
-    the neural probabilistic language model of Bengio et al. 2003 [bengio2003], section 2, with a context of one token.
+    """A language model without attention, for teaching: an embedding, a feed-forward network and a tied head. It is the
+    neural probabilistic language model of Bengio et al. 2003 [bengio2003], section 2, with a context of one token.
 
     >>> FeedForwardLM().params
     V*E + 2*E*H + E + H

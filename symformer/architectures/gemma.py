@@ -12,9 +12,9 @@ from .bases.llama_like import LlamaLike
 
 @dataclass(frozen=True, kw_only=True)
 class Gemma(LlamaLike):
-    """Gemma, Gemma Team 2024 [gemma2024b], section 2: heads wider than their share of E, GeGLU, a tied embedding.
+    """Gemma, Gemma Team 2024 [gemma2024b], section 2: heads wider than E/A, GeGLU and tied embeddings.
 
-    Each norm stores its scale less one.
+    Each norm stores its scale minus one.
 
     >>> Gemma().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + V*E + E
@@ -32,5 +32,5 @@ class Gemma(LlamaLike):
     variants = ({}, {"tied": False}, {"head": "none"})
 
     tied: bool = option(Switch("tie_word_embeddings", True))
-    # the class takes gelu for the tanh form: so its first configs called that
+    # the class reads gelu as the tanh approximation, its name in early configs
     activation: Activation = option(Function("hidden_act", "gelu_pytorch_tanh", same={"gelu": "gelu_pytorch_tanh"}))

@@ -12,10 +12,10 @@ from .bases.local_global import STACKS, local_global
 
 @dataclass(frozen=True, kw_only=True)
 class Gemma2(GemmaLike):
-    """Gemma 2, Gemma Team 2024 [gemma2024], section 2: layers with a sliding window, and layers without.
+    """Gemma 2, Gemma Team 2024 [gemma2024], section 2: layers with a sliding window, and layers without one.
 
-    The two kinds of layer store the same and differ in what they look back on; nothing counted depends on their order.
-    The soft caps are elementwise, and not counted.
+    Both kinds of layers have the same parameters. Their order does not affect any count. The soft caps are elementwise
+    and not counted.
 
     >>> Gemma2().formula("kv-cache")
     4*B*L_local*G*D*min(C, C_win - 1) + 4*B*C*L_global*G*D

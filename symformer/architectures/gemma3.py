@@ -13,8 +13,8 @@ from .bases.local_global import STACKS, local_global
 
 @dataclass(frozen=True, kw_only=True)
 class Gemma3(GemmaLike):
-    """Gemma 3, Gemma Team 2025 [gemma2025], section 2: Gemma 2 with normalised queries and keys, and five layers with a
-    sliding window for each one without. Its language model, without the pictures that the larger ones read.
+    """Gemma 3, Gemma Team 2025 [gemma2025], section 2: Gemma 2 with normalized queries and keys, and with five layers
+    with a sliding window per layer without one. Only the language model, without the image encoder of larger models.
 
     >>> Gemma3().formula("kv-cache")
     4*B*L_local*G*D*min(C, C_win - 1) + 4*B*C*L_global*G*D
@@ -28,7 +28,7 @@ class Gemma3(GemmaLike):
         classes={"Gemma3ForCausalLM": {"head": "lm"}, "Gemma3TextModel": {"head": "none"}},
         fixed=dict.fromkeys(("sliding_window_pattern", "_sliding_window_pattern"), (6,)),
         apiece=("full_attention", "sliding_attention"),
-        inert=("rope_local_base_freq",),  # positions of the layers with a window
+        inert=("rope_local_base_freq",),  # the rotary base of layers with a window
     )
     witness = Witness("Gemma3Text", stacks=STACKS, conditions=HEADS_DIVIDE)
 

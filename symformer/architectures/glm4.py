@@ -13,9 +13,10 @@ from .bases.sandwich import Sandwich
 
 @dataclass(frozen=True, kw_only=True)
 class GLM4(Sandwich):
-    """GLM-4, Team GLM 2024 [glm2024], section 2; its second form, with a norm on both sides of each sublayer.
+    """GLM-4, Team GLM 2024 [glm2024], section 2, in its second form, with a norm before and after each sublayer.
 
-    Queries, keys and values have biases, a part of each head turns, and one matrix gives the gate and what it opens.
+    Queries, keys and values have biases, only a part of each head rotates, and one matrix computes the gate and up
+    projections.
 
     >>> GLM4().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + L*A*D + 2*L*G*D + 4*L*E + 2*V*E + E
@@ -29,8 +30,8 @@ class GLM4(Sandwich):
     config = Fields(usual({V: 151552, E: 4096, H: 13696, L: 40, A: 32, G: 2, D: 128, D_rope: rotating(D, 0.5)}))
     witness = Witness(
         "Glm4",
-        arguments={"pad_token_id": None},  # else it has to be a token
-        unread=unknown("the angles that each layer repeats for itself"),
+        arguments={"pad_token_id": None},  # otherwise it must be a token
+        unread=unknown("the rotary angles, which each layer repeats,"),
     )
     variants = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
 

@@ -15,11 +15,11 @@ from .bases.decoder import Decoder
 
 @dataclass(frozen=True, kw_only=True)
 class Gopher(Decoder):
-    """Gopher, Rae et al. 2021 [rae2021], and Chinchilla, Hoffmann et al. 2022 [hoffmann2022]: GPT-2 with
-    RMS norms and with the relative positions of Dai et al. 2019 [dai2019].
+    """Gopher, Rae et al. 2021 [rae2021], and Chinchilla, Hoffmann et al. 2022 [hoffmann2022]: GPT-2 with RMS norms and
+    the relative positions of Dai et al. 2019 [dai2019].
 
-    The papers print no formula; their counts are 13LE² + VE as far as they are printed. That leaves open whether the
-    linear layers have biases, as GPT-2 has them, and which ``bias=false`` takes away.
+    The papers have no formula. Their rounded counts agree with 13LE² + VE, which does not show whether the linear
+    layers have biases. By default they have, as in GPT-2; ``bias=false`` removes them.
 
     >>> Gopher().params
     13*L*E**2 + 13*L*E + V*E + E

@@ -12,9 +12,9 @@ from .bases.openai_like import OpenAILike
 
 @dataclass(frozen=True, kw_only=True)
 class GPT1(OpenAILike):
-    """GPT-1, Radford et al. 2018 [radford2018], section 4.1: learned positions, and norms after the sublayers.
+    """GPT-1, Radford et al. 2018 [radford2018], section 4.1: a post-norm decoder with learned positions.
 
-    Transformers' class has no cache: what is said of one is of the model, and no class bears witness to it.
+    Transformers' class has no cache, so formulas of the cache are not verified against a class.
 
     >>> GPT1().params
     12*L*E**2 + 13*L*E + V*E + P*E
@@ -26,12 +26,12 @@ class GPT1(OpenAILike):
     config = Fields(
         usual({V: 40478, P: 512, E: 768, L: 12, A: 12}, OPENAI),
         model_types=("openai-gpt",),
-        inert=("n_ctx", "n_special", "predict_special_tokens"),  # read by no class
+        inert=("n_ctx", "n_special", "predict_special_tokens"),  # not read by any class
     )
     heads = {"LMHeadModel": {"head": "lm"}, "Model": {"head": "none"}}
     witness = Witness("OpenAIGPT", prefix="transformer.", masked=False, cached=False, unread=OWN_ATTENTION)
 
-    # The class has names of its own.
+    # The class has its own names of activation functions.
     activation: Activation = option(
         Choice("afn", {"gelu": "gelu_new", "relu": "relu", "silu": "silu", "swish": "silu"}, "gelu")
     )

@@ -21,11 +21,11 @@ class GPT2(OpenAILike):
     relations = {H: 4 * E}
     config = Fields(
         usual({V: 50257, P: 1024, E: 768, L: 12, A: 12, H: 4 * E}, OPENAI),
-        fixed={"reorder_and_upcast_attn": (False,)},  # keeps queries and keys in single precision
+        fixed={"reorder_and_upcast_attn": (False,)},  # saves queries and keys in single precision
         inert=(
-            *("scale_attn_weights", "scale_attn_by_inverse_layer_idx"),  # numbers, not how many
-            "summary_last_dropout",  # of a head that no class here has
-            *("n_ctx", "n_special", "predict_special_tokens"),  # written by early releases, and read by no class
+            *("scale_attn_weights", "scale_attn_by_inverse_layer_idx"),  # affect values, not counts
+            "summary_last_dropout",  # of a head that no built-in class has
+            *("n_ctx", "n_special", "predict_special_tokens"),  # written by early releases, and not read by any class
         ),
     )
     heads = {"LMHeadModel": {"head": "lm"}, "Model": {"head": "none"}}

@@ -17,7 +17,7 @@ NAMES = {P: ("context_length",), E: ("emb_dim",), L: ("n_layers",), A: ("n_heads
 class GPTFromScratch(Decoder):
     """The GPTModel of Raschka 2024 [raschka2024], "Build a Large Language Model (From Scratch)", chapter 4.
 
-    Queries, keys and values have matrices of their own, without bias; the head stores its own.
+    Queries, keys and values have separate matrices without biases. The head is not tied.
 
     >>> GPTFromScratch().params
     12*L*E**2 + 10*L*E + 2*V*E + P*E + 2*E
@@ -31,7 +31,7 @@ class GPTFromScratch(Decoder):
     witness = Witness(
         library="symformer.witness.models.gpt_from_scratch",
         prefix="",
-        author="a torch module of symformer's own, written to the book's chapter 4",
+        author="a torch module of symformer's own, written from chapter 4 of the book",
     )
     variants = ({}, {"tied": True}, {"qkv_bias": True})
     embedding_drop = "drop_emb"

@@ -16,10 +16,10 @@ HEADS = {A: Field(("num_heads", "num_attention_heads"), 16)}
 
 @dataclass(frozen=True, kw_only=True)
 class GPTNeo(OpenAILike):
-    """GPT-Neo, Black et al. 2021 [black2021]: GPT-2 in which every other layer has a window.
+    """GPT-Neo, Black et al. 2021 [black2021]: GPT-2 with a sliding window in every other layer.
 
-    Its scores are divided by nothing. The window is in the mask alone: transformers' class keeps all tokens in the
-    cache of every layer, and holds a new token against all of them.
+    Its attention scores are not scaled. The window is only in the mask: in transformers' class, the cache of every
+    layer contains all tokens, and a new token computes scores with all of them.
 
     >>> GPTNeo().formula("kv-cache")
     4*B*C*L*E

@@ -12,9 +12,9 @@ from .bases.llama_like import PART_OF_A_HEAD, LlamaLike
 
 @dataclass(frozen=True, kw_only=True)
 class GPTNeoX(LlamaLike):
-    """GPT-NeoX, Black et al. 2022 [black2022], section 2.1; Pythia, Biderman et al. 2023 [biderman2023], alike.
+    """GPT-NeoX, Black et al. 2022 [black2022], section 2.1, and Pythia, Biderman et al. 2023 [biderman2023].
 
-    Attention and the MLP read x side by side, each through a norm of its own; a part of each head turns.
+    Attention and the MLP are parallel, each with its own norm. Only a part of each head rotates.
 
     >>> GPTNeoX().params
     4*L*E**2 + 2*L*E*H + 9*L*E + L*H + 2*V*E + 2*E

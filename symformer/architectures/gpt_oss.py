@@ -17,9 +17,10 @@ EXPERTS = {M: Field(("intermediate_size",), 2880), X: 128, K: 4}
 
 @dataclass(frozen=True, kw_only=True)
 class GptOss(LocalGlobal, Biased):
-    """gpt-oss, OpenAI 2025 [openai2025], section 2: experts with biases, attention sinks, every other layer a window.
+    """gpt-oss, OpenAI 2025 [openai2025], section 2: experts with biases, attention sinks, and a sliding window in every
+    other layer.
 
-    Its gate opens by x·sigmoid(1.702x), which is clamped, and so is what it opens; neither is counted.
+    The activation of the gate is x·sigmoid(1.702x). The gate and up projections are clamped, which is not counted.
 
     >>> GptOss().formula("kv-cache")
     4*B*L_local*G*D*min(C, C_win - 1) + 4*B*C*L_global*G*D
@@ -32,14 +33,14 @@ class GptOss(LocalGlobal, Biased):
         layers=local_global(1, 36),
         fixed={"output_router_logits": (False,)},
         inert=(
-            *("initial_context_length", "router_aux_loss_coef"),  # a factor of the loss that balances experts
-            *("hidden_act", "swiglu_alpha", "swiglu_limit", "experts_per_token"),  # of its own gate
+            *("initial_context_length", "router_aux_loss_coef"),  # the weight of the load-balancing loss
+            *("hidden_act", "swiglu_alpha", "swiglu_limit", "experts_per_token"),  # parameters of its gate
         ),
     )
     witness = Witness("GptOss", stacks=STACKS)
     variants = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
 
-    activation: Activation = "silu"  # no config says so
+    activation: Activation = "silu"  # not a config field
     attention_bias: bool = option(Switch("attention_bias", True))
 
     @property

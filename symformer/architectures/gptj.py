@@ -15,9 +15,9 @@ from .bases.openai_like import OpenAILike
 
 @dataclass(frozen=True, kw_only=True)
 class GPTJ(OpenAILike):
-    """GPT-J, Wang and Komatsuzaki 2021 [wang2021]: attention and the MLP side by side, one norm for both.
+    """GPT-J, Wang and Komatsuzaki 2021 [wang2021]: parallel attention and MLP with one norm for both.
 
-    A part of each head turns; attention has no biases, the MLP and the head have.
+    Only a part of each head rotates. The MLP and the head have biases, attention has none.
 
     >>> GPTJ().params
     12*L*E**2 + 7*L*E + 2*V*E + V + 2*E
@@ -30,7 +30,7 @@ class GPTJ(OpenAILike):
     logits = LMHead(bias=True)
     config = Fields(
         usual({V: 50400, E: 4096, L: 28, A: 16, H: 4 * E, D_rope: Field(("rotary_dim",), 64)}, OPENAI),
-        inert=("n_positions", "max_position_embeddings", "n_ctx", "rotary", "scale_attn_weights"),  # no table
+        inert=("n_positions", "max_position_embeddings", "n_ctx", "rotary", "scale_attn_weights"),  # no position table
     )
     witness = Witness("GPTJ", prefix="transformer.", unread=OWN_ATTENTION)
     variants = ({}, {"tied": True}, {"head": "none"})

@@ -14,7 +14,7 @@ from .bases.biased import BiasedThroughout
 
 @dataclass(frozen=True, kw_only=True)
 class Granite(BiasedThroughout):
-    """Granite 3.0, Granite Team 2024 [granite2024]: Llama, scaled by numbers at four places.
+    """Granite 3.0, Granite Team 2024 [granite2024]: Llama with constant factors in four places.
 
     >>> Granite().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E

@@ -13,7 +13,7 @@ from .bases.recurrent import MIXER, Recurrent
 
 @dataclass(frozen=True, kw_only=True)
 class Mamba2(Recurrent):
-    """Mamba-2, Dao and Gu 2024 [dao2024], section 7.1: layers of a state space dual mixer alone, without attention.
+    """Mamba-2, Dao and Gu 2024 [dao2024], section 7.1: layers with a state space dual mixer and nothing else.
 
     >>> Mamba2().formula("kv-cache")
     2*B*L*K_conv*A_ssm*D_ssm + 4*B*L*K_conv*G_ssm*N_state + 4*B*L*A_ssm*D_ssm*N_state
@@ -26,7 +26,7 @@ class Mamba2(Recurrent):
             {V: 32768, E: 4096, L: 64, A_ssm: 128, D_ssm: 64, G_ssm: 8, N_state: 128, K_conv: 4, C_chunk: 256}, MIXER
         ),
         restated={"expand": A_ssm * D_ssm / E},
-        inert=("time_step_limit", "time_step_rank"),  # a rank that no matrix has
+        inert=("time_step_limit", "time_step_rank"),  # no matrix has this rank
     )
     witness = Witness(
         "Mamba2", prefix="backbone.", arguments={"expand": A_ssm * D_ssm / E}, conditions=(Divides(E, D_ssm),)

@@ -11,9 +11,9 @@ from .bases.windowed import Windowed
 
 @dataclass(frozen=True, kw_only=True)
 class Mistral(Windowed):
-    """Mistral 7B, Jiang et al. 2023 [jiang2023], section 2: Llama, in the first release with a sliding window.
+    """Mistral 7B, Jiang et al. 2023 [jiang2023], section 2: Llama with a sliding window in the first release.
 
-    Their W is C_win here. Later releases have no window; a query then sees every token before it.
+    The paper's W is C_win. Later releases have no window.
 
     >>> Mistral().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E

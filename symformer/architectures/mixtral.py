@@ -13,7 +13,7 @@ EXPERTS = {M: Field(("intermediate_size",), 14336), X: Field(("num_local_experts
 
 @dataclass(frozen=True, kw_only=True)
 class Mixtral(Sparse):
-    """Mixtral, Jiang et al. 2024 [jiang2024], section 2: Mistral without its window, and K of X experts a token.
+    """Mixtral, Jiang et al. 2024 [jiang2024], section 2: Mistral without its window, and with K of X experts per token.
 
     >>> Mixtral().params
     3*L*E*X*M + 2*L*E*A*D + 2*L*E*G*D + L*E*X + 2*L*E + 2*V*E + E
@@ -24,8 +24,8 @@ class Mixtral(Sparse):
     title = "Mixtral"
     config = Fields(
         usual({V: 32000, E: 4096, **EXPERTS, L: 32, A: 32, G: 8, D: E / A}),
-        # The loss that balances the router, and noise on what it reads, keep tensors of their own.
+        # The load-balancing loss, and noise on the input of the router, save tensors of their own.
         fixed={"output_router_logits": (False,), "router_jitter_noise": (0.0,)},
-        inert=("router_aux_loss_coef",),  # a factor of that loss
+        inert=("router_aux_loss_coef",),  # the weight of that loss
     )
     witness = Witness("Mixtral")

@@ -35,8 +35,8 @@ class ModernBERT(Stacked):
     """ModernBERT, Warner et al. 2024 [warner2024], section 2.1: a pre-norm encoder without biases.
 
     It has rotary positions, gated feed-forward networks, and local attention in all but every third layer. The first
-    layer has no norm before its attention: the embeddings have just had one. Global and local layers stand here in two
-    stacks; nothing counted depends on their order.
+    layer has no norm before its attention, because there is a norm after the embeddings. Global and local layers form
+    two stacks here; their order does not affect any count.
 
     >>> ModernBERT().params
     4*L*E**2 + 3*L*E*H + 2*L*E + V*E + E
@@ -46,7 +46,7 @@ class ModernBERT(Stacked):
     shapes = "tokens[B,S] -> output"
     names = Names(table="embeddings.tok_embeddings", norm="final_norm")
     order = "first"
-    constraints = (Divides(2 * A, E), Divides(Integer(2), C_local))  # rotary positions turn pairs of elements
+    constraints = (Divides(2 * A, E), Divides(Integer(2), C_local))  # rotary embeddings rotate pairs of elements
 
     config = Fields(
         usual({V: 50368, E: 768, H: 1152, A: 12, C_local: 128}),
@@ -63,14 +63,14 @@ class ModernBERT(Stacked):
         },
         inert=(
             *(NO_TABLE, "norm_eps", "initializer_cutoff_factor", "classifier_pooling", "deterministic_flash_attn"),
-            *("sparse_prediction", "sparse_pred_ignore_index"),  # which logits a loss is computed of
+            *("sparse_prediction", "sparse_pred_ignore_index"),  # the logits for which a loss is computed
             *("global_rope_theta", "local_rope_theta", "reference_compile", "repad_logits_with_grad"),
         ),
     )
     heads = {"Model": {"head": "none"}, "ForMaskedLM": {"head": "mlm"}}
     witness = Witness(
         "ModernBert",
-        arguments={"pad_token_id": None},  # which has to be a row of the table
+        arguments={"pad_token_id": None},  # otherwise it must be a row of the table
         stacks={"first_layer": ONE, "global_layers": L_global - 1, "local_layers": L_local},
     )
     variants = (
@@ -92,12 +92,12 @@ class ModernBERT(Stacked):
 
     @property
     def norm(self) -> Component:
-        """A norm, wherever the model has one."""
+        """Return a norm of the model."""
         return LayerNorm(bias=self.norm_bias)
 
     @property
     def attention(self) -> SelfAttention:
-        """Every token with every token."""
+        """Return the bidirectional attention of a layer."""
         return SelfAttention(
             heads=A,
             kv_heads=A,
@@ -118,7 +118,7 @@ class ModernBERT(Stacked):
         return self.layer_of(self.norm, self.attention)
 
     def layer_of(self, norm: Component, attention: Component) -> Component:
-        """A layer with this attention, and this before it."""
+        """Return a layer with this attention, and this norm before it."""
         dropped = "drop" if self.mlp_dropout else ""
         mlp = GatedMLP(activation=self.activation, fused="Wi", act="act", inner_dropout=dropped, down="Wo")
         return PreNormBlock(parts={"attn_norm": norm, "attn": attention, "mlp_norm": self.norm, "mlp": mlp})

@@ -18,10 +18,10 @@ ATTENTION = Fields(
     fixed={
         "attn_type": ("multihead_attention",),
         "alibi": (True,),
-        "qk_ln": (False,),  # would store a norm of queries and keys
+        "qk_ln": (False,),  # would add norms of queries and keys
         "prefix_lm": (False,),
         "attn_uses_sequence_id": (False,),
-        "clip_qkv": (None,),  # one more elementwise operation
+        "clip_qkv": (None,),  # an additional elementwise operation
         "attn_pdrop": (0,),
     },
     inert=("model_type", "attn_impl", "softmax_scale", "alibi_bias_max"),
@@ -30,7 +30,7 @@ ATTENTION = Fields(
 
 @dataclass(frozen=True, kw_only=True)
 class MPT(GPTLike):
-    """MPT, MosaicML NLP Team 2023 [mosaicml2023]: linear biases for positions, and no other biases anywhere.
+    """MPT, MosaicML NLP Team 2023 [mosaicml2023]: a decoder with ALiBi positions and no other biases.
 
     >>> MPT().params
     12*L*E**2 + 2*L*E + V*E + E
@@ -42,14 +42,14 @@ class MPT(GPTLike):
     config = Fields(
         usual({V: 50368, E: 2048, L: 24, A: 16}, NAMES),
         nested={"attn_config": ATTENTION},
-        fixed={"expansion_ratio": (4,), "no_bias": (True,), "logit_scale": (None,)},  # which the class knows nothing of
+        fixed={"expansion_ratio": (4,), "no_bias": (True,), "logit_scale": (None,)},  # not read by the class
         inert=(
-            *("max_seq_len", "learned_pos_emb"),  # positions are no table, whatever is said
+            *("max_seq_len", "learned_pos_emb"),  # there is no position table, whatever these are
             *("resid_pdrop", "emb_pdrop", "embedding_fraction", "norm_type", "init_device", "init_config"),
             *("verbose", "loss_fn", "ffn_config", "fc_type"),
         ),
     )
-    # As many rows of biases as any run has tokens.
+    # Enough rows of biases for the tokens of any run.
     witness = Witness("Mpt", prefix="transformer.", arguments={"max_seq_len": 2**24}, unread=OWN_ATTENTION)
 
     @property

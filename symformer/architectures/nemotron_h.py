@@ -35,9 +35,10 @@ NAMES = {**MIXER_NAMES, A_ssm: ("mamba_num_heads",), D_ssm: ("mamba_head_dim",),
 
 @dataclass(frozen=True, kw_only=True)
 class NemotronH(Decoder):
-    """Nemotron-H, NVIDIA 2025 [nvidia2025], section 2.1: each layer is a Mamba-2 mixer, an attention or an MLP alone.
+    """Nemotron-H, NVIDIA 2025 [nvidia2025], section 2.1: each layer is either a Mamba-2 mixer, attention or an MLP.
 
-    The three kinds stand here in three stacks; nothing counted depends on their order. Attention has no positions.
+    The three kinds of layers form three stacks here; their order does not affect any count. Attention has no position
+    embedding.
 
     >>> NemotronH().formula("kv-cache")
     4*B*C*L_attn*G*D + 2*B*L_ssm*K_conv*A_ssm*D_ssm + 4*B*L_ssm*K_conv*G_ssm*N_state + 4*B*L_ssm*A_ssm*D_ssm*N_state
@@ -55,22 +56,22 @@ class NemotronH(Decoder):
         ),
         inert=(
             *(NO_TABLE, "num_logits_to_keep", "rescale_prenorm_residual", "residual_in_fp32", "hidden_dropout"),
-            # of time steps; which kernels run; a width that heads give
+            # time steps; the choice of kernels; a width that follows from the heads
             *("time_step_min", "time_step_max", "time_step_limit", "time_step_floor", "use_mamba_kernels", "expand"),
-            *("mamba_proj_bias", "mamba_ssm_cache_dtype"),  # read by no class here
-            # of layers with experts, which no model here has
+            *("mamba_proj_bias", "mamba_ssm_cache_dtype"),  # not read by any built-in class
+            # of layers with experts, which this architecture does not have
             *("n_routed_experts", "n_shared_experts", "moe_intermediate_size", "moe_shared_expert_intermediate_size"),
             *("moe_latent_size", "moe_shared_expert_overlap", "num_experts_per_tok", "routed_scaling_factor"),
             *("n_group", "topk_group", "norm_topk_prob", "output_router_logits", "mtp_layers_block_type"),
         ),
-        # the class has a table of its own for its head whatever a config says
+        # the head of the class is never tied
         fixed={"num_nextn_predict_layers": (0,), "tie_word_embeddings": (False,)},
     )
     heads = HubDecoder.heads
     witness = Witness(
         "NemotronH",
         stacks={"ssm_layers": L_ssm, "attention_layers": L_attn, "mlp_layers": L_mlp},
-        arguments={"pad_token_id": None},  # else it has to be a token
+        arguments={"pad_token_id": None},  # otherwise it must be a token
     )
     variants = ({}, {"mixer_bias": True, "convolution_bias": False}, {"head": "none"})
 
@@ -88,7 +89,7 @@ class NemotronH(Decoder):
         )
 
     def layer_of(self, mixer: Component) -> Component:
-        """A layer: a norm, and one of the three."""
+        """Return a layer with a norm and one of the three mixers."""
         return PreNormBlock(parts={"norm": self.norm, "mixer": mixer})
 
     @property

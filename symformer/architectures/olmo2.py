@@ -12,7 +12,8 @@ from .bases.biased import Biased
 
 @dataclass(frozen=True, kw_only=True)
 class OLMo2(Biased):
-    """OLMo 2, Team OLMo 2025 [olmo2025], section 2: norms on what attention and the MLP give, and on queries and keys.
+    """OLMo 2, Team OLMo 2025 [olmo2025], section 2: norms of the outputs of attention and the MLP, and of queries and
+    keys.
 
     >>> OLMo2().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + L*A*D + L*G*D + 2*L*E + 2*V*E + E
@@ -22,7 +23,7 @@ class OLMo2(Biased):
     tables = "rotary_single"
     norm = RMSNorm(late=True)
     config = Fields(usual({V: 50304, E: 4096, H: 11008, L: 32, A: 32, G: A, D: HEAD_WIDTH}))
-    witness = Witness("Olmo2", arguments={"pad_token_id": 0})  # a token of any table
+    witness = Witness("Olmo2", arguments={"pad_token_id": 0})  # valid for any table
 
     @property
     def attention(self) -> Component:

@@ -17,23 +17,24 @@ EXPERTS = {X: Field(("num_experts", "num_local_experts"), 64), K: 8, M: Field(("
 
 @dataclass(frozen=True, kw_only=True)
 class OLMoE(Sparse, Biased):
-    """OLMoE, Muennighoff et al. 2024 [muennighoff2024], section 2: K of X small experts, norms on queries and keys.
+    """OLMoE, Muennighoff et al. 2024 [muennighoff2024], section 2: K of X small experts per token, and norms of queries
+    and keys.
 
     >>> OLMoE().formula("active-params").partial(G="A")
     3*L*E*K*M + 4*L*E**2 + L*E*X + 4*L*E + 2*V*E + E
     """
 
     title = "OLMoE"
-    constraints = (Divides(2 * A, E), Divides(G, A), AtMost(K, X))  # a head, of width E/A, turns in pairs of elements
+    constraints = (Divides(2 * A, E), Divides(G, A), AtMost(K, X))  # a head of width E/A rotates in pairs of elements
     head_width = turned = E / A
     routing = SOFTMAX_MAYBE_DIVIDED
     config = Fields(
         usual({V: 50304, E: 2048, **EXPERTS, L: 16, A: 16, G: A}),
-        restated={"head_dim": E / A},  # which is what its norms are made for
+        restated={"head_dim": E / A},  # its norms require it
         fixed={"clip_qkv": (None,), "output_router_logits": (False,)},
-        inert=("router_aux_loss_coef", "norm_topk_prob"),  # of a loss; what the weights of experts add up to
+        inert=("router_aux_loss_coef", "norm_topk_prob"),  # the weight of a loss; a normalization of weights
     )
-    witness = Witness("Olmoe", arguments={"pad_token_id": 0})  # a token of any table
+    witness = Witness("Olmoe", arguments={"pad_token_id": 0})  # valid for any table
     variants = Biased.variants
 
     @property

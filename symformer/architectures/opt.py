@@ -29,10 +29,10 @@ WIDTHS = {H: Field(("ffn_dim",), 3072), E_emb: Field(("word_embed_proj_dim",), E
 
 @dataclass(frozen=True, kw_only=True)
 class OPT(GPTLike):
-    """OPT, Zhang et al. 2022 [zhang2022], section 2.1: GPT-3 with relu.
+    """OPT, Zhang et al. 2022 [zhang2022], section 2.1: GPT-3 with ReLU.
 
-    The table of positions has two rows before the first position's. The model of 350M parameters has its norms after
-    each sublayer, none at the end, and embeddings narrower than its layers.
+    The position table has two unused rows before the row of the first position. The model with 350M parameters has a
+    norm after each sublayer, no final norm, and embeddings narrower than its layers.
 
     >>> OPT().params
     4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E + P*E + 4*E
@@ -44,7 +44,7 @@ class OPT(GPTLike):
         usual({V: 50272, P: 2048, E: 768, L: 12, A: 12, **WIDTHS}),
         apart={"projected": (E_emb, E)},
         fixed={"layerdrop": (0.0,), "_remove_final_layer_norm": (False,)},
-        inert=("init_std", "activation_dropout"),  # the class drops nothing inside its MLP
+        inert=("init_std", "activation_dropout"),  # the class has no dropout inside its MLP
     )
     witness = Witness("OPT", rename={"decoder.": ""}, arguments={"pad_token_id": 0})  # a token of any table
     variants = (
@@ -63,8 +63,8 @@ class OPT(GPTLike):
     attention_dropout: bool = option(Chance("attention_dropout", 0.0))
 
     @property
-    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # of one width no other is told apart
-        because = "nothing makes embeddings as wide as they are; choose projected=false"
+    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # the projection needs two widths
+        because = "there is no projection between equal widths; choose projected=false"
         return (*GPTLike.constraints, *((Differs(E_emb, E, because),) if self.projected else ()))
 
     @property
@@ -101,7 +101,7 @@ class OPT(GPTLike):
         return with_positions(ops, "embed_positions", x, PositionEmbedding(rows=P + 2, skipped=Integer(2)))
 
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
-        return (ops.index("positions", 1, tokens.shape[1]),)  # the class hands them on to every layer
+        return (ops.index("positions", 1, tokens.shape[1]),)  # the class passes them to every layer
 
     def finish(self, ops: Operations, x: Tensor) -> Tensor:
         x = ops.call("project_out", Linear(out=E_emb, bias=False), x) if self.projected else x

@@ -17,9 +17,9 @@ from .bases.decoder import Decoder
 
 @dataclass(frozen=True, kw_only=True)
 class PaLM(Decoder):
-    """PaLM, Chowdhery et al. 2022 [chowdhery2022], section 2: parallel layers, a tied head.
+    """PaLM, Chowdhery et al. 2022 [chowdhery2022], section 2: a decoder with parallel layers and a tied head.
 
-    The paper's 540.35 billion counts the matrices and no norm scales; ``norm_scales=true`` counts those as well.
+    The paper's 540.35 billion parameters exclude the norm scales; ``norm_scales=true`` includes them.
 
     >>> PaLM().params
     2*L*E*A*D + 12*L*E**2 + 2*L*E*D + V*E
@@ -28,7 +28,7 @@ class PaLM(Decoder):
     title = "PaLM"
     names = Names(table="embedding", head="head")
     relations = {H: 4 * E}
-    constraints = (Divides(Integer(2), D),)  # rotary positions turn pairs of elements
+    constraints = (Divides(Integer(2), D),)  # rotary embeddings rotate pairs of elements
     config = Fields(
         usual({V: None, E: None, H: Field(("hidden",), 4 * E), L: None, A: None, D: None}, PLAIN), classes={"PaLM": {}}
     )

@@ -14,7 +14,7 @@ from .bases.llama_like import PARTLY_ROTARY, LlamaLike
 class Phi(LlamaLike):
     """Phi-1.5, Li et al. 2023 [li2023], section 2.1, and Phi-2: a parallel decoder with biases everywhere.
 
-    One norm serves attention and the MLP; a part of each head turns; the head has a bias.
+    Attention and the MLP share one norm, only a part of each attention head rotates, and the LM head has a bias.
 
     >>> Phi().params
     2*L*E*A*D + 2*L*E*G*D + 2*L*E*H + L*A*D + 2*L*G*D + 4*L*E + L*H + 2*V*E + V + 2*E
@@ -28,7 +28,7 @@ class Phi(LlamaLike):
     logits = LMHead(bias=True)
     config = Fields(
         usual({V: 51200, E: 2048, H: 8192, L: 24, A: 32, G: A, D: HEAD_WIDTH, D_rope: rotating(D, 0.5)}),
-        fixed={"qk_layernorm": (False,)},  # would store a norm of each head's queries and keys
+        fixed={"qk_layernorm": (False,)},  # would add norms of queries and keys
     )
     witness = Witness("Phi")
 

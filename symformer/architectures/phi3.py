@@ -13,10 +13,10 @@ from .bases.windowed import Windowed
 
 @dataclass(frozen=True, kw_only=True)
 class Phi3(Windowed):
-    """Phi-3, Abdin et al. 2024 [abdin2024], section 2: Llama with queries, keys and values in one matrix.
+    """Phi-3, Abdin et al. 2024 [abdin2024], section 2: Llama with one matrix for queries, keys and values.
 
-    The gate of the feed-forward network and what it opens are one matrix as well; some releases have a window, and in
-    some only a part of each head turns.
+    The gate and up projections are one matrix too. Some releases have a sliding window, and in some only a part of each
+    head rotates.
 
     >>> Phi3().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E
@@ -28,9 +28,9 @@ class Phi3(Windowed):
     config = Fields(
         usual({V: 32064, E: 3072, H: 8192, L: 32, A: 32, G: A, C_win: None, D: HEAD_WIDTH, D_rope: rotating(D, 1.0)}),
         ropes=("default", "longrope", "su"),
-        inert=("original_max_position_embeddings", "embd_pdrop"),  # the class drops nothing of a table
+        inert=("original_max_position_embeddings", "embd_pdrop"),  # the class has no embedding dropout
     )
-    # Which token is padding is no matter here; left out, its row is number 32000 of every table.
+    # The padding token does not matter. Its default, row 32000, does not exist in smaller tables.
     witness = Witness("Phi3", arguments={"pad_token_id": None})
     variants = ({}, {"window": True}, {"tied": True}, {"head": "none"})
 

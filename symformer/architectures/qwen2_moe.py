@@ -14,9 +14,9 @@ EXPERTS = {X: Field(("num_experts",), 60), K: 4, M: 1408, M_shared: 5632}
 
 @dataclass(frozen=True, kw_only=True)
 class Qwen2MoE(SparseThroughout):
-    """Qwen2-57B-A14B, Yang et al. 2024 [yang2024], section 2.2.2, and Qwen1.5-MoE: experts beside a shared one.
+    """Qwen2-57B-A14B, Yang et al. 2024 [yang2024], section 2.2.2, and Qwen1.5-MoE: experts and a shared expert.
 
-    What the shared expert gives is weighed by a sigmoid of its own.
+    The output of the shared expert is multiplied by its own sigmoid gate.
 
     >>> Qwen2MoE().formula("active-params")
     3*L*E*K*M + 2*L*E*A*D + 2*L*E*G*D + L*E*X + 3*L*E*M_shared + L*A*D + 2*L*G*D + 3*L*E + 2*V*E + E

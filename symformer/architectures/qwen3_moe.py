@@ -15,7 +15,7 @@ EXPERTS = {X: Field(("num_experts", "num_local_experts"), 128), K: 8, M: 768}
 
 @dataclass(frozen=True, kw_only=True)
 class Qwen3MoE(SparseThroughout, Biased):
-    """Qwen3-30B-A3B and 235B-A22B, Yang et al. 2025 [yang2025], section 2: Qwen3, and K of X experts a token.
+    """Qwen3-30B-A3B and 235B-A22B, Yang et al. 2025 [yang2025], section 2: Qwen3 with K of X experts per token.
 
     >>> Qwen3MoE().formula("active-params")
     3*L*E*K*M + 2*L*E*A*D + 2*L*E*G*D + L*E*X + 2*L*E + 2*L*D + 2*V*E + E

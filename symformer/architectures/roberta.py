@@ -17,9 +17,9 @@ from .bases.bert_like import FIXED, BertLike
 
 @dataclass(frozen=True, kw_only=True)
 class RoBERTa(BertLike):
-    """RoBERTa, Liu et al. 2019 [liu2019], section 3.1: BERT's encoder, trained otherwise.
+    """RoBERTa, Liu et al. 2019 [liu2019], section 3.1: BERT's encoder with a different training procedure.
 
-    Positions are numbered from one past the padding token's number, 1, so two of P rows are no token's.
+    Position numbers start after the id of the padding token, 1, so two of the P rows are unused.
 
     >>> RoBERTa().params
     4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E + V_type*E + P*E + E**2 + 3*E

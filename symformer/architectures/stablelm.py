@@ -15,7 +15,7 @@ from .bases.llama_like import PART_OF_A_HEAD, LlamaLike
 class StableLM(LlamaLike):
     """Stable LM 2, Bellagente et al. 2024 [bellagente2024]: Llama with layer norms.
 
-    A part of each head turns; in some releases attention and the MLP read the same norm side by side.
+    Only a part of each head rotates. In some releases, attention and the MLP are parallel with one norm for both.
 
     >>> StableLM().params
     2*L*E**2 + 2*L*E**2*G/A + 3*L*E*H + 4*L*E + 2*V*E + 2*E
@@ -27,7 +27,7 @@ class StableLM(LlamaLike):
     norm = LayerNorm()
     config = Fields(
         usual({V: 50304, E: 2560, H: 6912, L: 32, A: 32, G: 32, D_rope: rotating(E / A, 0.25)}),
-        fixed={"qk_layernorm": (False,)},  # would store a norm of each head's queries and keys
+        fixed={"qk_layernorm": (False,)},  # would add norms of queries and keys
     )
     witness = Witness("StableLm")
     variants = ({}, {"qkv_bias": True}, {"parallel": True, "tied": True}, {"head": "none"})

@@ -12,9 +12,10 @@ from .bases.windowed import Windowed
 
 @dataclass(frozen=True, kw_only=True)
 class StarCoder2(Windowed):
-    """StarCoder 2, Lozhkov et al. 2024 [lozhkov2024]: grouped queries, biases, layer norms, two matrices.
+    """StarCoder 2, Lozhkov et al. 2024 [lozhkov2024]: grouped-query attention, biases, layer norms, and an MLP of two
+    matrices.
 
-    Its window is wider than most inputs; where a config has none, a query sees every token before it.
+    Its sliding window is wider than most inputs. A config without one has full causal attention.
 
     >>> StarCoder2().params
     2*L*E*A*D + 2*L*E*G*D + 2*L*E*H + L*A*D + 2*L*G*D + 6*L*E + L*H + V*E + 2*E

@@ -28,10 +28,10 @@ from .bases.encoder_decoder import EncoderDecoder, Tower
 
 @dataclass(frozen=True, kw_only=True)
 class T5(EncoderDecoder):
-    """T5, Raffel et al. 2020 [raffel2020], section 2.1: a pre-norm encoder-decoder that knows distances, not positions.
+    """T5, Raffel et al. 2020 [raffel2020], section 2.1: a pre-norm encoder-decoder with relative position biases.
 
-    A tower has one table of distances, which all its layers read. T5 v1.1 has ``gated=true`` and ``tied=false``,
-    Shazeer 2020 [shazeer2020].
+    All layers of a tower share one table of distances. T5 v1.1 has ``gated=true`` and ``tied=false``, Shazeer 2020
+    [shazeer2020].
 
     >>> T5().params
     4*L_enc*E*A*D + 8*L_dec*E*A*D + 2*L_enc*E*H + 2*L_dec*E*H + 2*L_enc*E + 3*L_dec*E + V*E + 2*P_rel*A + 2*E
@@ -62,10 +62,10 @@ class T5(EncoderDecoder):
             "is_gated_act": ("gated", {False: False, True: True}),
         },
         fixed={"is_encoder_decoder": (True,)},
-        # Of positions there is no table; which distances share a bucket; and a factor of what the head reads.
+        # There is no position table; the distances that share a bucket; a factor of the head's input.
         inert=("n_positions", "relative_attention_max_distance", "scale_decoder_outputs"),
     )
-    witness = Witness("T5", prefix="", author="transformers, its head untied by symformer")
+    witness = Witness("T5", prefix="", author="the transformers class, with its head untied by symformer")
     variants = ({}, {"head": "none"}, {"gated": True, "tied": False}, {"gated": True})
 
     tied: bool = option(Switch("tie_word_embeddings", True))
@@ -78,7 +78,7 @@ class T5(EncoderDecoder):
 
     @property
     def dropped(self) -> str:
-        """The name of every dropout."""
+        """Return the name of all dropouts, or ""."""
         return "dropout" if self.dropout else ""
 
     def layer(self, tower: Tower) -> Component:
@@ -115,7 +115,7 @@ class T5(EncoderDecoder):
 
     def finish(self, ops: Operations, tower: Tower, x: Tensor) -> Tensor:
         x = self._dropped(ops, tower, ops.call(f"{tower}.final_layer_norm", self.norm, x))
-        scaled = tower == "decoder" and self.head == "lm" and self.tied  # before a head that is the token table
+        scaled = tower == "decoder" and self.head == "lm" and self.tied  # the input of a tied head is scaled
         return ops.scale("scale_decoder_outputs", x, "over root") if scaled else x
 
     def _dropped(self, ops: Operations, tower: Tower, x: Tensor) -> Tensor:

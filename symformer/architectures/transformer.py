@@ -18,8 +18,8 @@ from .base import Architecture, Field, Fields, Switch, Witness, option
 class Transformer(Architecture):
     """torch.nn.Transformer: the encoder-decoder of Vaswani et al. 2017 [vaswani2017], section 3, as torch builds it.
 
-    torch adds biases to the attention and a norm after each stack, which the paper does not have. With
-    ``embeddings=true`` one table of V rows serves the source, the target and the logits (the paper's section 3.4).
+    Unlike the paper, torch has biases in attention and a norm after each stack. With ``embeddings=true``, one table of
+    V rows is shared by the source, the target and the logits (section 3.4 of the paper).
 
     >>> Transformer().params
     4*L_enc*E**2 + 2*L_enc*E*H + 8*L_dec*E**2 + 2*L_dec*E*H + 9*L_enc*E + L_enc*H + 15*L_dec*E + L_dec*H + 4*E
@@ -54,7 +54,7 @@ class Transformer(Architecture):
     bias: bool = option(Switch("bias", True))
 
     @property
-    def shapes(self) -> str:  # type: ignore[override]  # the one model whose inputs an option changes
+    def shapes(self) -> str:  # type: ignore[override]  # an option changes the inputs
         if self.embeddings:
             return "source[B,S_enc], target[B,S] -> logits[B,S,V]"
         return "source[B,S_enc,E], target[B,S,E] -> y[B,S,E]"

@@ -20,10 +20,10 @@ CLASSES = Labels(("num_labels", "id2label"), 2, null=True)
 
 @dataclass(frozen=True, kw_only=True)
 class ViT(Stacked):
-    """The vision transformer, Dosovitskiy et al. 2021 [dosovitskiy2021], section 3.1, eqs. 1-4: a pre-norm encoder. It
-    reads the patches of an image of Z by Z pixels and a class token before them, each with a learned position.
+    """The vision transformer, Dosovitskiy et al. 2021 [dosovitskiy2021], section 3.1, eqs. 1-4: a pre-norm encoder. Its
+    tokens are a class token and the patches of an image of Z by Z pixels, each with a learned position.
 
-    That is Z²/Z_patch² + 1 tokens, and no other number of them.
+    The number of tokens is always Z²/Z_patch² + 1.
 
     >>> ViT().params
     E*Z_patch**2*N_chan + 4*L*E**2 + 2*L*E*H + 9*L*E + L*H + E**2 + 6*E + E*Z**2/Z_patch**2
@@ -38,7 +38,7 @@ class ViT(Stacked):
         usual({Z: 224, Z_patch: 16, N_chan: 3, E: 768, H: 3072, L: 12, A: 12, N_class: CLASSES}),
         restated={"pooler_output_size": E},
         fixed={"pooler_act": ("tanh",)},
-        inert=("encoder_stride",),  # of a head that no class here has
+        inert=("encoder_stride",),  # of a head that no built-in class has
     )
     heads = {"Model": {"head": "pooler"}, "ForImageClassification": {"head": "classifier"}}
     witness = Witness("ViT", prefix="vit.")

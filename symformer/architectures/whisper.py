@@ -22,10 +22,10 @@ NAMES = {**FAIRSEQ, P: ("max_target_positions",)}
 
 @dataclass(frozen=True, kw_only=True)
 class Whisper(BartLike):
-    """Whisper, Radford et al. 2022 [radford2022], section 2.2: convolutions over sound, then a pre-norm transformer.
+    """Whisper, Radford et al. 2022 [radford2022], section 2.2: convolutions over audio, then a pre-norm transformer.
 
-    The second convolution halves 2·P_enc frames of sound to the P_enc that the encoder reads, always as many. Its
-    positions are sines that transformers stores among the weights, and never trains. Keys have no bias.
+    The second convolution reduces the 2·P_enc audio frames to the fixed number P_enc of encoder positions. The
+    encoder's sinusoidal positions are a weight in transformers that is not trained. Keys have no bias.
 
     >>> Whisper().params  # doctest: +NORMALIZE_WHITESPACE
     4*L_enc*E**2 + 2*L_enc*E*H + 8*L_dec*E**2 + 2*L_dec*E*H + 8*L_enc*E + L_enc*H
@@ -35,13 +35,13 @@ class Whisper(BartLike):
     title = "Whisper"
     shapes = "sound[B,N_mel,2*P_enc], target[B,S] -> output"
     table = "decoder.embed_tokens"
-    constraints = (*BartLike.constraints, Divides(Integer(2), E))  # a sine and a cosine for each rate
+    constraints = (*BartLike.constraints, Divides(Integer(2), E))  # a sine and a cosine for each frequency
     config = Fields(
         usual({V: 51865, P: 448, P_enc: 1500, N_mel: 80, E: 384, H: HIDDEN, L_enc: 4, L_dec: 4, A: HEADS}, NAMES),
         fixed={"apply_spec_augment": (False,)},
         inert=(
             *("use_weighted_layer_sum", "classifier_proj_size", "median_filter_width"),
-            *("mask_time_prob", "mask_time_length", "mask_time_min_masks"),  # of sound set to zero
+            *("mask_time_prob", "mask_time_length", "mask_time_min_masks"),  # masking of the audio in training
             *("mask_feature_prob", "mask_feature_length", "mask_feature_min_masks"),
             *("forced_decoder_ids", "alignment_heads"),
         ),

@@ -1,7 +1,7 @@
-"""Compare two readings of one model: quantities measured in torch, and the sums over its operations.
+"""Compare two formulas for one quantity: one measured in torch, one summed over the recognized operations.
 
-One quantity may be answered from the first and a quantity that contains it from the second: inference memory contains
-the KV cache, and generation is a prompt and its decoding. If the two readings differ, neither is an answer.
+A quantity can use the first formula, and a quantity that contains it the second: inference memory contains the KV
+cache, and generation consists of prefill and decoding. If the two formulas differ, neither is reported.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ..language.symbols import SYMBOLS, B, B_vis, C, S, S_enc
 from ..models.model import Model
 from .record import OPERATIONS, Record
 
-# Sizes of a run, all different: few tokens, more, and more than any window or chunk that a config is likely to have.
+# Sizes of a run, all different: few tokens, more tokens, and more than any likely window or chunk size.
 RUNS: tuple[Numbers, ...] = tuple({B: 2, B_vis: 3, S: 29, S_enc: 31, C: tokens} for tokens in (7, 67, 40_009))
 
 
 def check_agreement(target: str, records: Mapping[str, Record], asked: str) -> None:
-    """Raise WitnessError if two records of a model give different numbers for one quantity at the model's config.
+    """Raise WitnessError if two records of a model have different values of a quantity at the model's config.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ def check_agreement(target: str, records: Mapping[str, Record], asked: str) -> N
             if ours is not None and theirs is not None and ours != theirs:
                 sizes = ", ".join(f"{size}={number:,}" for size, number in run.items())
                 raise WitnessError(
-                    f"two readings of {target} contradict each other, so neither is shown: at {sizes}, its {quantity} "
+                    f"two formulas for {target} contradict each other, so neither is shown: at {sizes}, its {quantity} "
                     f"is {ours:,} as measured in torch and {theirs:,} as the sum over its operations"
                 )
 
 
 def _value(target: str, quantity: str, record: Record, run: Numbers) -> int | None:
-    """Return the number of a record at its config and these sizes of a run, or None if it has none."""
+    """Return the value of a record at its config and these sizes of a run, or None if it has no value."""
     numbers = {SYMBOLS[letter]: record.config[name] for name, letter in record.letters.items() if name in record.config}
     numbers = {**numbers, **run}
     try:
@@ -56,5 +56,5 @@ def _value(target: str, quantity: str, record: Record, run: Numbers) -> int | No
         for condition in formula.constraints:
             condition.check(numbers)
         return evaluate(formula.expanded, numbers, formula.id)
-    except SymformerError:  # the record has no answer there
+    except SymformerError:  # the record does not hold at these sizes
         return None

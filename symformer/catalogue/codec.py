@@ -1,6 +1,7 @@
-"""Facts as data and back: dataclasses as objects without what is at its default, expressions as plain arithmetic.
+"""Conversion of ledger facts to JSON data and back.
 
-What is read is held to the types that the fields have. Nothing in a file is run.
+A dataclass becomes an object without its default fields, and an expression becomes plain arithmetic. Reading checks the
+types of all fields, and never executes the contents of a file.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from ..language.notation.text import code
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 
 CONDITIONS = {each.__name__: each for each in (AtMost, Differs, Divides, Equals, Excludes)}
-IS = "is"  # which of several classes an object is of
+IS = "is"  # the key that names the class of a condition
 
 
 def to_data(value: Any) -> Any:
-    """What json can hold of a value. Raises CatalogueError for what would not be read back as it is.
+    """Return a value as JSON data. Raises CatalogueError for a value that would not be read back unchanged.
 
     >>> from symformer.language.symbols import E
     >>> from symformer.ledger.facts import Weight
@@ -33,11 +34,11 @@ def to_data(value: Any) -> Any:
     {'path': 'wte.weight', 'shape': ['E', '4*E']}
     """
     if isinstance(value, Expr):
-        with suppress(TypeError):  # what has no display form
+        with suppress(TypeError):  # the expression has no display form
             written = code(value)
             if _parsed(written) == value:
                 return written
-        raise CatalogueError(f"{value} is no plain arithmetic, which is what is kept of a formula")
+        raise CatalogueError(f"{value} is not plain arithmetic, the only form in which a formula can be saved")
     if isinstance(value, Enum):
         return value.value
     if value is None or isinstance(value, (bool, int, str)):
@@ -57,11 +58,11 @@ def to_data(value: Any) -> Any:
             for item in dataclasses.fields(value)
             if (given := getattr(value, item.name)) != _default(item)
         }
-    raise CatalogueError(f"{type(value).__name__} is nothing that is kept")
+    raise CatalogueError(f"a {type(value).__name__} cannot be saved")
 
 
 def from_data(hint: Any, data: Any) -> Any:
-    """The value of a type that some data stand for. Raises CatalogueError where they stand for none.
+    """Return the value of a type that JSON data represent. Raises CatalogueError for invalid data.
 
     >>> from symformer.ledger.facts import Weight
     >>> from_data(Weight, {"path": "wte.weight", "shape": ["E", "4*E"]}).shape
@@ -72,7 +73,7 @@ def from_data(hint: Any, data: Any) -> Any:
     except CatalogueError:
         raise
     except (SymformerError, TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-        raise CatalogueError(f"what is kept cannot be read: {error}") from None
+        raise CatalogueError(f"the saved data cannot be read: {error}") from None
 
 
 def _read(hint: Any, data: Any) -> Any:
@@ -117,7 +118,7 @@ def _made(cls: Any, data: Mapping[str, Any]) -> Any:
 
 def _one_of(data: Any, known: tuple[Any, ...]) -> Any:
     if data not in known:
-        raise CatalogueError(f"{str(data)[:80]!r} is none of {', '.join(map(str, known))}")
+        raise CatalogueError(f"{str(data)[:80]!r} is not one of {', '.join(map(str, known))}")
     return data
 
 
@@ -128,7 +129,7 @@ def _object(hint: Any, data: Any) -> Mapping[str, Any]:
 
 
 def _odd(hint: Any, data: Any) -> CatalogueError:
-    return CatalogueError(f"{str(data)[:80]!r} stands for no {getattr(hint, '__name__', hint)}")
+    return CatalogueError(f"{str(data)[:80]!r} is not a valid {getattr(hint, '__name__', hint)}")
 
 
 def _default(item: dataclasses.Field[Any]) -> Any:

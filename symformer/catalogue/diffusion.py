@@ -1,8 +1,8 @@
-"""The models of diffusers in the catalogue: their parameters by their configs, without torch and diffusers.
+"""The diffusers models of the catalogue: parameters from a config, without torch or diffusers.
 
-A file for each class holds formulas, and the published configs that have them. A config is answered if every field that
-is not a size of the formula has the value that it has in a published config; a field that is absent has the default of
-the class. Any other config has to be traced.
+The file of a class contains formulas and the published configs to which they apply. A formula applies to a config if
+every field that is not one of its sizes has the same value as in one of its published configs. A missing field has the
+default of the class. Any other config must be traced.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from .traced import DIFFUSERS
 
 FOLDER = Path(__file__).parent / DIFFUSERS
 CLASS = "_class_name"
-LONGEST_VALUE = 60  # characters of a field's value in a sentence
+LONGEST_VALUE = 60  # characters of a field's value in a message
 
 
 @dataclass(frozen=True, kw_only=True)
 class Structure:
-    """The published configs that have one formula and differ at most in its sizes."""
+    """Published configs that share one formula and differ only in its sizes."""
 
-    sources: tuple[str, ...]  # the repositories on the Hub and the folders of the models there
-    fields: Mapping[str, Any]  # those that are neither sizes nor at the default of the class
-    sizes: Mapping[str, int]  # the sizes of the formula, in the first of these configs
-    notes: tuple[str, ...]  # the lists and the sizes that the formula holds for
-    buffers: int  # elements that a checkpoint also stores, at these sizes
-    formula: int  # its number in the file
+    sources: tuple[str, ...]  # the repositories on the Hub and the model folders in them
+    fields: Mapping[str, Any]  # the fields that are neither sizes nor at the default of the class
+    sizes: Mapping[str, int]  # the sizes of the formula in the first of these configs
+    notes: tuple[str, ...]  # the fixed lists and sizes for which the formula holds
+    buffers: int  # the number of buffer elements that a checkpoint also stores, at these sizes
+    formula: int  # the index of the formula in the file
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shelf:
-    """One class of diffusers; its formulas are data until one is requested."""
+    """One diffusers class. Its formulas are parsed on first use."""
 
     name: str
-    defaults: Mapping[str, Any]  # of the arguments of the class
+    defaults: Mapping[str, Any]  # argument -> default
     required: tuple[str, ...]  # the arguments without a default
     structures: tuple[Structure, ...]
-    rows: tuple[str, ...]  # the weights of all formulas, each once
-    formulas: tuple[Mapping[str, Any], ...]  # with the numbers of their rows
+    rows: tuple[str, ...]  # the weights of all formulas, without duplicates
+    formulas: tuple[Mapping[str, Any], ...]  # with the indices of their rows
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -58,7 +58,20 @@ class Shelf:
 def find(config: Mapping[str, Any], path: str) -> Record | None:
     """Return the record of a diffusers config, or None if the catalogue has no formula for it.
 
-    Raises ConfigError if a field shows that the checkpoint has weights that the class lacks; CatalogueError.
+    Parameters
+    ----------
+    config
+        The fields of the config.
+    path
+        The name of the config in error messages.
+
+    Raises
+    ------
+    ConfigError
+        If a field means that the checkpoint has weights that the class lacks.
+    CatalogueError
+        If the file of the class is damaged.
+
     """
     if (kept := shelved(class_name(config))) is None:
         return None
@@ -69,16 +82,16 @@ def find(config: Mapping[str, Any], path: str) -> Record | None:
 
 
 def structure_of(kept: Shelf, given: Mapping[str, Any]) -> Structure | None:
-    """Return the first structure of a class that a config with some fields has, or None."""
+    """Return the first structure of a class that matches the fields of a config, or None."""
     values = _values(kept, given)
     return next((each for each in kept.structures if not any(_differences(kept, each, values))), None)
 
 
 def why_not(config: Mapping[str, Any]) -> str:
-    """Return why the catalogue has no formula for a config: the first field that differs from the nearest structure."""
+    """Return why the catalogue has no formula for a config: the first difference from the nearest structure."""
     name = class_name(config)
     if (kept := shelved(name)) is None:
-        return f"the catalogue has no class {quoted(name)} of diffusers"
+        return f"the catalogue does not have the diffusers class {quoted(name)}"
     values = _values(kept, fields_of(config))
     nearest = min(([*_differences(kept, each, values)] for each in kept.structures), key=len)
     return nearest[0] if nearest else ""
@@ -96,7 +109,7 @@ def fields_of(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_fields(path: str, name: str, given: Mapping[str, Any], arguments: Collection[str]) -> None:
-    """Raise ConfigError for an unread field which shows that the checkpoint has weights that the class lacks."""
+    """Raise ConfigError for an unread field that means that the checkpoint has weights that the class lacks."""
     for field, value in given.items():
         if field not in arguments and adds_weights(field, value, arguments):
             raise ConfigError(f"{path} has {quoted(field)[1:-1]}={str(value)[:80]}, which {name} does not read")
@@ -115,13 +128,13 @@ def stored_buffers(count: int, exact: bool = True) -> list[str]:
 
 
 def classes() -> list[str]:
-    """Return the names of the classes of diffusers in the catalogue."""
+    """Return the names of the diffusers classes in the catalogue."""
     return sorted(place.stem for place in FOLDER.glob("*.json"))
 
 
 @cache
 def shelved(name: str) -> Shelf | None:
-    """Return what the catalogue has of a class of diffusers, if anything. Raises CatalogueError for a damaged file."""
+    """Return the catalogue's entry of a diffusers class, or None. Raises CatalogueError for a damaged file."""
     place = FOLDER / f"{name}.json"
     if not name.isidentifier() or len(name) > LONGEST or not place.is_file():
         return None
@@ -130,12 +143,12 @@ def shelved(name: str) -> Shelf | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         why = " ".join(str(error).split())[:80]
         raise CatalogueError(
-            f"the catalogue's file of {name} is damaged ({type(error).__name__}: {why}); install symformer again"
+            f"the catalogue's file of {name} is damaged ({type(error).__name__}: {why}); reinstall symformer"
         ) from None
 
 
 def read(data: Mapping[str, Any]) -> Shelf:
-    """Return what the data of a file stand for."""
+    """Return the entry in the data of a file."""
     structures = tuple(
         Structure(**{**each, "sources": tuple(each["sources"]), "notes": tuple(each["notes"])})
         for each in data["structures"]
@@ -151,7 +164,7 @@ def read(data: Mapping[str, Any]) -> Shelf:
 
 
 def row_of(line: str) -> list[Any]:
-    """Return a row of a formula from its line: the path of a weight, its shape, and the numbers of copies.
+    """Parse a row of a formula: the path of a weight, its shape, and its numbers of copies.
 
     >>> row_of("blocks.*.to_q.weight;A*D,E;L")
     [['blocks.*.to_q.weight', ['A*D', 'E']], ['L']]
@@ -161,11 +174,11 @@ def row_of(line: str) -> list[Any]:
 
 
 def line_of(row: Any) -> str:
-    """Return the line that a row is kept as. Raises CatalogueError for a row that would not be read back."""
+    """Return the line that encodes a row. Raises CatalogueError for a row that would not be read back unchanged."""
     (path, shape), copies = row
     line = f"{path};{','.join(shape)};{','.join(copies)}"
     if row_of(line) != row:
-        raise CatalogueError(f"the weights {path} have no line that can be read back")
+        raise CatalogueError(f"the weights {path} cannot be encoded as a line")
     return line
 
 
@@ -175,21 +188,21 @@ def _values(kept: Shelf, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _differences(kept: Shelf, structure: Structure, values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a clause for each field that keeps a config from having a structure."""
+    """Yield a message for each difference between a config and a structure."""
     ours = {**kept.defaults, **structure.fields}
     for name in kept.arguments:
         if name in structure.sizes:
             if type(values.get(name)) is not int or values[name] < 1:
-                yield f"{name} of {kept.name} should be a positive whole number, and is {_shown(values, name)}"
+                yield f"{name} of {kept.name} should be a positive integer, but is {_shown(values, name)}"
         elif not (name in ours and name in values and same(ours[name], values[name], 0)):
             yield (
                 f"the catalogue has {kept.name} with {name}={_shown(ours, name)}, "
-                f"and the config has {_shown(values, name)}"
+                f"but the config has {_shown(values, name)}"
             )
     formula = _formula(kept, structure.formula)
     numbers = {name: values[name] for name in formula.letters if type(values.get(name)) is int}
     if why := broken(formula, numbers):
-        yield f"the catalogue's formula of {kept.name} is not for this config: {why}"
+        yield f"the catalogue's formula of {kept.name} does not apply to this config: {why}"
 
 
 def _shown(values: Mapping[str, Any], name: str) -> str:
@@ -200,7 +213,7 @@ def _shown(values: Mapping[str, Any], name: str) -> str:
 
 
 def record_of(kept: Shelf, structure: Structure, given: Mapping[str, Any]) -> Record:
-    """Return the record of a config that has a structure, with its numbers and notes."""
+    """Return the record of a config that matches a structure, with its sizes and notes."""
     values = _values(kept, given)
     numbers = {name: value for name, value in values.items() if name in given or name in structure.sizes}
     sizes = {name: value for name, value in numbers.items() if type(value) is int and value > 0}

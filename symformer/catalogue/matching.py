@@ -1,7 +1,7 @@
-"""A config held to what the catalogue knows of its class: its sizes and its switches, or what of it is not known.
+"""Match a config with the catalogue's entry of its class: find its sizes and switches, or the first unsupported field.
 
-A config is known where every field that is no size, is no switch that was turned, and is not known to change nothing,
-says what it usually says; a field that nobody knows is never passed over.
+A config matches if every field is a size, a known switch setting, a field known to have no effect, or at its default.
+An unknown field is never ignored.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ from .shelf import (
 from .traced import STORED
 
 TIED = "tie_word_embeddings"
-THETA, SCALING = "rope_theta", "rope_scaling"  # rotary positions as configs have them beside or instead of an object
+THETA, SCALING = "rope_theta", "rope_scaling"  # rotary fields that configs use in addition to rope_parameters
 WINDOWS = ("sliding_window", "use_sliding_window", "max_window_layers", "attention_chunk_size")
 ANY_WINDOW = "int|bool|null"
 PATTERN = "sliding_window_pattern"
 CHECKPOINTING = "gradient_checkpointing"
 DEPTH = "num_hidden_layers"
-NEAR = 0.9  # how alike two names are of which one may be a slip for the other
-LABELS, NAMES = "num_labels", "id2label"  # how many labels a class tells apart, and the labels by their names
+NEAR = 0.9  # the similarity above which one name can be a misspelling of another
+LABELS, NAMES = "num_labels", "id2label"  # the number of a classifier's labels, and their names
 
 
 def find(config: Mapping[str, Any]) -> Find | None:
-    """What the catalogue knows of a config, by quantity; None where it holds nothing of this structure."""
+    """Return the catalogue's records for a config, by quantity, or None if it has no entry of this structure."""
     for name, model_type in _classes(config):
         for kept in variants(name, model_type):
             if (at := matched(kept, config)) is not None:
-                made = f", made from {kept.entry.part}" if kept.entry.part else ""
+                made = f", built from {kept.entry.part}" if kept.entry.part else ""
                 assumed = (f"no 'architectures': read as {name}{made}",) * (config.get("architectures") is None)
                 fields = (field for turn in at.turned for field in kept.turns[turn].fields.items())
                 tied = next((value for field, value in fields if last(field) == TIED), None)
@@ -74,7 +74,7 @@ def find(config: Mapping[str, Any]) -> Find | None:
 
 
 def why_not(config: Mapping[str, Any]) -> str:
-    """Why the catalogue does not answer for a config; "" where it has heard nothing of its class."""
+    """Return why the catalogue does not support a config, or "" if it does not have the class."""
     for name, model_type in _classes(config):
         if (kept := on_shelf(name, model_type)) is None:
             filed = filed_types().get(model_type)
@@ -82,14 +82,14 @@ def why_not(config: Mapping[str, Any]) -> str:
         try:
             match(kept, config)
         except CatalogueError as error:
-            return f"the catalogue knows {name}, and not this one: {error}"
+            return f"the catalogue has {name}, but not for this config: {error}"
     return ""
 
 
 def unread(config: Mapping[str, Any]) -> list[str]:
-    """Return the fields of a config that its class does not read, if the catalogue has that class.
+    """Return the fields of a config that its class does not read, or [] if the catalogue does not have the class.
 
-    A name that is similar to a field that the config omits may be a misspelling, and is not one of these.
+    A field with a name similar to a missing field may be a misspelling, so it is excluded.
     """
     for name, model_type in _classes(config):
         kept = on_shelf(name, model_type)
@@ -103,7 +103,7 @@ def unread(config: Mapping[str, Any]) -> list[str]:
 
 
 def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
-    """The sizes and the turns of a config of this class; None for one whose structure is not known."""
+    """Return the sizes and switch settings of a config of this class, or None if its structure is not known."""
     try:
         return match(kept, config)
     except CatalogueError:
@@ -111,7 +111,7 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
 
 
 def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
-    """The sizes and the turns of a config of this class. Raises CatalogueError, which says what of it is not known."""
+    """Return the sizes and switch settings of a config of this class. Raises CatalogueError for anything not known."""
     entry = kept.entry
     fields = _fields(kept, config)
     counts = _counted(kept, fields)
@@ -133,23 +133,23 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
             free.append(name)
         elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(kept, name, value):
             raise _strange(name, value)
-    # What a config makes of other fields; a list that is held to these elsewhere may be given.
+    # Fields that a config derives from others. Lists that are checked elsewhere are allowed.
     made = [name for name in entry.unsaid if name in fields and name not in entry.steps]
     if made and not {*made} <= {*entry.written} <= fields.keys():
         raise _strange(made[0], fields[made[0]])
     given = {name.partition(".")[0] for name in fields}
     for part in entry.needed:
         if part not in given:
-            raise CatalogueError(f"it leaves out {part}")
+            raise CatalogueError(f"it has no {part}")
     for name in entry.asked:
         if name not in fields and name not in entry.idle and ("." not in name or name.partition(".")[0] in given):
-            raise CatalogueError(f"it leaves out {name}")
+            raise CatalogueError(f"it has no {name}")
     left = [name for name in entry.sizes if name not in numbers and name not in absent]
-    # A part that is not given at all is as it usually is, and nothing in it follows.
+    # A missing part has its default sizes, so none of its sizes follows from others.
     follows = [n for n in left if n in entry.follows and ("." not in n or n.partition(".")[0] in given)]
     numbers |= {name: entry.sizes[name] for name in left if name not in follows}
     _follow(kept, numbers, follows)
-    for name in numbers.keys() & kept.switches.keys():  # known at one number alone
+    for name in numbers.keys() & kept.switches.keys():  # known at one value only
         if numbers[name] != kept.switches[name]:
             raise _strange(name, numbers[name])
     unknown = [name for name in free if not _idle(kept, name, fields[name], _layers(entry, name, numbers))]
@@ -161,16 +161,16 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
     stored = record(kept, turned, STORED, absent)
     if stored is None:
         names = [name for turn in turned for name in kept.turns[turn].fields]
-        raise CatalogueError(f"what {' and '.join(dict.fromkeys(names))} change together is not known")
+        raise CatalogueError(f"the combined effect of {' and '.join(dict.fromkeys(names))} is not known")
     if why := broken(stored, numbers):
         raise CatalogueError(why)
     return Matched(numbers, turned, tuple(unknown), absent)
 
 
 def _idle(kept: Kept, name: str, value: Any, layers: int) -> bool:
-    """Whether a value of a field is known to change nothing, and not only nothing that is stored.
+    """Return True if a value has no effect, or False if it has no effect on parameters only.
 
-    Raises CatalogueError for a value of which neither is known.
+    Raises CatalogueError if neither is known.
     """
     if name in kept.switches and same(kept.switches[name], value, layers):
         return True
@@ -194,13 +194,13 @@ def _idle(kept: Kept, name: str, value: Any, layers: int) -> bool:
 
 
 def _ruled(kept: Kept, name: str) -> tuple[str, str] | None:
-    """Return the sorts of values without effect, and those without effect on parameters, that hold for any class.
+    """Return the kinds of values without effect, and those without effect on parameters, for fields of any class.
 
-    Rotary positions store nothing: their angles affect no count, but the rotary part of a head may affect a run. So may
-    a window, which some classes read from any config. Returns None for any other field.
+    Rotary embeddings have no parameters. Their angles do not affect any count, but the rotary fraction of a head can
+    affect a run. So can a window, which some classes read from any config. Return None for any other field.
     """
     entry, word = kept.entry, last(name)
-    if word == CHECKPOINTING and name not in kept.switches:  # where it is on, a pass backward does more
+    if word == CHECKPOINTING and name not in kept.switches:  # if it is on, the backward pass recomputes
         return "off|null", "bool"
     rotary = _rotary_field(name)
     turning = "rotary" in entry.idle.get(rotary, "").split("|")
@@ -212,7 +212,7 @@ def _ruled(kept: Kept, name: str) -> tuple[str, str] | None:
         return ("", "rotary part|rotary kinds") if name == rotary else ("", ANY_WINDOW) if word in WINDOWS else None
     if word == THETA:
         return "positive|null", ""
-    if word == PATTERN:  # which layers have a window, where that is known to change nothing that is stored
+    if word == PATTERN:  # which layers have a window, if that has no effect on parameters
         listed = entry.stored.get(f"{part_of(name)}.layer_types".lstrip("."), "")
         return ("", "int|text|null") if f"{KINDS}:" in listed else None
     if word == PARTLY:
@@ -225,13 +225,13 @@ def _ruled(kept: Kept, name: str) -> tuple[str, str] | None:
 
 
 def _unstored_window(kept: Kept, name: str) -> bool:
-    """Return whether a size is a window, which may be null, and nothing that is stored has it for a dimension."""
+    """Return True if a size is a window, which may be null, and is not a dimension of any weight."""
     letter = kept.records[STORED]["letters"].get(name)
     return last(name) in WINDOWS and letter not in kept.records[STORED].get("places", {})
 
 
 def _rotary_field(name: str) -> str:
-    """Return the rotary field of the part that has this field."""
+    """Return the name of the rotary field in the part that has this field."""
     return f"{part_of(name)}.rope_parameters".lstrip(".")
 
 
@@ -260,28 +260,28 @@ def _counted(kept: Kept, fields: dict[str, Any]) -> dict[str, int]:
         if found and found != counts:
             raise _strange(name, listed)
         found = counts
-    for name, sides in entry.indexed.items():  # which a class reads where none of the lists says more
+    for name, sides in entry.indexed.items():  # read only if none of the lists of kinds is present
         if (listed := fields.pop(name, None)) is None or found:
             continue
         if not isinstance(listed, list) or type(depth) is not int or not _placed(listed, depth):
             raise _strange(name, listed)
         found = {sides["in"]: len(listed), sides["out"]: depth - len(listed)}
     if lists and not found and not fields.keys() & {*counted_kinds(entry)}:
-        raise CatalogueError(f"it leaves out {lists[0]}")
+        raise CatalogueError(f"it has no {lists[0]}")
     if found and depth is None and entry.deep:
-        raise CatalogueError(f"it leaves out {entry.deep}")
+        raise CatalogueError(f"it has no {entry.deep}")
     if depth is not None and depth != sum(found.values()):
         raise _strange(deep, depth)
     return found
 
 
 def _placed(listed: Sequence[Any], depth: int) -> bool:
-    """Return whether a list has the places of different layers, of so many."""
+    """Return True if a list has distinct layer indices below ``depth``."""
     return len({*map(str, listed)}) == len(listed) and all(type(each) is int and 0 <= each < depth for each in listed)
 
 
 def _word(kind: Any) -> Any:
-    """Return the name of a kind of layer, which a list may give as a number."""
+    """Return the name of a layer kind, which a list may give as a number."""
     return str(kind) if type(kind) is int else kind if isinstance(kind, str) else None
 
 
@@ -291,7 +291,7 @@ def _strange(name: str, value: Any) -> CatalogueError:
 
 
 def _unasked(kept: Kept, name: str, value: Any) -> bool:
-    """Whether a field that the class does not know is one that no line of its code asks for, or a share to drop."""
+    """Return True if an unknown field is a dropout probability, or if the code of the class does not read it."""
     entry = kept.entry
     word = last(name)
     if entry.asks is None or not word[:1].islower() or (name != word and word in _words(kept)):
@@ -302,9 +302,9 @@ def _unasked(kept: Kept, name: str, value: Any) -> bool:
 
 
 def _fields(kept: Kept, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a config, those of its parts by their paths and those in lists by their places.
+    """Return the fields of a config, with the path of nested fields and the index of list elements in their names.
 
-    Raises CatalogueError for one of another type, of other parts or with other lists.
+    Raises CatalogueError for a config of another type, with other parts, or with other lists.
     """
     entry = kept.entry
     own = config.get(entry.part) if entry.part else config
@@ -329,18 +329,18 @@ def _fields(kept: Kept, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parted(kept: Kept, config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a config with the fields of a part that it leaves out moved into it, where the class reads them so."""
+    """Return a config with the top-level fields of a missing part moved into the part, if the class reads them so."""
     part, known = kept.entry.hoisted, _names(kept)
     if not part or config.get(part) is not None:
         return config
-    own = {*kept.entry.sizes, *kept.entry.aliases, *kept.switches}  # which the whole has beside the part
+    own = {*kept.entry.sizes, *kept.entry.aliases, *kept.switches}  # top-level fields of the class itself
     inside = {name: each for name, each in config.items() if f"{part}.{name}" in known and name not in own}
     rest = {name: each for name, each in config.items() if name not in inside and name != part}
     return {**rest, part: inside} if inside else config
 
 
 def _name_once(kept: Kept, fields: dict[str, Any]) -> None:
-    """Put the fields that a config calls otherwise where the class reads them. Raises CatalogueError for two values."""
+    """Rename aliases to the names that the class reads. Raises CatalogueError if a field gets two values."""
     other = dict(kept.entry.aliases)
     if LABELS in kept.entry.sizes or LABELS in kept.switches:
         if isinstance(names := fields.get(NAMES), Mapping):
@@ -358,19 +358,19 @@ def _name_once(kept: Kept, fields: dict[str, Any]) -> None:
 
 @cache
 def _names(kept: Kept) -> frozenset[str]:
-    """Every field of a class that is known by its name."""
+    """Return the known field names of a class."""
     entry = kept.entry
     return frozenset({*entry.sizes, *entry.idle, *entry.stored, *kept.switches, *entry.aliases})
 
 
 @cache
 def _words(kept: Kept) -> frozenset[str]:
-    """The names of the fields of a class, whichever part has them."""
+    """Return the names of the fields of a class without their parts."""
     return frozenset(map(last, _names(kept)))
 
 
 def _check_depths(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
-    """Raise CatalogueError where a config lists layers in no pattern that is known at any depth but the usual one."""
+    """Raise CatalogueError for a list of layers whose pattern is known only at another depth."""
     for name, value in kept.switches.items():
         usual, layers = (_layers(kept.entry, name, sizes) for sizes in (kept.entry.sizes, numbers))
         free = name in kept.entry.idle or name in kept.entry.stored or name in kept.entry.steps
@@ -379,7 +379,7 @@ def _check_depths(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, i
 
 
 def _check_steps(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
-    """Raise CatalogueError where a list of layers is not the one that the class makes of a size and the depth."""
+    """Raise CatalogueError for a list of layers other than the one that the class derives from a size and the depth."""
     for name, (first, size, then) in kept.entry.steps.items():
         if fields.get(name) is None:
             continue
@@ -389,7 +389,7 @@ def _check_steps(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, in
 
 
 def _layers(entry: Shelved, name: str, numbers: Mapping[str, int]) -> int:
-    """How many layers a part has that has a field, at some sizes; 0 where nobody says."""
+    """Return the number of layers of the part that has a field, or 0 if it is not known."""
     kinds = counted_kinds(entry)
     if kinds and part_of(kinds[0]) == part_of(name):
         return sum(numbers.get(each, 0) for each in kinds)
@@ -397,12 +397,12 @@ def _layers(entry: Shelved, name: str, numbers: Mapping[str, int]) -> int:
 
 
 def _turned(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int, ...]:
-    """The turns that make up a config's switches. Raises CatalogueError where they do not, or more is not as usual."""
+    """Return the indices of the switch settings of a config. Raises CatalogueError for other non-default fields."""
 
     def as_said(name: str, value: Any) -> bool:
         return same(value, fields[name], _layers(kept.entry, name, numbers))
 
-    free = {*kept.entry.idle, *kept.entry.stored, *kept.entry.steps}  # which are held to what they may be elsewhere
+    free = {*kept.entry.idle, *kept.entry.stored, *kept.entry.steps}  # checked elsewhere
     odd = {
         name: fields[name]
         for name, value in kept.switches.items()
@@ -423,7 +423,7 @@ def _turned(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -
     if sorted(asked) != sorted(name for place in whole for name in kept.turns[place].fields):
         raise _strange(*next(iter(asked.items())))
     if kept.entry.apart and len(whole) > 1:
-        raise CatalogueError(f"what {' and '.join(asked)} change is known for one of them alone")
+        raise CatalogueError(f"the effect of {' and '.join(asked)} is known only for each of them alone")
     said = merged({}, [kept.turns[place].said for place in whole])
     for name, value in said.items():
         if name in fields and not as_said(name, value):
@@ -435,7 +435,7 @@ def _turned(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -
 
 
 def _follow(kept: Kept, numbers: dict[str, int], left: Sequence[str]) -> None:
-    """Put in the sizes that follow from others. Raises CatalogueError where one is no whole number."""
+    """Add the sizes that follow from others. Raises CatalogueError if one is not a positive integer."""
     if not left:
         return
     letters = letters_of(kept)
@@ -445,15 +445,15 @@ def _follow(kept: Kept, numbers: dict[str, int], left: Sequence[str]) -> None:
         for name in ready:
             value = put_in(kept.entry.follows[name], known)
             if not isinstance(value, Integer) or value < 1:
-                raise CatalogueError(f"it leaves out {name}, and {kept.entry.follows[name]} is no whole number")
+                raise CatalogueError(f"it has no {name}, and its default {kept.entry.follows[name]} is not an integer")
             numbers[name] = int(value)
         if not ready:
-            raise CatalogueError(f"it leaves out {left[0]}, and what that follows from")
+            raise CatalogueError(f"it has no {left[0]}, nor the sizes from which it follows")
         left = [name for name in left if name not in ready]
 
 
 def _classes(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The class that a config names, or the one that its type is read as, and the type."""
+    """Yield the class that a config names, or the default class of its model type, and the type."""
     match config.get("architectures"), config.get("model_type"):
         case [str(name)], str(model_type):
             yield shelved_name(name, model_type), model_type
@@ -463,6 +463,6 @@ def _classes(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 @cache
 def shared(whole: bool = True) -> frozenset[str]:
-    """The names of fields by which common code may change a class; or all names that such code has."""
+    """Return the field names that common code can read, or with ``whole`` only those that can have an effect."""
     place = FOLDER / (LIVE if whole else COMMON)
     return frozenset(json.loads(place.read_text("utf-8")))

@@ -1,7 +1,7 @@
-"""What several changes to the same facts come to when they are made together: facts as data, and each change of them.
+"""Combine several changes to the same JSON facts.
 
-A change is the facts as they are where it alone is made. What two changes come to that meet in one row is not known,
-and refused.
+A change is a full copy of the facts with only that change applied. If two changes affect the same row, their
+combination is not known, which is an error.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 from ..language.arithmetic import parse
 from ..language.errors import CatalogueError
 
-ROWS = ("rows", "counts")  # each row of these is something that is stored or done, of which there may be several alike
+ROWS = ("rows", "counts")  # lists of weights or operations, which can contain equal rows
 NOTHING = object()
 
 
 def merged(usual: Any, others: Sequence[Any], name: str = "") -> Any:
-    """Facts with all of some changes. Raises CatalogueError where two of them change the same.
+    """Return facts with several changes applied. Raises CatalogueError if two of them conflict.
 
     >>> merged({"V": 1, "tied": False}, [{"V": 1, "tied": True}, {"V": 1, "tied": False, "bias": True}])
     {'V': 1, 'tied': True, 'bias': True}
@@ -41,14 +41,14 @@ def merged(usual: Any, others: Sequence[Any], name: str = "") -> Any:
     if all(isinstance(each, list) for each in (usual, *changed)):
         return _list(usual, changed, name)
     if all(type(each) is int for each in changed):
-        return min(changed)  # at so many points at least, from so many builds
+        return min(changed)  # numbers of points and builds: the combination has at least the smallest
     if all(each == changed[0] for each in changed):
         return changed[0]
-    raise CatalogueError(f"two changes of {name or 'the same facts'} meet")
+    raise CatalogueError(f"two changes of {name or 'the same facts'} conflict")
 
 
 def _list(usual: list[Any], others: Sequence[list[Any]], name: str) -> list[Any]:
-    """A list without what any change leaves out, and with what each puts in, where it puts it."""
+    """Return a list without the items that any change removes, and with the items that each inserts, in place."""
     base = [*map(_said, usual)]
     gone: Counter[int] = Counter()
     put: dict[int, list[Any]] = defaultdict(list)
@@ -64,7 +64,7 @@ def _list(usual: list[Any], others: Sequence[list[Any]], name: str) -> list[Any]
         if name in ROWS:
             paths.update({_path(row) for row in new})
     if name in ROWS and any(times > 1 for times in (*gone.values(), *paths.values())):
-        raise CatalogueError(f"two changes of the {name} meet")
+        raise CatalogueError(f"two changes of the {name} conflict")
     found = []
     for place in range(len(usual) + 1):
         found += put[place]
@@ -78,13 +78,13 @@ def _said(value: Any) -> str:
 
 
 def _path(row: Any) -> str:
-    """Where a row stands: one of operations, with their copies, or a path and a shape, with theirs."""
+    """Return the path of a row, which is an operation after its copies, or a path and a shape before their copies."""
     first, second = row
     return str(second["path"] if isinstance(second, dict) else first[0])
 
 
 def without(data: Any, sizes: Sequence[str]) -> Any:
-    """Return the facts of a record at which some sizes are 0: rows with that number of copies are removed."""
+    """Return the facts of a record with some sizes set to 0. Rows with 0 copies are removed."""
     letters = {letter for name, letter in data["letters"].items() if name in sizes}
     words = re.compile(rf"\b({'|'.join(map(re.escape, sorted(letters)))})\b")
 
@@ -105,10 +105,10 @@ def without(data: Any, sizes: Sequence[str]) -> Any:
 
 
 def _at_zero(row: list[Any], words: re.Pattern[str]) -> list[Any] | None:
-    """Return a row in which some sizes are 0, or None if it has no copies left.
+    """Return a row with some sizes set to 0, or None if it has no copies left.
 
-    A row is an operation after its copies, or a shape before them. Raises CatalogueError if such a size occurs anywhere
-    other than in the number of copies.
+    A row is an operation after its copies, or a shape before them. Raises CatalogueError if such a size occurs
+    elsewhere in the row.
     """
     place = 0 if isinstance(row[1], dict) else 1
     copies = [str(parse(words.sub("0", each))) if words.search(each) else each for each in row[place]]
@@ -116,22 +116,22 @@ def _at_zero(row: list[Any], words: re.Pattern[str]) -> list[Any] | None:
         return None
     other = row[1 - place]
     if words.search(json.dumps(other)):
-        raise CatalogueError("a kind of layer that the config does not have changes other rows")
+        raise CatalogueError("a layer kind that the config does not have affects other rows")
     return [copies, other] if place == 0 else [other, copies]
 
 
 def short(other: Any, usual: Any) -> Any:
-    """Facts with the places of the usual rows for these themselves."""
+    """Return facts with every row that the default facts have replaced by its index there."""
     return _with_rows(other, usual, _numbered)
 
 
 def long(other: Any, usual: Any) -> Any:
-    """The facts that ``short`` has cut. Raises CatalogueError for a place that the usual ones have not."""
+    """Return the facts that ``short`` abbreviated. Raises CatalogueError for an index out of range."""
     return _with_rows(other, usual, _rows)
 
 
 def _with_rows(other: Any, usual: Any, written: Callable[[list[Any], list[Any]], list[Any]]) -> Any:
-    """Facts whose rows are written in another way, beside the usual rows."""
+    """Return facts with each list of rows converted, given the rows of the default facts."""
     if not isinstance(other, dict) or not isinstance(usual, dict):
         return other
     found = {}
@@ -150,5 +150,5 @@ def _numbered(rows: list[Any], usual: list[Any]) -> list[Any]:
 
 def _rows(rows: list[Any], usual: list[Any]) -> list[Any]:
     if odd := next((row for row in rows if type(row) is int and not 0 <= row < len(usual)), None):
-        raise CatalogueError(f"there is no usual row {odd}")
+        raise CatalogueError(f"the default facts have no row {odd}")
     return [usual[row] if type(row) is int else row for row in rows]

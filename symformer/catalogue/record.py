@@ -1,4 +1,4 @@
-"""What is kept of a model that was read off its code, and the model that it opens as."""
+"""Records of traced models, and the model that a set of records describes."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ from ..quantities import quantity as find_quantity
 from .lifted import Lifted
 from .traced import MEASURED, STORED, Traced
 
-OPERATIONS = "operations"  # beside the quantities that torch is asked for, what answers all the others
+OPERATIONS = "operations"  # the key of the record for all quantities that torch does not measure
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What one model of a class is known to store or do: for a quantity that torch was asked for, or as operations."""
+    """The traced formula of one quantity of a model, or its recognized operations."""
 
-    letters: Mapping[str, str]  # every field met -> its letter, in the order of choosing
-    places: Mapping[str, Place] = field(default_factory=dict)  # of the letters that its formulas have
+    letters: Mapping[str, str]  # every field met -> its letter, in the order of their choice
+    places: Mapping[str, Place] = field(default_factory=dict)  # letter of its formulas -> config field
     reading: Reading | None = None
     traced: Traced | None = None
     lifted: Lifted | None = None
-    config: Mapping[str, int] = field(default_factory=dict)  # every whole number of its config
+    config: Mapping[str, int] = field(default_factory=dict)  # every integer of its config
     assumed: tuple[str, ...] = ()
-    by: str = "trace"  # who knew it
+    by: str = "trace"  # the source of the record
 
     @property
     def counted(self) -> Traced:
-        """What torch was seen to count. Raises CatalogueError for a record of operations."""
+        """Return torch's counts. Raises CatalogueError for a record of operations."""
         if self.traced is None:
-            raise CatalogueError("this record is of operations, and not of what torch was seen to count")
+            raise CatalogueError("this record contains operations, not torch's counts")
         return self.traced
 
     @property
     def operations(self) -> Lifted:
-        """The operations. Raises CatalogueError for a record of what torch was seen to count."""
+        """Return the operations. Raises CatalogueError for a record of torch's counts."""
         if self.lifted is None:
-            raise CatalogueError("this record is of what torch was seen to count, and not of operations")
+            raise CatalogueError("this record contains torch's counts, not operations")
         return self.lifted
 
 
-Find = Callable[[str], Record]  # of a quantity, or of all operations
+Find = Callable[[str], Record]  # from a quantity or OPERATIONS
 
 
 def opened(target: str, find: Find) -> Model:
-    """The model whose records are found when they are asked for, with the numbers of its config."""
+    """Return the model of a set of records, with the sizes of its config. Records are found on first use."""
     first = find(STORED)
 
     def measure(quantity: str) -> Component:
         record = find(quantity)
-        if record.traced is None:  # its operations, which torch was seen to count alike
+        if record.traced is None:  # its operations, which torch confirmed
             return record.operations.answering(find_quantity(quantity), {})
         return replace(record.traced, measure=measure, lifted=operations)
 
@@ -78,12 +78,12 @@ def opened(target: str, find: Find) -> Model:
 
 
 def _places(record: Record, letters: Collection[str]) -> dict[str, Place]:
-    """Return the config fields of these letters, as far as a record has them."""
+    """Return the config fields of these letters that a record has."""
     return {letter: Place(name) for name, letter in record.letters.items() if letter in letters}
 
 
 def stored_record(model: Model, letters: Mapping[str, str]) -> Record:
-    """The record of a model that was traced for its parameters alone, with the letter of each of its sizes."""
+    """Return the record of a model that was traced only for its parameters, with the letter of each of its sizes."""
     read = model.provenance
     return Record(
         letters=letters,
@@ -96,7 +96,7 @@ def stored_record(model: Model, letters: Mapping[str, str]) -> Record:
 
 
 def stored_model(target: str, record: Record) -> Model:
-    """The model of a record of parameters alone, with the numbers of its config."""
+    """Return the model of a record of parameters, with the sizes of its config."""
     provenance = Provenance(
         places=record.places, reading=record.reading, by=record.by, config=record.config, assumed=record.assumed
     )
@@ -104,7 +104,7 @@ def stored_model(target: str, record: Record) -> Model:
 
 
 def with_letters(letters: Mapping[str, str]) -> None:
-    """Put the names of a record's sizes into the alphabet, which what is kept of them is read by."""
+    """Register the letters of a record's sizes in the alphabet, so that its formulas can be parsed."""
     for letter in letters.values():
         if letter not in SYMBOLS:
             name_size(letter)

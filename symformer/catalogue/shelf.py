@@ -1,7 +1,7 @@
-"""The catalogue that comes with the package: what is known of torch classes, by their configs, without torch.
+"""The catalogue in the package: formulas of torch classes, found from their configs without torch.
 
-A class is known as it usually is, and by what each switch changes that was turned. Which configs are of it, matching.py
-decides; where no entry is of a config's structure, nothing here answers for it.
+The entry of a class has its formulas at the default config, and the changes for each supported switch setting.
+matching.py determines whether a config matches an entry. A config without a matching entry is not supported.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from .record import OPERATIONS, Find, Record, with_letters
 from .traced import STORED
 
 FOLDER = Path(__file__).parent / "shelf"
-TYPES = "_types.json"  # beside the classes, what each model type is read as
-COMMON = "_common.json"  # and the names that the library's common code may ask any config for
-LIVE = "_live.json"  # the common names that have an effect, or may have one that no run shows
-BESIDE = ("architectures", "model_type")  # fields that say which class it is, and not which structure
-LONGEST = 100  # characters of the name of a class, and of a type, which its file is called by
+TYPES = "_types.json"  # the default class of each model type
+COMMON = "_common.json"  # the field names that the library's common code can read from any config
+LIVE = "_live.json"  # the common names that have an effect, or may have one that a run does not show
+BESIDE = ("architectures", "model_type")  # fields that name the class and do not affect its structure
+LONGEST = 100  # characters of a class name and of a model type, which are parts of the file name
 TYPE = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*", re.IGNORECASE)
-LONG_ROPES = (*ROPES, "longrope", "su")  # the rotary types whose angles have the usual shape
+LONG_ROPES = (*ROPES, "longrope", "su")  # the rotary types that do not change the shape of the angles
 SECTIONS = ("mrope_section", "mrope_interleaved", "long_mscale", "short_mscale")  # fields that affect only the angles
-HEAD = "head_dim"  # which many classes leave to their code, and read where a config gives it
-VARIANT = "+"  # separates the type and the number of a further entry of the same class
-EACH = "layers"  # of a list of layers that repeats a pattern at any depth, that pattern
+HEAD = "head_dim"  # optional in many configs; its default is in the code of the class
+VARIANT = "+"  # in file names, separates the type and the number of a further entry of the same class
+EACH = "layers"  # the key of a pattern of layers that repeats at any depth
 
 
 def _rotary(value: Any, partly: bool = False) -> bool:
@@ -57,14 +57,14 @@ def _rotary_object(value: Any) -> bool:
 
 
 def _one_section(value: Any) -> Any:
-    """Return rotary positions without the sections for time, height and width, which share the angles of a head."""
+    """Return rotary parameters without the sections for time, height and width, which share the angles of a head."""
     if not isinstance(value, dict):
         return value
     plain = {name: each for name, each in value.items() if name not in SECTIONS}
     return plain | {name: "default" for name in ("type", "rope_type") if value.get(name) == "mrope"}
 
 
-# What a field that changes nothing may hold: of another sort, it is no config that a class reads.
+# The kinds of values that a field without effect may have. A class does not accept other kinds.
 HOLDS: Mapping[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool),
     "off": lambda value: value is False,
@@ -78,7 +78,7 @@ HOLDS: Mapping[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "empty": lambda value: value == [],
     "text": lambda value: isinstance(value, str),
-    "function": lambda value: value in (*get_args(Activation), "swish"),  # as some configs call silu
+    "function": lambda value: value in (*get_args(Activation), "swish"),  # "swish" is another name of silu
     "token": lambda value: value is None or type(value) is int or isinstance(value, list),
     "rotary": _rotary,
     "rotary part": _rotary_part,
@@ -86,14 +86,14 @@ HOLDS: Mapping[str, Callable[[Any], bool]] = {
         isinstance(value, dict) and all(isinstance(v, dict) and _rotary_part(v) for v in value.values())
     ),
 }
-KINDS = "kinds"  # of a list with one of a few names for each layer: "kinds:full_attention,sliding_attention"
+KINDS = "kinds"  # a list with one of a few names for each layer: "kinds:full_attention,sliding_attention"
 
 NAMED = "named"  # one of a few names: "named:kimi_k2"
-PLACED = "places"  # of a list of so many places: "places:3"
+PLACED = "places"  # a list of that many indices: "places:3"
 
 
 def holds(sort: str, value: Any, layers: int = 0) -> bool:
-    """Return whether a value is of one of these sorts; a list of kinds needs one entry per layer.
+    """Return True if a value is of one of these kinds. A list of layer kinds needs one entry per layer.
 
     >>> holds("int|null", None), holds("int|null", -1), holds("kinds:conv,attention", ["conv", "conv"], 2)
     (True, False, True)
@@ -115,84 +115,84 @@ def holds(sort: str, value: Any, layers: int = 0) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Shelved:
-    """One class: which fields of its configs say what. A field of a part is written text_config.hidden_size."""
+    """The config fields of a class and their meanings. A field of a part is written text_config.hidden_size."""
 
     name: str  # of the class
-    model_type: str  # whose configs are read as this class
+    model_type: str  # of the configs that the class reads
     versions: Mapping[str, str]
-    part: str = ""  # of a config that holds several, the one that the class is made from
-    parts: tuple[str, ...] = ()  # fields that hold configs themselves
-    lists: Mapping[str, int] = field(default_factory=dict)  # fields that list sizes -> how many
-    sizes: Mapping[str, int]  # fields that are sizes -> what the class takes where a config leaves one out
-    follows: Mapping[str, Expr] = field(default_factory=dict)  # and those that then follow from others
-    nulls: tuple[str, ...] = ()  # of these, the fields in which null is as good as nothing
-    asked: tuple[str, ...] = ()  # fields that a config has to give, those of a part where it gives that part
-    needed: tuple[str, ...] = ()  # parts that a config has to give
-    least: Mapping[str, int] = field(default_factory=dict)  # sizes that the formulas do not hold below
-    unsaid: tuple[str, ...] = ()  # fields whose own usual value means something else where a config gives it
-    written: tuple[str, ...] = ()  # of these, those that a config may give all together where it is wholly as usual
-    depths: Mapping[str, str] = field(default_factory=dict)  # by part, the field that says how long its lists are
-    idle: Mapping[str, str] = field(default_factory=dict)  # fields that change nothing -> what they hold, of HOLDS
-    stored: Mapping[str, str] = field(default_factory=dict)  # and those that change nothing that is stored
-    aliases: Mapping[str, str] = field(default_factory=dict)  # other names of fields -> those that they stand for
-    hoisted: str = ""  # the part whose fields stand at the top of a config that does not give that part
-    kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # lists of kinds of layers -> a size of each
-    cut: tuple[str, ...] = ()  # of these lists, those of which the class reads as many entries as it has layers
-    indexed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # lists of places -> a size "in" and "out"
-    deep: str = ""  # the number of layers, where a class does not take it from such a list
-    closing: str = ""  # the size that counts the kind of layer that such a list has to end with
-    steps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # lists of one kind, a size of it, and another
-    asks: tuple[str, ...] | None = None  # other names that its code may ask for; None where these are not known
-    whole: bool = False  # whether these are all that its own code may ask for, and not only what no common code does
+    part: str = ""  # the nested config from which the class is built, if the config contains several
+    parts: tuple[str, ...] = ()  # fields that contain nested configs
+    lists: Mapping[str, int] = field(default_factory=dict)  # fields that list sizes -> their length
+    sizes: Mapping[str, int]  # fields that are sizes -> their default
+    follows: Mapping[str, Expr] = field(default_factory=dict)  # sizes whose default depends on other sizes
+    nulls: tuple[str, ...] = ()  # sizes in which null means the default
+    asked: tuple[str, ...] = ()  # required fields; those of a part only if the config has the part
+    needed: tuple[str, ...] = ()  # required parts
+    least: Mapping[str, int] = field(default_factory=dict)  # sizes -> the minimum for which the formulas hold
+    unsaid: tuple[str, ...] = ()  # fields whose default value has another meaning if a config states it
+    written: tuple[str, ...] = ()  # those of unsaid that a fully default config may state, but only all together
+    depths: Mapping[str, str] = field(default_factory=dict)  # part -> the field that is the length of its lists
+    idle: Mapping[str, str] = field(default_factory=dict)  # fields without effect -> the allowed kinds, of HOLDS
+    stored: Mapping[str, str] = field(default_factory=dict)  # fields without effect on parameters -> the same
+    aliases: Mapping[str, str] = field(default_factory=dict)  # alias -> field
+    hoisted: str = ""  # the part whose fields are at the top level of a config without that part
+    kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # list of layer kinds -> kind -> size
+    cut: tuple[str, ...] = ()  # those lists of which the class reads only as many entries as it has layers
+    indexed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # list of indices -> size "in", size "out"
+    deep: str = ""  # the field of the depth, if the class does not take it from such a list
+    closing: str = ""  # the size of the layer kind with which such a list must end
+    steps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # list -> first kind, its size, second kind
+    asks: tuple[str, ...] | None = None  # other names that its code can read; None if not known
+    whole: bool = False  # whether asks includes names that common code also reads
     apart: bool = False  # whether its switches are known only one at a time
-    still: tuple[str, ...] = ()  # fields with a vocabulary, widths, layers or heads that its formulas have as numbers
-    unrun: str = ""  # why nothing is known of what it does, where only what it stores is
+    still: tuple[str, ...] = ()  # vocabularies, widths, layers or heads that are constants in its formulas
+    unrun: str = ""  # why only its parameters are known
 
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """Switches that are not as the class has them by default, and its records where just these are turned.
+    """A set of non-default switches and the records of the class with exactly these switches set.
 
-    Without records what these change is not known, and not what each of them changes.
+    Without records, the combined effect of these switches is not known.
     """
 
     fields: Mapping[str, Any]
-    said: Mapping[str, Any] = field(default_factory=dict)  # other fields that are then by default something else
-    records: Mapping[str, Any]  # as data, with numbers for the rows that it has as usual
+    said: Mapping[str, Any] = field(default_factory=dict)  # other fields whose defaults change with the switches
+    records: Mapping[str, Any]  # as JSON data; rows of the default records are given by index
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Kept:
-    """What the catalogue keeps of a class; its records are data until one is asked for."""
+    """The catalogue's entry of a class. Its records are parsed on first use."""
 
     entry: Shelved
-    switches: Mapping[str, Any]  # every other field, and what it says; of rotary positions what they usually are
+    switches: Mapping[str, Any]  # every other field -> its default, including the default rotary parameters
     records: Mapping[str, Any]
     turns: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filed:
-    """A model type: the class that its configs are read as where they name none."""
+    """A model type and the class of its configs that do not name one."""
 
-    name: str = ""  # of the class; "" where it cannot be imported
-    head: str  # of HEADS, for which that is the class
-    why: str = ""  # nothing is kept of it
-    builds: bool = True  # from its own default config
+    name: str = ""  # of the class; "" if it cannot be imported
+    head: str  # the head of that class, one of HEADS
+    why: str = ""  # why the catalogue has no entry of it
+    builds: bool = True  # whether its default config builds
 
 
 @dataclass(frozen=True)
 class Matched:
-    """A config of a class that is known: its sizes, and which turns are its own."""
+    """The sizes and switch settings of a config that matches an entry."""
 
     numbers: Mapping[str, int]
-    turned: tuple[int, ...] = ()
-    unknown: tuple[str, ...] = ()  # fields that are not as usual, of which only what is stored is known
-    absent: tuple[str, ...] = ()  # sizes that count the layers of a kind of which there are none
+    turned: tuple[int, ...] = ()  # indices in Kept.turns
+    unknown: tuple[str, ...] = ()  # non-default fields whose effect is known only for the parameters
+    absent: tuple[str, ...] = ()  # sizes that count the layers of a kind that the config does not have
 
 
 def variants(name: str, model_type: str) -> Iterator[Kept]:
-    """Yield the entries of a class for configs of a type: first the default one, then those with other given fields."""
+    """Yield the entries of a class for configs of a type, the default one first."""
     number = 1
     while (kept := on_shelf(name, model_type, number)) is not None:
         yield kept
@@ -201,7 +201,7 @@ def variants(name: str, model_type: str) -> Iterator[Kept]:
 
 @cache
 def on_shelf(name: str, model_type: str, number: int = 1) -> Kept | None:
-    """What is kept of a class for configs of a type, if anything. Raises CatalogueError where it is damaged."""
+    """Return the entry of a class for configs of a type, or None. Raises CatalogueError for a damaged file."""
     place = FOLDER / f"{name}.{model_type}{VARIANT * (number > 1)}{number if number > 1 else ''}.json"
     if not name.isidentifier() or not TYPE.fullmatch(model_type) or max(len(name), len(model_type)) > LONGEST:
         return None
@@ -210,17 +210,17 @@ def on_shelf(name: str, model_type: str, number: int = 1) -> Kept | None:
     try:
         kept = read(json.loads(place.read_text("utf-8")))
         if record(kept, (), STORED) is None:
-            raise CatalogueError("nothing of what it stores")
+            raise CatalogueError("no formula of its parameters")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, SymformerError) as error:
         why = " ".join(str(error).split())[:80]
         raise CatalogueError(
-            f"the catalogue's file of {name} is damaged ({type(error).__name__}: {why}); install symformer again"
+            f"the catalogue's file of {name} is damaged ({type(error).__name__}: {why}); reinstall symformer"
         ) from None
     return kept
 
 
 def read(data: Mapping[str, Any]) -> Kept:
-    """What is kept of a class, of the data that a file holds. Raises CatalogueError."""
+    """Return the entry in the data of a file. Raises CatalogueError."""
     for known in (data["records"], *(turn["records"] for turn in data["turns"])):
         for each in known.values():
             with_letters(each["letters"])
@@ -233,7 +233,7 @@ def read(data: Mapping[str, Any]) -> Kept:
 
 
 def shelved_name(name: str, model_type: str) -> str:
-    """Return the name of a class's entry; a config may spell the name with other case and underscores."""
+    """Return the entry's name of a class, which a config may spell with other case and underscores."""
     if not TYPE.fullmatch(model_type) or max(len(name), len(model_type)) > LONGEST:
         return name
     if (FOLDER / f"{name}.{model_type}.json").is_file():
@@ -243,15 +243,15 @@ def shelved_name(name: str, model_type: str) -> str:
 
 
 def classes() -> list[tuple[str, str]]:
-    """The classes that have an entry, each with the model type whose configs are read as it."""
+    """Return the classes that have an entry, each with its model type."""
     found = (place.stem.partition(".") for place in FOLDER.glob("*.json") if place.name[0] != "_")
     return sorted((name, model_type) for name, _, model_type in found if VARIANT not in model_type)
 
 
 def of_type(model_type: str) -> tuple[Find, dict[str, Any]] | None:
-    """What the catalogue knows of a model type with no sizes of its own, and a config that has the same sizes.
+    """Return the records of a model type at its default sizes, and a config with these sizes.
 
-    None for a type that it does not hold.
+    Return None if the catalogue does not have the type.
     """
     filed = filed_types().get(model_type)
     kept = on_shelf(filed.name, model_type) if filed is not None else None
@@ -262,23 +262,23 @@ def of_type(model_type: str) -> tuple[Find, dict[str, Any]] | None:
 
 
 def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
-    """What is kept of a class with these sizes and switches, by quantity."""
+    """Return the function that finds the records of a class with these sizes and switches, by quantity."""
     name = kept.entry.name
     if len(at.turned) > 1:
         turned = " and ".join(sorted(field for turn in at.turned for field in kept.turns[turn].fields))
-        assumed = (*assumed, f"what {turned} change was read one at a time, and is added up")
+        assumed = (*assumed, f"the effects of {turned} were traced one at a time and added")
 
     def known(quantity: str) -> Record:
         if at.unknown and quantity != STORED:
-            raise CatalogueError(f"what {' and '.join(at.unknown)} of {name} change in a run is not in the catalogue")
+            raise CatalogueError(f"the effect of {' and '.join(at.unknown)} on a run of {name} is not in the catalogue")
         found = record(kept, at.turned, quantity, at.absent)
         if found is None and (operations := record(kept, at.turned, OPERATIONS, at.absent)) is not None:
             found = operations if quantity in operations.operations.confirmed else None
         if found is None:
             why = f": {kept.entry.unrun}" if kept.entry.unrun else ""
-            raise CatalogueError(f"the catalogue has nothing of {quantity} for {name}{why}")
+            raise CatalogueError(f"the catalogue has no {quantity} for {name}{why}")
         if why := broken(found, at.numbers):
-            raise CatalogueError(f"what the catalogue has of {quantity} for {name} is not for this config: {why}")
+            raise CatalogueError(f"the catalogue's {quantity} for {name} does not apply to this config: {why}")
         return replace(found, config=at.numbers, assumed=assumed, by="catalogue")
 
     return known
@@ -286,9 +286,9 @@ def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
 
 @cache
 def record(kept: Kept, turned: tuple[int, ...], quantity: str, absent: tuple[str, ...] = ()) -> Record | None:
-    """Return the record of a quantity with some switches, if known, without the layers of absent kinds.
+    """Return the record of a quantity with some switches set and without absent layer kinds, or None if not known.
 
-    Raises CatalogueError where the turns change the same.
+    Raises CatalogueError if the changes of two switches conflict.
     """
     usual = kept.records.get(quantity)
     others = [kept.turns[turn].records.get(quantity) for turn in turned]
@@ -303,23 +303,23 @@ def record(kept: Kept, turned: tuple[int, ...], quantity: str, absent: tuple[str
 
 
 def counted_kinds(entry: Shelved) -> tuple[str, ...]:
-    """Return the sizes that count the layers of each kind, where a config lists these; () for any other class."""
+    """Return the sizes that count the layers of each kind, or () for a class without lists of layer kinds."""
     lists = (*entry.kinds.values(), *entry.indexed.values())
     return tuple(dict.fromkeys(each for known in lists for each in known.values()))
 
 
 def part_of(name: str) -> str:
-    """The part that has a field; "" for the whole."""
+    """Return the part that has a field, or "" for the top level."""
     return name.rpartition(".")[0]
 
 
 def last(name: str) -> str:
-    """The name of a field in the part that has it."""
+    """Return the name of a field without its part."""
     return name.rpartition(".")[2]
 
 
 def broken(found: Record, numbers: Mapping[str, int]) -> str:
-    """The condition of a record that some sizes break, of the sizes that its formulas leave out too; "" for none."""
+    """Return the first condition of a record that some sizes violate, or ""."""
     known = {SYMBOLS[letter]: numbers[name] for name, letter in found.letters.items() if name in numbers}
     for condition in (found.lifted or found.counted).constraints:
         try:
@@ -331,7 +331,7 @@ def broken(found: Record, numbers: Mapping[str, int]) -> str:
 
 @cache
 def letters_of(kept: Kept) -> Mapping[str, str]:
-    """The letter of every size, as what follows from others is written in."""
+    """Return the letter of every size, as used in `Shelved.follows`."""
     found: dict[str, str] = {}
     for known in (kept.records, *(turn.records for turn in kept.turns)):
         for record in known.values():
@@ -343,7 +343,7 @@ def letters_of(kept: Kept) -> Mapping[str, str]:
 
 
 def same(ours: Any, theirs: Any, depth: int) -> bool:
-    """Whether two values of a field are the same, true and 1 apart; a list of layers in a pattern, at any depth."""
+    """Return True if two values of a field are equal; true and 1 differ, and patterns are expanded to ``depth``."""
     if isinstance(ours, dict) and [*ours] == [EACH]:
         ours = [ours[EACH][layer % len(ours[EACH])] for layer in range(depth)]
     return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)
@@ -351,7 +351,7 @@ def same(ours: Any, theirs: Any, depth: int) -> bool:
 
 @cache
 def filed_types() -> Mapping[str, Filed]:
-    """Every model type of transformers, and the class that it is read as where a config names none."""
+    """Return every model type of transformers, with the class of its configs that do not name one."""
     place = FOLDER / TYPES
     found: Mapping[str, Any] = json.loads(place.read_text("utf-8")) if place.is_file() else {}
     return {model_type: Filed(**each) for model_type, each in found.items()}

@@ -1,7 +1,7 @@
-"""Records on the user's own disk: what took seconds to read off code is there at once when it is asked for again.
+"""The on-disk cache of traces, which take seconds to compute.
 
-A file for each model and quantity, written whole or not at all; what is damaged, or of other versions, is as if it were
-not there. ``SYMFORMER_CACHE`` names the folder, and where it is empty nothing is kept.
+There is one file per model and quantity, written atomically. Damaged files and files of other versions are ignored.
+``SYMFORMER_CACHE`` sets the folder; an empty value disables the cache.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from .record import OPERATIONS, Record, with_letters
 
 VARIABLE = "SYMFORMER_CACHE"
 LIBRARIES = ("torch", "transformers")
-MOST = 10_000_000  # bytes, more than any record has
+MOST = 10_000_000  # bytes, more than the size of any record
 
 
 class Store:
-    """The records of one model, by its config and the versions of the libraries whose code reads it."""
+    """The cached records of one model, identified by its config and the versions of the libraries that read it."""
 
     def __init__(self, of: Mapping[str, Any], libraries: Sequence[str] = LIBRARIES) -> None:
         said = {"of": of, "versions": versions(libraries), "code": digest()}
         self.key = sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
     def find(self, quantity: str) -> Record | None:
-        """The record of a quantity; None where there is none that can be read."""
+        """Return the record of a quantity, or None if there is no readable record."""
         place = self._place(quantity)
         try:
-            if place is None or not place.is_file() or place.stat().st_size > MOST:  # a pipe would be waited for
+            if place is None or not place.is_file() or place.stat().st_size > MOST:  # reading a pipe would block
                 return None
             said = json.loads(place.read_text("utf-8"))
             if not isinstance(said, dict) or said.get("key") != self.key or said.get("digest") != _of(said["record"]):
@@ -50,7 +50,7 @@ class Store:
         return found
 
     def keep(self, quantity: str, record: Record) -> None:
-        """Write a record, where it can be written at all: nobody asked for it, and nobody is told."""
+        """Write a record. Errors are ignored, because the cache is optional."""
         place = self._place(quantity)
         if place is None:
             return
@@ -62,7 +62,7 @@ class Store:
             try:
                 with os.fdopen(handle, "w", encoding="utf-8") as file:
                     file.write(written)
-                os.replace(partial, place)  # so that two at once never leave half of each
+                os.replace(partial, place)  # atomic, for concurrent writers
             except BaseException:
                 Path(partial).unlink(missing_ok=True)
                 raise
@@ -73,7 +73,7 @@ class Store:
 
 
 def versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
-    """The versions of those libraries that are installed."""
+    """Return the versions of the installed libraries."""
     found = {}
     for library in libraries:
         with suppress(PackageNotFoundError):
@@ -83,7 +83,7 @@ def versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
 
 @cache
 def digest() -> str:
-    """Of the package's own source, which changes more often than its version."""
+    """Return a digest of the package's source, which changes more often than its version."""
     package = Path(__file__).parent.parent
     return sha256(b"".join(place.read_bytes() for place in sorted(package.rglob("*.py")))).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""The parameters of a class of the catalogue whatever its switches say: as it usually is, and what each switch adds."""
+"""The parameters of a catalogue class for every setting of its switches: the default, and what each switch adds."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .traced import STORED
 
 @dataclass(frozen=True)
 class Switched:
-    """What some switches add to the parameters where they are turned, beside what each of them adds by itself."""
+    """The parameters that a set of switches adds, in addition to those that each of them adds alone."""
 
     fields: Mapping[str, Any]
-    adds: Expr | None  # None where it is not known
+    adds: Expr | None  # None if not known
 
     @property
     def said(self) -> str:
-        """What a config says that turns them."""
+        """Return the switches and their values in a config."""
         return ", ".join(f"{name}={str(value).lower()}" for name, value in self.fields.items())
 
 
 def switched(kept: Kept) -> list[Switched]:
-    """What the switches of a class add to its parameters as it usually is. Raises CatalogueError."""
+    """Return the parameters that the switches of a class add to the default. Raises CatalogueError."""
     usual = _stored(kept, ())
     found: list[Switched] = []
     for place, turn in enumerate(kept.turns):
@@ -45,5 +45,5 @@ def switched(kept: Kept) -> list[Switched]:
 def _stored(kept: Kept, turned: tuple[int, ...]) -> Expr:
     known = record(kept, turned, STORED)
     if known is None:
-        raise CatalogueError(f"what these switches of {kept.entry.name} change together is not known")
+        raise CatalogueError(f"the combined effect of these switches of {kept.entry.name} is not known")
     return known.counted.total

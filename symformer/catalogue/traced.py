@@ -1,4 +1,4 @@
-"""A model read off torch: what a trace found, as a ledger of the same kind as a composed model's."""
+"""A traced model, with a ledger of the same kind as the ledger of a built-in model."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ..quantities.quantity import Quantity
 
 Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
 
-STORED = "params"  # what a model stores is known without a run
-DIFFUSERS = "diffusers"  # the library of which only that is known
-# The quantities that torch is asked for, and the conventions that do not change what it says.
+STORED = "params"  # the quantity that needs no run
+DIFFUSERS = "diffusers"  # the library for which only params is supported
+# The quantities that torch measures, and the conventions that do not affect the measurement.
 MEASURED: Mapping[str, tuple[str, ...]] = {
     "params": (),
     "flops": (),
@@ -30,23 +30,23 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "activations": (),
     "kv-cache": ("dtype",),
 }
-# These in the order in which one asks least: a run for training tells what is kept, and what a forward pass multiplies.
+# The order that needs the fewest runs: a training run also shows the saved tensors and the products of a forward pass.
 TOGETHER = ("params", "train-flops", "activations", "flops", "kv-cache")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Traced(Component):
-    """A model read off its code: stored weights by module path, each shape and each number of layers in symbols."""
+    """A traced model: rows by module path, with symbolic shapes and numbers of layers."""
 
     title: str = ""  # type: ignore[misc]
     stem: str = ""
     counts: Mapping[Class, tuple[Expr, ...]] = field(default_factory=dict, hash=False)
     conditions: tuple[Condition, ...] = ()
-    quantity: str = STORED  # what its rows answer
-    states: frozenset[str] = frozenset()  # the paths of rows that are a cache's and neither keys nor values
+    quantity: str = STORED  # the quantity of its rows
+    states: frozenset[str] = frozenset()  # the paths of cache rows that are neither keys nor values
     maker: str = ""  # the library that its code comes from
-    measure: Callable[[str], Component] | None = field(default=None, compare=False)  # what torch says of a quantity
-    lifted: Callable[[], Component] | None = field(default=None, compare=False)  # its operations, where recognised
+    measure: Callable[[str], Component] | None = field(default=None, compare=False)  # measures a quantity in torch
+    lifted: Callable[[], Component] | None = field(default=None, compare=False)  # its operations, if recognized
     role = "model"
     shapes = "tokens[B,S] -> nothing[B,S]"
 
@@ -65,11 +65,11 @@ class Traced(Component):
 
     @property
     def about(self) -> str:
-        return f"{self.title}: its formula is found from builds of its own code."
+        return f"{self.title}: its formula is obtained by building the class at several sizes."
 
     @property
     def total(self) -> Expr:
-        """What all its rows come to, multiplied out: each as often as there are copies of it."""
+        """Return the sum of all rows times their numbers of copies, expanded."""
         return Add(*(expand(Mul(*shape, *often[-1:])) for (_, shape), often in self.counts.items()))
 
     def __copy__(self) -> Traced:
@@ -79,22 +79,25 @@ class Traced(Component):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process is sent. Raises WitnessError for a model whose code is run here when it is asked."""
+        """Return the state to pickle. Raises WitnessError for a model whose code runs in this process."""
         if self.measure is not None or self.lifted is not None:
             raise WitnessError(
-                f"{self.stem} is traced: it runs its code in this process and cannot be pickled; trace it again there, "
-                "or send what code() gives of a formula"
+                f"{self.stem} is traced: it runs its code in this process and cannot be pickled; trace it again in the "
+                "other process, or send the result of a formula's code()"
             )
         return vars(self)
 
     def forward(self, ops: Operations, *inputs: Any) -> Any:
-        raise WitnessError(f"{self.stem} is a trace of stored weights; its forward is torch's")
+        raise WitnessError(f"{self.stem} is traced, so it has no forward pass in symformer")
 
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
-        """What torch does is read off a run of its own, under the conventions that it runs under and no others."""
+        """Return the component that has a quantity, measured under the conventions of a torch run.
+
+        Raises RuleError for other conventions and for a quantity that is not known.
+        """
         name = question.seen
         if self.maker == DIFFUSERS and name != STORED:
-            raise RuleError(f"only the parameters of diffusers models are known, and not {name} of {self.stem}")
+            raise RuleError(f"only params is supported for diffusers models, not {name} of {self.stem}")
         if name not in MEASURED and self.lifted is not None:
             return self.lifted().answering(question, given)
         answerable(name)
@@ -104,8 +107,8 @@ class Traced(Component):
                 if self.lifted is not None:
                     return self.lifted().answering(question, given)
                 raise RuleError(
-                    f"{convention}={value}: the {question.measure.title} of {self.stem} are read off what torch runs, "
-                    f"which is {convention}={ran}"
+                    f"{convention}={value}: {self.stem} is traced, so its {question.measure.title} are known only for "
+                    f"{convention}={ran}"
                 )
         if name == self.quantity:
             return self
@@ -115,7 +118,7 @@ class Traced(Component):
 
     @cached_property
     def ledger(self) -> Ledger:
-        """Its rows as a tree of modules: the weights of a module together, each operation that ran by itself."""
+        """Return the rows as a tree of modules, with one entry per module or per operation."""
         tree = Tree(self)
         if self.quantity != STORED:
             for (path, shape), counts in self.counts.items():
@@ -126,14 +129,14 @@ class Traced(Component):
             return Ledger(tree.root, None)
         modules: dict[tuple[str, tuple[Expr, ...]], list[Weight]] = defaultdict(list)
         for (path, shape), counts in self.counts.items():
-            # A list of bare parameters is repeated itself: its star stands last, and no module is between.
+            # In a list of bare parameters the star is last in the path: there is no module around each parameter.
             owner = path if path.endswith("*") else path.rpartition(".")[0]
             modules[owner, counts].append(Weight(path, shape))
         owners = {module for module, _ in modules}
         for (module, counts), weights in modules.items():
             words = module.split(".")
             if any(other.startswith(f"{module}.") for other in owners):
-                words.append("")  # it holds modules, and its own weights stand among them
+                words.append("")  # it contains modules and weights
             nowhere = Tensor(module or "weights", ())
             held = tuple(weights)
             entry = Entry(Kind.OBSERVED, nowhere.name, (), nowhere, weights=held, measured=self.quantity, module=True)
@@ -142,40 +145,41 @@ class Traced(Component):
 
 
 def answerable(quantity: str) -> None:
-    """Raise UnknownNameError or RuleError for a quantity that no trace gives."""
+    """Raise UnknownNameError or RuleError for a quantity that a trace cannot measure."""
     find_quantity(quantity)
     if quantity not in MEASURED:
-        raise RuleError(f"no run of torch gives {quantity}; a trace knows {', '.join(MEASURED)}")
+        raise RuleError(f"a torch run does not measure {quantity}; a trace supports {', '.join(MEASURED)}")
 
 
 def unrun(stem: str, quantity: str) -> RuleError:
-    """Why a trace of what is stored does not answer a quantity of a run."""
+    """Return the error for a quantity that needs a forward pass, if only the stored weights were traced."""
     return RuleError(
-        f"{stem}: {quantity} is read off a run, and only params without one; say with inputs what the model is called "
-        "with"
+        f"{stem}: {quantity} needs a forward pass; describe the inputs of the model with `inputs` (without inputs, "
+        "only params is known)"
     )
 
 
 @lru_cache(maxsize=4096)  # the layers of a model are counted alike in every row
 def _times(copies: Expr, before: Expr) -> Expr:
-    """How many copies there are in each of those that are counted before."""
+    """Return the number of copies inside each copy of the enclosing part."""
     return cancel(copies / before)
 
 
 class Tree:
-    """Scopes by path and count: a module for each word, and a repeated part for the words up to a star."""
+    """A tree of scopes by path and count: a module for each word, and a repeated part for the words up to a star."""
 
     def __init__(self, part: Component) -> None:
         self.root = Scope("", part)
         self.scopes: dict[tuple[object, ...], Scope] = {(): self.root}
 
     def scope(self, words: Sequence[str], counts: Sequence[Expr]) -> Scope:
-        """Where the last word of a path stands; ``counts`` are the copies of all up to each star.
+        """Return the scope that contains the last word of a path.
 
-        One more than there are stars says how often it runs, with weights that are stored once each time around.
+        ``counts`` has the total number of copies up to each star. One further count is the number of times that the
+        part runs, with weights that are stored only once.
         """
         if words.count("*") not in (len(counts), len(counts) - 1):
-            raise WitnessError(f"{'.'.join(words)} has {len(counts)} numbers of copies")
+            raise WitnessError(f"{'.'.join(words)} has {len(counts)} numbers of copies, which do not match its stars")
         each = (_times(n, before) for before, n in zip((ONE, *counts), counts, strict=False))
         scope, name = self.root, ""
         key: tuple[object, ...] = ()
@@ -200,7 +204,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Module:
-    """A torch module, by name."""
+    """The name of a torch module."""
 
     name: str
     shapes: str = ""
@@ -210,4 +214,4 @@ class Module:
         return self.name
 
     def forward(self, ops: Operations, *inputs: Any) -> Any:
-        raise WitnessError(f"{self.name} is torch's own")
+        raise WitnessError(f"{self.name} is a torch module, so it has no forward pass in symformer")

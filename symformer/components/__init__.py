@@ -1,4 +1,4 @@
-"""Components: one part a file. The file's name with hyphens is the part's name: ``component:gated-mlp``."""
+"""Components, one per file. The file name with hyphens is the name of the component: ``component:gated-mlp``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..language.errors import TargetError
 from ..language.registry import Registry
 from .base import Component as Component
 
-if TYPE_CHECKING:  # each is imported when it is first asked for, by __getattr__
+if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .adaptive_block import AdaptiveBlock as AdaptiveBlock
     from .alibi import ALiBi as ALiBi
     from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
@@ -55,20 +55,37 @@ registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), C
 
 
 def names() -> list[str]:
-    """Every component's name."""
+    """Return the names of all components."""
     return registry.names
 
 
 def component_class(name: str) -> type[Component]:
-    """The class a name stands for. Raises UnknownNameError."""
+    """Return the class of a component by name. Raises UnknownNameError."""
     return registry.load(name)
 
 
 def component(name: str, /, **options: Any) -> Component:
-    """A component with its usual sizes; options are its fields of type bool or Literal.
+    """Return a component with its default sizes.
 
+    Parameters
+    ----------
+    name
+        The name of the component, such as ``"gated-mlp"``.
+    **options
+        Its options: the fields of the class of type ``bool`` or ``Literal``.
+
+    Raises
+    ------
+    TargetError
+        If the name is not a string.
+    UnknownNameError, OptionError
+        If the component or an option is unknown, or an option does not have that value.
+
+    Examples
+    --------
     >>> component("mlp", bias=False).params
     2*E*H
+
     """
     if not isinstance(name, str):
         raise TargetError(f"{repr(name)[:80]} is not the name of a component")
@@ -79,8 +96,8 @@ def component(name: str, /, **options: Any) -> Component:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> type[Component]:
-        """A component by the name of its class: ``from ..components import LayerNorm, MLP``."""
+        """Return a component by the name of its class: ``from ..components import LayerNorm, MLP``."""
         for called in registry.names:
             if called.replace("-", "") == name.lower() and (found := component_class(called)).__name__ == name:
                 return found
-        raise AttributeError(f"no component is called {name}")
+        raise AttributeError(f"there is no component {name}")

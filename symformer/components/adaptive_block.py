@@ -16,11 +16,11 @@ PLAIN_NORM = LayerNorm(scale=False, bias=False)
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveBlock(Component):
-    """A pre-norm block whose scales, shifts and gates are made of a vector that it reads too (adaLN-Zero), Peebles and
+    """A pre-norm block whose scales, shifts and gates are computed from a conditioning vector (adaLN-Zero), Peebles and
     Xie 2023 [peebles2023], section 3.2.
 
-    A SiLU and a matrix give six vectors of E elements, once for all tokens: x + g·f(norm(x)·(1 + s) + b) for attention,
-    then for the feed-forward network. The norms store nothing.
+    A SiLU and a matrix compute six vectors of E elements, shared by all tokens: x + g·f(norm(x)·(1 + s) + b) for
+    attention, then for the feed-forward network. The norms have no parameters.
 
     >>> AdaptiveBlock().params
     10*E**2 + 2*E*H + 11*E + H
@@ -33,10 +33,10 @@ class AdaptiveBlock(Component):
 
     attention: Component = field(default_factory=lambda: SelfAttention(causal=False))
     mlp: Component = field(default_factory=MLP)
-    conditioning: Component | None = None  # where each block makes c for itself
+    conditioning: Component | None = None  # if each block computes c itself
 
     @property
-    def shapes(self) -> str:  # type: ignore[override]  # it is given c, or what c is made of
+    def shapes(self) -> str:  # type: ignore[override]  # the second input is c, or the inputs of the conditioning
         given = self.conditioning.shapes.partition("->")[0].rstrip() if self.conditioning else "c[B,E]"
         return f"x[B,S,E], {given} -> y[B,S,E]"
 
@@ -52,11 +52,11 @@ class AdaptiveBlock(Component):
 
 
 def modulation(ops: Operations, act: str, linear: str, c: Tensor, pieces: int) -> list[Tensor]:
-    """c[B,E] -> as many times [B,1,E]: SiLU, then one matrix for all of them."""
+    """Return the ``pieces`` modulation vectors [B,1,E] of c[B,E]: SiLU, then one matrix for all of them."""
     made = ops.linear(linear, ops.activation(act, c, "silu"), pieces * c.width)
     return [piece.view((c.shape[0], ONE, c.width)) for piece in ops.split(made, [c.width] * pieces)]
 
 
 def modulated(ops: Operations, name: str, x: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
-    """x[B,S,E] · (1 + scale) + shift."""
+    """Return x[B,S,E] · (1 + scale) + shift."""
     return ops.add(f"{name}.shift", ops.multiply(f"{name}.scale", x, scale, "lifted"), shift)

@@ -11,11 +11,11 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class ALiBi(Component):
-    """Linear biases: to the scores of each head is added its own slope times the distance, Press et al. 2022
-    [press2022], section 3: nothing is stored.
+    """Linear biases: each head adds its own slope times the distance to its scores, Press et al. 2022 [press2022],
+    section 3. There are no parameters.
 
-    Their bias m·(j - i) of query i and key j is m·j here, as in the models that have it: m·i is the same for all keys
-    of a query, and the softmax takes it away again.
+    The paper's bias m·(j - i) of query i and key j is m·j here, as in the models that use it: m·i is the same for all
+    keys of a query, so the softmax cancels it.
 
     >>> ALiBi().params, ALiBi().formula("flops", count="all")
     (0, B*S**2*A)

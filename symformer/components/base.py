@@ -1,4 +1,4 @@
-"""The base of every part: a frozen value whose ``forward`` is written in the closed set of operations."""
+"""The base class of components: immutable values whose ``forward`` uses only the operations of `Operations`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..ledger.placement import Cut
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
 
-Names = tuple[str, ...]  # the type of an option that takes names, with commas between them
+Names = tuple[str, ...]  # the type of an option that is a list of names, separated by commas
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -31,91 +31,107 @@ class Component(Immutable, ABC):
     """A part of a model.
 
     A subclass is a frozen dataclass with the class attributes below and a ``forward``. Its fields of type ``bool``,
-    ``Literal`` or ``Names`` are its options, those of type ``Expr`` are sizes, and those of type ``str`` are names that
-    torch has for it.
+    ``Literal`` or ``Names`` are options, those of type ``Expr`` are sizes, and those of type ``str`` are the names of
+    its modules in torch.
     """
 
     title: ClassVar[str]  # "Self-attention"
-    role: ClassVar[str]  # which row of a comparison it belongs to: "attention"
+    role: ClassVar[str]  # its row in a comparison: "attention"
     shapes: ClassVar[str]  # "x[B,S,E] -> y[B,S,E]"
-    relations: ClassVar[Relations] = FrozenDict()  # sizes determined by others, if the part is used alone
+    relations: ClassVar[Relations] = FrozenDict()  # sizes that others determine, if the part is used alone
     constraints: ClassVar[tuple[Condition, ...]] = ()
 
     def __init_subclass__(cls, **arguments: Any) -> None:
-        """Refuse a field that hides a method or a property of a part: whoever asks for the one would get the other."""
+        """Raise TypeError for a field that hides a method or a property of a base class."""
         super().__init_subclass__(**arguments)
         if isinstance(relations := vars(cls).get("relations"), dict):
             cls.relations = FrozenDict(relations)
         for name in inspect.get_annotations(cls):
             for base in cls.__mro__[1:]:
-                declared = name in inspect.get_annotations(base)  # what is declared is there for subclasses to give
+                declared = name in inspect.get_annotations(base)  # subclasses may set declared attributes
                 if name in vars(base) and not declared:
-                    raise TypeError(f"{cls.__name__}.{name} hides {base.__name__}.{name}; call the field otherwise")
+                    raise TypeError(f"{cls.__name__}.{name} hides {base.__name__}.{name}; rename the field")
 
     @abstractmethod
     def forward(self, ops: Operations, *inputs: Any) -> Any:
-        """Write this part's entries and return its output."""
+        """Record this part's operations and return its output."""
 
     def split(self, cut: Cut) -> Component:
-        """This part as one of several ranks has it. What is not divided stands on every rank."""
+        """Return this part on one rank. Sizes that are not divided are the same on every rank."""
         return self
 
     @cached_property
     def ledger(self) -> Ledger:
-        """This part alone, on inputs of the shapes its shape line names."""
+        """Return the ledger of this part alone, for inputs of the shapes in ``shapes``."""
         return record(self)
 
     @property
     def totals(self) -> Relations:
-        """Sizes that count several kinds together: of layers of two kinds, how many there are."""
+        """Return sizes that are totals of others, such as the number of layers of all kinds."""
         return {}
 
     @property
     def library(self) -> str:
-        """The library that has this part as a torch class; "" for none."""
+        """Return the library that has this part as a torch class, or ""."""
         return ""
 
     @property
     def unread(self) -> str:
-        """Why it is not known what its class keeps for the backward pass; "" where it is."""
+        """Return why the saved tensors of its torch class are not known, or "" if they are known."""
         return ""
 
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
-        """The part whose ledger answers a quantity under these conventions: itself, unless its facts are measured."""
+        """Return the part whose ledger has a quantity under these conventions: itself, unless it is traced."""
         return self
 
     @property
     def name(self) -> str:
-        """The name on the command line: the file's name with hyphens."""
+        """Return the name on the command line: the file name with hyphens."""
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
-        """One quantity of this part alone. Raises UnknownNameError, OptionError and RuleError."""
+        """Return the formula of a quantity of this part alone.
+
+        Parameters
+        ----------
+        quantity
+            The name of the quantity, such as ``"flops"``.
+        **conventions
+            Conventions that differ from the defaults.
+
+        Raises
+        ------
+        UnknownNameError, OptionError
+            If the quantity or a convention is unknown.
+        RuleError
+            If the quantity is not supported for this part.
+
+        """
         return find_quantity(quantity).formula(self, self.name, conventions, dict(self.relations))
 
     def under(self, relations: Relations) -> Component:
-        """This part with relations between sizes put into its own: what it is in a model that has them."""
+        """Return this part with relations between sizes substituted into its own sizes."""
         sizes = {item.name: size for item in fields(self) if isinstance(size := getattr(self, item.name), Expr)}
         return replace(self, **{name: size.xreplace(relations) for name, size in sizes.items()})
 
     @property
     def about(self) -> str:
-        """What it is, for a document: the first paragraph of its docstring. A paper is cited by its key in brackets."""
+        """Return the description for documents: the first paragraph of the docstring, with citation keys."""
         return " ".join((type(self).__doc__ or "").split("\n\n")[0].split())
 
     @property
     def params(self) -> Formula:
-        """The number of parameters."""
+        """Return the formula of the number of parameters."""
         return self.formula("params")
 
     @classmethod
     def choices(cls) -> dict[str, tuple[Any, ...]]:
-        """Its options, each with the values it takes; with none, where it takes names."""
+        """Return the values of each option; () for an option that is a list of names."""
         return dict(_choices(cls))
 
     @classmethod
     def options_from(cls, given: Mapping[str, str | bool]) -> dict[str, Any]:
-        """Options as text (``--option tied=false``), read. Raises UnknownNameError and OptionError."""
+        """Parse options given as text, as in ``--option tied=false``. Raises UnknownNameError and OptionError."""
         choices = cls.choices()
         read: dict[str, Any] = {}
         for name, spelt in given.items():
@@ -127,19 +143,19 @@ class Component(Immutable, ABC):
             value = _BOOLEANS.get(str(spelt).lower(), spelt) if choices[name] == (True, False) else spelt
             if value not in choices[name]:
                 expected = " or ".join(spell_option(choice) for choice in choices[name])
-                raise OptionError(f"{name}={value} is not understood; {name} is {expected}")
+                raise OptionError(f"{name}={value} is not valid; choose {name}={expected}")
             read[name] = value
         return read
 
     def spell(self) -> str:
-        """Its options for a sentence: ``head=lm, tied=true``."""
+        """Return the options as text: ``head=lm, tied=true``."""
         chosen = {name: getattr(self, name) for name in self.choices()}
         said = [f"{name}={spell_option(value)}" for name, value in chosen.items() if value != ()]
         return ", ".join(said) or "no options"
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The options that differ from this part's defaults, as text."""
+        """Return the options that differ from the defaults, as text."""
         defaults = {item.name: item.default for item in fields(self)}
         return {
             name: spell_option(getattr(self, name)) for name in self.choices() if getattr(self, name) != defaults[name]
@@ -159,26 +175,26 @@ def _choices(part: type[Component]) -> Mapping[str, tuple[Any, ...]]:
 
 
 def _names(option: str, given: object) -> Names:
-    """Names with commas between them, or apart. Raises OptionError for none, and for one that stands there twice."""
+    """Parse a comma-separated string or a list of names. Raises OptionError for no names and for duplicates."""
     names = tuple(name.strip() for name in given.split(",")) if isinstance(given, str) else given
     if not isinstance(names, tuple | list) or not all(isinstance(name, str) and name for name in names):
-        raise OptionError(f"{option}={given} is not understood; it takes names, such as {option}=q_proj,v_proj")
+        raise OptionError(f"{option}={given} is not valid; it needs names, such as {option}=q_proj,v_proj")
     if twice := [name for name in names if names.count(name) > 1]:
-        raise OptionError(f"{option}={given} names {twice[0]} twice; keep one")
+        raise OptionError(f"{option}={given} has {twice[0]} twice; remove one")
     return tuple(names)
 
 
 def spell_option(value: object) -> str:
-    """An option's value as it is written on the command line."""
+    """Return the value of an option as written on the command line."""
     if isinstance(value, tuple):
         return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def read_by(part: Component, x: Tensor, context: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """What a part inside a block reads: x, and what the block was given beside it if the part has a second input.
+    """Return the inputs of a part inside a block: x, and the block's further inputs if the part has more than one.
 
-    Of what was given by name, as a mapping, it reads what its shape line names.
+    If the further inputs are a mapping, select those that the part's ``shapes`` name.
     """
     wanted = [axes.name for axes in shape_line(part.shapes).inputs[1:]]
     if context and isinstance(context[0], Mapping):
@@ -187,6 +203,6 @@ def read_by(part: Component, x: Tensor, context: tuple[Any, ...]) -> tuple[Tenso
 
 
 def beside(part: Component | None) -> str:
-    """What a part reads beside its first input, as its shape line spells it: ``, bias[1,A,S,S]``."""
+    """Return the further inputs of a part as in its ``shapes``: ``, bias[1,A,S,S]``."""
     inputs = part.shapes.partition("->")[0].rstrip() if part else ""
     return inputs[inputs.find("]") + 1 :]

@@ -12,7 +12,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class BottleneckAdapter(Component):
-    """Two linear layers through a narrow middle, around a skip connection, Houlsby et al. 2019 [houlsby2019], figure 2.
+    """Two linear layers with a narrow hidden layer and a skip connection, Houlsby et al. 2019 [houlsby2019], figure 2.
 
     The paper's d and m are E and H_adapter.
 

@@ -15,13 +15,13 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class ChunkedScan(Component):
-    """A short convolution, then a state of D_ssm by N_state numbers for each of A_ssm heads, gated and normalised, Dao
-    and Gu 2024 [dao2024], section 7.1; by chunks, section 6.
+    """A short convolution, then a recurrent state of D_ssm by N_state numbers for each of A_ssm heads, gated and
+    normalized, Dao and Gu 2024 [dao2024], section 7.1; computed in chunks, section 6.
 
-    Their P, N and Q are D_ssm, N_state and C_chunk; G_ssm groups of heads share the directions that their states are
-    written and read along. The convolution before it looks back on K_conv places, and is run on K_conv - 1 more than
-    are used, as transformers pads it. A cache keeps the states, and the last K_conv inputs of the convolution,
-    whatever the number of tokens.
+    The paper's P, N and Q are D_ssm, N_state and C_chunk. The heads of each of G_ssm groups share the input and output
+    projections (B and C) of their states. The convolution covers K_conv positions and computes K_conv - 1 positions
+    more than are used, because transformers pads it. The cache contains the states and the last K_conv inputs of the
+    convolution, for any number of tokens.
 
     >>> ChunkedScan(bias=False).formula("kv-cache")
     2*B*K_conv*A_ssm*D_ssm + 4*B*K_conv*G_ssm*N_state + 4*B*A_ssm*D_ssm*N_state
@@ -30,12 +30,12 @@ class ChunkedScan(Component):
     title = "State space dual mixer"
     role = "state-space mixer"
     shapes = "x[B,S,E] -> y[B,S,E]"
-    # Over one number transformers' einsum multiplies, and contracts nothing.
+    # Over a dimension of size 1, transformers' einsum multiplies and does not contract.
     constraints = (Divides(G_ssm, A_ssm), AtMost(Integer(2), N_state), AtMost(Integer(2), C_chunk))
 
-    bias: bool = False  # of the projections in and out
+    bias: bool = False  # of the input and output projections
     convolution_bias: bool = True
-    activation: Activation = "silu"  # of the convolution; the gate's is silu
+    activation: Activation = "silu"  # of the convolution; the gate has silu
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         width, inner, along = x.width, A_ssm * D_ssm, G_ssm * N_state

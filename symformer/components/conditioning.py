@@ -18,8 +18,9 @@ FREQUENCIES = Integer(256)
 class Conditioning(Component):
     """A vector of E elements for a timestep and a class, Peebles and Xie 2023 [peebles2023], section 3.2.
 
-    256 sines and cosines of the timestep, which nothing stores, go through two matrices with a SiLU between; a row of
-    a table is added, which has one more for a class that was dropped, as guidance without a classifier needs it.
+    256 sines and cosines of the timestep, which have no parameters, pass through two matrices with a SiLU between them.
+    The embedding of the class is added. Its table has one additional row for a dropped class, for classifier-free
+    guidance.
 
     >>> Conditioning().params
     E**2 + E*N_class + 259*E
@@ -33,7 +34,7 @@ class Conditioning(Component):
     classes: Expr = N_class
 
     def forward(self, ops: Operations, timesteps: Tensor, labels: Tensor, stored: str = "") -> Tensor:
-        """``stored`` is the path of one whose weights this one uses again; "" where it stores its own."""
+        """Record the operations. ``stored`` is the path of another embedder whose weights are reused, or ""."""
         up, down, table = "timestep_embedder.linear_1", "timestep_embedder.linear_2", "class_embedder.embedding_table"
 
         def of(name: str, *parts: str) -> dict[str, Weight]:

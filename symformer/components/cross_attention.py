@@ -17,7 +17,8 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class CrossAttention(Component):
-    """Queries of the decoder, keys and values of the encoder, Vaswani et al. 2017 [vaswani2017], section 3.2.3.
+    """Attention with queries from the decoder, and keys and values from the encoder, Vaswani et al. 2017 [vaswani2017],
+    section 3.2.3.
 
     >>> CrossAttention().params
     4*E**2 + 4*E
@@ -37,11 +38,11 @@ class CrossAttention(Component):
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
-    fused: str = ""  # the one matrix that stores all three projections, where there is one
+    fused: str = ""  # the single matrix of all three projections, if there is one
     output: str = "o_proj"
-    scale: Scale = "scores"  # what is divided by the root of D
-    key_bias: bool = True  # of the key projection, where the others have one
-    weight_dropout: str = ""  # dropout on the attention weights, where the model names one
+    scale: Scale = "scores"  # the tensor that is divided by the square root of D
+    key_bias: bool = True  # whether the key projection has a bias, if the others have one
+    weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     output_dropout: str = ""
 
     def split(self, cut: Cut) -> CrossAttention:

@@ -14,7 +14,7 @@ from .self_attention import SelfAttention
 
 
 def decoder_parts(bias: bool = True) -> dict[str, Component]:
-    """The parts of torch.nn.TransformerDecoderLayer, by its names."""
+    """Return the parts of torch.nn.TransformerDecoderLayer by their names in torch."""
     facts = {"kv_heads": A, "head_width": E / A, "bias": bias, "output_bias": bias, "output": "out_proj"}
     norm = LayerNorm(bias=bias)
     return {
@@ -29,7 +29,8 @@ def decoder_parts(bias: bool = True) -> dict[str, Component]:
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderBlock(PostNormBlock):
-    """Self-attention, attention to the encoder, feed-forward network; Vaswani et al. 2017 [vaswani2017], section 3.1.
+    """Self-attention, cross-attention to the encoder and a feed-forward network, Vaswani et al. 2017 [vaswani2017],
+    section 3.1.
 
     >>> DecoderBlock().params
     8*E**2 + 2*E*H + 15*E + H

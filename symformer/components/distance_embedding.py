@@ -14,9 +14,9 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class DistanceEmbedding(Component):
-    """For each of P_rel buckets of distances a number a head, Raffel et al. 2020 [raffel2020], section 2.1.
+    """A learned number per head for each of P_rel buckets of distances, Raffel et al. 2020 [raffel2020], section 2.1.
 
-    Which bucket a distance falls into is fixed: near ones have one each, far ones share.
+    The bucket of each distance is fixed: short distances have a bucket each, and long distances share buckets.
 
     >>> DistanceEmbedding().params
     P_rel*A

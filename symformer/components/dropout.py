@@ -11,7 +11,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class Dropout(Component):
-    """Dropout, Srivastava et al. 2014 [srivastava2014]: an entry of the model that stores nothing.
+    """Dropout, Srivastava et al. 2014 [srivastava2014], without parameters.
 
     >>> Dropout().params
     0

@@ -15,7 +15,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class GatedMLP(Component):
-    """Gated feed-forward network, Shazeer 2020 [shazeer2020], eq. 6: SwiGLU with silu, GeGLU with gelu.
+    """A gated feed-forward network, Shazeer 2020 [shazeer2020], eq. 6: SwiGLU with silu, GeGLU with gelu.
 
     >>> GatedMLP().params
     3*E*H
@@ -32,13 +32,13 @@ class GatedMLP(Component):
     up: str = "up_proj"
     act: str = "act_fn"
     down: str = "down_proj"
-    fused: str = ""  # the one matrix that gives the gate and what it opens together, where there is one
-    inner_dropout: str = ""  # dropout on the hidden layer, where the model names one
+    fused: str = ""  # the single matrix of the gate and up projections, if there is one
+    inner_dropout: str = ""  # the name of the dropout on the hidden layer, or ""
     dropout: str = ""
 
     @property
     def about(self) -> str:
-        """Which kind it is follows from the activation."""
+        """Return the description, which depends on the activation."""
         plain = f"a gated feed-forward network with {self.activation}, Shazeer 2020 [shazeer2020], section 2."
         named = {"silu": "SwiGLU", "relu": "ReGLU", "sigmoid": "GLU"}.get(self.activation)
         named = "GeGLU" if "gelu" in self.activation else named

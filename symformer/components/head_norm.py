@@ -1,4 +1,4 @@
-"""Normalisation of each head."""
+"""Per-head normalization."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class HeadNorm(Component):
-    """Layer normalisation over each head alone, with D scales for each head; of queries and keys, Dehghani et al. 2023
+    """Layer normalization of each query and key head separately, with D scales per head, Dehghani et al. 2023
     [dehghani2023], section 2.
 
     >>> HeadNorm().params
     A*D
     """
 
-    title = "Normalisation of each head"
+    title = "Per-head normalization"
     role = "norms"
     shapes = "x[B,A,S,D] -> y[B,A,S,D]"
 

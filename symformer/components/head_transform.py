@@ -15,7 +15,7 @@ from .layer_norm import LayerNorm
 
 @dataclass(frozen=True, kw_only=True)
 class HeadTransform(Component):
-    """A linear layer, an activation and a norm before a head's decoder, as in the code of Devlin et al. 2019
+    """A linear layer, an activation and a norm before the decoder of a head, as in the code of Devlin et al. 2019
     [devlin2019].
 
     >>> HeadTransform().params
@@ -26,7 +26,7 @@ class HeadTransform(Component):
     role = "head"
     shapes = "x[B,S,E] -> y"
 
-    width: Expr = E  # of what it gives
+    width: Expr = E  # of the output
     bias: bool = True
     activation: Activation = "gelu"
     dense: str = "dense"

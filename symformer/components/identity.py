@@ -11,7 +11,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class Identity(Component):
-    """Nothing, in the place of a part: where Warner et al. 2024 [warner2024] leave the first norm out.
+    """The identity, in place of a part: Warner et al. 2024 [warner2024] omit the first norm.
 
     >>> Identity().params
     0

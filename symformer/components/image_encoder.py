@@ -19,8 +19,8 @@ from .text_encoder import encoder_layer
 
 @dataclass(frozen=True, kw_only=True)
 class ImageEncoder(Component):
-    """A vision transformer with one more norm, before its layers; its class token, normalised, stands for the image,
-    Radford et al. 2021 [radford2021], section 2.4.
+    """A vision transformer with an additional norm before its layers. The output is the normalized class token, Radford
+    et al. 2021 [radford2021], section 2.4.
 
     >>> ImageEncoder().params
     E*Z_patch**2*N_chan + 4*L*E**2 + 2*L*E*H + 9*L*E + L*H + 6*E + E*Z**2/Z_patch**2
@@ -44,7 +44,7 @@ class ImageEncoder(Component):
         x = ops.precede("embeddings.tokens", first, x)
         table = PositionEmbedding(rows=x.shape[1], width=self.width, held=True)
         places = ops.call("embeddings.position_embedding", table, ops.index("places", 1, x.shape[1]))
-        x = ops.call("pre_layrnorm", LayerNorm(), ops.add("embeddings.positions", x, places))  # as torch's class has it
+        x = ops.call("pre_layrnorm", LayerNorm(), ops.add("embeddings.positions", x, places))  # torch's spelling
         layer = encoder_layer(self.heads, self.width, self.hidden, self.activation, self.dropout, causal=False)
         x = ops.repeat("encoder.layers", self.depth, layer, x)
         return ops.call("post_layernorm", LayerNorm(), ops.select("first", x))

@@ -17,10 +17,11 @@ from .rms_norm import RMSNorm
 
 @dataclass(frozen=True, kw_only=True)
 class LatentAttention(Component):
-    """Keys and values made from one latent of rank R_kv, DeepSeek-AI 2024 [deepseek2024], section 2.1.
+    """Attention whose keys and values are projections of one latent of rank R_kv, DeepSeek-AI 2024 [deepseek2024],
+    section 2.1.
 
-    Their d_c, d'_c, n_h, d_h and d_h^R are R_kv, R_q, A, D_nope and D_rope; values have a width D_v of their own. One
-    rotary key of width D_rope serves all heads. A cache keeps the latent, normalised, and the rotary key.
+    The paper's d_c, d'_c, n_h, d_h and d_h^R are R_kv, R_q, A, D_nope and D_rope. Values have their own width D_v. All
+    heads share one rotary key of width D_rope. The cache contains the normalized latent and the rotary key.
 
     >>> LatentAttention().params
     E*A*D_v + A*R_q*D_nope + A*R_q*D_rope + A*R_kv*D_nope + A*R_kv*D_v + E*R_q + E*R_kv + E*D_rope + R_q + R_kv
@@ -34,9 +35,9 @@ class LatentAttention(Component):
     constraints = (Divides(Integer(2), D_rope),)
 
     heads: Expr = A
-    weight_dropout: str = ""  # dropout on the attention weights, where the model has one
-    query_latent: bool = True  # whether the queries come from a latent too, of rank R_q
-    softmax: str = ""  # "float32" where the softmax is computed in single precision, whatever the model's own
+    weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
+    query_latent: bool = True  # whether queries are projections of a latent of rank R_q
+    softmax: str = ""  # "float32" if the softmax is always computed in single precision
 
     def split(self, cut: Cut) -> LatentAttention:
         return replace(self, heads=cut.share(self.heads))

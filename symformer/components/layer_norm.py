@@ -1,4 +1,4 @@
-"""Layer normalisation."""
+"""Layer normalization."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class LayerNorm(Component):
-    """Layer normalisation with a scale and a bias of E elements each, Ba et al. 2016 [ba2016], eq. 4.
+    """Layer normalization with a scale and a bias of E elements each, Ba et al. 2016 [ba2016], eq. 4.
 
     >>> LayerNorm().params, LayerNorm(bias=False).params
     (2*E, E)
     """
 
-    title = "Layer normalisation"
+    title = "Layer normalization"
     role = "norms"
     shapes = "x[...,E] -> y[...,E]"
 
     scale: bool = True
     bias: bool = True
-    cast: bool = False  # whether it is computed in single precision, whatever the model's own
+    cast: bool = False  # whether it is always computed in single precision
 
     @property
     def about(self) -> str:
-        """With what it stores."""
+        """Return the description, with the parameters."""
         both = {
             (True, True): "with a scale and a bias of E elements each",
             (True, False): "with a scale of E elements",
             (False, True): "with a bias of E elements",
-            (False, False): "without scale and bias",
+            (False, False): "without a scale or a bias",
         }
-        return f"Layer normalisation {both[self.scale, self.bias]}, Ba et al. 2016 [ba2016], eq. 4."
+        return f"Layer normalization {both[self.scale, self.bias]}, Ba et al. 2016 [ba2016], eq. 4."
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         return ops.norm("", x, "layer_cast" if self.cast else "layer", scale=self.scale, bias=self.bias)

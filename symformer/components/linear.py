@@ -14,7 +14,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class Linear(Component):
-    """An affine map: a matrix of H rows and E columns, and a bias of H elements.
+    """A linear layer: a matrix of H rows and E columns, and a bias of H elements.
 
     >>> Linear().params, Linear(bias=False).params
     (E*H + H, E*H)
@@ -29,7 +29,7 @@ class Linear(Component):
 
     @property
     def about(self) -> str:
-        """With what it stores."""
+        """Return the description, with the parameters."""
         return f"A matrix of H rows and E columns, {'and a bias of H elements' if self.bias else 'without bias'}."
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:

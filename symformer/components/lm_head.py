@@ -15,8 +15,8 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class LMHead(Component):
-    """From width E to one logit for each row of the vocabulary; where it is tied, it reads the token embedding, Press
-    and Wolf 2017 [press2017].
+    """A projection from width E to one logit per row of the vocabulary. A tied head uses the token embedding, Press and
+    Wolf 2017 [press2017].
 
     >>> LMHead().params, LMHead(bias=True).params, LMHead(tied=True).params
     (V*E, V*E + V, 0)
@@ -29,13 +29,13 @@ class LMHead(Component):
     rows: Expr = V
     tied: bool = False
     bias: bool = False
-    capped: bool = False  # whether the logits are drawn within bounds, by a tanh
+    capped: bool = False  # whether a tanh soft cap bounds the logits
 
     @property
     def about(self) -> str:
-        """What it reads, where it has no matrix of its own."""
-        tied = "; it is tied: its matrix is the token embedding's, Press and Wolf 2017 [press2017]" if self.tied else ""
-        return f"From width E to one logit for each row of the vocabulary{tied}."
+        """Return the description, which depends on whether the head is tied."""
+        tied = " with the matrix of the token embedding (tied), Press and Wolf 2017 [press2017]" if self.tied else ""
+        return f"A projection from width E to one logit per row of the vocabulary{tied}."
 
     def split(self, cut: Cut) -> LMHead:
         return replace(self, rows=cut.rows(self.rows))
@@ -44,6 +44,6 @@ class LMHead(Component):
         self, ops: Operations, x: Tensor, embedding: Weight | None = None, bias: Weight | None = None
     ) -> Tensor:
         shared = {"bias": bias} if bias else {}
-        if self.tied:  # alone, it reads a table that somebody else stores
+        if self.tied:  # used alone, it reads a table outside of it
             shared["weight"] = embedding or Weight("embedding.weight", (self.rows, x.width))
         return ops.linear("", x, self.rows, bias=self.bias, shared=shared, logits=True, capped=self.capped)

@@ -1,4 +1,4 @@
-"""An update of low rank, which stands beside a linear layer (LoRA)."""
+"""A low-rank update of a linear layer (LoRA)."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from .lm_head import LMHead
 class MaskedLMHead(Component):
     """A transform of width E, then a decoder with a bias of its own, Devlin et al. 2019 [devlin2019], section 3.1.
 
-    The transform is as in the released code. The decoder's matrix is the token embedding, unless it is untied;
-    transformers then stores two biases and reads the decoder's.
+    The transform is as in the released code. The matrix of the decoder is the token embedding unless it is untied. If
+    it is untied, transformers stores two biases and uses the decoder's.
 
     >>> MaskedLMHead().params, MaskedLMHead(tied=False).params
     (E**2 + V + 3*E, V*E + E**2 + 2*V + 3*E)

@@ -1,4 +1,4 @@
-"""Feed-forward network of two matrices."""
+"""Feed-forward network with two matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class MLP(Component):
-    """Two matrices with an activation between, Vaswani et al. 2017 [vaswani2017], section 3.3, eq. 2 (``d_ff`` is H).
+    """Two matrices with an activation between them, Vaswani et al. 2017 [vaswani2017], section 3.3, eq. 2; H is
+    ``d_ff``.
 
     >>> MLP().params, MLP(bias=False).params
     (2*E*H + E + H, 2*E*H)
@@ -30,7 +31,7 @@ class MLP(Component):
     activation: Activation = "gelu"
     up: str = "up"
     act: str = "act"
-    inner_dropout: str = ""  # dropout on the hidden layer, where the model names one
+    inner_dropout: str = ""  # the name of the dropout on the hidden layer, or ""
     down: str = "down"
     dropout: str = ""
 

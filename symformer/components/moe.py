@@ -15,12 +15,12 @@ from .base import Component
 
 # How a class chooses K experts and computes their weights from the router's logits.
 SOFTMAX = (
-    "A softmax of the router's logits gives each expert a score; the K experts with the highest scores are chosen, "
-    "and the weights are these scores, divided by their sum."
+    "The scores of the experts are a softmax of the router's logits. The K experts with the highest scores are chosen, "
+    "and their weights are these scores, divided by their sum."
 )
-SOFTMAX_MAYBE_DIVIDED = SOFTMAX.replace("divided by", "where ``norm_topk_prob`` is true divided by")
+SOFTMAX_MAYBE_DIVIDED = SOFTMAX.replace("by their sum", "by their sum if ``norm_topk_prob`` is true")
 SOFTMAX_OF_CHOSEN = (
-    "The K experts with the highest of the router's logits are chosen, and the weights are a softmax of these K logits."
+    "The K experts with the highest router logits are chosen, and their weights are a softmax of these K logits."
 )
 
 
@@ -28,8 +28,8 @@ SOFTMAX_OF_CHOSEN = (
 class MoE(Component):
     """A router that sends each token to K of X gated networks of width M, Jiang et al. 2024 [jiang2024], section 2.1.
 
-    Shazeer et al. 2017, arXiv:1701.06538, section 2, have n and k for X and K. The experts' matrices are stored
-    together, the gate's and the up-projection's in one table [X,2M,E].
+    Shazeer et al. 2017, arXiv:1701.06538, section 2, write n and k for X and K. The matrices of all experts are stored
+    together, those of the gate and up projections in one tensor [X,2M,E].
 
     >>> MoE().params
     3*E*X*M + E*X
@@ -42,29 +42,29 @@ class MoE(Component):
     shapes = "x[B,S,E] -> y[B,S,E]"
     constraints = (AtMost(K, X),)
 
-    experts: Expr = X  # that a token may go to
-    local: Expr = X  # that stand here
-    per_token: Expr = K  # that a token goes to
+    experts: Expr = X  # that the router chooses from
+    local: Expr = X  # on this rank
+    per_token: Expr = K  # that the router chooses
     activation: Activation = "silu"
     hidden: Expr = M
     router: str = "gate"
     routing: str = SOFTMAX  # how the experts are chosen and weighted, in sentences
-    lifted: bool = False  # whether what the gate opens is 1 more than the up-projection gives
+    lifted: bool = False  # whether 1 is added to the up projection before the gate multiplies it
     bias: bool = False  # of the router and of every expert
-    shared: Component | None = None  # the shared expert, a network that every token goes through
+    shared: Component | None = None  # the shared expert, a network that all tokens pass through
     beside: str = "shared_experts"
-    shared_gate: str = ""  # of a matrix of one row, by whose sigmoid what that network gives is weighed
+    shared_gate: str = ""  # the name of the one-row matrix whose sigmoid weights the shared expert's output, or ""
 
     @property
     def about(self) -> str:
-        """The experts, how they are chosen and weighted, and what is added to their output."""
+        """Return the description: the experts, their choice and weights, and the shared expert."""
         said = f"{super().about} {self.routing}"
         if self.bias:
             said += " The router and the experts have biases."
         if self.shared is not None:
-            said += " The output of a shared expert, a network that every token goes through, Dai et al. 2024 "
+            said += " The output of a shared expert, a network that all tokens pass through, Dai et al. 2024 "
             said += "[dai2024], section 3.2, is added"
-            said += ", weighed by a gate of one number a token." if self.shared_gate else "."
+            said += ", weighted by a gate of one number per token." if self.shared_gate else "."
         return said
 
     def split(self, cut: Cut) -> MoE:

@@ -15,7 +15,7 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelBlock(Component):
-    """``x + attention(norm(x)) + MLP(norm(x))``, with one norm for both, or with a norm of x for each.
+    """``x + attention(norm(x)) + MLP(norm(x))``, with one norm for both or a norm for each.
 
     >>> ParallelBlock().params
     4*E**2 + 3*E*H + 6*E
@@ -27,18 +27,18 @@ class ParallelBlock(Component):
     relations = SelfAttention.relations
     constraints = SelfAttention.constraints
 
-    # A norm, then the sublayers that read it, and so on, by torch's attribute names.
+    # A norm, then the sublayers that read it, and so on, by their names in torch.
     parts: Mapping[str, Component] = field(
         default_factory=lambda: {"norm": LayerNorm(), "attention": SelfAttention(), "mlp": GatedMLP()}
     )
 
     @property
     def about(self) -> str:
-        """Whether both sublayers read the same norm."""
+        """Return the description, which depends on the number of norms."""
         if sum(part.role == "norms" for part in self.parts.values()) == 1:
-            which = "Chowdhery et al. 2022 [chowdhery2022], section 2: with one norm for both."
+            which = "Chowdhery et al. 2022 [chowdhery2022], section 2, with one norm for both sublayers."
         else:
-            which = "Black et al. 2022 [black2022], section 2.1.2: with a norm of x for each."
+            which = "Black et al. 2022 [black2022], section 2.1.2, with a norm for each sublayer."
         return f"``x + attention(norm(x)) + MLP(norm(x))``, {which}"
 
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:

@@ -15,10 +15,10 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class PatchEmbedding(Component):
-    """An image, cut into square patches that become a sequence, Dosovitskiy et al. 2021 [dosovitskiy2021], eq. 1.
+    """A projection of the square patches of an image to a sequence, Dosovitskiy et al. 2021 [dosovitskiy2021], eq. 1.
 
-    Their P is Z_patch, their C is N_chan and their D is E; the image is a square of side Z. The product with each patch
-    is a convolution that slides by a whole patch.
+    The paper's P, C and D are Z_patch, N_chan and E; the image is a square of side Z. The projection is a convolution
+    whose stride is the side of a patch.
 
     >>> PatchEmbedding().params
     E*Z_patch**2*N_chan + E

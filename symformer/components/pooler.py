@@ -11,7 +11,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class Pooler(Component):
-    """The first token's state through a linear layer and tanh, Devlin et al. 2019 [devlin2019], section 3.
+    """A linear layer and a tanh, applied to the first token, Devlin et al. 2019 [devlin2019], section 3.
 
     >>> Pooler().params
     E**2 + E

@@ -15,7 +15,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class PositionEmbedding(Component):
-    """One learned row of E elements a position, Gehring et al. 2017 [gehring2017], section 3.1.
+    """One learned row of E elements per position, Gehring et al. 2017 [gehring2017], section 3.1.
 
     >>> PositionEmbedding().params
     P*E
@@ -24,26 +24,26 @@ class PositionEmbedding(Component):
     role = "embeddings"
     rows: Expr = P
     width: Expr = E
-    skipped: Expr = ZERO  # rows before the first position's, which no position reads
-    fixed: bool = False  # whether it is stored and never trained, as sines are where they are a weight
-    held: bool = False  # whether the model holds the indices too, since every row has its place in what it reads
-    sequences: Expr = ONE  # for how many they are looked up: for one, which the batch shares, or for each of B
+    skipped: Expr = ZERO  # unused rows before the row of the first position
+    fixed: bool = False  # whether the table is stored but not trained, like sinusoidal positions stored as a weight
+    held: bool = False  # whether the model stores the indices as a buffer, because the number of positions is fixed
+    sequences: Expr = ONE  # the number of sequences with a lookup of their own: 1 for the whole batch, or B
 
     @property
-    def title(self) -> str:  # type: ignore[override]  # whether they are learned
+    def title(self) -> str:  # type: ignore[override]  # depends on whether the table is learned
         return "Stored sinusoidal positions" if self.fixed else "Learned position embedding"
 
     @property
     def about(self) -> str:
-        """Whether its rows are learned, and which of them no position has."""
+        """Return the description: whether the rows are learned, and which are unused."""
         said = super().about
         if self.fixed:
-            said = "One row of E sines and cosines a position, Vaswani et al. 2017 [vaswani2017], section 3.5: stored "
-            said += "with the weights, and never trained."
-        return said if self.skipped == 0 else f"{said} The first {text(self.skipped)} rows are no position's."
+            said = "One row of E sines and cosines per position, Vaswani et al. 2017 [vaswani2017], section 3.5, "
+            said += "stored with the weights but not trained."
+        return said if self.skipped == 0 else f"{said} The first {text(self.skipped)} rows are unused."
 
     @property
-    def shapes(self) -> str:  # type: ignore[override]  # as often as they are looked up
+    def shapes(self) -> str:  # type: ignore[override]  # depends on the number of lookups
         return f"positions[{self.sequences},S] -> x[{self.sequences},S,E]"
 
     def forward(self, ops: Operations, positions: Tensor) -> Tensor:

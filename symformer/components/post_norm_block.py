@@ -16,12 +16,12 @@ from .self_attention import SelfAttention
 
 
 def feed_forward(bias: bool) -> MLP:
-    """The feed-forward network of torch.nn's layers, which give its modules no name of their own."""
+    """Return the feed-forward network of torch.nn's layers, whose modules are attributes of the layer itself."""
     return MLP(bias=bias, activation="relu", up="linear1", act="activation", inner_dropout="dropout", down="linear2")
 
 
 def encoder_parts(bias: bool = True) -> dict[str, Component]:
-    """The parts of torch.nn.TransformerEncoderLayer, by its names."""
+    """Return the parts of torch.nn.TransformerEncoderLayer by their names in torch."""
     attention = SelfAttention(
         kv_heads=A, head_width=E / A, bias=bias, output_bias=bias, causal=False, fused="in_proj", output="out_proj"
     )
@@ -42,9 +42,9 @@ class PostNormBlock(Component):
     shapes = "x[B,S,E] -> y[B,S,E]"
     constraints = (Divides(A, E),)
 
-    # In the order they run, a norm after each sublayer, by torch's attribute names.
+    # In execution order, with a norm after each sublayer, by their names in torch.
     parts: Mapping[str, Component] = field(default_factory=encoder_parts)
-    dropouts: tuple[str, ...] = ("dropout1", "dropout2")  # on each sublayer's output; empty where the sublayer has it
+    dropouts: tuple[str, ...] = ("dropout1", "dropout2")  # after each sublayer; () if the sublayers have them
 
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
         parts = list(self.parts.items())

@@ -17,19 +17,19 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class ResidualBlock(Component):
-    """x + g(x), branch by branch; g is a sublayer with its norms, and a subclass says where those stand."""
+    """A sequence of branches x + g(x), where g is a sublayer and its norms. A subclass sets their order."""
 
     role = "block"
     shapes = "x[B,S,E] -> y[B,S,E]"
     relations = SelfAttention.relations
     constraints = SelfAttention.constraints
 
-    parts: Mapping[str, Component]  # in the order they run, by torch's attribute names
+    parts: Mapping[str, Component]  # in execution order, by their names in torch
 
     @property
     @abstractmethod
     def branch(self) -> tuple[str, ...]:
-        """What each branch consists of, in the order it runs: "sublayer" once, and "norm"."""
+        """Return the parts of a branch in execution order: "sublayer" once, and "norm"."""
 
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
         parts, places = list(self.parts.items()), len(self.branch)
@@ -42,13 +42,13 @@ class ResidualBlock(Component):
         return x
 
     def ended(self, ops: Operations, sublayer: str, y: Tensor) -> Tensor:
-        """What is added, made from what a branch gives."""
+        """Return the tensor to add to the residual stream, given the output of a branch."""
         return y
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreNormBlock(ResidualBlock):
-    """``x + f(norm(x))`` for one sublayer after the other, Xiong et al. 2020 [xiong2020], table 1.
+    """``x + f(norm(x))`` for each sublayer in turn, Xiong et al. 2020 [xiong2020], table 1.
 
     >>> PreNormBlock().params
     4*E**2 + 2*E*H + 9*E + H
@@ -60,19 +60,19 @@ class PreNormBlock(ResidualBlock):
     parts: Mapping[str, Component] = field(
         default_factory=lambda: {"ln_1": LayerNorm(), "attn": SelfAttention(), "ln_2": LayerNorm(), "mlp": MLP()}
     )
-    dropout: str = ""  # on the output of each sublayer, where the block has it and not the sublayer
-    scale: str = ""  # of a number that the output of each sublayer is multiplied by
+    dropout: str = ""  # the name of the block's dropout on the output of each sublayer, or ""
+    scale: str = ""  # the name of the factor of each sublayer's output, or ""
 
     @property
     def about(self) -> str:
-        """What its sublayers are, and whether one of them reads x as it is."""
+        """Return the description: the sublayers, and whether the first norm is missing."""
         norms, sublayers = list(self.parts.values())[::2], len(self.parts) // 2
         which = {
-            1: "for its one sublayer",
+            1: "for its single sublayer",
             2: "for attention, then for the feed-forward network",
-            3: "for attention, for attention to the encoder, then for the feed-forward network",
+            3: "for self-attention, for cross-attention to the encoder, then for the feed-forward network",
         }[sublayers]
-        bare = " Its first norm is left out: ``f(x)`` stands there." if isinstance(norms[0], Identity) else ""
+        bare = " The first sublayer has no norm: ``x + f(x)``." if isinstance(norms[0], Identity) else ""
         return f"``x + f(norm(x))`` {which}, Xiong et al. 2020 [xiong2020], table 1.{bare}"
 
     def ended(self, ops: Operations, sublayer: str, y: Tensor) -> Tensor:

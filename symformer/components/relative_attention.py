@@ -16,11 +16,11 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class RelativeAttention(Component):
-    """Attention whose keys are of two kinds, of tokens and of distances; Dai et al. 2019 [dai2019], section 3.3.
+    """Attention with keys for tokens and keys for distances, Dai et al. 2019 [dai2019], section 3.3.
 
-    A score is (q + u)·k + (q + v)·r, with k a token's key and r a distance's, made from sines by a matrix of its own;
-    u and v are biases of each head. Keys of distances are the same for all sequences. No cache keeps them: with every
-    new token they are made again.
+    A score is (q + u)·k + (q + v)·r, where k is the key of a token and r the key of a distance, a projection of
+    sinusoids; u and v are biases of each head. All sequences share the keys of distances. They are not cached, and are
+    recomputed with every new token.
 
     >>> RelativeAttention().params
     5*E**2 + 6*E
@@ -34,7 +34,7 @@ class RelativeAttention(Component):
 
     heads: Expr = A
     head_width: Expr = D
-    bias: bool = True  # of the four projections of tokens
+    bias: bool = True  # of the four projections of tokens, not of the projection of distances
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"

@@ -11,7 +11,8 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class RelativeBias(Component):
-    """A bias for how far apart two tokens are, added to their score, Raffel et al. 2020 [raffel2020], section 2.1.
+    """A bias that depends on the distance of two tokens, added to their score, Raffel et al. 2020 [raffel2020],
+    section 2.1.
 
     >>> RelativeBias().params, RelativeBias().formula("flops", count="all")
     (0, B*S**2*A)

@@ -20,7 +20,7 @@ class ResPostNormBlock(ResidualBlock):
     4*E**2 + 3*E*H + 6*E
     """
 
-    title = "Block with norms on its branches"
+    title = "Res-post-norm block"
     branch = ("sublayer", "norm")
 
     parts: Mapping[str, Component] = field(

@@ -1,4 +1,4 @@
-"""Root mean square normalisation."""
+"""Root mean square normalization."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class RMSNorm(Component):
-    """Root mean square normalisation with a scale of E elements, Zhang and Sennrich 2019 [zhang2019], eq. 4.
+    """Root mean square normalization with a scale of E elements, Zhang and Sennrich 2019 [zhang2019], eq. 4.
 
     >>> RMSNorm().params
     E
     """
 
-    title = "RMS normalisation"
+    title = "RMS normalization"
     role = "norms"
     shapes = "x[...,E] -> y[...,E]"
 
     scale: bool = True
-    offset: bool = False  # whether the scale is stored less one, as Gemma stores it
-    cast: bool = True  # whether what is divided by the root was cast to single precision, which in T5 the root alone is
-    late: bool = False  # whether the scale comes before the cast back from single precision, as in OLMo 2
+    offset: bool = False  # whether the stored parameter is the scale minus one, as in Gemma
+    cast: bool = True  # whether the input is cast to single precision; in T5 only the root is computed so
+    late: bool = False  # whether the scale is applied before the cast back from single precision, as in OLMo 2
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         plain = "rms_late" if self.late else "rms" if self.cast else "rms_uncast"

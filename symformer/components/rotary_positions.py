@@ -1,4 +1,4 @@
-"""Rotary positions."""
+"""Rotary position embedding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class RotaryPositions(Component):
-    """Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: no weights.
+    """A rotation of queries and keys by their positions, Su et al. 2021 [su2021], eq. 34, without parameters.
 
     >>> RotaryPositions().params
     0
@@ -24,22 +24,22 @@ class RotaryPositions(Component):
     title = "Rotary positions"
     role = "attention"
 
-    width: Expr = D  # of what turns: all of a head, or its first elements, and the rest stays as it is
+    width: Expr = D  # of the rotated part: the whole head or its first elements; the rest is unchanged
 
     @property
     def angles(self) -> str:
-        """What it turns by, in a shape line."""
+        """Return the input of angles, as in ``shapes``."""
         return f"angles[2,S,{self.width}]"
 
     @property
-    def shapes(self) -> str:  # type: ignore[override]  # as wide as what turns
+    def shapes(self) -> str:  # type: ignore[override]  # the angles are as wide as the rotated part
         return f"q[B,A,S,D], k[B,G,S,D], {self.angles} -> q_rot[B,A,S,D], k_rot[B,G,S,D]"
 
     @property
     def about(self) -> str:
-        """How much of a head turns."""
-        turned = "Queries and keys turned by their position, Su et al. 2021 [su2021], eq. 34: no weights."
-        part = f" Of a head the first {text(self.width)} elements turn, Black et al. 2022 [black2022], section 2.1.1."
+        """Return the description, with the rotated part of a head."""
+        turned = "Queries and keys are rotated by their positions, Su et al. 2021 [su2021], eq. 34."
+        part = f" Only the first {text(self.width)} elements rotate, Black et al. 2022 [black2022], section 2.1.1."
         return turned if self.width == D else turned + part
 
     def forward(self, ops: Operations, q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:

@@ -14,7 +14,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentEmbedding(Component):
-    """One row of E elements for each segment a token can belong to, Devlin et al. 2019 [devlin2019], section 3.
+    """One row of E elements for each segment that a token can belong to, Devlin et al. 2019 [devlin2019], section 3.
 
     >>> SegmentEmbedding().params
     V_type*E

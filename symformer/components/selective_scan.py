@@ -14,12 +14,12 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class SelectiveScan(Component):
-    """A short convolution, then a state of N_state numbers for each of H_ssm channels, gated, Gu and Dao 2023 [gu2023],
-    sections 3.2 and 3.4. Each token chooses what is written and read, and how long a step it takes.
+    """A short convolution, then a recurrent state of N_state numbers for each of H_ssm channels, gated, Gu and Dao 2023
+    [gu2023], sections 3.2 and 3.4. The step size and the input and output projections of the state depend on the token.
 
-    Their D, ED and N are E, H_ssm and N_state; time steps have the rank R_dt. The convolution before it looks back on
-    K_conv places, and is run on K_conv - 1 more than are used, as transformers pads it. A cache keeps the state, and
-    the last K_conv inputs of the convolution, whatever the number of tokens.
+    The paper's D, ED and N are E, H_ssm and N_state; the projection of step sizes has rank R_dt. The convolution covers
+    K_conv positions and computes K_conv - 1 positions more than are used, because transformers pads it. The cache
+    contains the state and the last K_conv inputs of the convolution, for any number of tokens.
 
     >>> SelectiveScan().params
     3*E*H_ssm + K_conv*H_ssm + 3*H_ssm*N_state + 2*H_ssm*R_dt + 3*H_ssm
@@ -31,9 +31,9 @@ class SelectiveScan(Component):
     role = "state-space mixer"
     shapes = "x[B,S,E] -> y[B,S,E]"
 
-    bias: bool = False  # of the projections in and out
+    bias: bool = False  # of the input and output projections
     convolution_bias: bool = True
-    activation: Activation = "silu"  # of the convolution; the gate's is silu
+    activation: Activation = "silu"  # of the convolution; the gate has silu
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         width, one = x.width, Integer(1)

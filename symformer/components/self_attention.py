@@ -19,8 +19,8 @@ from .rotary_positions import RotaryPositions
 class SelfAttention(Component):
     """Scaled dot-product attention over A query heads and G key/value heads of width D.
 
-    Multi-head (h, d_k = d_v and d_model of Vaswani et al. 2017 are A, D and E): G = A. Multi-query: G = 1.
-    Grouped-query: G divides A. Alone it is multi-head with E = A·D; inside a model, as the model says.
+    Multi-head: G = A (h, d_k = d_v and d_model of Vaswani et al. 2017 are A, D and E). Multi-query: G = 1.
+    Grouped-query: G divides A. Used alone, it is multi-head with E = A·D; inside a model, the model decides.
 
     >>> SelfAttention().params
     4*E**2 + 4*E
@@ -39,36 +39,36 @@ class SelfAttention(Component):
     bias: bool = True  # of the query, key and value projections
     output_bias: bool = True
     causal: bool = True
-    window: Expr | None = None  # sliding: a query sees so many tokens, its own the last
-    whole: bool = False  # whether a cache keeps every token, whatever the window
+    window: Expr | None = None  # the sliding window: the number of tokens that a query sees, including its own
+    whole: bool = False  # whether the cache contains every token even with a window
     spread: bool = False  # whether keys and values are copied to every head of their group before they are cached
-    positions: RotaryPositions | None = None  # applied to queries and keys, by head
-    distances: Component | None = None  # what is added to the scores for how far apart two tokens are
-    scale: Scale = "scores"  # what is divided by the root of D
-    capped: bool = False  # whether the scores are drawn within bounds, by a tanh
-    key_bias: bool = True  # of the key projection, where the others have one
+    positions: RotaryPositions | None = None  # applied to each head of queries and keys
+    distances: Component | None = None  # adds a bias that depends on the distance to the scores
+    scale: Scale = "scores"  # the tensor that is divided by the square root of D
+    capped: bool = False  # whether a tanh soft cap bounds the scores
+    key_bias: bool = True  # whether the key projection has a bias, if the others have one
     joint_norm: Component | None = None  # of queries and keys, over all heads together
-    head_norm: Component | None = None  # of queries and keys, over each head alone, before their positions
+    head_norm: Component | None = None  # of queries and keys, over each head separately, before the rotation
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
-    fused: str = ""  # the one matrix that gives queries, keys and values together, where there is one
+    fused: str = ""  # the single matrix of queries, keys and values, if there is one
     output: str = "o_proj"
     query_norm: str = "q_norm"
     key_norm: str = "k_norm"
-    sinks: str = ""  # what the numbers are called that each head has beside its scores, Xiao et al. 2023, section 3.3
-    weight_dropout: str = ""  # dropout on the attention weights, where the model names one
+    sinks: str = ""  # the name of the learned sink logits of the heads, Xiao et al. 2023, section 3.3, or ""
+    weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     output_dropout: str = ""
-    softmax: str = ""  # "float32" where the softmax is computed in single precision, whatever the model's own
+    softmax: str = ""  # "float32" if the softmax is always computed in single precision
 
     @property
-    def shapes(self) -> str:  # type: ignore[override]  # rotary positions are one more input, and so is a bias
+    def shapes(self) -> str:  # type: ignore[override]  # rotary angles and a bias are additional inputs
         angles = f", {self.positions.angles}" if self.positions else ""
         return f"x[B,S,E]{angles}{beside(self.distances)} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
-        """Which kind it is follows from the number of its key/value heads."""
+        """Return the description, which depends on the number of key/value heads."""
         if self.kv_heads == 1:
             kind = (
                 "Multi-query attention, Shazeer 2019 [shazeer2019], section 3: A query heads of width D share one key"
@@ -83,12 +83,12 @@ class SelfAttention(Component):
         if self.heads == 1:
             said = "Attention with one head of width D, Vaswani et al. 2017 [vaswani2017], section 3.2.1."
         if self.window is not None:
-            said += " Its window slides with the query, Beltagy et al. 2020 [beltagy2020], section 3.1."
+            said += " It has a sliding window, Beltagy et al. 2020 [beltagy2020], section 3.1."
         if self.joint_norm or self.head_norm:
-            said += " Queries and keys are normalised, Henry et al. 2020 [henry2020], section 3"
-            said += ", each head by itself." if self.head_norm else ", all heads together."
+            said += " Queries and keys are normalized, Henry et al. 2020 [henry2020], section 3"
+            said += ", each head separately." if self.head_norm else ", all heads together."
         if self.sinks:
-            said += " Beside its scores each head has a number of its own, a sink"
+            said += " Each head has a learned sink logit that takes part in the softmax"
             said += ", Xiao et al. 2023 [xiao2023], section 3.3."
         return " ".join([said, *(part.about for part in (self.positions, self.distances) if part)])
 
@@ -122,7 +122,7 @@ class SelfAttention(Component):
         weights = ops.softmax("softmax", scores, self.softmax, sinks)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        apart = self.positions is not None and angles[0].width != self.head_width  # what turned, beside the rest
+        apart = self.positions is not None and angles[0].width != self.head_width  # only a part of each head rotates
         layout = "by head" if apart else ""
         mixed = ops.mix("mix", weights, v, mask, self.window, whole=self.whole, function=layout)
         y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)

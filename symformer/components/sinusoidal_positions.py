@@ -11,7 +11,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class SinusoidalPositions(Component):
-    """Fixed sines and cosines added to the embedding, Vaswani et al. 2017 [vaswani2017], section 3.5: nothing stored.
+    """Fixed sines and cosines, added to the embedding, Vaswani et al. 2017 [vaswani2017], section 3.5.
 
     >>> SinusoidalPositions().params
     0

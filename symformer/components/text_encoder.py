@@ -21,8 +21,8 @@ from .token_embedding import TokenEmbedding
 
 @dataclass(frozen=True, kw_only=True)
 class TextEncoder(Component):
-    """A transformer whose tokens see no later ones; what stands at the end of a text, normalised, stands for the text,
-    Radford et al. 2021 [radford2021], section 2.4.
+    """A causal transformer. The output is the normalized end-of-text token, Radford et al. 2021 [radford2021],
+    section 2.4.
 
     >>> TextEncoder().params
     4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E + P*E + 2*E
@@ -49,7 +49,7 @@ class TextEncoder(Component):
 def encoder_layer(
     heads: Expr, width: Expr, hidden: Expr, activation: Activation, dropout: bool, *, causal: bool
 ) -> Component:
-    """One layer of an encoder, of texts or of images, by CLIP's names."""
+    """Return a layer of the text or the image encoder, with CLIP's module names."""
     attention = SelfAttention(
         heads=heads,
         kv_heads=heads,

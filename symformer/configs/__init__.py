@@ -1,1 +1,1 @@
-"""Configs: a config.json read, and what each of its fields does."""
+"""Reading config.json files and mapping their fields to sizes and options."""

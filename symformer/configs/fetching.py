@@ -1,7 +1,7 @@
-"""One config.json fetched by huggingface_hub: what runs in the process that hub.py starts, and nowhere else.
+"""Download one config.json with huggingface_hub, in the subprocess that hub.py starts.
 
-What a server sends is not trusted: where it sends us on to, how it names the file, how large that is and how long it
-takes are bounded, and what is no config.json leaves nothing in the cache that would answer the next time.
+The server is not trusted. Redirects, file names, sizes and times are limited, and an invalid config.json is removed
+from the cache.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ..language.errors import ConfigError, FetchError, quoted
 from .hub import instead, late
 from .reading import CONFIG, MAX_BYTES, read_config
 
-OLDEST = (1, 31)  # earlier ones go on from half a file that another fetch has left
+OLDEST = (1, 31)  # earlier versions resume from a partial file of another download
 INSTALL = "pip install huggingface_hub"
-LATER = (408, 425, 429)  # beside 5xx, the answers of a server that may answer another time
-NEAR = ("huggingface.co", "hf.co")  # where the Hub keeps its files, whatever server stands for it
+LATER = (408, 425, 429)  # temporary errors, in addition to 5xx
+NEAR = ("huggingface.co", "hf.co")  # hosts of the Hub's files, for any endpoint
 _COMMIT, _NAME = re.compile(r"[0-9a-f]{40}"), re.compile(r'(W/)?"?[\w-]{1,128}"?', re.ASCII)
 
 
 def main(name: str, revision: str, patience: float) -> None:
-    """Fetch, and print what came of it as JSON."""
+    """Download the config.json and print the result as JSON."""
     try:
         with _within(name, patience):
             told = _Fetch(name, revision).run()
@@ -39,7 +39,7 @@ def main(name: str, revision: str, patience: float) -> None:
 
 @contextmanager
 def _within(name: str, patience: float) -> Iterator[None]:
-    """Raise FetchError where the time is over; a system that has no such clock leaves that to whoever waits."""
+    """Raise FetchError on timeout. Without ``setitimer``, only the parent process enforces the timeout."""
 
     def over(*_: object) -> None:
         raise FetchError(late(name, patience))
@@ -56,7 +56,7 @@ def _within(name: str, patience: float) -> Iterator[None]:
 
 
 def near(url: str, endpoint: str) -> bool:
-    """Whether an address is that of the server asked, or of one that the Hub keeps its files on.
+    """Return True if a URL is on the endpoint or on a host of the Hub's files.
 
     >>> near("https://cdn-lfs.hf.co/x", "https://huggingface.co"), near("https://notthehf.co/x", "https://huggingface.co")
     (True, False)
@@ -68,7 +68,7 @@ def near(url: str, endpoint: str) -> bool:
 
 
 class _Counted:
-    """What huggingface_hub takes for a progress bar: it counts what was sent."""
+    """A progress bar for huggingface_hub that counts the bytes received."""
 
     def __init__(self, *_: object, **__: object) -> None:
         self.size = 0
@@ -83,11 +83,11 @@ class _Counted:
     def update(self, size: float = 1) -> None:
         self.size += int(size)
         if self.size > MAX_BYTES:
-            raise FetchError(f"the Hub sends more than {MAX_BYTES:,} bytes as a config.json, which none has")
+            raise FetchError(f"the Hub sends more than {MAX_BYTES:,} bytes, too large for a config.json")
 
 
 class _Fetch:
-    """One file of one repository."""
+    """The download of the config.json of one repository."""
 
     def __init__(self, name: str, revision: str) -> None:
         self.name, self.revision = name, revision
@@ -97,26 +97,26 @@ class _Fetch:
             constants: Any = import_module("huggingface_hub.constants")
         except ImportError:
             raise FetchError(
-                f"{name} is no file here, and huggingface_hub, which fetches its config.json from the Hub, is not "
+                f"{name} is not a local file, and huggingface_hub, needed to download its config.json, is not "
                 f"installed: {INSTALL}, or {instead(name)}"
             ) from None
         version = str(self.hub.__version__)
         if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST:
             oldest = ".".join(map(str, OLDEST))
             self._refuse(
-                f"huggingface_hub {version} is too old to fetch {name}, which takes {oldest}: {INSTALL} --upgrade"
+                f"huggingface_hub {version} is too old to download {name}, which requires {oldest}: {INSTALL} --upgrade"
             )
         self.endpoint = str(constants.ENDPOINT)
         self.host = urlsplit(self.endpoint).netloc
         self.folder = Path(constants.HF_HUB_CACHE, "models--" + name.replace("/", "--"))
 
     def run(self) -> dict[str, str]:
-        """The path and the commit. Raises FetchError."""
+        """Return the path and the commit. Raises FetchError."""
         if self.hub.is_offline_mode():
             switch = "HF_HUB_OFFLINE is set"
             return self._cached(switch) or self._refuse(
-                f"{self.name} is no file here, {switch}, and its config.json is not in the cache of the Hub: unset "
-                f"that, or {instead(self.name)}"
+                f"{self.name} is not a local file, {switch}, and its config.json is not in the Hub cache: unset "
+                f"HF_HUB_OFFLINE, or {instead(self.name)}"
             )
         if _COMMIT.fullmatch(self.revision) and (found := self._cached()):
             return found  # a commit never changes
@@ -125,12 +125,12 @@ class _Fetch:
             commit = self._commit()
         except FetchError:
             raise
-        except Exception as error:  # of whichever HTTP library it has
+        except Exception as error:  # the type depends on the HTTP library
             return self._unmet(error)
         return self._downloaded(commit)
 
     def _guard(self) -> None:
-        """Have every request and every answer looked at."""
+        """Check every request and every response."""
         first = self.hub.get_session()
         before, after = (list(first.event_hooks[when]) for when in ("request", "response"))
         hooks = {"request": [*before, self._asks], "response": [*after, self._answers]}
@@ -151,35 +151,37 @@ class _Fetch:
         for size in (headers.get("Content-Length", ""), headers.get("X-Linked-Size", "")):
             if size.isdecimal() and len(size) < 20 and int(size) > MAX_BYTES and not response.is_error:
                 self._refuse(
-                    f"the config.json of {self.name} on {self.host} has {int(size):,} bytes, more than the "
-                    f"{MAX_BYTES:,} that are read"
+                    f"the config.json of {self.name} on {self.host} has {int(size):,} bytes, more than the limit of "
+                    f"{MAX_BYTES:,}"
                 )
 
     def _stay(self, url: str) -> None:
-        """Go nowhere but to the server that was named, and to where the Hub keeps its files."""
+        """Raise FetchError for URLs outside the endpoint and the hosts of the Hub's files."""
         if not near(url, self.endpoint):
             other = quoted(urlsplit(url).netloc)
             self._refuse(
-                f"{self.host} sends on to {other} for the config.json of {self.name}, which is not the Hub: log in to "
-                f"the network if it asks for that, or {instead(self.name)}"
+                f"{self.host} redirects to {other} for the config.json of {self.name}, which is not the Hub: log in to "
+                f"the network if it requires a login, or {instead(self.name)}"
             )
 
     def _named(self, headers: Any) -> None:
-        """What a server calls a commit and a file becomes a path in the cache."""
+        """Check the server's names of the commit and the file, which become paths in the cache."""
         commit = headers.get("X-Repo-Commit", "0" * 40)
         names = [headers.get(name, "0") for name in ("ETag", "X-Linked-ETag")]
         if not _COMMIT.fullmatch(commit) or not all(map(_NAME.fullmatch, names)):
             odd = next((name for name in names if not _NAME.fullmatch(name)), commit)
-            self._refuse(f"{self.host} calls a commit or a file {quoted(odd)}, as the Hub never does; see HF_ENDPOINT")
+            self._refuse(
+                f"{self.host} names a commit or a file {quoted(odd)}, which the Hub never does; check HF_ENDPOINT"
+            )
 
     def _page(self) -> None:
         self._refuse(
-            f"{self.host} gives something else for the config.json of {self.name}, such as the page of a login or of a "
-            f"proxy: log in to the network, see HF_ENDPOINT, or {instead(self.name)}"
+            f"{self.host} does not return the config.json of {self.name} but something else, such as a login or proxy "
+            f"page: log in to the network, check HF_ENDPOINT, or {instead(self.name)}"
         )
 
     def _commit(self) -> str:
-        """The commit that the revision stands for, by one question that is not repeated."""
+        """Return the commit of the revision, with a single request that is not retried."""
         url = self.hub.hf_hub_url(self.name, CONFIG, revision=self.revision or None)
         found = self.hub.get_hf_file_metadata(url, library_name="symformer")
         if not found.commit_hash or not found.etag:
@@ -187,7 +189,7 @@ class _Fetch:
         return str(found.commit_hash)
 
     def _downloaded(self, commit: str) -> dict[str, str]:
-        """The file, in the cache; what is not whole, or no config.json, does not stay there."""
+        """Return the path and commit of the cached file. Remove incomplete and invalid files from the cache."""
         pointer = self.folder / "snapshots" / commit / CONFIG
         there = pointer.exists()
         ref = self.folder / "refs" / (self.revision or "main")
@@ -202,7 +204,7 @@ class _Fetch:
             self._forget(None if there else pointer, ref, stood)
             if isinstance(error, ConfigError) and not isinstance(error, FetchError):
                 why = str(error).removeprefix(str(pointer)).strip()
-                self._refuse(f"what {self.host} gives as the config.json of {self.name} {why}")
+                self._refuse(f"the config.json of {self.name} from {self.host} {why}")
             if isinstance(error, FetchError) or not isinstance(error, Exception):
                 raise
             self._lost(error)
@@ -212,7 +214,7 @@ class _Fetch:
         return str(self.hub.hf_hub_download(self.name, CONFIG, revision=self.revision or None, **how))
 
     def _forget(self, pointer: Path | None, ref: Path, stood: bytes | None) -> None:
-        """Take what a failed fetch has put into the cache out again, and put back what the revision stood for."""
+        """Remove the files of a failed download from the cache, and restore the commit of the revision."""
         with suppress(OSError):
             if stood is not None:
                 ref.write_bytes(stood)
@@ -225,7 +227,7 @@ class _Fetch:
                     each.unlink(missing_ok=True)
 
     def _cached(self, why: str = "") -> dict[str, str]:
-        """What the cache has by itself, and why the Hub was not asked; nothing where it has none."""
+        """Return the cached file, and why the Hub was not asked; an empty dict if the cache does not have it."""
         try:
             path = Path(self._download(local_files_only=True))
         except (self.errors.LocalEntryNotFoundError, OSError, ValueError):
@@ -233,7 +235,7 @@ class _Fetch:
         return {"path": str(path), "commit": path.parent.name, "unasked": why}
 
     def _unmet(self, error: Exception) -> dict[str, str]:
-        """What to do where the server gives no file: what the cache has, if this may be over soon."""
+        """Handle a server error: return the cached file for temporary errors, otherwise raise FetchError."""
         self._place(error)
         status = getattr(getattr(error, "response", None), "status_code", 0)
         if isinstance(error, self.errors.GatedRepoError):
@@ -245,33 +247,33 @@ class _Fetch:
             self._refuse(f"{self.name} has no revision {quoted(self.revision)}; give a branch, a tag or a commit")
         if isinstance(error, self.errors.EntryNotFoundError):
             where = self.revision or "its main branch"
-            self._refuse(f"{self.name} is on {self.host}, and has no config.json at {where}")
+            self._refuse(f"{self.name} is on {self.host}, but has no config.json at {where}")
         if status in (401, 403, 404):
             self._refuse(
-                f"{self.name} is no file here, and {self.host} shows no such model ({status}): see how it is spelt, "
-                "or, if it is private, log in with `hf auth login`"
+                f"{self.name} is not a local file, and {self.host} has no public model of that name ({status}): check "
+                "the spelling, or, if it is private, log in with `hf auth login`"
             )
         if 400 <= status < 500 and status not in LATER:
-            self._refuse(f"{self.host} answers {status} when asked for the config.json of {self.name}; see HF_ENDPOINT")
-        why = f"{self.host} answers {status}" if status else f"{self.host} cannot be reached ({_said(error)})"
+            self._refuse(f"{self.host} returns status {status} for the config.json of {self.name}; check HF_ENDPOINT")
+        why = f"{self.host} returns status {status}" if status else f"{self.host} cannot be reached ({_said(error)})"
         return self._cached(why) or self._refuse(
-            f"{why}, and the config.json of {self.name} is not in the cache of the Hub: try again later, or "
+            f"{why}, and the config.json of {self.name} is not in the Hub cache: try again later, or "
             f"{instead(self.name)}"
         )
 
     def _lost(self, error: Exception) -> None:
-        """What to do where a file that is there does not come."""
+        """Raise FetchError for a failed download of an existing file."""
         self._place(error)
         status = getattr(getattr(error, "response", None), "status_code", 0)
-        why = f"answers {status}" if status else f"breaks off ({_said(error)})"
-        self._refuse(f"{self.host} {why} when asked for the config.json of {self.name}: try again later")
+        why = f"returns status {status}" if status else f"closes the connection ({_said(error)})"
+        self._refuse(f"{self.host} {why} during the download of the config.json of {self.name}: try again later")
 
     def _place(self, error: Exception) -> None:
-        """Refuse where the trouble is on this machine."""
+        """Raise FetchError if the error is a file error on this machine."""
         if isinstance(error, OSError) and error.filename:
             self._refuse(
-                f"{self.name} cannot be fetched, since huggingface_hub cannot use {error.filename}: {error.strerror}; "
-                "see HF_HOME"
+                f"{self.name} cannot be downloaded, because huggingface_hub cannot use {error.filename}: "
+                f"{error.strerror}; check HF_HOME"
             )
 
     def _refuse(self, why: str) -> dict[str, str]:
@@ -279,5 +281,5 @@ class _Fetch:
 
 
 def _said(error: Exception) -> str:
-    """An error of somebody else's in a few words."""
+    """Return a short description of a third-party error."""
     return ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split())[:120])))

@@ -1,4 +1,4 @@
-"""How a config.json fills an architecture: each field is read, known to change nothing, or refused by its name."""
+"""The mapping between a config.json and an architecture: every field is read, ignored as irrelevant, or rejected."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fields:
-    """How a config fills an architecture, and how an architecture is written back as a config.
+    """The mapping between the fields of a config and the sizes and options of an architecture, in both directions.
 
-    Total: a field is read, or restates what is read, or must have one of the values that are known, or changes nothing
-    that is counted. Every other field is refused by its name.
+    The mapping is total. A field is read, repeats a value that is read, must have a supported value, or does not affect
+    any count. Every other field is an error that names it.
     """
 
     sizes: Mapping[Symbol, Field] = field(default_factory=dict)
     options: Mapping[str, Setting] = field(default_factory=dict)
-    layers: Layers | None = None  # where a model's layers are of several kinds, mixed
-    # option -> the size whose field is null without it, or says what is the default anyway where that is another size
+    layers: Layers | None = None  # for models that mix layers of several kinds
+    # option -> the size whose field is null without the option, or repeats the default if the default is another size
     nullable: Mapping[str, Symbol] = field(default_factory=dict)
-    apart: Mapping[str, tuple[Symbol, Symbol]] = field(default_factory=dict)  # option -> two sizes, the same without it
-    needs: Mapping[Symbol, str] = field(default_factory=dict)  # a size -> the option without which nothing is so wide
+    apart: Mapping[str, tuple[Symbol, Symbol]] = field(default_factory=dict)  # option -> two sizes, equal without it
+    needs: Mapping[Symbol, str] = field(default_factory=dict)  # size -> the option that uses it
     nested: Mapping[str, Fields] = field(default_factory=dict)  # a field that holds fields, none of which is read
-    # A field that holds the fields of a part, which are read by their paths -> another in which they may stand again.
+    # A field that holds the fields of a part, which are read by path -> another field that can repeat them.
     sections: Mapping[str, str] = field(default_factory=dict)
     model_types: tuple[str, ...] = ()
-    classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it stands for
-    restated: Mapping[str, Expr] = field(default_factory=dict)  # a field that says again what others say, or is null
-    echoes: Mapping[str, tuple[str, Mapping[Any, Any]]] = field(default_factory=dict)  # or what an option is, by value
-    fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that changes the model: what is known
-    rotary: bool = False  # whether the model rotates by its positions
-    ropes: tuple[str, ...] = ROPES  # and the types of rotary positions that its class takes
-    apiece: tuple[str, ...] = ()  # kinds of layers, where 'rope_parameters' holds rotary positions for each of them
-    inert: tuple[str, ...] = ()  # further fields that change nothing of what is counted
+    classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it implies
+    restated: Mapping[str, Expr] = field(default_factory=dict)  # a field that repeats sizes, or is null -> its value
+    echoes: Mapping[str, tuple[str, Mapping[Any, Any]]] = field(default_factory=dict)  # a field that repeats an option
+    fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that affects counts -> allowed values
+    rotary: bool = False  # whether the model has rotary position embeddings
+    ropes: tuple[str, ...] = ROPES  # the types of rotary embedding that its class supports
+    apiece: tuple[str, ...] = ()  # the layer kinds that each have an entry of their own in 'rope_parameters'
+    inert: tuple[str, ...] = ()  # further fields that do not affect any count
 
     def beside(self, base: Fields) -> Fields:
-        """What is said here beside what a base says; of one thing, what is said here."""
+        """Return the fields of this class merged with the fields of a base class; this class takes precedence."""
         said: dict[str, Any] = {"inert": (*base.inert, *self.inert)}
         for item in fields(self):
             ours, theirs = getattr(self, item.name), getattr(base, item.name)
@@ -62,15 +62,25 @@ class Fields:
         return Fields(**said)
 
     def read(self, config: Config) -> tuple[dict[str, Any], Numbers]:
-        """The options and the numbers of a config. Raises ConfigError."""
+        """Return the options and the sizes of a config.
+
+        Raises
+        ------
+        ConfigError
+            If a field is malformed, or contradicts another field.
+        UnreadError
+            If a field or its value is not supported.
+
+        """
         self._hold(flat(config, {*self.sections, *self.sections.values()}))
         for section, again in self.sections.items():
             config = self._once(config, section, again)
         return self._read(flat(config, self.sections))
 
     def _once(self, config: Config, section: str, again: str) -> Config:
-        """A config in which a section stands once: what stands there again is what transformers reads, and defaults
-        for the rest, so it has to come to the same. Raises ConfigError.
+        """Return a config without the second copy of a section. Raises ConfigError.
+
+        transformers reads the second copy, with defaults for its missing fields, so both must have the same values.
         """
         once = {name: value for name, value in config.items() if name != again}
         if config.get(again) is None:
@@ -84,12 +94,13 @@ class Fields:
                 ours, theirs = (found.get(each) for found in ({**options, **numbers}, {**switched, **counted}))
                 if ours != theirs:
                     raise ConfigError(
-                        f"{name!r} is {ours} by {section!r} and {theirs} by {again!r} in the config; keep one"
+                        f"{name!r} is {ours} in {section!r} but {theirs} in {again!r} in the config; "
+                        "keep one of the two sections"
                     )
         return other
 
     def _read(self, config: Config) -> tuple[dict[str, Any], Numbers]:
-        """The options and the numbers of a config whose fields are known, by their paths. Raises ConfigError."""
+        """Return the options and the sizes of a flat config with only supported fields. Raises ConfigError."""
         options = self._options(config)
         options |= {option: setting.read(config) for option, setting in self.options.items()}
         left_out = set()
@@ -115,7 +126,9 @@ class Fields:
                     numbers[size] = evaluate(value, numbers, str(size))
                 except SizeError:
                     sizes = ", ".join(f"{name}={numbers[name]}" for name in sorted(value.free_symbols, key=str))
-                    raise ConfigError(f"the config leaves {size} out, and {value} is not whole for {sizes}") from None
+                    raise ConfigError(
+                        f"the config has no {size}, and its default {value} is not an integer for {sizes}"
+                    ) from None
         numbers |= {size: place.taken(size, config, numbers) for size, place in derived.items()}
         for option, (size, other) in self.apart.items():
             options[option] = numbers[size] != numbers[other]
@@ -124,37 +137,39 @@ class Fields:
         for name, (option, values) in self.echoes.items():
             if name in config and config[name] != values[options[option]]:
                 raise ConfigError(
-                    f"{name!r} is {shown(config[name])} in the config, and by {self.options[option].name!r} it is "
-                    f"{values[options[option]]!r}; leave it out"
+                    f"{name!r} is {shown(config[name])} in the config, but {self.options[option].name!r} implies "
+                    f"{values[options[option]]!r}; remove the field"
                 )
         for name, expr in self.restated.items():
             expected = evaluate(expr, numbers, name)
             if config.get(name) is not None and whole_number(name, config[name]) != expected:
-                raise ConfigError(f"{name!r} is {config[name]} in the config, and {expr} is {expected}; leave it out")
+                raise ConfigError(
+                    f"{name!r} is {config[name]} in the config, but {expr} is {expected}; remove the field"
+                )
         if self.layers is None and config.get(LAYER_TYPES) is not None:
             self._alike(config[LAYER_TYPES], options, numbers)
         return options, numbers
 
     def _given(self, size: Symbol, config: Config) -> bool:
-        """Whether a config has a size that a model may be without."""
+        """Return True if a config has a size that is optional in the model."""
         place = self.sizes[size]
         numbers = [config[name] for name in place.names if name in config]
         return any(number is not None for number in numbers) if numbers else place.default is not None
 
     def _hold(self, config: Config) -> None:
-        """Raise ConfigError for a field that is not known, or has a value that is not."""
+        """Raise ConfigError for an unsupported field or an unsupported value."""
         fixed = {name: known for name, known in self._everywhere(FIXED).items() if name not in self.known}
         fixed |= self.fixed
         twice = {again: section for section, again in self.sections.items()}
         for name, value in config.items():
             head, dot, inside = name.partition(".")
-            path = f"{twice.get(head, head)}{dot}{inside}"  # as if it stood once
+            path = f"{twice.get(head, head)}{dot}{inside}"  # a second copy has the path of the first
             if path in fixed:
                 if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in fixed[path]):
                     known = " or ".join(map(repr, fixed[path]))
                     raise UnreadError(
-                        f"{name!r} is {shown(value)} in the config; that changes what is counted, and only {known} is "
-                        "known"
+                        f"{name!r} is {shown(value)} in the config; this affects the count, and only {known} is "
+                        "supported"
                     )
             elif name in self.nested:
                 if not isinstance(value, dict | None):
@@ -164,11 +179,12 @@ class Fields:
                 self._hold_rotary(name, value)
             elif path not in self.known:
                 raise UnreadError(
-                    f"the field {shown(name)} = {shown(value)} is not known here; remove it if it changes nothing"
+                    f"the field {shown(name)} = {shown(value)} is not supported; remove it if it does not affect the "
+                    "model"
                 )
 
     def _hold_rotary(self, name: str, value: Any) -> None:
-        """Raise ConfigError for rotary positions that are not known, of all layers or of one kind of them."""
+        """Raise ConfigError for unsupported rotary embeddings, of all layers or of one layer kind."""
         partly = any(isinstance(each, Share) for each in self.sizes.values())
         if not self.apiece or name != "rope_parameters" or not isinstance(value, dict):
             check_rotary(name, value, self.ropes, partly)
@@ -183,7 +199,7 @@ class Fields:
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """Every field that is read, restates what is read, or changes nothing."""
+        """Return all fields that are read, repeat a value that is read, or have no effect."""
         read = {name for place in self.sizes.values() for name in (*place.names, *place.twins)}
         read |= {place.name for place in self.options.values()} | set(self.restated) | set(self.echoes)
         read |= set(self.layers.names) if self.layers else set() if self.sections else {LAYER_TYPES}
@@ -191,16 +207,16 @@ class Fields:
         return frozenset({*read, *READ, *said, *self.inert})
 
     def _everywhere(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        """What is known of fields of every config, and of the same in every section of this one."""
+        """Return rules for fields of every config, extended to the same fields in each section of this config."""
         return {**known, **{f"{section}.{name}": each for section in self.sections for name, each in known.items()}}
 
     def _alike(self, listed: Any, options: Mapping[str, Any], numbers: Numbers) -> None:
-        """Raise ConfigError for a list of layers that are not all of the one kind that the architecture has."""
+        """Raise ConfigError for a layer list with kinds other than the only one of this architecture."""
         kind = "sliding_attention" if options.get("window") else "full_attention"
         depth = sum(number for size, number in numbers.items() if letter(size).base == "L")
         if not isinstance(listed, list) or len(listed) != depth or any(each != kind for each in listed):
             raise UnreadError(
-                f"{LAYER_TYPES!r} is {shown(listed)} in the config; only {depth} layers of {kind!r} are known here"
+                f"{LAYER_TYPES!r} is {shown(listed)} in the config; only {depth} layers of {kind!r} are supported"
             )
 
     def _options(self, config: Config) -> dict[str, Any]:
@@ -212,12 +228,13 @@ class Fields:
         known = next((name for name in self.classes if spelling(name) == spelling(named[0])), "")
         if not known:
             raise UnreadError(
-                f"'architectures' names {shown(named[0])}, whose head is not known here; known: {listed(self.classes)}"
+                f"'architectures' names {shown(named[0])}, whose head is not supported; supported classes: "
+                f"{listed(self.classes)}"
             )
         return dict(self.classes[known])
 
     def write(self, component: Component, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
-        """The config of a component at given sizes: the inverse of read."""
+        """Return the config of a component at given sizes: the inverse of `read`."""
         config: dict[str, Any] = {
             name: numbers[size] + (numbers[place.beside] if place.beside else 0)
             for size, place in self.sizes.items()
@@ -240,8 +257,8 @@ class Fields:
         return nested(config, self.sections)
 
     def class_for(self, component: Component) -> str:
-        """The torch class whose options are the component's. Raises ConfigError."""
+        """Return the torch class with the same options as the component. Raises ConfigError."""
         for name, options in self.classes.items():
             if all(getattr(component, option) == value for option, value in options.items()):
                 return name
-        raise ConfigError(f"no torch class stands for {component.name} with {component.spell()}")
+        raise ConfigError(f"no torch class corresponds to {component.name} with {component.spell()}")

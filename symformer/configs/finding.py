@@ -1,4 +1,4 @@
-"""Which architecture reads a config: found by its model type, with no import of the architectures that do not."""
+"""Finding the architecture for a config by its model type, without importing the other architectures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ..language.errors import ConfigError, UnreadError, listed
 from ..language.sizes import shown
 
-# Every model type of transformers 5.23: a class of one of them is not read as the class of another.
+# Every model type of transformers 5.23. A config with one of these types is never read as a config of another type.
 TYPES = Path(__file__).parent / "model_types.txt"
 
 
@@ -20,10 +20,28 @@ def reader(
     types: Callable[[str], tuple[str, ...]],
     classes: Callable[[str], Iterable[str]],
 ) -> tuple[str, str]:
-    """The name of the architecture that reads a config, of those that have a file here; and what that rests on, where
-    it is the config's class because nothing here has its model type. Raises ConfigError, UnreadError.
+    """Return the name of the architecture that reads a config, and the assumption behind that choice, or "".
 
-    ``types`` says which model types an architecture reads, ``classes`` which torch classes; both import it.
+    There is an assumption if no architecture has the model type and the torch class of the config decides.
+
+    Parameters
+    ----------
+    path
+        The name of the config in error messages.
+    config
+        The fields of the config.
+    files
+        The module file of each architecture, by name.
+    types, classes
+        Return the model types and the torch classes of an architecture by name. Both import the architecture.
+
+    Raises
+    ------
+    ConfigError
+        If the config has no model type.
+    UnreadError
+        If no architecture supports the model type or the class.
+
     """
     model_type = config.get("model_type")
     if isinstance(model_type, str):
@@ -33,7 +51,7 @@ def reader(
         match config.get("architectures"):
             case [str(named)] if model_type not in TYPES.read_text("utf-8").split():
                 if found := next((name for name in files if named in classes(name)), ""):
-                    return found, f"model_type {shown(model_type)} is not known here, and the class {named} decides"
+                    return found, f"model_type {shown(model_type)} is unknown; the class {named} determines the model"
     match config:
         case {"_class_name": str(), "architectures": [str(named)]} if model_type is None:
             if found := next((name for name in files if named in classes(name)), ""):
@@ -41,12 +59,12 @@ def reader(
             raise UnreadError(f"{path} names the diffusers class {named}, which no built-in architecture supports")
     if model_type is None:
         known = sorted(each for name in files for each in types(name))
-        raise ConfigError(f"{path} has no 'model_type', which says whose sizes these are; known: {listed(known)}")
-    raise UnreadError(f"{path}: 'model_type' is {shown(model_type)}, which no architecture here reads")
+        raise ConfigError(f"{path} has no 'model_type'; set it to one of: {listed(known)}")
+    raise UnreadError(f"{path}: 'model_type' is {shown(model_type)}, which no built-in architecture supports")
 
 
 def _likely(model_type: str, files: Mapping[str, Path]) -> Iterator[str]:
-    """The architecture that is called so, and those whose code names the type: no other reads it."""
+    """Yield the architecture of the same name, then those whose code contains the type. No other can support it."""
     called = model_type.replace("_", "-")
     if called in files:
         yield called

@@ -1,7 +1,7 @@
-"""The config.json of a model on the Hub, by its id: nothing else is fetched, no code and no weights.
+"""Download the config.json of a model on the Hub by its id. No code and no weights are downloaded.
 
-huggingface_hub fetches it, with its own cache, its login and its offline switch, in a process of its own: so that the
-switch may be another than the one models are built under here, and so that a server that never ends is ended.
+huggingface_hub downloads it in a subprocess, with its own cache, login and offline switch. The subprocess can have a
+different offline switch than the process that builds models, and it can be stopped if a server does not respond.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from ..language.errors import FetchError, quoted
 
-PATIENCE = 30.0  # seconds for the whole of a fetch, of a file of some thousand bytes
-GRACE = 5.0  # and for the process around it to start, and to say how it went
+PATIENCE = 30.0  # seconds for a download of a few thousand bytes
+GRACE = 5.0  # additional seconds for the subprocess to start and to report
 OFFLINE, OURS = "HF_HUB_OFFLINE", "SYMFORMER_SET_HF_HUB_OFFLINE"
-# Nothing but the file: not who runs this and under what, no second protocol with a store of its own.
+# Download only the file: no telemetry, and no Xet protocol with a cache of its own.
 _QUIET = {"HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 _START = """\
@@ -34,19 +34,33 @@ _REVISION = re.compile(r"[A-Za-z0-9_](?:[\w./+-]{0,198}[\w+-])?", re.ASCII)
 
 @dataclass(frozen=True)
 class Fetched:
-    """A config.json in the cache: its path there, and the commit of the repository that it is of."""
+    """A cached config.json: its path and the commit of its repository."""
 
     path: str
     commit: str
-    unasked: str = ""  # why the Hub did not say that this commit is still the one that the revision stands for
+    unasked: str = ""  # why the Hub was not asked whether the revision still has this commit
 
 
 def fetch(name: str, revision: str = "") -> Fetched:
-    """The config.json of a model on the Hub, at a branch, a tag or a commit. Raises FetchError."""
+    """Return the config.json of a model on the Hub.
+
+    Parameters
+    ----------
+    name
+        The id of the model, such as ``Qwen/Qwen3-30B-A3B``.
+    revision
+        A branch, a tag or a commit. Default: the main branch.
+
+    Raises
+    ------
+    FetchError
+        If the id or the revision is invalid, or the file cannot be downloaded and is not cached.
+
+    """
     if not _ID.fullmatch(name) or "--" in name or ".." in name or name.endswith(".git"):
-        raise FetchError(f"{quoted(name)} is no id of a model on the Hub, which is such as Qwen/Qwen3-30B-A3B")
+        raise FetchError(f"{quoted(name)} is not a valid model id on the Hub, such as Qwen/Qwen3-30B-A3B")
     if revision and (not _REVISION.fullmatch(revision) or ".." in revision or "//" in revision):
-        raise FetchError(f"{quoted(revision)} is no revision of {name}; give a branch, a tag or a commit")
+        raise FetchError(f"{quoted(revision)} is not a valid revision of {name}; give a branch, a tag or a commit")
     told = _asked(name, revision)
     if refused := told.pop("refused", ""):
         raise FetchError(refused)
@@ -54,11 +68,11 @@ def fetch(name: str, revision: str = "") -> Fetched:
 
 
 def _asked(name: str, revision: str) -> dict[str, str]:
-    """What a process of its own says that it found. Raises FetchError where it cannot run or does not end."""
+    """Return the result of the subprocess. Raises FetchError if it does not start or does not end."""
     import subprocess
 
     asked = {"path": sys.path, "name": name, "revision": revision, "patience": PATIENCE}
-    # Its modules are found where ours were: -I, so that no folder is searched that was not searched here.
+    # -I and our own sys.path: the subprocess imports modules from the same folders as this process.
     command = [sys.executable, "-I", "-c", _START]
     try:
         ran = subprocess.run(  # noqa: S603
@@ -74,33 +88,35 @@ def _asked(name: str, revision: str) -> dict[str, str]:
     except subprocess.TimeoutExpired:
         raise FetchError(late(name, PATIENCE)) from None
     except OSError as error:
-        raise FetchError(f"no process can be started to fetch {name}: {error.strerror}; {instead(name)}") from None
+        raise FetchError(f"cannot start a process to download {name}: {error.strerror}; {instead(name)}") from None
     except ValueError:
-        raise FetchError(f"the process that fetches {name} ended with {ran.returncode}; {instead(name)}") from None
+        raise FetchError(
+            f"the process that downloads {name} exited with status {ran.returncode}; {instead(name)}"
+        ) from None
     return told
 
 
 def late(name: str, patience: float) -> str:
-    """That a server has not given the whole file in time."""
-    return f"the Hub has not given the config.json of {name} within {patience:g} s: try again, or {instead(name)}"
+    """Return the error message of a timeout."""
+    return f"the Hub did not return the config.json of {name} within {patience:g} s: try again, or {instead(name)}"
 
 
 def instead(name: str) -> str:
-    """What works without the Hub."""
-    return f"download the config.json of {name} and name that file"
+    """Return the advice to work without the Hub."""
+    return f"download the config.json of {name} yourself and give its path"
 
 
 def build_offline() -> None:
-    """From here on, models that are built in this process fetch nothing, unless the user's own switch says otherwise.
+    """Keep models that are built in this process from downloading anything, unless the user set the offline switch.
 
-    To be called before anything imports huggingface_hub, which reads the switch once.
+    Call this before huggingface_hub is imported, which reads the switch once.
     """
     if OFFLINE not in os.environ:
         os.environ |= {OFFLINE: "1", OURS: "1"}
 
 
 def _environment() -> dict[str, str]:
-    """The user's environment, with the offline switch as the user has it."""
+    """Return the user's environment with the user's own offline switch."""
     found = {**os.environ, **_QUIET}
     if found.pop(OURS, ""):
         found.pop(OFFLINE, None)

@@ -1,4 +1,4 @@
-"""What the config of every model of transformers may say: what changes nothing, and what is known at some values."""
+"""Fields that any transformers config can have: those without effect, and those supported at some values only."""
 
 from __future__ import annotations
 
@@ -8,54 +8,54 @@ from typing import Any
 
 Config = Mapping[str, Any]
 
-# The class of a model, in every config.
+# The fields of every config that name its class.
 READ = ("model_type", "architectures")
 LAYER_TYPES = "layer_types"
-# Fields that change what the class stores, keeps or computes, or what its cache holds: the values that are known.
+# Fields that affect parameters, activations, FLOPs or the cache, with their supported values.
 FIXED: Mapping[str, tuple[Any, ...]] = {
-    "is_causal": (True,),  # the masks are made by it, whatever the class
+    "is_causal": (True,),  # transformers builds the attention masks from it, for any class
     "is_encoder_decoder": (False,),
     "add_cross_attention": (False,),
     "cross_attention_hidden_size": (None,),
     "chunk_size_feed_forward": (0, None),
     "pruned_heads": ({}, None),
-    "gradient_checkpointing": (False,),  # turns recomputation on, which is a convention here
+    "gradient_checkpointing": (False,),  # turns recomputation on, which is a convention in symformer
     "partial_rotary_factor": (1, None),
-    "sliding_window": (None,),  # a cache asks for it, whatever the class
+    "sliding_window": (None,),  # the cache reads it, for any class
     "use_sliding_window": (False, None),
     "attention_bias": (False,),
     "mlp_bias": (False,),
 }
 INERT = (
-    # names, versions, and whose code it is
+    # names, versions, remote code
     *("_name_or_path", "name_or_path", "transformers_version", "auto_map", "custom_pipelines", "_commit_hash"),
-    # the precision of the weights, and who computes attention and experts: conventions here
+    # the dtype of the weights and the implementation of attention and experts: conventions in symformer
     *("dtype", "torch_dtype", "use_bfloat16", "_attn_implementation", "_attn_implementation_autoset"),
     *("attn_implementation", "experts_implementation", "_experts_implementation"),
-    # what a forward pass gives back beside its output; a cache is part of the question here
+    # further outputs of a forward pass; whether there is a cache depends on the quantity
     *("return_dict", "output_hidden_states", "output_attentions", "use_cache", "output_past", "torchscript"),
     "cache_implementation",
-    # how weights are drawn; an epsilon
+    # weight initialization, epsilon
     *("initializer_range", "initializer_factor", "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"),
-    # tokens by their numbers
+    # token ids
     *("bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "decoder_start_token_id"),
     *("forced_bos_token_id", "forced_eos_token_id", "tokenizer_class", "prefix"),
-    # how text is generated
+    # text generation
     *("do_sample", "max_length", "min_length", "temperature", "top_k", "top_p", "typical_p", "num_beams"),
     *("num_beam_groups", "diversity_penalty", "repetition_penalty", "length_penalty", "early_stopping"),
     *("no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "num_return_sequences", "bad_words_ids"),
     *("suppress_tokens", "begin_suppress_tokens", "exponential_decay_length_penalty", "remove_invalid_values"),
     *("output_scores", "return_dict_in_generate"),
-    # heads that no class here has
+    # heads that no built-in class has
     *("id2label", "label2id", "num_labels", "_num_labels", "problem_type", "finetuning_task"),
     *("task_specific_params", "classifier_dropout", "tie_encoder_decoder", "tf_legacy_loss"),
-    # written by those who trained or converted a model, and read by no class here
+    # written by training and conversion tools, and not read by any built-in class
     *("unsloth_fixed", "unsloth_version", "is_llama_config", "rope_interleaved", "sliding_window_size"),
     *("max_sequence_length", "model_max_length", "tokenizer_model_max_length", "tokenizer_padding_side"),
     *("neftune_noise_alpha", "unk_token_id", "cls_token_id", "mask_token_id", "_flash_attn_2_enabled"),
-    "is_decoder",  # what attends to earlier tokens only does so anyway
+    "is_decoder",  # no effect on causal attention
 )
-# Words in the name of an unread field which show that the checkpoint has weights that the class lacks.
+# Words in the name of an unread field that mean the checkpoint has weights that the class lacks.
 _ADDED = re.compile(
     r"(^|_)(lora|dora|ia3|adapters?|adaptations?|medusa|virtual_tokens|soft_prompt|prompt_tuning|prefix_tuning"
     r"|prefix_projection|pre_seq_len|value_head|v_head)(_|$)"
@@ -65,7 +65,9 @@ _OF_EXPERTS = re.compile(r"^(?!_).*(expert|moe)")  # a field about experts, not 
 
 
 def spelling(name: str) -> str:
-    """Return the name of a class without case and underscores, which authors and transformers spell differently.
+    """Return the name of a class in lower case without underscores.
+
+    Authors and transformers differ in the case and the underscores of class names.
 
     >>> spelling("PhiMoEForCausalLM") == spelling("PhimoeForCausalLM")
     True
@@ -74,9 +76,9 @@ def spelling(name: str) -> str:
 
 
 def adds_weights(name: str, value: Any, read: Iterable[str]) -> bool:
-    """Return whether an unread field shows that the checkpoint has weights that the class lacks.
+    """Return True if an unread field means that the checkpoint has weights that the class lacks.
 
-    A field about experts shows this only if the class reads no such field.
+    A field about experts counts only if the class reads no field about experts.
 
     >>> adds_weights("lora_rank", 4, ["hidden_size"]), adds_weights("lora_rank", None, ["hidden_size"])
     (True, False)

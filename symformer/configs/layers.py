@@ -1,4 +1,4 @@
-"""Layers of several kinds in a config: a list of names, a pattern, a word, or pieces of a list."""
+"""Layer kinds in a config: a list of names, a repeating pattern, a string of letters, or pieces of a list."""
 
 from __future__ import annotations
 
@@ -20,35 +20,37 @@ LETTERS = {"L": "sliding_attention", "G": "full_attention"}  # local and global
 
 
 def without_words(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a config that lists its layers where a word such as ``LLLG`` stands for them, in its parts too.
+    """Return a config with layer patterns such as ``LLLG`` expanded to lists, also in nested configs.
 
-    Configs of EXAONE 4 have such a word, which its class in transformers does not read. Raises ConfigError for other
-    letters, for a word that contradicts the list, and for a last layer with a window: EXAONE's own documentation makes
-    the last layer global whatever the word, and no code does.
+    Configs of EXAONE 4 have such patterns, but the class in transformers does not read them. Raises ConfigError for
+    other letters, for a pattern that contradicts the list, and for a pattern that gives the last layer a window:
+    EXAONE's documentation makes the last layer global for every pattern, but the code does not.
 
     >>> without_words({"num_hidden_layers": 4, "sliding_window": 8, "sliding_window_pattern": "LG"})["layer_types"]
     ['sliding_attention', 'full_attention', 'sliding_attention', 'full_attention']
     """
     found = {name: without_words(each) if isinstance(each, dict) else each for name, each in config.items()}
     word, listed, depth = (found.get(name) for name in (WORD, LISTED, DEPTH.names[0]))
-    if not isinstance(word, str) or found.get(WINDOW) is None:  # without a window the word changes nothing
+    if not isinstance(word, str) or found.get(WINDOW) is None:  # without a window the pattern has no effect
         return found
     if not word or {*word} - {*LETTERS}:
         raise ConfigError(
-            f"{WORD!r} is {shown(word)} in the config; it should be a number of layers, or the letters L (sliding "
-            "window) and G (full attention), one for each layer of the pattern"
+            f"{WORD!r} is {shown(word)} in the config; it should be a number of layers, or a string of the letters "
+            "L (sliding window) and G (full attention), one for each layer of the pattern"
         )
     if listed is None and isinstance(depth, int):
         if word[(depth - 1) % len(word)] == "L":
             raise ConfigError(
-                f"{WORD!r} is {shown(word)} in the config, and gives the last of {depth} layers a window, which the "
-                f"documentation of such words rules out; list the kind of each layer in {LISTED!r}"
+                f"{WORD!r} is {shown(word)} in the config, which gives the last of {depth} layers a window, but the "
+                f"documentation of such patterns makes the last layer global; list the kind of each layer in {LISTED!r}"
             )
         found[LISTED] = [LETTERS[word[layer % len(word)]] for layer in range(depth)]
     elif isinstance(listed, list):
         spelt = [LETTERS[word[layer % len(word)]] for layer in range(len(listed))]
         if listed not in (spelt, [*spelt[:-1], LETTERS["G"]]):
-            raise ConfigError(f"{WORD!r} is {shown(word)} in the config, and {LISTED!r} lists other layers; remove one")
+            raise ConfigError(
+                f"{WORD!r} is {shown(word)} in the config, but {LISTED!r} lists other layers; remove one of the two"
+            )
     else:
         return found
     del found[WORD]
@@ -57,15 +59,15 @@ def without_words(config: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Layers:
-    """How a config tells of layers of several kinds: a list of names, or a pattern that repeats down the depth."""
+    """The layer kinds of a config: a list of names, or a repeating pattern."""
 
-    sizes: Mapping[str, Symbol]  # the name of a kind -> how many layers there are of it
-    pattern: tuple[str, ...]  # what repeats where the list is left out
+    sizes: Mapping[str, Symbol]  # the name of a kind -> its number of layers
+    pattern: tuple[str, ...]  # the pattern that repeats if the list is missing
     depth: Field
     name: str = "layer_types"
 
     def read(self, config: Config) -> Numbers:
-        """How many layers there are of each kind. Raises ConfigError."""
+        """Return the number of layers of each kind. Raises ConfigError."""
         listed = self.listed(config)
         depth = self.deep(config, listed)
         if listed is None:
@@ -77,92 +79,97 @@ class Layers:
             raise ConfigError(f"{self.name!r} is not a list of {' and '.join(self.sizes)} in the config")
         elif odd := [kind for kind in listed if kind not in self.sizes]:
             raise UnreadError(
-                f"{self.name!r} has a layer {shown(odd[0])} in the config; only {' and '.join(self.sizes)} are known"
+                f"{self.name!r} has a layer {shown(odd[0])} in the config; only {' and '.join(self.sizes)} are "
+                "supported"
             )
         else:
             counts = {kind: listed.count(kind) for kind in self.sizes}
             if len(listed) != depth:
                 raise ConfigError(
-                    f"{self.name!r} has {len(listed)} layers in the config and {self.depth.names[0]!r} is {depth}"
+                    f"{self.name!r} has {len(listed)} layers in the config, but {self.depth.names[0]!r} is {depth}"
                 )
         if none := [kind for kind, count in counts.items() if count == 0]:
-            raise UnreadError(f"the config has no layer of the kind {none[0]!r}, and the formula is for all kinds")
+            raise UnreadError(
+                f"the config has no layer of the kind {none[0]!r}, but the formula needs at least one of each kind"
+            )
         return {size: counts[kind] for kind, size in self.sizes.items()}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every field that tells of them."""
+        """Return every field that describes the layers."""
         return (self.name, *self.depth.names)
 
     def listed(self, config: Config) -> Any:
-        """The kind of every layer, or None where the pattern stands for the list."""
+        """Return the kind of every layer, or None if the pattern applies."""
         return config.get(self.name)
 
     def deep(self, config: Config, listed: Any) -> int:
-        """How many layers there are. Raises ConfigError."""
+        """Return the number of layers. Raises ConfigError."""
         return int(self.depth.read(L, config))
 
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
-        """The list, one kind after another: what a model stores and computes does not depend on the order."""
+        """Return the list, one kind after another. The order of the layers does not affect any count."""
         listed = [kind for kind, size in self.sizes.items() for _ in range(numbers[size])]
         return {self.name: listed, self.depth.names[0]: len(listed)}
 
 
 @dataclass(frozen=True)
 class Spelt(Layers):
-    """A list that nothing stands for; another field may have it as a word, a letter for each layer: ``M-M*-``."""
+    """A list without a default pattern; another field can spell it with one letter per layer, as in ``M-M*-``."""
 
     pattern: tuple[str, ...] = ()
     depth: Field = DEPTH
     word: str = "hybrid_override_pattern"
-    letters: Mapping[str, str] = field(default_factory=dict)  # the kind that each letter stands for
+    letters: Mapping[str, str] = field(default_factory=dict)  # letter -> the kind it means
 
     @property
     def names(self) -> tuple[str, ...]:
         return (*super().names, self.word)
 
     def listed(self, config: Config) -> Any:
-        """The list, or what is spelt where there is none. Raises ConfigError."""
+        """Return the list, spelled out from the letters if it is missing. Raises ConfigError."""
         listed = config.get(self.name)
         if listed is None and isinstance(word := config.get(self.word), str):
             return [self.letters.get(each, each) for each in word]
         if not isinstance(listed, list):
             refused = UnreadError if listed is None else ConfigError
-            raise refused(f"{self.name!r} is {shown(listed)} in the config, or left out; it is a list of kinds")
+            raise refused(f"{self.name!r} is {shown(listed)} in the config, or missing; it should be a list of kinds")
         return listed
 
     def deep(self, config: Config, listed: Any) -> int:
-        """As many as are listed, and that is what the depth has to be where it is given."""
+        """Return the depth field if present, otherwise the length of the list. `read` compares the two."""
         return super().deep(config, listed) if config.get(self.depth.names[0]) is not None else len(listed)
 
 
 @dataclass(frozen=True)
 class Rounds(Layers):
-    """As GPT-Neo's config has them: pieces of the list, each with how often it comes, ``[[["global", "local"], 12]]``.
+    """GPT-Neo's format: pieces of the list, each with its number of repeats, ``[[["global", "local"], 12]]``.
 
-    Where they are left out there is the pattern, as often as in the model that was released first.
+    If the field is missing, the pattern repeats as often as in the first released model.
     """
 
     rounds: int = 12
-    whole: str = "attention_layers"  # the field in which the list may stand as well
+    whole: str = "attention_layers"  # a field that can repeat the expanded list
 
     @property
     def names(self) -> tuple[str, ...]:
         return (*super().names, self.whole)
 
     def listed(self, config: Config) -> Any:
-        """The list that they come to. Raises ConfigError."""
+        """Return the expanded list. Raises ConfigError."""
         found = []
         given = config.get(self.name)
         for each in [[list(self.pattern), self.rounds]] if given is None else given if isinstance(given, list) else [0]:
             if not (isinstance(each, list) and len(each) == 2 and isinstance(each[0], list)):
-                raise ConfigError(f"{self.name!r} is {shown(given)} in the config; it should be pieces of a list")
+                raise ConfigError(
+                    f"{self.name!r} is {shown(given)} in the config; it should be a list of pairs [kinds, repeats]"
+                )
             found += each[0] * whole_number(self.name, each[1])
         if self.whole in config and config[self.whole] != found:
-            raise ConfigError(f"{self.whole!r} is not what {self.name!r} comes to in the config; leave it out")
+            raise ConfigError(f"{self.whole!r} contradicts {self.name!r} in the config; remove the field")
         return found
 
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
-        """One piece for each kind."""
+        """Return one piece for each kind."""
         pieces = [[[kind], numbers[size]] for kind, size in self.sizes.items()]
         return {self.name: pieces, self.depth.names[0]: sum(numbers[size] for size in self.sizes.values())}

@@ -1,4 +1,4 @@
-"""A config opened, wherever it is: in a file, in a folder that holds one, on standard input, or on the Hub."""
+"""Opening a config from a file, a folder, standard input, the Hub, or an object."""
 
 from __future__ import annotations
 
@@ -17,32 +17,45 @@ from .quantization import unquantized
 from .reading import read_config, read_object
 from .remote_code import check_class
 
-_TYPE = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)  # what is called so, and no path
-# Parts of a pipeline that store no parameters.
+_TYPE = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)  # a name, not a path
+# Pipeline components without parameters.
 _NO_MODEL = re.compile(r"Scheduler|Tokenizer|Processor|FeatureExtractor|Guider|Watermark")
-NEEDED = tuple(name for size in (V, E, L) for name in letter(size).config)  # none of these is ever a switch
-OF_ALL_SORTS = {"ada_norm_zero": "DiTTransformer2DModel", "ada_norm_single": "PixArtTransformer2DModel"}  # by norms
+NEEDED = tuple(name for size in (V, E, L) for name in letter(size).config)  # never used for switches
+OF_ALL_SORTS = {"ada_norm_zero": "DiTTransformer2DModel", "ada_norm_single": "PixArtTransformer2DModel"}  # by norm type
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A config before quantization, with where it was read and the quantization that it states."""
+    """A config before quantization, with its source and its quantization scheme."""
 
     config: dict[str, Any]
     commit: str = ""  # of the repository on the Hub
-    unasked: str = ""  # why the Hub was not asked whether there is a later one
+    unasked: str = ""  # why the Hub was not asked for a later commit
     quantized: str = ""  # the quantization that the config states
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The fields of a model's provenance."""
+        """Return the fields of a model's provenance."""
         return {"commit": self.commit, "unasked": self.unasked, "quantized": self.quantized}
 
 
 def open_config(target: AnyTarget) -> Opened:
-    """Return the config at a path or an id on the Hub, or given as a mapping or a config object of transformers.
+    """Return the config of a target.
 
-    Raises ConfigError; FetchError if the Hub has none; TargetError if an object is not a config.
+    Parameters
+    ----------
+    target
+        A path, a model id on the Hub, a mapping, or a config object of transformers.
+
+    Raises
+    ------
+    ConfigError
+        If the config is malformed.
+    FetchError
+        If the Hub does not return the config.
+    TargetError
+        If an object is not a config.
+
     """
     named = parse(target)
     if named.config is not None:
@@ -57,7 +70,7 @@ def open_config(target: AnyTarget) -> Opened:
 
 
 def _sound(target: str, found: Opened) -> Opened:
-    """Check the class and first sizes of a config, list its layers, remove its quantization. Raises ConfigError."""
+    """Check the class and basic sizes of a config, list its layers, remove its quantization. Raises ConfigError."""
     try:
         _hold(found.config)
         _hold_no_pipeline(found.config)
@@ -68,9 +81,9 @@ def _sound(target: str, found: Opened) -> Opened:
 
 
 def _named(config: dict[str, Any]) -> dict[str, Any]:
-    """A config of diffusers, which names its class in a field of its own, as one that names it like all others.
+    """Return a diffusers config with its ``_class_name`` copied to ``architectures``.
 
-    What one class was for all sorts of models is another class for each; diffusers reads its configs as theirs too.
+    ``Transformer2DModel`` was split into one class per norm type. Like diffusers, map its configs to the new classes.
     """
     match config:
         case {"_class_name": str(name)} if name.isidentifier() and not {"model_type", "architectures"} & config.keys():
@@ -80,7 +93,7 @@ def _named(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hold_no_pipeline(config: Config) -> None:
-    """Raise ConfigError for the model_index.json of a pipeline of diffusers, with the folders that hold its models."""
+    """Raise ConfigError for the model_index.json of a diffusers pipeline, and list the folders of its models."""
     name = config.get("_class_name")
     if not isinstance(name, str) or "Pipeline" not in name:
         return
@@ -90,7 +103,7 @@ def _hold_no_pipeline(config: Config) -> None:
             case [str(), str(kind)] if not folder.startswith("_") and not _NO_MODEL.search(kind):
                 parts[folder] = kind
     if not parts:
-        raise ConfigError(f"{name} is a pipeline of diffusers; give the config.json of one of its models")
+        raise ConfigError(f"{name} is a diffusers pipeline; give the config.json of one of its models")
     folders = ", ".join(f"{folder} ({kind})" for folder, kind in parts.items())
     raise ConfigError(f"{name} is a pipeline of several models; give one of its sub-folders: {folders}")
 
@@ -98,7 +111,7 @@ def _hold_no_pipeline(config: Config) -> None:
 def _hold(config: Config) -> None:
     match config.get("model_type"):
         case None:
-            pass  # whoever reads it says which types there are
+            pass  # the reader reports the supported types
         case str(name) if _TYPE.fullmatch(name):
             pass
         case other:
@@ -110,9 +123,9 @@ def _hold(config: Config) -> None:
             pass
         case [str(name)]:
             if not name.isidentifier():
-                raise ConfigError(f"'architectures' names {shown(name)}, which is no name of a class")
+                raise ConfigError(f"'architectures' names {shown(name)}, which is not a class name")
         case other:
             raise ConfigError(f"'architectures' is {shown(other)} in the config; it should be a list of one class name")
     for name in NEEDED:
-        if isinstance(config.get(name), int | float | str):  # null, and a list of stages, are for whoever reads them
+        if isinstance(config.get(name), int | float | str):  # the reader handles null and lists of stages
             whole_number(name, config[name])

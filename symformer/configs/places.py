@@ -1,4 +1,4 @@
-"""Where a size or an option stands in a config: its names, what it is when left out, and what is refused."""
+"""Fields of sizes and options in a config: their names, their defaults, and the errors for unsupported values."""
 
 from __future__ import annotations
 
@@ -16,33 +16,42 @@ from ..ledger.facts import Activation
 from .known import Config
 from .rotary import PARTLY, ROTARY
 
-SAME_FUNCTION = {"swish": "silu"}  # transformers' further name -> ours
+SAME_FUNCTION = {"swish": "silu"}  # alias in transformers -> symformer's name
 
 
 @dataclass(frozen=True)
 class Field:
-    """Where a size stands in a config.json: its names, the first the current one, and what it is when left out."""
+    """The config field of a size: its names, the current one first, and its default."""
 
     names: tuple[str, ...]
     default: int | Expr | None = None
-    beside: Symbol | None = None  # another size, where the field holds the sum of the two
-    null: bool = False  # whether the class takes null, and then does as if the field were left out
-    auto: bool = field(default=False, repr=False)  # whether it takes "auto", and then does so
-    twins: tuple[str, ...] = ()  # fields of the same size in another part, with a like default; all have to agree
+    beside: Symbol | None = None  # another size, if the field holds the sum of the two
+    null: bool = False  # whether the class accepts null, and treats it as missing
+    auto: bool = field(default=False, repr=False)  # whether the class accepts "auto", and treats it as missing
+    twins: tuple[str, ...] = ()  # fields of the same size in another part, with the same default; all must agree
 
     @property
     def part_of(self) -> str:
-        """The size that the field holds a part or a multiple of; "" where it holds a number of its own."""
+        """Return the size that the field is a fraction or a multiple of, or "" if the field holds the size itself."""
         return ""
 
     def read(self, size: Symbol, config: Config) -> int | Expr:
-        """The number, or an expression over other sizes. Raises ConfigError naming the field and its value."""
+        """Return the number, or an expression over other sizes.
+
+        Raises
+        ------
+        ConfigError
+            If the value is malformed, or two names of the field have different values.
+        UnreadError
+            If the value is null, or missing without a default, or differs between two parts that share the size.
+
+        """
         number = self._read(size, config)
         for twin in self.twins:
             if (other := replace(self, names=(twin,), twins=()).read(size, config)) != number:
                 raise UnreadError(
-                    f"in the config {self.names[0]!r} is {number} and {twin!r} is {other}; only one "
-                    f"{size} ({letter(size).meaning}) for both is known"
+                    f"in the config {self.names[0]!r} is {number} and {twin!r} is {other}; both must be the same "
+                    f"{size} ({letter(size).meaning})"
                 )
         return number
 
@@ -50,10 +59,10 @@ class Field:
         found = {name: config[name] for name in self.names if name in config}
         found = {name: value for name, value in found.items() if not (self.auto and value == "auto")}
         for name in [name for name, value in found.items() if value is None]:
-            if not self.null:  # some classes take it, and do what nothing composed does
+            if not self.null:  # some classes accept null, with a behavior that no built-in architecture has
                 raise UnreadError(
-                    f"{name!r} is null in the config, and {size} ({letter(size).meaning}) is a whole number; give one, "
-                    "or leave the field out"
+                    f"{name!r} is null in the config, but {size} ({letter(size).meaning}) is an integer; set it or "
+                    "remove the field"
                 )
             del found[name]
         if not found:
@@ -64,25 +73,25 @@ class Field:
         numbers = {name: whole_number(name, value) for name, value in found.items()}
         if len(set(numbers.values())) > 1:
             both = " and ".join(f"{name!r} = {number}" for name, number in numbers.items())
-            raise ConfigError(f"the config gives {size} ({letter(size).meaning}) twice: {both}; keep one")
+            raise ConfigError(f"the config sets {size} ({letter(size).meaning}) twice: {both}; keep one")
         return next(iter(numbers.values()))
 
 
 class Derived(Field):
-    """Where a config has a size by another one."""
+    """The config field of a size that is relative to another size."""
 
     def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
-        """The number, as the class computes it. Raises ConfigError."""
+        """Return the number, as the class computes it. Raises ConfigError."""
         raise NotImplementedError
 
     def written(self, number: int, numbers: Mapping[Symbol, int]) -> float:
-        """What is read as this number."""
+        """Return the field's value for a number."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Multiple(Derived):
-    """Where a config has how many times another size goes into this one: a mixer's inner width, by its expansion."""
+    """The config field of a size that is a multiple of another, such as a mixer's inner width by its expansion."""
 
     of: Symbol
 
@@ -99,34 +108,36 @@ class Multiple(Derived):
 
 @dataclass(frozen=True, kw_only=True)
 class Share(Derived):
-    """Where a config has a size as a part of another one: of a head's width, what rotary positions turn."""
+    """The config field of a size that is a fraction of another, such as the rotary dimensions of a head."""
 
     of: Expr
-    part: float  # where the field is left out
+    part: float  # the default
 
     @property
     def part_of(self) -> str:
         return text(self.of)
 
     def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
-        """The number, as the class computes it. Raises ConfigError."""
+        """Return the number, as the class computes it. Raises ConfigError."""
         parts = {name: config[name] for name in self.names if name in config}
         for name in ROTARY:
             if isinstance(inside := config.get(name), dict) and PARTLY in inside:
                 parts[f"{name}.{PARTLY}"] = inside[PARTLY]
         if any(part != next(iter(parts.values())) for part in parts.values()):
             both = " and ".join(f"{name!r} = {shown(value)}" for name, value in parts.items())
-            raise ConfigError(f"the config gives {size} ({letter(size).meaning}) twice: {both}; keep one")
+            raise ConfigError(f"the config sets {size} ({letter(size).meaning}) twice: {both}; keep one")
         name, value = next(iter(parts.items()), (self.names[0], self.part))
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
             raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be above 0 and at most 1")
         whole = evaluate(self.of, numbers, str(size))
         if not (number := int(whole * value)):
-            raise ConfigError(f"{name!r} is {shown(value)} in the config, which is nothing of {self.part_of} = {whole}")
+            raise ConfigError(
+                f"{name!r} is {shown(value)} in the config, which rounds down to 0 of {self.part_of} = {whole}"
+            )
         return number
 
     def written(self, number: int, numbers: Mapping[Symbol, int]) -> float:
-        """A part that is read as this number."""
+        """Return a fraction that reads as this number."""
         whole = evaluate(self.of, numbers, self.names[0])
         exact = number / whole
         return exact if int(whole * exact) == number else (number + 0.5) / whole
@@ -134,10 +145,10 @@ class Share(Derived):
 
 @dataclass(frozen=True)
 class Labels(Field):
-    """Where the number of a classifier's classes stands, or a name for each of them."""
+    """The config field of the number of classes of a classifier, or of their names."""
 
     def read(self, size: Symbol, config: Config) -> int | Expr:
-        """The number of names, where there are any, which transformers counts; else as any other."""
+        """Return the number of names if there are any, as transformers does, otherwise the number."""
         number, names = self.names
         counted = super().read(size, {name: value for name, value in config.items() if name != names})
         if config.get(names) is None:
@@ -146,46 +157,46 @@ class Labels(Field):
             raise ConfigError(f"{names!r} is {shown(config[names])} in the config; it should be a name for each class")
         if number in config and counted != len(config[names]):
             raise ConfigError(
-                f"{number!r} is {counted} in the config, and {names!r} names {len(config[names])}; keep one"
+                f"{number!r} is {counted} in the config, but {names!r} names {len(config[names])}; keep one"
             )
         return len(config[names])
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Where a field stands each of whose values stands for one of an option's, and what it is when left out."""
+    """The config field of an option, with a value of the option for each value of the field, and a default."""
 
     name: str
     meanings: Mapping[Any, Any]  # the field's value -> the option's
     default: Any
 
     def read(self, config: Config) -> Any:
-        """The option. Raises ConfigError."""
+        """Return the option. Raises UnreadError."""
         value = config.get(self.name, self.default)
         for known, option in self.meanings.items():
             if value == known and isinstance(value, bool) == isinstance(known, bool):
                 return option
         known = " or ".join(map(repr, self.meanings))
-        raise UnreadError(f"{self.name!r} is {shown(value)} in the config; only {known} is known")
+        raise UnreadError(f"{self.name!r} is {shown(value)} in the config; only {known} is supported")
 
     def write(self, option: Any) -> Any:
-        """The first of the field's values for an option. Raises ConfigError where none stands for it."""
+        """Return the first of the field's values for an option. Raises ConfigError if it has none."""
         for value, meaning in self.meanings.items():
             if meaning == option:
                 return value
         known = " or ".join(dict.fromkeys(str(meaning) for meaning in self.meanings.values()))
-        raise ConfigError(f"no value of {self.name!r} in a config stands for {option}; some stand for {known}")
+        raise ConfigError(f"no value of {self.name!r} in a config means {option}; possible options: {known}")
 
 
 @dataclass(frozen=True)
 class Switch:
-    """Where an option stands that a config.json has as true or false, and what it is when left out."""
+    """The config field of an option that is true or false, and its default."""
 
     name: str
     default: bool
 
     def read(self, config: Config) -> bool:
-        """The option. Raises ConfigError."""
+        """Return the option. Raises ConfigError."""
         value = config.get(self.name, self.default)
         if not isinstance(value, bool):
             refused = UnreadError if value is None else ConfigError
@@ -199,21 +210,21 @@ class Switch:
 
 @dataclass(frozen=True)
 class Function:
-    """Where the activation function stands, by the names of transformers."""
+    """The config field of the activation function, which has the names of transformers."""
 
     name: str
     default: str
-    same: Mapping[str, str] = field(default_factory=dict)  # a name -> the function that the class takes for it
+    same: Mapping[str, str] = field(default_factory=dict)  # a name -> the function that the class uses for it
 
     def read(self, config: Config) -> str:
-        """The function, by our name. Raises ConfigError."""
+        """Return symformer's name of the function. Raises UnreadError."""
         value = config.get(self.name, self.default)
         if isinstance(value, str):
             value = {**SAME_FUNCTION, **self.same}.get(value, value)
         if value not in get_args(Activation):
             raise UnreadError(
-                f"{self.name!r} is {shown(value)} in the config, which is no activation function without weights of "
-                f"its own; known: {', '.join(get_args(Activation))}"
+                f"{self.name!r} is {shown(value)} in the config, which is not a supported activation function; "
+                f"choose from {', '.join(get_args(Activation))}"
             )
         return str(value)
 
@@ -224,27 +235,27 @@ class Function:
 
 @dataclass(frozen=True)
 class Chance:
-    """Where a probability of dropout stands; the option is whether it is more than 0."""
+    """The config field of a dropout probability. The option is whether the probability is above 0."""
 
     name: str
     default: float
 
     def read(self, config: Config) -> bool:
-        """Whether there is anything to drop. Raises ConfigError."""
+        """Return True if the dropout probability is above 0. Raises ConfigError."""
         value = config.get(self.name, self.default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
             refused = UnreadError if value is None else ConfigError
             raise refused(
-                f"{self.name!r} is {shown(value)} in the config; a probability of dropout is from 0 to less than 1"
+                f"{self.name!r} is {shown(value)} in the config; a dropout probability is at least 0 and less than 1"
             )
         return value > 0
 
     def write(self, option: Any) -> Any:
-        """A probability that reads as the option."""
+        """Return a probability that reads as the option."""
         return (self.default or 0.1) if option else 0.0
 
 
-Setting = Choice | Switch | Function | Chance  # where an option stands
+Setting = Choice | Switch | Function | Chance  # the config field of an option
 
 
 def whole_number(name: str, value: object) -> int:

@@ -1,4 +1,4 @@
-"""Quantization in a config: the fields that state it, and the config of the model before its weights were quantized."""
+"""Quantization in a config: the fields that state it, and the config without them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..language.sizes import shown
 from .known import Config
 
 FIELDS = ("quantization_config", "compression_config")
-EXPERTS = "expert_dtype"  # DeepSeek-V4 states the storage of its experts beside the scheme of the other weights
-MLX = "quantization"  # MLX repeats quantization_config under this name, which other classes also use
+EXPERTS = "expert_dtype"  # DeepSeek-V4 states the dtype of its experts separately
+MLX = "quantization"  # MLX repeats quantization_config under this name; other classes use the name too
 _METHODS = ("quant_method", "quant_algo", "quantization_method")  # the keys that can name a scheme
 
 
 def unquantized(config: Config) -> tuple[dict[str, Any], str]:
-    """Split a config into the config before quantization and a description of the scheme, or "" without one.
+    """Return the config without its quantization, and a description of the quantization, or "" if there is none.
 
-    The fields may also be in the config of a part. Raises ConfigError if a field is neither an object nor null.
+    The fields can also be in a nested config. Raises ConfigError if a field is neither an object nor null.
 
     >>> unquantized({"hidden_size": 8, "quantization_config": {"quant_method": "awq", "bits": 4}})
     ({'hidden_size': 8}, 'awq with 4 bits (quantization_config)')
@@ -37,7 +37,7 @@ def unquantized(config: Config) -> tuple[dict[str, Any], str]:
 
 
 def _schemes(config: Config, into: str = "") -> Iterator[tuple[str, str]]:
-    """Return the scheme of each quantization field, by the path of the field; "" for a null field."""
+    """Yield the path and the scheme of each quantization field; the scheme of a null field is ""."""
     for name, value in config.items():
         if name in FIELDS or (name == MLX and isinstance(value, Mapping)):
             yield into + name, _scheme(into + name, value)
@@ -54,7 +54,7 @@ def _scheme(path: str, value: Any) -> str:
         raise ConfigError(f"{path!r} is {shown(value)} in the config; it should be an object or null")
     method = next((value[key] for key in _METHODS if isinstance(value.get(key), str)), "")
     if not method and any(isinstance(value.get(key), bool) for key in ("load_in_4bit", "load_in_8bit")):
-        method = "bitsandbytes"  # early versions did not write the name of the method
+        method = "bitsandbytes"  # early versions did not write the method name
     bits = value.get("bits")
     if value.get("load_in_4bit") is True or value.get("load_in_8bit") is True:
         bits = 4 if value.get("load_in_4bit") is True else 8

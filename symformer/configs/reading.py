@@ -1,4 +1,4 @@
-"""Reading a config.json: what the file is, before anybody asks what it means."""
+"""Reading a config.json as a JSON object, without interpreting its fields."""
 
 from __future__ import annotations
 
@@ -15,35 +15,46 @@ from ..language.errors import ConfigError
 from ..language.target import ConfigObject
 
 CONFIG = "config.json"
-PIPELINE = "model_index.json"  # of a pipeline of diffusers
-MAX_BYTES = 16_000_000  # the lists of layers that a config leaves unquantised come to some 3 MB
-DEEPEST = 32  # lists and objects inside each other; published ones have up to eight
-FLOAT = "__float__"  # the key by which transformers writes a number that JSON has not
-PATIENCE = 5.0  # seconds that a pipe may take for its next bytes
+PIPELINE = "model_index.json"  # of a diffusers pipeline
+MAX_BYTES = 16_000_000  # lists of unquantized layers can be 3 MB long
+DEEPEST = 32  # levels of nested lists and objects; published configs have at most 8
+FLOAT = "__float__"  # the key under which transformers writes numbers that JSON lacks
+PATIENCE = 5.0  # seconds to wait for the next bytes of a pipe
 
 
 def read_config(path: str) -> dict[str, Any]:
-    """The JSON object in a file or a pipe, or in the config.json of a folder.
+    """Return the JSON object in a file or a pipe, or in the config.json of a folder.
 
-    Raises ConfigError: missing, unreadable, empty, too large, not a file, not JSON, a key given twice, not an object.
+    Raises
+    ------
+    ConfigError
+        If the file is missing, unreadable, empty, too large, not a regular file or pipe, not JSON, or not an object, or
+        has a key twice.
+
     """
     try:
         text = _bytes(path).decode("utf-8")
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist; give the path of a config.json") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{path} is not text in UTF-8, so it is no config.json") from None
+        raise ConfigError(f"{path} is not UTF-8 text, so it is not a config.json") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:  # a path with a zero byte
-        raise ConfigError(f"{path!r} is no path: {error}") from None
+        raise ConfigError(f"{path!r} is not a valid path: {error}") from None
     return _parsed(path, text)
 
 
 def read_object(name: str, given: Mapping[str, Any] | ConfigObject) -> dict[str, Any]:
-    """Return a mapping or a config object of transformers as the JSON object of its config.json.
+    """Return a mapping or a transformers config object as the JSON object of its config.json.
 
-    Tuples become lists, and integers of numpy or torch numbers. Raises ConfigError for values without a JSON form.
+    Tuples become lists, and NumPy and torch integers become numbers.
+
+    Raises
+    ------
+    ConfigError
+        If a value has no JSON form.
+
     """
     try:
         text = json.dumps(dict(given), default=_plain) if isinstance(given, Mapping) else given.to_json_string()
@@ -68,7 +79,7 @@ def _plain(value: Any) -> Any:
 
 
 def _parsed(path: str, text: str) -> dict[str, Any]:
-    """The JSON object in a text. Raises ConfigError."""
+    """Return the JSON object in a text. Raises ConfigError."""
     if text.startswith("\ufeff"):
         raise ConfigError(f"{path} begins with a byte order mark; save it as UTF-8 without one")
     if not text.strip():
@@ -81,8 +92,8 @@ def _parsed(path: str, text: str) -> dict[str, Any]:
         raise ConfigError(f"{path} is not JSON: {str(error)[:120]}") from None
     except RecursionError:
         raise ConfigError(_TOO_DEEP.format(path)) from None
-    except ValueError:  # Python's own limit, which says how a program raises it
-        raise ConfigError(f"{path} has a number of some thousand digits, which is no size") from None
+    except ValueError:  # Python's limit on digits; its message is for programmers
+        raise ConfigError(f"{path} contains a number with thousands of digits, too large for a size") from None
     if _deeper(config, DEEPEST):
         raise ConfigError(_TOO_DEEP.format(path))
     if not isinstance(config, dict):
@@ -91,11 +102,11 @@ def _parsed(path: str, text: str) -> dict[str, Any]:
     return config
 
 
-_TOO_DEEP = f"{{}} has more than {DEEPEST} lists or objects inside each other, which no config.json has"
+_TOO_DEEP = f"{{}} nests lists or objects more than {DEEPEST} levels deep, which no config.json does"
 
 
 def _deeper(value: Any, most: int) -> bool:
-    """Whether more than so many lists and objects are inside each other."""
+    """Return True if lists and objects are nested deeper than ``most`` levels."""
     level = [value]
     for _ in range(most + 1):
         level = [
@@ -108,7 +119,7 @@ def _deeper(value: Any, most: int) -> bool:
 
 
 class _TwiceError(Exception):
-    """A key that an object has twice; json alone would keep the last."""
+    """A duplicate key in an object; json alone would keep the last value."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -116,7 +127,7 @@ class _TwiceError(Exception):
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any] | float:
-    """An object, or the number that one stands for."""
+    """Return an object, or infinity if the object is the form in which transformers writes it."""
     if len(pairs) == 1 and pairs[0][0] == FLOAT and pairs[0][1] in ("Infinity", "-Infinity"):
         return float(pairs[0][1])
     found: dict[str, Any] = {}
@@ -128,8 +139,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any] | float:
 
 
 def _bytes(path: str) -> bytes:
-    """What a file or a pipe holds, read no further than the limit, whatever size the file says it has."""
-    # Not to be held up by a pipe that nobody writes to.
+    """Return the bytes of a file or a pipe, reading no more than the limit whatever the file's stated size."""
+    # O_NONBLOCK: do not wait for a pipe without a writer.
     place = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         mode = os.fstat(place).st_mode
@@ -144,7 +155,7 @@ def _bytes(path: str) -> bytes:
             found.append(piece)
             size += len(piece)
             if size > MAX_BYTES:
-                raise ConfigError(f"{path} is larger than {MAX_BYTES:,} bytes, which no config.json is")
+                raise ConfigError(f"{path} is larger than {MAX_BYTES:,} bytes, too large for a config.json")
     finally:
         os.close(place)
     return b"".join(found)
@@ -156,14 +167,14 @@ def _within(folder: str) -> str:
     if not os.path.lexists(path) and os.path.isfile(index):
         return index
     if os.path.basename(folder) == CONFIG or not os.path.lexists(path):
-        raise ConfigError(f"{folder} is a folder that holds no {CONFIG}; give the path of one")
+        raise ConfigError(f"{folder} is a folder without a {CONFIG}; give the path of one")
     return path
 
 
 def _await(path: str, place: int) -> None:
-    """Wait until somebody has written to a pipe, or has closed it."""
+    """Wait until a pipe has data or is closed. Raises ConfigError."""
     if not select.select([place], [], [], PATIENCE)[0]:
-        raise ConfigError(f"{path} is a pipe that nobody writes to; give the path of a config.json")
+        raise ConfigError(f"{path} is a pipe without a writer; give the path of a config.json")
 
 
 def _next(path: str, place: int, most: int) -> bytes:
@@ -173,4 +184,4 @@ def _next(path: str, place: int, most: int) -> bytes:
             return os.read(place, min(most, 1 << 20))
         except BlockingIOError:
             select.select([place], [], [], PATIENCE)
-    raise ConfigError(f"{path} is a pipe whose writer has stopped; give the path of a config.json")
+    raise ConfigError(f"{path} is a pipe whose writer stopped sending; give the path of a config.json")

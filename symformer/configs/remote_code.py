@@ -1,6 +1,6 @@
-"""Remote code in a config: the classes that ``auto_map`` names, and whether the counted class is one of them.
+"""Remote code in a config: the classes that ``auto_map`` names, compared with the class that is counted.
 
-Remote code is never run. A checkpoint that needs it is answered only if transformers has a class of the same name.
+Remote code is never run. A checkpoint that needs it is supported only if transformers has a class of the same name.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .known import Config, spelling
 
 AUTO_MAP = "auto_map"
 _AUTO = re.compile(r"AutoModel(For\w+|WithLMHead)?", re.ASCII)
-# The suffix after the family in a class name, which determines the auto class of transformers.
+# The suffix of a class name after the model family. It determines the auto class in transformers.
 _ENDS = re.compile(r"(?P<head>For[A-Z]\w*|LMHeadModel|DoubleHeadsModel|Model)$", re.ASCII)
 # A config without architectures has the class of the first of these keys in auto_map.
 _FIRST = ("AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModelForMaskedLM", "AutoModel")
 
 
 def check_class(config: Config) -> Config:
-    """Return the config with its class from ``architectures``, or from ``auto_map`` if only that names one.
+    """Return the config with its class in ``architectures``, taken from ``auto_map`` if only that names one.
 
     Raises ConfigError if ``auto_map`` loads the checkpoint with a class of another name.
 
@@ -59,7 +59,7 @@ def _remote(auto_map: Any) -> dict[str, tuple[str, str]]:
 
 
 def _other(name: str, remote: Mapping[str, tuple[str, str]]) -> str:
-    """Return the auto class that loads the checkpoint as another class than the named one, or ""."""
+    """Return the auto class that loads the checkpoint as a class other than the named one, or ""."""
     classes = {auto: short for auto, (_, short) in remote.items()}
     if spelling(name) in map(spelling, classes.values()):
         return ""

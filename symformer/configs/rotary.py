@@ -1,4 +1,4 @@
-"""Rotary positions in a config: of which types their angles have the shape that is counted."""
+"""Rotary position embeddings in a config: the supported types, which do not change the number of angles."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import shown
 
-# Rotary positions: they change the angles, and neither their number nor their shape.
+# The fields of rotary embeddings. They change the values of the angles, not their number or their shape.
 ROTARY = ("rope_scaling", "rope_parameters", "rope_theta")
-ROPES = ("default", "linear", "dynamic", "yarn", "llama3")  # the types that nearly every class takes
+ROPES = ("default", "linear", "dynamic", "yarn", "llama3")  # the types that almost every class supports
 ROPE_NEEDS: Mapping[str, tuple[str, ...]] = {
     "default": (),
     "linear": ("factor",),
@@ -18,7 +18,7 @@ ROPE_NEEDS: Mapping[str, tuple[str, ...]] = {
     "yarn": ("factor",),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
     "longrope": ("short_factor", "long_factor"),
-    "su": ("short_factor", "long_factor"),  # the same, by an earlier name
+    "su": ("short_factor", "long_factor"),  # the earlier name of longrope
 }
 ROPE_TAKES = (
     *("rope_type", "type", "rope_theta", "factor", "original_max_position_embeddings", "attention_factor"),
@@ -26,11 +26,24 @@ ROPE_TAKES = (
     *("short_factor", "long_factor"),
 )
 DIVIDED_BY = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
-PARTLY = "partial_rotary_factor"  # which part of a head turns, as rotary positions have it
+PARTLY = "partial_rotary_factor"  # the fraction of a head's dimensions that rotate
 
 
 def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) -> None:
-    """Raise ConfigError for rotary positions that are not known to leave the shape of their angles as it is."""
+    """Raise ConfigError for rotary embeddings that are malformed, or can change the shape of the angles.
+
+    Parameters
+    ----------
+    name
+        The name of the field in error messages.
+    value
+        The value of the field.
+    takes
+        The supported types.
+    partly
+        Whether the architecture supports rotating only a fraction of each head.
+
+    """
     if name == "rope_theta":
         _above_nothing(name, value)
         return
@@ -41,23 +54,23 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) ->
     kind = value.get("rope_type", value.get("type", "default"))
     if not isinstance(kind, str) or kind not in takes:
         raise UnreadError(
-            f"{name!r} is of the type {shown(kind)} in the config, which is not known here; known: {', '.join(takes)}"
+            f"{name!r} has the type {shown(kind)} in the config, which is not supported; choose from {', '.join(takes)}"
         )
     for each in ROPE_NEEDS[kind]:
         if value.get(each) is None:
-            raise ConfigError(f"{name!r} is of the type {kind!r} in the config, which asks for {each!r}")
+            raise ConfigError(f"{name!r} has the type {kind!r} in the config, which requires {each!r}")
     for each, given in value.items():
         if each == "rope_theta" or (each in DIVIDED_BY and given is not None):
             _above_nothing(f"{name}.{each}", given)
         known_part = each == PARTLY and (partly or given in (1, None))
         if each not in ROPE_TAKES and not known_part:
             raise UnreadError(
-                f"{name!r} has {each!r} = {shown(given)} in the config, which is not known here; remove it if it "
-                "changes nothing"
+                f"{name!r} has {each!r} = {shown(given)} in the config, which is not supported; remove it if it does "
+                "not affect the model"
             )
 
 
 def _above_nothing(name: str, value: Any) -> None:
-    """Raise ConfigError for what is no number above 0."""
+    """Raise ConfigError unless the value is a number above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be a number above 0")

@@ -1,4 +1,4 @@
-"""Configs in sections: what a field holds of a part goes by the path to it, ``text_config.hidden_size``."""
+"""Configs with sections: the fields of a part are named by their path, such as ``text_config.hidden_size``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..language.sizes import shown
 
 
 def flat(config: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:
-    """Every field of a config by its path; a section that is null has none. Raises ConfigError.
+    """Return every field of a config by its path; a null section has no fields. Raises ConfigError.
 
     >>> flat({"projection_dim": 5, "text_config": {"hidden_size": 7}, "vision_config": None}, ["text_config"])
     {'projection_dim': 5, 'text_config.hidden_size': 7, 'vision_config': None}
@@ -19,7 +19,7 @@ def flat(config: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]
     for name, value in config.items():
         section, dot, inside = name.partition(".")
         if dot and section in sections:
-            raise ConfigError(f"the config has a field {name!r}; {inside!r} should stand in the object {section!r}")
+            raise ConfigError(f"the config has a field {name!r}; move {inside!r} into the object {section!r}")
         if name not in sections:
             found[name] = value
         elif not isinstance(value, dict | None):
@@ -30,7 +30,7 @@ def flat(config: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]
 
 
 def nested(config: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:
-    """The config in which fields stand by these paths.
+    """Return the nested config of fields named by their paths.
 
     >>> nested({"projection_dim": 5, "text_config.hidden_size": 7}, ["text_config"])
     {'projection_dim': 5, 'text_config': {'hidden_size': 7}}

@@ -1,4 +1,4 @@
-"""What the configs of transformers have in common: their usual names of sizes, and what stands in many of them."""
+"""The usual field names of transformers configs, and fields that many architectures share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .rotary import PARTLY
 
 Called = Mapping[Symbol, tuple[str, ...]]
 
-# Where a family calls its sizes otherwise: as OpenAI's models do, and as the small models do that symformer brings.
+# Field names of families that differ from the usual ones: OpenAI's models, and symformer's own small models.
 OPENAI: Called = {
     P: ("n_positions", "max_position_embeddings"),
     E: ("n_embd", "hidden_size"),
@@ -30,17 +30,17 @@ PLAIN: Called = {
     D: ("head_width",),
 }
 
-HEAD_WIDTH = Field(("head_dim",), E / A)  # where the class does not take null for it
+HEAD_WIDTH = Field(("head_dim",), E / A)  # for classes that do not accept null
 
-NO_TABLE = "max_position_embeddings"  # inert where positions are no table: nothing is as long as they are many
-# Inert where no window is used: 'use_sliding_window' has to be false for that.
+NO_TABLE = "max_position_embeddings"  # inert for models without a position table: no weight has this size
+# Inert without a window, so 'use_sliding_window' must be false.
 NO_WINDOW = ("sliding_window", "max_window_layers")
 
 
 def usual(sizes: Mapping[Symbol, int | Expr | Field | None], called: Called | None = None) -> dict[Symbol, Field]:
-    """The fields of sizes under their usual names, or a family's, each with its default; or a field called otherwise.
+    """Return the field of each size, with its default, under its usual name or the name that a family uses.
 
-    A default that is an expression over other sizes is what the class takes null for too.
+    A `Field` is kept as it is. If the default is an expression over other sizes, null also means the default.
 
     >>> from symformer.language.symbols import A, D, E, V
     >>> usual({V: 32000, D: E / A})[D]
@@ -54,5 +54,14 @@ def usual(sizes: Mapping[Symbol, int | Expr | Field | None], called: Called | No
 
 
 def rotating(of: Expr, part: float) -> Share:
-    """What rotary positions turn of a head so wide, where a config says which part; and the part where it does not."""
+    """Return the field of the rotary dimensions of a head.
+
+    Parameters
+    ----------
+    of
+        The head dimension.
+    part
+        The fraction that rotates if the config does not set it.
+
+    """
     return Share((PARTLY,), of=of, part=part)

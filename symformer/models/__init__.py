@@ -1,1 +1,1 @@
-"""Models: a ledger with a name, its numbers, and where these come from."""
+"""Models: a component with a name, its sizes, and their provenance."""

@@ -1,4 +1,4 @@
-"""A model: a ledger with a name, its numbers and the relations between its sizes. What a target resolves to."""
+"""Models: a component with a name, sizes, and relations between sizes. Every target resolves to a model."""
 
 from __future__ import annotations
 
@@ -26,45 +26,62 @@ from .provenance import Provenance
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model(Immutable, Shown):
-    """A component with numbers: an architecture at a preset, at a config.json, or with no numbers at all."""
+    """A component with sizes: an architecture at a preset or a config.json, or without any sizes.
 
-    target: str  # what the user named: "gpt2-xl"
+    Parameters
+    ----------
+    target
+        The name that the user gave, such as ``"gpt2-xl"``.
+    component
+        The component.
+    numbers
+        The sizes that have a value.
+    relations
+        The sizes that are expressions over others, such as ``H = 4*E``.
+    provenance
+        The source of the formulas and the sizes.
+    read_numbers
+        The function that resolves another target to a model, to take its sizes.
+
+    """
+
+    target: str
     component: Component
     numbers: Numbers = field(default_factory=dict)
     relations: Relations = field(default_factory=dict)
     provenance: Provenance = field(default_factory=Provenance)
-    read_numbers: Callable[[AnyTarget], Model] | None = None  # builds a model with numbers from "gpt2-xl" or a path
+    read_numbers: Callable[[AnyTarget], Model] | None = None
 
     def __post_init__(self) -> None:
-        """Hold every number and every relation to what a size is."""
+        """Check and normalize every size and every relation."""
         object.__setattr__(self, "numbers", {name: whole(str(name), number) for name, number in self.numbers.items()})
         object.__setattr__(self, "relations", {name: sized(name, value) for name, value in self.relations.items()})
         super().__post_init__()
 
     @property
     def ledger(self) -> Ledger:
-        """The facts."""
+        """Return the ledger of the component."""
         return self.component.ledger
 
     @property
     def id(self) -> str:
-        """The stem of its formulas' ids: the architecture's or component's name."""
+        """Return the prefix of formula ids: the name of the architecture or component."""
         return self.component.name
 
     @property
     def title(self) -> str:
-        """Its name for people."""
+        """Return the display name."""
         return self.component.title
 
     @property
     def constraints(self) -> tuple[Condition, ...]:
-        """The conditions under which its formulas hold."""
+        """Return the conditions under which the formulas hold."""
         totals = self.component.totals.items()
         return (*self.component.constraints, *(Equals(size, value, "set those it counts") for size, value in totals))
 
     @cached_property
     def sizes(self) -> tuple[Symbol, ...]:
-        """The symbols of its shapes, in the order of the alphabet."""
+        """Return the sizes of the model, in the order of the alphabet."""
         found = set(self.ledger.sizes)
         for value in self.relations.values():
             found |= value.free_symbols
@@ -74,11 +91,27 @@ class Model(Immutable, Shown):
 
     @property
     def params(self) -> Formula:
-        """The number of parameters."""
+        """Return the formula of the number of parameters."""
         return self.formula("params")
 
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
-        """One quantity, in closed form. Raises UnknownNameError and OptionError."""
+        """Return the closed form of a quantity.
+
+        Parameters
+        ----------
+        quantity
+            The name of the quantity, such as ``"flops"``.
+        **conventions
+            Conventions that differ from the defaults, such as ``attention="causal"``.
+
+        Raises
+        ------
+        UnknownNameError, OptionError
+            If the quantity, a convention or its value is unknown.
+        RuleError
+            If the quantity is not supported for this model under these conventions.
+
+        """
         question = find_quantity(quantity)
         self.check_format(quantity, conventions)
         model = self.sized(quantity, conventions)
@@ -94,9 +127,9 @@ class Model(Immutable, Shown):
             )
 
     def sized(self, quantity: str, conventions: Mapping[str, str] | None = None) -> Model:
-        """Return the model with the numbers of its config for the sizes of one quantity. Raises RuleError.
+        """Return the model with the sizes that its config has for one quantity. Raises RuleError.
 
-        Under other conventions than the usual ones it may have more sizes: a window, for example.
+        Non-default conventions can need more sizes, such as a window.
         """
         if not self.provenance.config:
             return self
@@ -105,7 +138,7 @@ class Model(Immutable, Shown):
         return model._at_config(self.provenance.of(quantity, unknown)) if unknown else model
 
     def _at_config(self, read: Provenance) -> Model:
-        # A measured quantity may have sizes that the stored parameters do not depend on.
+        # A measured quantity can have sizes on which the parameters do not depend.
         places, config = read.places, {**self.provenance.config, **read.config}
         own = {symbol(name): config[place.field] for name, place in places.items() if place.field in config}
         more = {size: number for size, number in own.items() if size not in (*self.numbers, *self.relations)}
@@ -113,10 +146,10 @@ class Model(Immutable, Shown):
         return replace(self, numbers={**more, **self.numbers}, provenance=known)
 
     def _unknown(self, quantity: str, conventions: Mapping[str, str]) -> frozenset[str]:
-        """Return the sizes of the model without a number, if its operations answer under these conventions."""
+        """Return the sizes without a value that the operations need under these conventions."""
         try:
             formula = find_quantity(quantity).formula(self.component, self.id, conventions, self.relations)
-        except SymformerError:  # which whoever asks for the formula is told
+        except SymformerError:  # raised again when the formula is requested
             return frozenset()
         if all(line.entry is None or line.entry.kind is Kind.OBSERVED for _, line in formula.root.leaves()):
             return frozenset()
@@ -124,7 +157,7 @@ class Model(Immutable, Shown):
 
     @property
     def known(self) -> Numbers:
-        """Its numbers, with those that a relation fixes."""
+        """Return the values of the sizes, including those that follow from relations."""
         numbers = dict(self.numbers)
         for target, value in close({**self.component.totals, **self.relations}).items():
             if target not in numbers and value.free_symbols <= numbers.keys():
@@ -132,7 +165,7 @@ class Model(Immutable, Shown):
         return {name: numbers[name] for name in sorted(numbers, key=RANK.__getitem__)}
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
-        """The numbers of a preset or config.json of the same architecture, its own for None; those given instead."""
+        """Return the sizes of this model, or of another target of the same architecture, with ``given`` replaced."""
         model = self if spec is None else self._named(spec)
         model.check_format(formula.measure.name, formula.conventions)
         own = {name: Integer(number) for name, number in given.items() if name in model.settable}
@@ -140,32 +173,44 @@ class Model(Immutable, Shown):
 
     def _named(self, spec: object) -> Model:
         if self.read_numbers is None or not (isinstance(spec, (str, os.PathLike)) or is_config(spec)):
-            raise SizeError(f"{shown(spec)} names no sizes of {self.id}; give a dict of numbers")
+            raise SizeError(f"{shown(spec)} does not name sizes of {self.id}; give a dict of sizes")
         other = self.read_numbers(spec)
         if other.id != self.id:
             raise SizeError(f"{other.target!r} is a {other.id}, not a {self.id}")
         if other.component != self.component:
             theirs, ours = (model.component.spell() for model in (other, self))
             raise SizeError(
-                f"{other.target!r} is a {self.id} with {theirs}, and this formula is for {ours}; make the model from it"
+                f"{other.target!r} is a {self.id} with {theirs}, but this formula is for {ours}; open the model from it"
             )
         return other
 
     @cached_property
     def settable(self) -> frozenset[Symbol]:
-        """Its sizes, and every size of a run: which of those a quantity asks for, its formula knows."""
+        """Return the sizes that can be set: those of the model, and every size of a run."""
         return frozenset({*self.sizes, *self.numbers, *(each for each in SYMBOLS.values() if letter(each).run)})
 
     def set(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
-        """The model with some sizes set: to a number, or to an expression over the others (``H=4*E``).
+        """Return the model with some sizes set.
 
-        A relation that the new numbers break is given up, so that its symbol stays in the formula.
-        Raises UnknownNameError for a symbol it does not have, SizeError for sizes that do not fit.
+        A relation that the new sizes violate is removed, so its symbol appears in the formula.
+
+        Parameters
+        ----------
+        values
+            The value of each size: an integer, or an expression over other sizes, such as ``"4*E"``.
+
+        Raises
+        ------
+        UnknownNameError
+            If the model does not have a size.
+        SizeError
+            If the sizes violate a condition.
+
         """
         return self.unchecked(values).checked()
 
     def unchecked(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
-        """The same, before the conditions between its sizes are checked. Raises UnknownNameError, SizeError."""
+        """Return the model with some sizes set, without checking conditions. Raises UnknownNameError, SizeError."""
         numbers, relations = dict(self.numbers), dict(self.relations)
         for name, given in values.items():
             target = symbol(str(name))
@@ -175,7 +220,7 @@ class Model(Immutable, Shown):
             numbers.pop(target, None)
             if isinstance(value, Integer):
                 numbers[target] = int(value)
-            elif value == target:  # H="H": free again
+            elif value == target:  # H="H" makes H free
                 relations.pop(target, None)
             else:
                 relations[target] = value
@@ -199,16 +244,16 @@ class Model(Immutable, Shown):
                 whose = " and ".join(dict.fromkeys(formula.id for formula in formulas))
                 others = ", ".join(str(each) for each in sorted(asked, key=RANK.__getitem__) if letter(each).run)
                 raise SizeError(
-                    f"{name}={value} changes nothing: {whose} has no {name} ({letter(name).meaning}) in it"
-                    + (f"; of a run it has {others}" if others else ", nor any other size of a run")
-                    + ("; ranks come in by an option, such as tensor=on" if letter(name).ranks else "")
+                    f"{name}={value} has no effect: {whose} does not depend on {name} ({letter(name).meaning})"
+                    + (f"; its run sizes are {others}" if others else ", nor on any other run size")
+                    + ("; ranks need an option, such as tensor=on" if letter(name).ranks else "")
                 )
         for formula in formulas:
             for constraint in formula.constraints:
                 constraint.check(self.known)
 
     def checked(self) -> Model:
-        """Itself, once every condition between its sizes holds. Raises SizeError naming the sizes that do not fit."""
+        """Return the model unchanged. Raises SizeError if a condition between its sizes is violated."""
         for constraint in self.constraints:
             constraint.check(self.numbers)
         known = self.known
@@ -222,7 +267,7 @@ class Model(Immutable, Shown):
 
     @property
     def _stored(self) -> str:
-        """Its number of parameters for people, or how long that is; why, where it has none."""
+        """Return the number of parameters as text, shortened if it is long, or the reason that there is none."""
         try:
             params = self.params
         except SymformerError as error:
@@ -231,7 +276,7 @@ class Model(Immutable, Shown):
 
     @property
     def card(self) -> Card:
-        """Its number of parameters, and its sizes."""
+        """Return a card with the number of parameters and the sizes."""
         try:
             stored = self.params.card
         except SymformerError:

@@ -1,6 +1,6 @@
-"""Where a model comes from: composed from parts or read off its code, and which sizes are its own. One object, as data.
+"""The provenance of a model: whether it is built in or traced, its config fields, and its own sizes.
 
-Documents and commands ask it, and nobody asks which door a model came through.
+Documents and commands read only this object, so they are the same for every kind of target.
 """
 
 from __future__ import annotations
@@ -14,78 +14,78 @@ from ..language.sizes import Numbers, Relations
 
 @dataclass(frozen=True)
 class Place:
-    """Where a size stands in a model's config, or which argument of its class it is."""
+    """The config field of a size, or the argument of its class."""
 
     field: str
-    less: str = ""  # another field, where this one holds the sum of the two
-    of: str = ""  # another size, where the field holds which part of it this one is
-    counted: str = ""  # of a list, the entries that are counted
+    less: str = ""  # another field, to subtract if this one is the sum of the two
+    of: str = ""  # another size, if the field is a fraction or a multiple of it
+    counted: str = ""  # the list entries that are counted, if the field is a list
 
 
 @dataclass(frozen=True)
 class Pinned:
-    """A size that a trace keeps at a number, and why."""
+    """A size that a trace keeps at one value, and the reason."""
 
     name: str
     value: int
     why: str
-    line: str = ""  # the line of code that refused every other number, if one did
+    line: str = ""  # the line of code that rejects every other value, or ""
 
 
 @dataclass(frozen=True)
 class Reading(Immutable):
-    """How a formula was read off code, and against what it was held."""
+    """How a formula was traced and checked."""
 
-    points: int  # random configs that played no part in finding it, at which every row was as predicted
-    builds: int  # of the model, in all
+    points: int  # the held-out random configs at which every row matched
+    builds: int  # the total number of times that the model was built
     seed: int
     versions: Mapping[str, str]  # of the libraries that were run
     pinned: tuple[Pinned, ...] = ()
-    ties: Mapping[str, str] = field(default_factory=dict)  # a size that the code takes only where it is another
-    ignored: tuple[str, ...] = ()  # switches of the config that change nothing that the class stores, with their values
-    unread: tuple[str, ...] = ()  # what the class may read too, pictures or sound, and was not given when it ran
-    images: str = ""  # what there is to say of images, where it read some with its tokens
-    at_config: str = ""  # what was equal at the config itself: "row by row", "in all", or "" if not compared
+    ties: Mapping[str, str] = field(default_factory=dict)  # size -> the other size that it must equal
+    ignored: tuple[str, ...] = ()  # config switches that do not affect the stored weights, with their values
+    unread: tuple[str, ...] = ()  # optional inputs that the run did not have, such as images or sound
+    images: str = ""  # a note on the images that the run had in addition to tokens
+    at_config: str = ""  # the comparison at the config itself: "row by row", "in all", or "" if there was none
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """What there is to say of what the class reads beside tokens, or may read and was not given."""
+        """Return notes on the inputs other than tokens, both given and omitted."""
         found = (self.images,) * bool(self.images)
         if not self.unread:
             return found
-        return (*found, f"run without {', '.join(self.unread)}: what the class does with these is not counted")
+        return (*found, f"run without {', '.join(self.unread)}: operations on these inputs are not counted")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance(Immutable):
-    """Where a model's formulas come from, where a config has its sizes, and what its name stands for."""
+    """The source of a model's formulas, the config fields of its sizes, and the sizes and options of its target."""
 
     places: Mapping[str, Place] = field(default_factory=dict)  # by letter
-    numbers: Numbers = field(default_factory=dict)  # the sizes that the target has by its name or its file
-    relations: Relations = field(default_factory=dict)  # and the relations between them
-    options: Mapping[str, str] = field(default_factory=dict)  # and its options, where they are not the usual ones
-    by: str = ""  # who knew it: the catalogue, or a trace; "" for a model composed from parts
-    assumed: tuple[str, ...] = ()  # what its file does not say, and how it was read then
-    commit: str = ""  # of the repository on the Hub that its config was read from
-    unasked: str = ""  # why the cache answered, and not the Hub, where there may be a later one
+    numbers: Numbers = field(default_factory=dict)  # the sizes of the target itself, before any are set
+    relations: Relations = field(default_factory=dict)  # the relations of the target itself
+    options: Mapping[str, str] = field(default_factory=dict)  # the non-default options of the target itself
+    by: str = ""  # the source: the catalogue or a trace; "" for a built-in model
+    assumed: tuple[str, ...] = ()  # assumptions for what the config does not state
+    commit: str = ""  # of the repository on the Hub from which the config was read
+    unasked: str = ""  # why the config is from the cache without asking the Hub for a later commit
     quantized: str = ""  # the quantization stated in its config; its formulas describe the model before quantization
-    reading: Reading | None = None  # None for a model composed from parts, which certificates speak for
-    config: Mapping[str, int] = field(default_factory=dict)  # every whole number of the config that it was read off
-    # The same for one quantity, with the places of more letters.
+    reading: Reading | None = None  # None for a built-in model, which certificates cover
+    config: Mapping[str, int] = field(default_factory=dict)  # every integer of the traced config
+    # The provenance of one quantity, with the places of more letters.
     measured: Callable[[str, Collection[str]], Provenance] | None = field(default=None, compare=False)
 
     @property
     def read_at(self) -> str:
-        """Which commit its config is of, for a sentence; "" for a model whose config is no file of the Hub's."""
-        asked = f", as the cache has it: {self.unasked}" if self.unasked else ""
+        """Return the commit of its config as text, or "" if the config is not from the Hub."""
+        asked = f", from the cache ({self.unasked})" if self.unasked else ""
         return f"commit {self.commit}{asked}" if self.commit else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on how the config was read."""
+        """Return notes on how the config was read."""
         stated = f"quantized by {self.quantized}; every formula describes the model before quantization"
         return (*([stated] if self.quantized else []), *self.assumed)
 
     def of(self, quantity: str, also: Collection[str] = ()) -> Provenance:
-        """Where the formula of one quantity comes from, with the places of the letters in ``also``."""
+        """Return the provenance of one quantity, with the places of the letters in ``also``."""
         return self.measured(quantity, also) if self.measured else self

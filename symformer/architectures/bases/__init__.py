@@ -1,17 +1,17 @@
-"""What whole models share, so that an architecture's file says only how it differs.
+"""Base classes of architectures, so that the file of an architecture contains only its differences.
 
-:class:`~.stacked.Stacked` is any tower: what goes in (``embed``), what every layer reads beside its input
-(``context``), its layers (``layer``, or ``stacks`` of several), the last norm, and what comes out (``finish``).
-:class:`~.decoder.Decoder` is one with a language-model head, and :class:`~.decoder.HubDecoder` has it as transformers'
-classes do. :class:`~.llama_like.LlamaLike` is a decoder with rotary attention and pre-norm layers by Llama's names, as
-most are; :mod:`~.biased`, :mod:`~.sparse`, :mod:`~.windowed`, :mod:`~.local_global` and :mod:`~.sandwich` each change
-one part of it, and stand beside each other. :class:`~.gpt_like.GPTLike` has layer norms and heads of width E/A.
-An encoder is a Stacked with a ``finish`` of its own; :class:`~.encoder_decoder.EncoderDecoder` is two towers, of which
-the second attends to the first.
+:class:`~.stacked.Stacked` is any tower: the embedding (``embed``), the further inputs of every layer (``context``), the
+layers (``layer``, or ``stacks`` of several kinds), the final norm, and the output (``finish``).
+:class:`~.decoder.Decoder` is a tower with a language-model head, and :class:`~.decoder.HubDecoder` has the head of
+transformers' classes. :class:`~.llama_like.LlamaLike` is a decoder with rotary attention and pre-norm layers, with
+Llama's names, as in most models; :mod:`~.biased`, :mod:`~.sparse`, :mod:`~.windowed`, :mod:`~.local_global` and
+:mod:`~.sandwich` each change one part of it and can be combined. :class:`~.gpt_like.GPTLike` has layer norms and heads
+of width E/A. An encoder is a Stacked with its own ``finish``; :class:`~.encoder_decoder.EncoderDecoder` has two towers,
+of which the second attends to the first.
 
-A base says what its family shares: its parts, its options, each with where a config has it, and in ``config`` which
-fields change nothing. A subclass adds to that, and hands in parts as objects: it overrides the property of that name,
-and starts from the part that is shared.
+A base defines the common parts of a family, its options with their config fields, and in ``config`` the fields without
+effect. A subclass adds to these. It changes a part by overriding the property of that name, starting from the common
+part:
 
     norm = RMSNorm(offset=True)
     tied: bool = option(Switch("tie_word_embeddings", True))

@@ -1,4 +1,4 @@
-"""BartLike: two towers of one width, with learned positions, by the names of fairseq."""
+"""BartLike: two towers of the same width, with learned positions and the config names of fairseq."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ FAIRSEQ: Called = {
 
 
 def both(field: str, default: int, *others: str) -> Field:
-    """A size that a config has for each tower, and that is the same in both."""
+    """Return the field of a size that a config has for each tower, and that must be the same in both."""
     return Field((f"encoder_{field}", *others), default, twins=(f"decoder_{field}",))
 
 
 @dataclass(frozen=True, kw_only=True)
 class BartLike(EncoderDecoder):
-    """As BART has it; a subclass says where the norms of a layer stand."""
+    """The base of BART-like models. A subclass sets the positions of the norms in a layer."""
 
     constraints: ClassVar[tuple[Condition, ...]] = (Divides(A, E),)
     config = Fields(
-        # Without its ties the class has a table for each tower, which nobody trained; a layer left out is not computed.
+        # If it is untied, the class has an untrained table in each tower. A layer that layerdrop skips is not computed.
         fixed={"is_encoder_decoder": (True,), "tie_word_embeddings": (True,)}
         | dict.fromkeys(("encoder_layerdrop", "decoder_layerdrop"), (0.0,)),
-        inert=("scale_embedding", "init_std"),  # a factor; how weights are drawn
+        inert=("scale_embedding", "init_std"),  # a factor; weight initialization
     )
     variants: ClassVar[Variants] = ({}, {"head": "none"})
 
@@ -48,12 +48,12 @@ class BartLike(EncoderDecoder):
 
     @property
     def heads_alike(self) -> dict[str, Any]:
-        """What attention has in both towers, and to the other tower as well."""
+        """Return the arguments of self-attention in both towers and of cross-attention."""
         dropped = "dropout" if self.attention_dropout else ""
         return {"heads": A, "kv_heads": A, "head_width": E / A, "output": "out_proj", "weight_dropout": dropped}
 
     def sublayers(self, tower: Tower) -> list[tuple[str, str, Component]]:
-        """Those of a layer in the order they run, each with the name of its norm and its own."""
+        """Return the sublayers of a layer in execution order: the name of the norm, the name, and the sublayer."""
         inner = "activation_dropout" if self.activation_dropout else ""
         mlp = MLP(activation=self.activation, up="fc1", act="activation_fn", down="fc2", inner_dropout=inner)
         attention = SelfAttention(**self.heads_alike, causal=tower == "decoder")
@@ -62,10 +62,10 @@ class BartLike(EncoderDecoder):
         return [*found, *([across] if tower == "decoder" else []), ("final_layer_norm", "", mlp)]
 
     def placed(self, ops: Operations, tower: Tower, x: Tensor, table: PositionEmbedding) -> Tensor:
-        """What is embedded, with where it stands."""
+        """Return the embeddings with positions added."""
         places = ops.index("positions", table.sequences, x.shape[1])
         return ops.add(f"{tower}.embed", x, ops.call(f"{tower}.embed_positions", table, places))
 
     def dropped(self, ops: Operations, tower: Tower, x: Tensor) -> Tensor:
-        """The same after dropout, where there is any."""
+        """Return x after dropout, if the model has dropout."""
         return ops.call(f"{tower}.dropout", Dropout(), x) if self.dropout else x

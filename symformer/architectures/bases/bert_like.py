@@ -1,4 +1,4 @@
-"""BertLike: tokens, segments and positions added up, and post-norm layers that see every token, by BERT's names."""
+"""BertLike: token, segment and position embeddings, and bidirectional post-norm layers, with BERT's names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIXED: Mapping[str, tuple[Any, ...]] = {"position_embedding_type": ("absolute",)
 
 @dataclass(frozen=True, kw_only=True)
 class BertLike(Stacked):
-    """An encoder as BERT has it; a subclass overrides what it has otherwise, and says what its heads are."""
+    """The base of BERT-like encoders. A subclass overrides the parts that differ, and defines the heads."""
 
     shapes = "tokens[B,S] -> output"
     names = Names(table="embeddings.word_embeddings", layers="encoder.layer")
@@ -45,22 +45,22 @@ class BertLike(Stacked):
 
     @property
     def width(self) -> Expr:
-        """Of the tables, and of what they add up to."""
+        """Return the width of the embeddings."""
         return E
 
     @property
     def segments(self) -> Component | None:
-        """The table of segments; None where there is none."""
+        """Return the segment table, or None."""
         return SegmentEmbedding(width=self.width)
 
     @property
     def positions(self) -> PositionEmbedding:
-        """The table of positions."""
+        """Return the position table."""
         return PositionEmbedding(width=self.width)
 
     @property
     def attention(self) -> SelfAttention:
-        """Every token with every token."""
+        """Return the bidirectional attention of a layer."""
         return SelfAttention(
             heads=A,
             kv_heads=A,
@@ -76,7 +76,7 @@ class BertLike(Stacked):
 
     @property
     def mlp(self) -> MLP:
-        """The feed-forward network of a layer."""
+        """Return the feed-forward network of a layer."""
         return MLP(
             activation=self.activation,
             up="intermediate.dense",
@@ -91,7 +91,7 @@ class BertLike(Stacked):
         return PostNormBlock(parts={**parts, "": self.mlp, "output.LayerNorm": LayerNorm()}, dropouts=())
 
     def dropped(self, name: str) -> str:
-        """The name of a dropout of what is hidden, where there is any."""
+        """Return the name of a hidden dropout, or "" if the model has none."""
         return name if self.hidden_dropout else ""
 
     def embed(self, ops: Operations, tokens: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Biased: LlamaLike, with biases in attention where a config says so."""
+"""Biased: LlamaLike with optional biases in attention."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .llama_like import LlamaLike
 
 @dataclass(frozen=True, kw_only=True)
 class Biased(LlamaLike):
-    """Biases of queries, keys, values and the output, all or none."""
+    """A decoder with biases of the query, key, value and output projections, either all or none."""
 
     variants: ClassVar[Variants] = ({}, {"tied": True}, {"attention_bias": True}, {"head": "none"})
 
@@ -26,7 +26,7 @@ class Biased(LlamaLike):
 
 @dataclass(frozen=True, kw_only=True)
 class BiasedThroughout(Biased):
-    """And of the feed-forward network."""
+    """A decoder that also has optional biases in the feed-forward network."""
 
     variants: ClassVar[Variants] = ({}, {"tied": True}, {"attention_bias": True}, {"mlp_bias": True}, {"head": "none"})
 

@@ -1,4 +1,4 @@
-"""Decoder: a token table, stacks of layers, a final norm and a head."""
+"""Decoder: a token embedding, stacks of layers, a final norm and a head."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Decoder(Stacked):
 
     @property
     def norm(self) -> Component:
-        """A norm, wherever the model has one."""
+        """Return a norm of the model."""
         return RMSNorm()
 
     @property
@@ -30,7 +30,7 @@ class Decoder(Stacked):
 
     @property
     def lm_head(self) -> LMHead | None:
-        """What gives the logits; None where the model ends in its last norm."""
+        """Return the LM head, or None for a model that ends with its final norm."""
         return LMHead(tied=True)
 
     def finish(self, ops: Operations, x: Tensor) -> Tensor:
@@ -42,10 +42,10 @@ class Decoder(Stacked):
 
 @dataclass(frozen=True, kw_only=True)
 class HubDecoder(Decoder):
-    """A decoder as transformers has them: a class with a head, which may read the token table, and one without."""
+    """A decoder of transformers, with a class that has a head, tied or not, and a class without one."""
 
     heads = {"ForCausalLM": {"head": "lm"}, "Model": {"head": "none"}}
-    logits: ClassVar[LMHead] = LMHead()  # what gives them
+    logits: ClassVar[LMHead] = LMHead()  # the LM head
 
     head: Literal["lm", "none"] = "lm"
     tied: bool = option(Switch("tie_word_embeddings", False))

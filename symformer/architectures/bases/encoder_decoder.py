@@ -1,4 +1,4 @@
-"""EncoderDecoder: a tower that reads what is given, and one that attends to it and goes on."""
+"""EncoderDecoder: an encoder, and a decoder that attends to it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...ledger.facts import Tensor
 from ...ledger.operations import Operations
 from ..base import Architecture
 
-Tower = Literal["encoder", "decoder"]  # as torch calls them
+Tower = Literal["encoder", "decoder"]  # torch's names
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderDecoder(Architecture):
-    """Two towers of layers; a subclass hands in what they embed, their layers and what follows."""
+    """Two towers of layers. A subclass defines their embeddings, their layers, and the end of each tower."""
 
     shapes = "source[B,S_enc], target[B,S] -> output"
     layers: ClassVar[str] = "layers"  # torch's names
@@ -31,25 +31,25 @@ class EncoderDecoder(Architecture):
 
     @property
     def logits(self) -> tuple[str, LMHead]:
-        """What gives the logits, and its name."""
+        """Return the LM head and its name."""
         return "lm_head", LMHead(tied=True)
 
     @abstractmethod
     def layer(self, tower: Tower) -> Component:
-        """One layer of a tower. What it reads beside its input it is given by name; a decoder's, the ``memory``."""
+        """Return a layer of a tower. Its further inputs are passed by name; in the decoder, they include ``memory``."""
 
     def embed(self, ops: Operations, tower: Tower, tokens: Tensor) -> Tensor:
-        """What the first layer reads: rows of the one table that both towers and the head share."""
+        """Return the input of the first layer, from the table that both towers and the head share."""
         if tower == "encoder":
             return ops.call(self.table, TokenEmbedding(), tokens)
         return ops.call(f"{tower}.embed_tokens", TokenEmbedding(), tokens, ops.weight(f"{self.table}.weight"))
 
     def beside(self, ops: Operations, tower: Tower, tokens: Tensor) -> Mapping[str, Tensor]:
-        """What all layers of a tower read beside their input, by name."""
+        """Return the further inputs of all layers of a tower, by name."""
         return {}
 
     def finish(self, ops: Operations, tower: Tower, x: Tensor) -> Tensor:
-        """What follows the last layer of a tower."""
+        """Return the output of a tower, given the output of its last layer."""
         return x
 
     def forward(self, ops: Operations, source: Tensor, target: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""GemmaLike: norms on both sides of each sublayer, which store their scale less one."""
+"""GemmaLike: norms before and after each sublayer, which store their scale minus one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .sandwich import Sandwich
 
 @dataclass(frozen=True, kw_only=True)
 class GemmaLike(LocalGlobal, Sandwich):
-    """As Gemma 2 has it."""
+    """The base of Gemma 2 and Gemma 3."""
 
     config = Fields(
         fixed={"use_bidirectional_attention": (False, None)},
         inert=(
             "query_pre_attn_scalar",  # a factor
-            *("attn_logit_softcapping", "final_logit_softcapping"),  # elementwise, where that is counted at all
+            *("attn_logit_softcapping", "final_logit_softcapping"),  # elementwise
             "hidden_act",  # the class reads the function from 'hidden_activation'
         ),
     )

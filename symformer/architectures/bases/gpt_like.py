@@ -15,7 +15,7 @@ from .decoder import HubDecoder
 
 @dataclass(frozen=True, kw_only=True)
 class GPTLike(HubDecoder):
-    """A decoder as those after GPT have it; a subclass overrides what it has otherwise."""
+    """The base of GPT-like decoders. A subclass overrides the parts that differ."""
 
     constraints: ClassVar[tuple[Condition, ...]] = (Divides(A, E),)
     variants: ClassVar[Variants] = ({}, {"tied": False}, {"head": "none"})
@@ -28,5 +28,5 @@ class GPTLike(HubDecoder):
 
     @property
     def multi_head(self) -> SelfAttention:
-        """Attention with biases, and with keys and values for every head."""
+        """Return multi-head attention with biases."""
         return SelfAttention(kv_heads=A, head_width=E / A)

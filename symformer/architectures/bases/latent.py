@@ -1,4 +1,4 @@
-"""Latent: latent attention, in layers with one feed-forward network and then in layers with experts."""
+"""Latent: latent attention, in dense layers followed by layers with experts."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ STACKS = {"dense_layers": L_dense, "moe_layers": L_moe}
 
 @dataclass(frozen=True, kw_only=True)
 class Latent(LlamaLike):
-    """As DeepSeek has it, with a latent for the queries or without."""
+    """The base of DeepSeek-V2 and DeepSeek-V3, with or without a query latent."""
 
     constraints = PAIRS_AND_EXPERTS
     config = Fields(
         nullable={"query_latent": R_q},
         restated={"num_key_value_heads": A, "head_dim": D_rope, "qk_head_dim": D_nope + D_rope},
-        # Layers with experts are all that follow the dense ones.
+        # All layers after the dense ones have experts.
         fixed={"output_router_logits": (False,), "moe_layer_freq": (1,)},
         inert=(
-            "pretraining_tp",  # how a linear layer was once cut for training
-            # which experts a token goes to, and not how many; the loss that balances them; where they stood
+            "pretraining_tp",  # the number of pieces of a linear layer in pretraining
+            # the choice of experts, but not their number; the load-balancing loss; expert parallelism
             *("n_group", "topk_group", "topk_method", "scoring_func", "routed_scaling_factor", "aux_loss_alpha"),
             *("seq_aux", "ep_size"),
         ),

@@ -1,4 +1,4 @@
-"""LlamaLike: rotary attention and a gated feed-forward network in pre-norm layers, by Llama's names."""
+"""LlamaLike: rotary attention and a gated feed-forward network in pre-norm layers, with Llama's names."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from ...ledger.operations import Operations
 from ..base import Variants, option
 from .decoder import HubDecoder
 
-# Rotary positions turn pairs of elements; a query head has one key/value head.
+# Rotary embeddings rotate pairs of elements. Each query head has one key/value head.
 ROTARY_HEADS: tuple[Condition, ...] = (Divides(G, A), Divides(Integer(2), D))
-# The same where a part of each head turns; and where that is of width E/A, with a key/value head for each.
+# If only a part of each head rotates; and the same for multi-head attention with heads of width E/A.
 PARTLY_ROTARY: tuple[Condition, ...] = (Divides(G, A), Divides(Integer(2), D_rope), AtMost(D_rope, D))
 PART_OF_A_HEAD: tuple[Condition, ...] = (Divides(A, E), Divides(Integer(2), D_rope), AtMost(D_rope, E / A))
 
 
 @dataclass(frozen=True, kw_only=True)
 class LlamaLike(HubDecoder):
-    """A decoder as Llama has it; a subclass overrides what it has otherwise."""
+    """The base of Llama-like decoders. A subclass overrides the parts that differ."""
 
     constraints = ROTARY_HEADS
     config = Fields(rotary=True, inert=(NO_TABLE,))
     variants: ClassVar[Variants] = ({}, {"tied": True}, {"head": "none"})
     head_width: ClassVar[Expr] = D
-    turned: ClassVar[Expr] = D  # of a head, what rotary positions turn
-    scale: ClassVar[Scale] = "scores"  # what is divided by the root of a head's width
-    capped: ClassVar[bool] = False  # whether scores and logits are drawn within bounds
-    rooted: ClassVar[bool] = False  # whether what is embedded is multiplied by the root of its width
-    tables: ClassVar[str] = "rotary"  # "rotary_single" where the angles stay in single precision
+    turned: ClassVar[Expr] = D  # the number of elements of a head that rotate
+    scale: ClassVar[Scale] = "scores"  # the tensor that is divided by the square root of the head dimension
+    capped: ClassVar[bool] = False  # whether a tanh soft cap bounds scores and logits
+    rooted: ClassVar[bool] = False  # whether the embeddings are multiplied by the square root of their width
+    tables: ClassVar[str] = "rotary"  # "rotary_single" if the angles stay in single precision
 
     activation: Activation = option(Function("hidden_act", "silu"))
     attention_dropout: bool = option(Chance("attention_dropout", 0.0))
 
     @property
     def rotary_attention(self) -> SelfAttention:
-        """Attention without biases, whose queries and keys turn; its softmax is in single precision."""
+        """Return rotary attention without biases, with its softmax in single precision."""
         return SelfAttention(
             head_width=self.head_width,
             bias=False,
@@ -58,12 +58,12 @@ class LlamaLike(HubDecoder):
 
     @property
     def attention(self) -> Component:
-        """The attention of a layer."""
+        """Return the attention of a layer."""
         return self.rotary_attention
 
     @property
     def mlp(self) -> Component:
-        """The feed-forward network of a layer."""
+        """Return the feed-forward network of a layer."""
         return GatedMLP(activation=self.activation)
 
     @property
@@ -71,11 +71,11 @@ class LlamaLike(HubDecoder):
         return self.layer_of(self.attention, self.mlp)
 
     def layer_of(self, attention: Component, mlp: Component) -> Component:
-        """A layer of these two, as the model has them."""
+        """Return a layer with these two sublayers."""
         return self.pre_norm_layer(attention, mlp)
 
     def pre_norm_layer(self, attention: Component, mlp: Component) -> PreNormBlock:
-        """A layer of these two, with a norm before each."""
+        """Return a layer with a norm before each of these two sublayers."""
         return PreNormBlock(
             parts={
                 "input_layernorm": self.norm,
@@ -86,7 +86,7 @@ class LlamaLike(HubDecoder):
         )
 
     def parallel_layer(self, attention: Component, mlp: Component) -> ParallelBlock:
-        """A layer of these two side by side, with one norm before both."""
+        """Return a layer with these two sublayers in parallel, and one norm before both."""
         return ParallelBlock(parts={"input_layernorm": self.norm, "self_attn": attention, "mlp": mlp})
 
     def embed(self, ops: Operations, tokens: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""LocalGlobal: layers with a sliding window, and layers without."""
+"""LocalGlobal: layers with a sliding window, and layers without one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ STACKS = {"local_layers": L_local, "global_layers": L_global}
 
 
 def local_global(local: int, depth: int) -> Layers:
-    """So many layers with a window before each without, and how many layers there are where nothing is said."""
+    """Return the layers of a config: ``local`` layers with a window per layer without, and the default depth."""
     kinds = {"sliding_attention": L_local, "full_attention": L_global}
     return Layers(kinds, ("sliding_attention",) * local + ("full_attention",), Field(("num_hidden_layers",), depth))
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalGlobal(LlamaLike):
-    """Two stacks, one after the other: nothing counted depends on the order of the two kinds."""
+    """A decoder with two stacks, one per layer kind: the order of the layers does not affect any count."""
 
     constraints = (*ROTARY_HEADS, WINDOW)
 

@@ -1,4 +1,4 @@
-"""OpenAILike: GPT by the names of OpenAI's code, with dropout in three places."""
+"""OpenAILike: GPT with the names of OpenAI's code and dropout in three places."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .gpt_like import GPTLike
 
 @dataclass(frozen=True, kw_only=True)
 class OpenAILike(GPTLike):
-    """A decoder as GPT-2 has it; a subclass overrides what it has otherwise."""
+    """The base of decoders like GPT-2. A subclass overrides the parts that differ."""
 
     names = Names(table="wte", positions="wpe", layers="h", norm="ln_f")
     config = Fields(
-        inert=(  # of a head that no class here has
+        inert=(  # of a head that no built-in class has
             *("summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels"),
             "summary_first_dropout",
         )
@@ -31,7 +31,7 @@ class OpenAILike(GPTLike):
 
     @property
     def attention(self) -> SelfAttention:
-        """The attention of a layer."""
+        """Return the attention of a layer."""
         return replace(
             self.multi_head,
             fused="c_attn",
@@ -42,7 +42,7 @@ class OpenAILike(GPTLike):
 
     @property
     def mlp(self) -> MLP:
-        """The feed-forward network of a layer."""
+        """Return the feed-forward network of a layer."""
         dropped = "dropout" if self.residual_dropout else ""
         return MLP(activation=self.activation, up="c_fc", down="c_proj", dropout=dropped)
 
@@ -51,7 +51,7 @@ class OpenAILike(GPTLike):
         return self.layer_of(self.attention)
 
     def layer_of(self, attention: SelfAttention) -> Component:
-        """A layer with this attention."""
+        """Return a layer with this attention."""
         return PreNormBlock(parts={"ln_1": self.norm, "attn": attention, "ln_2": self.norm, "mlp": self.mlp})
 
     @property

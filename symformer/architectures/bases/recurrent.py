@@ -1,4 +1,4 @@
-"""Recurrent: layers of a state space mixer alone, by the names of Mamba."""
+"""Recurrent: layers with only a state space mixer, with Mamba's names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...ledger.facts import Activation
 from ..base import Names, Variants, option
 from .decoder import HubDecoder
 
-# What the configs of a mixer call its sizes.
+# The config fields of a mixer's sizes.
 MIXER: Mapping[Symbol, tuple[str, ...]] = {
     A_ssm: ("num_heads",),
     D_ssm: ("head_dim",),
@@ -30,16 +30,16 @@ MIXER: Mapping[Symbol, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Recurrent(HubDecoder):
-    """As Mamba has it; a subclass hands in the mixer."""
+    """The base of Mamba-like models. A subclass defines the mixer."""
 
     names = Names(table="embeddings", norm="norm_f")
     variants: ClassVar[Variants] = ({}, {"tied": False}, {"bias": True}, {"convolution_bias": False}, {"head": "none"})
     config = Fields(
         inert=(
-            # how weights are drawn; the precision of a sum; which of several kernels runs the scan
+            # weight initialization; the precision of a sum; the kernel of the scan
             *("time_step_scale", "time_step_min", "time_step_max", "time_step_init_scheme", "time_step_floor"),
             *("rescale_prenorm_residual", "residual_in_fp32", "use_mambapy", "use_associative_scan"),
-            *("fused_add_norm", "rms_norm", "ssm_cfg", "pad_vocab_size_multiple"),  # read by no class here
+            *("fused_add_norm", "rms_norm", "ssm_cfg", "pad_vocab_size_multiple"),  # not read by any built-in class
         )
     )
 
@@ -51,7 +51,7 @@ class Recurrent(HubDecoder):
     @property
     @abstractmethod
     def mixer(self) -> Component:
-        """What a layer consists of beside its norm."""
+        """Return the mixer of a layer."""
 
     @property
     def layer(self) -> Component:

@@ -1,4 +1,4 @@
-"""Sandwich: LlamaLike, with norms on both sides of each sublayer."""
+"""Sandwich: LlamaLike with norms before and after each sublayer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .llama_like import LlamaLike
 
 @dataclass(frozen=True, kw_only=True)
 class Sandwich(LlamaLike):
-    """As Gemma 2 has it, by its names."""
+    """A decoder with sandwich norms, with the names of Gemma 2."""
 
     around_attention: ClassVar[tuple[str, str]] = ("input_layernorm", "post_attention_layernorm")
     around_mlp: ClassVar[tuple[str, str]] = ("pre_feedforward_layernorm", "post_feedforward_layernorm")

@@ -1,4 +1,4 @@
-"""Sparse: LlamaLike, with K of X experts a token in place of its feed-forward network."""
+"""Sparse: LlamaLike with K of X experts per token instead of a feed-forward network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .llama_like import ROTARY_HEADS, LlamaLike
 
 @dataclass(frozen=True, kw_only=True)
 class Sparse(LlamaLike):
-    """As Mixtral has it."""
+    """A decoder whose layers have experts, as in Mixtral."""
 
     constraints = (*ROTARY_HEADS, AtMost(K, X))
     routing: ClassVar[str] = SOFTMAX
@@ -27,17 +27,17 @@ class Sparse(LlamaLike):
 
     @property
     def experts(self) -> MoE:
-        """The experts alone."""
+        """Return the experts of a layer, without a shared expert."""
         return MoE(activation=self.activation, routing=self.routing)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SparseThroughout(Sparse):
-    """As Qwen has it: every layer has experts, and nothing is added for the loss that balances them."""
+    """A decoder with experts in every layer and without a load-balancing loss, as in Qwen."""
 
     routing = SOFTMAX_MAYBE_DIVIDED
     config = Fields(
         fixed={"output_router_logits": (False,), "decoder_sparse_step": (1,), "mlp_only_layers": ([], None)},
-        # the width of the layers without experts; a factor of that loss; what the weights of experts add up to
+        # the width of layers without experts; the weight of that loss; whether the weights of experts sum to 1
         inert=(*NO_WINDOW, "intermediate_size", "router_aux_loss_coef", "norm_topk_prob"),
     )

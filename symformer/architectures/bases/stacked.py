@@ -1,4 +1,4 @@
-"""Stacked: what goes in, layers in one stack or several, what comes out. The shape of every tower."""
+"""Stacked: the embedding, one or several stacks of layers, and the output. The base of every tower."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from ..base import Architecture, Names
 
 @dataclass(frozen=True)
 class Stack:
-    """Equal layers, one after another, under the name of their list."""
+    """A sequence of equal layers, with the name of their list."""
 
     name: str
     count: Expr
     layer: Component
-    distinct: Expr | None = None  # how many have weights of their own, which the others share; None: all
+    distinct: Expr | None = None  # the number of layers with their own weights, which the others share; None for all
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stacked(Architecture):
-    """A model whose layers run one after another; a subclass hands in its layer or its stacks."""
+    """A model whose layers run in sequence. A subclass defines its layer or its stacks."""
 
     names: ClassVar[Names] = Names()
-    order: ClassVar[Order] = "any"  # how layers of several kinds follow one another
+    order: ClassVar[Order] = "any"  # the order of layers of several kinds
 
     @property
     @abstractmethod
     def layer(self) -> Component:
-        """One layer; of several kinds, the one that a subclass makes the others from."""
+        """Return a layer; with several kinds, the kind from which a subclass derives the others."""
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
-        """The layers, in the order they run."""
+        """Return the stacks of layers in execution order."""
         return (Stack(self.names.layers, L, self.layer),)
 
     @property
@@ -49,27 +49,27 @@ class Stacked(Architecture):
 
     @property
     def final_norm(self) -> Component | None:
-        """What follows the layers; None where nothing does."""
+        """Return the norm after the layers, or None."""
         return None
 
     @property
     def embedding_drop(self) -> str:
-        """The name of a dropout on what is embedded; "" where there is none."""
+        """Return the name of the dropout on the embeddings, or ""."""
         return ""
 
     def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
-        """What the first layer reads."""
+        """Return the input of the first layer."""
         x = ops.call(self.names.table, TokenEmbedding(), tokens)
         x = with_positions(ops, self.names.positions, x) if self.names.positions else x
         return ops.call(self.embedding_drop, Dropout(), x) if self.embedding_drop else x
 
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
-        """What every layer reads beside its input, such as the angles of rotary positions."""
+        """Return the further inputs of every layer, such as the angles of rotary embeddings."""
         return ()
 
     @abstractmethod
     def finish(self, ops: Operations, x: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """What the model gives, made from what its layers and their last norm give."""
+        """Return the output of the model, given the output of its layers and their final norm."""
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, ...]:
         x = self.embed(ops, tokens)
@@ -89,7 +89,7 @@ def run_stacks(
     total: Expr = L,
     order: Order = "any",
 ) -> Tensor:
-    """Layers that read the context beside their input; those of several kinds stand in one list, ``total`` of them."""
+    """Run stacks of layers with further inputs ``context``; several kinds form one list of ``total`` layers."""
     if len(stacks) > 1:
         return ops.mix_layers(name, total, {each.name: (each.count, each.layer, context) for each in stacks}, x, order)
     (only,) = stacks
@@ -99,6 +99,6 @@ def run_stacks(
 def with_positions(
     ops: Operations, name: str, x: Tensor, table: PositionEmbedding | None = None, added: str = "embed"
 ) -> Tensor:
-    """Learned positions, under torch's name of their table, added to what stands at them."""
+    """Return x with learned positions added, from a table with the name that it has in torch."""
     places = ops.index("positions", 1, x.shape[1])
     return ops.add(added, x, ops.call(name, table or PositionEmbedding(), places))

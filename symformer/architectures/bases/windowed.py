@@ -1,4 +1,4 @@
-"""Windowed: LlamaLike, with a sliding window in every layer where a config has one."""
+"""Windowed: LlamaLike with an optional sliding window in every layer."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ...language.sizes import AtMost, Condition
 from ...language.symbols import C_win
 from .llama_like import ROTARY_HEADS, LlamaLike
 
-# With a window of 1 transformers' cache keeps all tokens: the last 0 of them are [-0:].
+# With a window of 1, transformers' cache contains all tokens, because it takes the last 0 of them as [-0:].
 WINDOW = AtMost(Integer(2), C_win)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Windowed(LlamaLike):
-    """As Mistral has it, where a window is null in a config of a later release."""
+    """A decoder with a window in every layer, as in Mistral; in configs of later releases, the window is null."""
 
-    unwindowed: ClassVar[tuple[Condition, ...]] = ROTARY_HEADS  # what it asks for without one
+    unwindowed: ClassVar[tuple[Condition, ...]] = ROTARY_HEADS  # the conditions without a window
     config = Fields(nullable={"window": C_win})
 
     window: bool = True
 
     @property
-    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # with no window, no condition on it
+    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # depends on whether there is a window
         return (*self.unwindowed, WINDOW) if self.window else self.unwindowed
 
     @property
