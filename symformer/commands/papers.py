@@ -82,7 +82,7 @@ def _source(found: Publication, as_json: bool) -> None:
     if found.numbers:
         say()
         rows = [[each.id, each.whose, each.printed, each.counts, each.target, each.says] for each in found.numbers]
-        table(["number", "model", "printed", "published as", "compared with", "verdict"], rows, "llllll")
+        table(["number", "where", "printed", "published as", "compared with", "verdict"], rows, "llllll")
 
 
 def _formula(entry: PrintedFormula, as_json: bool) -> None:
