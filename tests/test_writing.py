@@ -85,7 +85,7 @@ def test_a_file_of_two_names_keeps_both(folder: Path) -> None:
     os.link("one.md", "two.md")
     result = derive("-o", "two.md")
     assert result.exit_code == 2
-    assert "two.md is one of 2 names of a file" in result.stderr
+    assert "two.md is one of 2 hard links to a file" in result.stderr
     assert Path("one.md").read_text() == Path("two.md").read_text() == "kept"
     assert os.stat("one.md").st_nlink == 2
 

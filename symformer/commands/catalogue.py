@@ -61,7 +61,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]
     table(["class", "model type", "supported switches"], rows, "lll")
     for versions in dict.fromkeys(each["read with"] for each in facts):
-        say(f"traced with {versions} and checked at random configs")
+        say(f"traced with {versions}; checked at random configs")
 
 
 def _say_alone(found: Known, facts: dict[str, Any], as_json: bool) -> None:
@@ -92,4 +92,4 @@ def _say_alone(found: Known, facts: dict[str, Any], as_json: bool) -> None:
     rows = [[each.said, "unknown" if each.adds is None else text(each.adds)] for each in found.switches]
     if rows:
         table(["config switch", "change in N"], rows, "ll")
-    say(f"traced with {facts['read with']} and checked at random configs")
+    say(f"traced with {facts['read with']}; checked at random configs")

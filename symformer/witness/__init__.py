@@ -129,7 +129,7 @@ def torch_side(name: str = "certify") -> Any:
     try:
         os.getcwd()
     except OSError:
-        raise WitnessError("the working directory has been deleted; change to one that is there") from None
+        raise WitnessError("the working directory has been deleted; change to an existing one") from None
     try:
         return import_module(f".{name}", __name__)
     except ModuleNotFoundError as error:
