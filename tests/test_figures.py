@@ -326,7 +326,7 @@ def test_the_same_bytes_twice(extension: str, folder: Path) -> None:
         assert plot("gpt2", "-o", f"{name}.{extension}").exit_code == 0
     content = (folder / f"a.{extension}").read_bytes()
     assert content == (folder / f"b.{extension}").read_bytes()
-    begins = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "tex": b"% Needs tikz"}[extension]
+    begins = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "tex": b"% Requires tikz"}[extension]
     assert content.startswith(begins)
 
 
