@@ -111,7 +111,7 @@ def test_command() -> None:
     assert "11sbh+5as^2b" in CliRunner().invoke(cli, ["papers", "kor_attn"]).stdout
     assert "unchecked" in CliRunner().invoke(cli, ["papers", "llama_ffn"]).stdout
     assert told["gpt_2_paper_small"]["correction"]
-    assert "3 FLOPs a score" in CliRunner().invoke(cli, ["papers", "chin_total"]).stdout
+    assert "3 FLOPs per score" in CliRunner().invoke(cli, ["papers", "chin_total"]).stdout
 
 
 def test_every_source_is_shown_with_its_formulas_and_its_numbers() -> None:
