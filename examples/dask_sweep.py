@@ -1,9 +1,9 @@
 """Evaluate a formula with Dask at more configs than fit into the memory of one machine.
 
 ``python examples/dask_sweep.py`` computes the parameters of Llama models of many widths, depths and hidden widths. It
-prints how many of them have at most 7 billion parameters, and the largest of these. Dask accepts a compiled formula like
-any function of arrays: nothing is computed before ``compute``. To use a cluster, pass the address of its scheduler to
-``Client``.
+prints how many of them have at most 7 billion parameters, and the largest of these. Dask accepts a compiled formula
+like any function of arrays: nothing is computed before ``compute``. To use a cluster, pass the address of its
+scheduler to ``Client``.
 """
 
 from __future__ import annotations
