@@ -160,7 +160,8 @@ def test_where_latents_beat_groups() -> None:
     text = run(*arguments).stdout
     assert "llama-2-70b is larger if G is above (R_kv + D_rope)/(2D), and deepseek-v2 if it is below\n" in text
     assert (
-        "  G = 8; holding everything else fixed, llama-2-70b is larger at 4 to 64; deepseek-v2 is larger at 1 to 2" in text
+        "  G = 8; holding everything else fixed, llama-2-70b is larger at 4 to 64; deepseek-v2 is larger "
+        "at 1 to 2" in text
     )
     pair = sf.compare("component:self-attention", "component:latent-attention", "kv-cache", per="B*C")
     # of one layer with as many heads as make up E: 4E against 2(R_kv + D_rope)

@@ -293,7 +293,8 @@ def test_a_fault_of_our_own_is_a_sentence_with_a_status_of_its_own(monkeypatch: 
     result = run("show", "gpt2")
     assert result.exit_code == shell.DEFECT == 70
     assert re.fullmatch(
-        r"symformer: internal error, a bug in symformer: ValueError in show\.py, line \d+: so\\x1b and so\n", result.stderr
+        r"symformer: internal error, a bug in symformer: ValueError in show\.py, line \d+: so\\x1b and so\n",
+        result.stderr,
     )
 
 

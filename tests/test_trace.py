@@ -974,7 +974,10 @@ def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         ("factories:odd --size E=24", "the model cannot be built: Odd: enough"),
         ("factories:three --size E=24", "factories:three is 3 and no function that makes a model"),
         ("leaving:fine --size E=24", "leaving:fine cannot be imported: SystemExit: 0"),
-        ("../evil:ok --size E=24", "--size E=24 applies to factories only, but ../evil:ok takes its sizes from its config"),
+        (
+            "../evil:ok --size E=24",
+            "--size E=24 applies to factories only, but ../evil:ok takes its sizes from its config",
+        ),
         ("factories:fine --size E=24 --head causal", "head=causal is for models of transformers"),
         ("factories:picky --size E=24 --size H=24", "; E and H both start at 24, where code may do"),
         (
@@ -1106,7 +1109,10 @@ def test_the_command_evaluates_a_run_at_a_config(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["hf:gpt2", "--size", "E=64"], "--size E=64 applies to factories only, but hf:gpt2 takes its sizes from its config"),
+        (
+            ["hf:gpt2", "--size", "E=64"],
+            "--size E=64 applies to factories only, but hf:gpt2 takes its sizes from its config",
+        ),
         (["math:sqrt", "--size", "E=" + "9" * 5000], "the expression has 5,000 characters; at most 2,000 are read"),
         (["math:sqrt", "--size", "E=x"], "unknown symbol 'x'"),
     ],

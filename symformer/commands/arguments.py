@@ -51,7 +51,7 @@ given = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=completing.size,
-    help="Fix a size, such as V=32000. Also spelled --set.",
+    help="Fix a size, such as V=32000.",
 )
 where = click.option(
     "--where", multiple=True, metavar="NAME=VALUE", help="Define a size by other sizes, such as 'H = 4*E'."

@@ -1,4 +1,4 @@
-"""``symformer check``: a published formula, compared with the one derived here."""
+"""``symformer check``: a published formula, compared with ours."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def command(
     options: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Check a printed FORMULA, in LaTeX, Python or plain text.
+    """Check a published FORMULA, in LaTeX, Python or plain text.
 
-    Print whether the two are equal, equal under a convention, or different, with the reading of each name, the
+    Print whether FORMULA and ours are equal, equal under a convention, or different, with the reading of each name, the
     difference, the rows that explain it and the error in percent. Exit status: 0 if equal (also under a convention),
     1 if different, 2 if a formula cannot be read or a name is ambiguous.
 

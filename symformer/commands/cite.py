@@ -14,9 +14,9 @@ from .terminal import put
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=completing.id)
 @arguments.option
 def command(ids: tuple[str, ...], options: tuple[str, ...]) -> None:
-    """Print BibTeX entries for formulas and their papers, without duplicates.
+    """Print BibTeX for formulas and their papers.
 
-    An ID joins a target, a quantity and optionally a part (gpt2.params, gpt2.params.h.attn), or is the key of a paper
+    Each entry is printed once. An ID joins a target, a quantity and optionally a part (gpt2.params, gpt2.params.h.attn), or is the key of a paper
     (vaswani2017).
     """
     from ..answers.citations import bibtex

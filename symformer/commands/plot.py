@@ -60,10 +60,10 @@ def command(
     bandwidth: str | None,
     form: str | None,
 ) -> None:
-    """Draw one model or two side by side, or plot cost against size.
+    """Draw models, or plot cost against size.
 
-    The plots (--kind shares, flops, memory and roofline) require matplotlib. `symformer --help` lists the forms of a
-    TARGET.
+    The figures (--kind architecture and part) show one model or two side by side. The plots (--kind shares, flops,
+    memory and roofline) require matplotlib. `symformer --help` lists the forms of a TARGET.
     """
     from ..language.errors import OptionError
     from ..output.files import check_output, write
