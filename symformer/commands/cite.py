@@ -16,8 +16,8 @@ from .terminal import put
 def command(ids: tuple[str, ...], options: tuple[str, ...]) -> None:
     """Print BibTeX for formulas and their papers.
 
-    Each entry is printed once. An ID joins a target, a quantity and optionally a part (gpt2.params, gpt2.params.h.attn), or is the key of a paper
-    (vaswani2017).
+    Each entry is printed once. An ID joins a target, a quantity and optionally a part (gpt2.params,
+    gpt2.params.h.attn), or is the key of a paper (vaswani2017).
     """
     from ..answers.citations import bibtex
     from ..answers.targets import pairs

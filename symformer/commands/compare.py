@@ -80,8 +80,8 @@ PLOTS = ("svg", "png")  # .pdf writes a document
     "crossovers",
     multiple=True,
     metavar="NAME",
-    help="Print the values of this size at which the larger model changes, as a formula in the other sizes and as numbers; "
-    "with --same, both for equal totals and at the adjusted size.",
+    help="Print the values of this size at which the larger model changes, as a formula in the other sizes and as "
+    "numbers; with --same, both for equal totals and at the adjusted size.",
 )
 @click.option("--per", metavar="SIZES", help="Divide by sizes: -q kv-cache --per B*C is bytes per token.")
 @click.option(
