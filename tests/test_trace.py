@@ -1006,7 +1006,7 @@ def test_a_factory_closes_nothing_of_ours(factories: Path) -> None:
 def test_the_defaults_of_a_factory_are_said(factories: Path) -> None:
     found = CliRunner().invoke(cli, ["trace", "factories:fine", "--size", "E=24"]).stdout
     assert "factories:fine with bias=True, traced: parameters\nN = 5E + 5\n" in found
-    assert "H is kept at 5: the factory's own default; a start for it makes it a size" in found
+    assert "H is fixed at 5: the factory's own default; a start for it makes it a size" in found
 
     def fine(E: int, H: int = 5) -> nn.Module:
         return nn.Linear(E, H, bias=False)
