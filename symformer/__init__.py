@@ -1,4 +1,4 @@
-"""symformer: transformer architectures in closed form, derived, printed as a paper would, and proved against torch.
+"""symformer: closed-form formulas of transformer architectures, derived, typeset, and verified against torch.
 
 >>> import symformer as sf
 >>> gpt2 = sf.architecture("gpt2")
@@ -54,7 +54,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-# Each public name and the module it lives in: imported when it is first asked for, so that nothing is paid for early.
+# The module of each public name, imported on first use to keep ``import symformer`` fast.
 _HOMES = {
     "Certificate": "certificates",
     "Component": "components.base",

@@ -1,4 +1,4 @@
-"""``python -m symformer``."""
+"""Entry point of ``python -m symformer``."""
 
 from .commands.cli import main
 

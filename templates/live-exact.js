@@ -1,6 +1,6 @@
 "use strict";
-// What a live page reckons with: whole numbers and fractions of any size, and the address that a state is kept in.
-// A number is [above, below], without common factors, and below is positive.
+// Exact arithmetic of a live page, with integers and fractions of any size, and the URL that stores the state.
+// A number is [numerator, denominator], without common factors and with a positive denominator.
 const exact = (() => {
   const size = (n) => (n < 0n ? -n : n);
   const gcd = (a, b) => { while (b) [a, b] = [b, a % b]; return size(a); };
@@ -18,14 +18,14 @@ const exact = (() => {
   const floor = ([a, b]) => [a / b - (a % b < 0n ? 1n : 0n), 1n];
   const minus = ([a, b]) => [-a, b];
 
-  // A sheet as it is written: in a tree, a whole number is that of another one, before it.
+  // Read a sheet: an integer in a tree is the index of an earlier tree.
   function open(told) {
     const trees = [];
     for (const each of told.trees) trees.push(Array.isArray(each) ? each.map((part) => (typeof part === "number" ? trees[part] : part)) : each);
     return { ...told, trees };
   }
 
-  // The value of a tree at some numbers; null where a size has none. Throws NOTHING.
+  // Return the value of a tree, or null if a size has no value. Throws NOTHING.
   function value(tree, numbers) {
     if (typeof tree === "string") {
       if (/^[0-9]/.test(tree)) return [BigInt(tree), 1n];
@@ -45,11 +45,11 @@ const exact = (() => {
       case "max": return of.reduce((a, b) => (less(a, b) ? b : a));
       case "min": return of.reduce((a, b) => (less(b, a) ? b : a));
     }
-    throw `nothing is known of ${done}`;
+    throw `unknown operation ${done}`;
   }
   const at = (tree, numbers) => { try { return value(tree, numbers); } catch (error) { if (error !== NOTHING) throw error; return error; } };
 
-  // The sentence by which a condition is broken; "" where it holds, or is about a size without a number.
+  // Return the error message of a violated condition, or "" if it holds or a size has no value.
   function broken(condition, sheet, numbers) {
     const of = condition.of.map((tree) => at(sheet.trees[tree], numbers));
     if (of.includes(null)) return "";
@@ -67,20 +67,20 @@ const exact = (() => {
   }
   const plain = (number) => (number === NOTHING ? number : number[1] === 1n ? `${number[0]}` : `${number[0]}/${number[1]}`);
 
-  // A size as it is typed: digits, which commas, spaces and underscores may group. Its number, or what is wrong with it.
+  // Read a size: digits, optionally grouped by commas, spaces or underscores. Return its number, or an error message.
   function read(typed, most) {
     const digits = typed.replace(/[,_\s]/g, "");
     if (digits === "") return { number: null, wrong: "" };
     const short = typed.trim().length > 24 ? `${[...typed.trim()].slice(0, 24).join("")}…` : typed.trim();
-    if (!/^[0-9]+$/.test(digits)) return { number: null, wrong: `“${short}” is not a whole number` };
+    if (!/^[0-9]+$/.test(digits)) return { number: null, wrong: `“${short}” is not an integer` };
     const number = digits.length > 40 ? null : BigInt(digits);
     if (number === null || number < 1n || number > most) {
-      return { number: null, wrong: `“${short}” is no size; a size is a whole number from 1 to ${group(most)}` };
+      return { number: null, wrong: `“${short}” is out of range; a size is an integer from 1 to ${group(most)}` };
     }
     return { number, wrong: "" };
   }
 
-  // What a formula comes to: {number} of a value, or {said}, why there is none. `numbers` gets the sizes that follow.
+  // Evaluate a formula: return its {number}, or in {said} the reasons why there is none. `numbers` includes derived sizes.
   function answer(form, sheet, given) {
     const numbers = new Map(given), most = BigInt(sheet.most);
     const said = [];
@@ -89,8 +89,8 @@ const exact = (() => {
       const found = at(sheet.trees[tree], numbers);
       if (found === null) continue;
       if (found === NOTHING) said.push(`${name} divides by zero`);
-      else if (found[1] !== 1n) said.push(`${name} would be ${plain(found)}, which is not a whole number`);
-      else if (found[0] < 1n || found[0] > most) said.push(`${name} would be ${plain(found)}; a size is a whole number from 1 to ${group(most)}`);
+      else if (found[1] !== 1n) said.push(`${name} would be ${plain(found)}, which is not an integer`);
+      else if (found[0] < 1n || found[0] > most) said.push(`${name} would be ${plain(found)}; a size is an integer from 1 to ${group(most)}`);
       else numbers.set(name, found[0]);
     }
     for (const each of form.conditions) said.push(broken(sheet.conditions[each], sheet, numbers));
@@ -98,15 +98,15 @@ const exact = (() => {
     const missing = form.needs.filter((name) => !numbers.has(name));
     if (wrong.length || missing.length) return { numbers, said: wrong, missing };
     const number = at(sheet.trees[form.written], numbers);
-    if (number === NOTHING || number === null) return { numbers, said: ["it divides by zero at these sizes"] };
+    if (number === NOTHING || number === null) return { numbers, said: ["the formula divides by zero at these sizes"] };
     if ("over" in form) {
       const below = at(sheet.trees[form.over], numbers);
-      if (below === NOTHING || below[0] === 0n) return { numbers, said: ["it is no number: what stands below is 0"] };
-    } else if (number[1] !== 1n) return { numbers, said: [`it would be ${plain(number)}, which is not whole: the sizes do not divide as the formula asks`] };
+      if (below === NOTHING || below[0] === 0n) return { numbers, said: ["the ratio is undefined: its denominator is 0"] };
+    } else if (number[1] !== 1n) return { numbers, said: [`the result would be ${plain(number)}, which is not an integer: the formula needs sizes that divide`] };
     return { numbers, said: [], number };
   }
 
-  // A fraction to so many decimals, rounded to the even one where it lies between two; as an integer of these parts.
+  // Round a fraction to some decimals, half to even; return an integer in units of the last decimal.
   function rounded([above, below], places) {
     const parts = size(above) * 10n ** BigInt(places), whole = parts / below, rest = 2n * (parts % below);
     const up = rest > below || (rest === below && whole % 2n === 1n) ? 1n : 0n;
@@ -134,13 +134,13 @@ const exact = (() => {
     return n < 1000n ? "" : `${scaled(1000n, named(""))}, ${scaled(1024n, named("i"))}`;
   }
 
-  // The form that a model has at a setting of its switches: the last of them turns fastest.
+  // Return the form of a model at a setting of its switches; the last switch varies fastest.
   function form(model, at) {
     const place = model.switches.reduce((sum, each) => sum * each.values.length + each.values.indexOf(at[each.name]), 0);
     return model.forms[model.settings[place]];
   }
 
-  // What a side comes to, with what is wrong with what is typed: [size, sentence].
+  // Evaluate one side; `wrong` lists the invalid inputs as [size, message].
   function reckon(sheet, side) {
     const found = form(sheet.models[side.model], side.at), given = new Map(), wrong = [];
     for (const name of found.asks ?? []) {
@@ -152,13 +152,13 @@ const exact = (() => {
     return { form: found, given, wrong, ...answered, number: wrong.length ? undefined : answered.number };
   }
 
-  // Where a side begins: the model's own switches and numbers, as text.
+  // Return the initial state of a side: the switches and sizes of the model, as text.
   function begin(sheet, which) {
     const { at, numbers, name } = sheet.models[which].start;
     return { model: which, preset: name, at: { ...at }, typed: new Map(Object.entries(numbers).map(([size, n]) => [size, group(BigInt(n))])) };
   }
 
-  // A state as what stands behind # in an address, and back. What is not understood is left out and said.
+  // Write a state as the fragment of a URL, and restore it. Unknown parts are skipped and reported.
   function write(sheet, state) {
     const found = [];
     state.sides.forEach((side, number) => {
@@ -179,14 +179,14 @@ const exact = (() => {
     const state = { sides: [begin(sheet, 0)], by: "" }, said = [];
     if (sheet.models.length > 1) state.sides.push(begin(sheet, 1));
     const text = address.replace(/^#/, "");
-    if (text.length > LONGEST) return { state, said: ["the address is too long to be one of this page, and was passed over"] };
+    if (text.length > LONGEST) return { state, said: ["the settings in the URL are too long and were ignored"] };
     const pairs = [];
     for (const each of text.split("&").filter((pair) => pair.includes("="))) {
       const cut = each.indexOf("=");
-      try { pairs.push([each.slice(0, cut), each.slice(cut + 1)].map(decodeURIComponent)); } catch { said.push("a part of the address cannot be read"); }
+      try { pairs.push([each.slice(0, cut), each.slice(cut + 1)].map(decodeURIComponent)); } catch { said.push("a part of the URL cannot be read"); }
     }
     const short = (text) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
-    const wrong = (key, value) => said.push(`the address has ${short(key)}=${short(value)}, which this page does not know`);
+    const wrong = (key, value) => said.push(`the URL contains ${short(key)}=${short(value)}, which this page does not support`);
     if (pairs.length && !pairs.some(([key]) => key.startsWith("2-"))) state.sides.length = 1;
     for (const number of [0, 1]) {
       const before = number ? "2-" : "";
@@ -203,7 +203,7 @@ const exact = (() => {
         if (turned && turned.values.includes(told)) side.at[turned.name] = told;
         else if (key.startsWith("s-") && Object.hasOwn(sheet.sizes, key.slice(2))) {
           const { number: n, wrong: fault } = read(told, BigInt(sheet.most));
-          if (fault) said.push(`the address has ${short(key.slice(2))}: ${fault}`);
+          if (fault) said.push(`the URL contains ${short(key.slice(2))}: ${fault}`);
           else side.typed.set(key.slice(2), n === null ? "" : group(n));
         } else if (!number && key === "by" && VIEWS.includes(told)) state.by = told;
         else wrong(key, told);
@@ -212,7 +212,7 @@ const exact = (() => {
     return { state, said: [...new Set(said)].slice(0, 5) };
   }
 
-  // The numbers that a slider stands for: those at which nothing about that size is broken, and what is there now.
+  // Return the positions of a slider: the values that violate no condition, and the current value.
   function ladder(form, sheet, given, name) {
     const most = BigInt(sheet.most), now = given.get(name);
     const about = form.conditions.map((each) => sheet.conditions[each]);

@@ -1,5 +1,5 @@
 "use strict";
-// The fields, switches and charts of a live page. What it reckons is in the script before this one.
+// The fields, switches and charts of a live page. The arithmetic is in the script before this one.
 (() => {
   const sheet = exact.open(JSON.parse(document.getElementById("sheet").textContent));
   const root = document.getElementById("live"), most = BigInt(sheet.most);
@@ -17,7 +17,7 @@
   const m = (tag, ...inside) => made(MATH, tag, {}, inside);
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
-  // Mathematics. A size is its letter, or its number where numbers are put in.
+  // Mathematics. A size is shown as its letter, or as its number if numbers are given.
   const sign = (spelt, form) => made(MATH, "mo", { ...(form ? { form } : {}), ...(/[()]/.test(spelt) ? { stretchy: "false" } : {}) }, [spelt]);
   const sub = (base, below) => (below ? m("msub", m("mi", base), m("mtext", below)) : m("mi", base));
   const binds = (tree) => (typeof tree === "string" ? 4 : { "+": 0, "-": 0, "*": 2, "^": 3 }[tree[0]] ?? 4);
@@ -56,7 +56,7 @@
     const before = down ? [sign("\u2212", first ? "prefix" : "infix")] : first ? [] : [sign("+", "infix")];
     return [...before, within(down ? term[1] : term, down ? 1 : 0, numbers)];
   }
-  // In pieces, between which a line may be broken: the terms of a sum, and of one in brackets at the end of a product.
+  // Split a formula where a line may break: between the terms of a sum, also in brackets at the end of a product.
   function pieces(tree, numbers) {
     if (!Array.isArray(tree) || (tree[0] !== "+" && tree[0] !== "*")) return [shown(tree, numbers)];
     if (tree[0] === "+") {
@@ -82,7 +82,7 @@
   const modelOf = (side) => sheet.models[side.model];
   const formOf = (side) => exact.form(modelOf(side), side.at);
 
-  // A field is made once for each form and kept, so that typing and dragging are never interrupted.
+  // Each field is created once per form and reused, so that typing and dragging are never interrupted.
   const panels = [];
   function panel(number) {
     const side = state.sides[number], model = modelOf(side), form = formOf(side);
@@ -96,7 +96,7 @@
       choice.addEventListener("change", () => { state.sides[number] = exact.begin(sheet, Number(choice.value)); rebuild(id("model")); });
       controls.append(el("p", {}, el("label", { for: id("model") }, "Model"), " ", choice));
     }
-    const choice = el("select", { id: id("preset") }, el("option", { value: "" }, "sizes of your own"), ...model.presets.map((each) => el("option", { value: each.name }, each.name)));
+    const choice = el("select", { id: id("preset") }, el("option", { value: "" }, "custom sizes"), ...model.presets.map((each) => el("option", { value: each.name }, each.name)));
     choice.addEventListener("change", () => {
       const preset = model.presets.find((each) => each.name === choice.value);
       if (!preset) return;
@@ -165,7 +165,7 @@
       const now = found.given.get(name) ?? null;
       each.slider.max = String(Math.max(0, each.steps.length - 1));
       each.slider.value = String(now === null ? 0 : each.steps.indexOf(now));
-      each.slider.setAttribute("aria-valuetext", now === null ? "no number" : exact.group(now));
+      each.slider.setAttribute("aria-valuetext", now === null ? "no value" : exact.group(now));
     }
     given.replaceChildren(...(form.given ?? []).map(([name, tree]) => {
       const n = found.numbers.get(name);
@@ -175,25 +175,25 @@
       const [tree, said] = form.ranks, n = exact.at(sheet.trees[tree], found.numbers);
       given.append(el("p", { class: "ranks" }, "ranks = ", ...math(sheet.trees[tree]), Array.isArray(n) ? ` = ${exact.group(n[0])}` : "", `: ${said} All numbers are per rank.`));
     }
-    number.textContent = found.number ? exact.spelt(found.number) : "no number";
+    number.textContent = found.number ? exact.spelt(found.number) : "no value";
     node.classList.toggle("none", !found.number);
     const unit = found.number ? ` ${sheet.unit}` : "";
     if (unit) number.append(el("span", { class: "unit" }, unit));
     if (found.number && sheet.unit === "bytes") number.append(el("span", { class: "unit" }, ` ${exact.bytes(found.number[0])}`));
     const lacking = (found.missing ?? []).filter((name) => !found.wrong.some(([size]) => size === name));
     const told = [...found.wrong.map(([name, fault]) => `${name}: ${fault}`), ...(found.said ?? [])];
-    if (lacking.length) told.push(`needs a number for ${lacking.map((name) => `${name} (${sheet.sizes[name]?.meaning ?? "a size"})`).join(", ")}`);
+    if (lacking.length) told.push(`set a value for ${lacking.map((name) => `${name} (${sheet.sizes[name]?.meaning ?? "a size"})`).join(", ")}`);
     faults.replaceChildren(...told.map((each) => el("p", {}, each)));
     conditions.replaceChildren(...(form.conditions ?? []).map((each) => {
       const condition = sheet.conditions[each], known = condition.of.every((tree) => exact.at(sheet.trees[tree], found.numbers) !== null);
-      const mark = exact.broken(condition, sheet, found.numbers) ? "✗ broken: " : known ? "✓ holds: " : "– not checked: ";
+      const mark = exact.broken(condition, sheet, found.numbers) ? "✗ violated: " : known ? "✓ holds: " : "– not checked: ";
       return el("li", {}, mark, condition.holds);
     }));
     conditions.parentNode.hidden = !(form.conditions ?? []).length;
   }
 
-  // The chart: a row for each part, a bar for each side, the numbers beside.
-  const VIEWS = { parts: "by part", purposes: "by what it is for", rows: "row by row" };
+  // The chart: one row per part, with the numbers and one bar per side.
+  const VIEWS = { parts: "by part", purposes: "by purpose", rows: "row by row" };
   const itemsOf = (form, by) => (form[by] ?? []).map((row) => sheet.rows[row]).map(([name, ...trees]) => [name, trees.map((tree) => sheet.trees[tree])]);
   function bar(share, second) {
     const wide = exact.decimal(share === null || exact.less(share, [0n, 1n]) ? [0n, 1n] : [share[0] * 100n, share[1]], 2);
@@ -228,9 +228,9 @@
       const value = each.get(name) ?? null, whole = all[number].number;
       return [el("td", { class: "right" }, value ? exact.spelt(value) : each.has(name) ? "…" : "none"), ...(adds ? [el("td", { class: "right" }, value && whole ? exact.percent(value, whole) : "")] : [])];
     }), el("td", { class: "bars" }, ...told.map((each, number) => bar(each.get(name) && largest[0] > 0n ? exact.times(each.get(name), exact.over(largest[1], largest[0])) : null, number)))));
-    const totals = adds ? [el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Total"), ...all.flatMap(({ number }) => [el("td", { class: "right" }, number ? exact.spelt(number) : "no number"), el("td", { class: "right" }, number ? "100.0%" : "")]), el("td", {})))] : [];
-    const key = two ? " The upper bar, filled, is the first; the lower one, hatched, is the second." : "";
-    place.replaceChildren(el("table", {}, el("caption", {}, `${sheet.title[0].toUpperCase()}${sheet.title.slice(1)}, ${VIEWS[by]}.${key}`), el("thead", {}, el("tr", {}, el("th", { scope: "col" }, by === "rows" ? "Row" : by === "parts" ? "Part" : "What for"), ...heads, el("th", { scope: "col" }, el("span", { class: "unseen" }, "Bars")))), el("tbody", {}, ...rows), ...totals));
+    const totals = adds ? [el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Total"), ...all.flatMap(({ number }) => [el("td", { class: "right" }, number ? exact.spelt(number) : "no value"), el("td", { class: "right" }, number ? "100.0%" : "")]), el("td", {})))] : [];
+    const key = two ? " The upper, filled bar is the first model; the lower, hatched bar is the second." : "";
+    place.replaceChildren(el("table", {}, el("caption", {}, `${sheet.title[0].toUpperCase()}${sheet.title.slice(1)}, ${VIEWS[by]}.${key}`), el("thead", {}, el("tr", {}, el("th", { scope: "col" }, by === "rows" ? "Row" : by === "parts" ? "Part" : "Purpose"), ...heads, el("th", { scope: "col" }, el("span", { class: "unseen" }, "Bars")))), el("tbody", {}, ...rows), ...totals));
   }
 
   function difference(all) {
@@ -238,13 +238,13 @@
     place.hidden = all.length < 2;
     if (place.hidden) return;
     const [a, b] = all.map(({ number }) => number);
-    if (!a || !b) { place.textContent = "There is no difference while one of the two has no number."; return; }
+    if (!a || !b) { place.textContent = "The difference needs a value on both sides."; return; }
     const apart = exact.plus(a, exact.minus(b));
-    const ratio = b[0] === 0n ? "no ratio, since the second is 0" : `ratio ${exact.decimal(exact.times(a, exact.over(b[1], b[0])), 4).replace(/0+$/, "").replace(/\.$/, "")}`;
-    place.textContent = `First less second: ${exact.spelt(apart)} ${sheet.unit}; ${ratio}.`;
+    const ratio = b[0] === 0n ? "no ratio, because the second is 0" : `ratio ${exact.decimal(exact.times(a, exact.over(b[1], b[0])), 4).replace(/0+$/, "").replace(/\.$/, "")}`;
+    place.textContent = `First − second: ${exact.spelt(apart)} ${sheet.unit}; ${ratio}.`;
   }
 
-  // The derivation of the first side's number, a row at a time, each added to those before it.
+  // The derivation of the first side's number, one row at a time, with the running sum.
   function steps(found) {
     const place = document.getElementById("steps"), items = found.form.over === undefined ? itemsOf(found.form, "rows") : [];
     place.hidden = !items.length || !found.number;
@@ -258,21 +258,21 @@
     document.getElementById("which").textContent = step < items.length ? `Row ${step + 1} of ${items.length}` : `The sum of ${count(items.length, "row")}`;
     if (step === items.length) {
       const whole = line(items.length), same = exact.spelt(whole) === exact.spelt(found.number);
-      said.replaceChildren(el("p", {}, `Together ${exact.spelt(whole)} ${sheet.unit}, which ${same ? "is what the formula gives" : "is NOT what the formula gives"}:`), el("p", {}, measured.cloneNode(true), " ", equals(), " ", ...math(sheet.trees[found.form.written])), el("p", {}, equals(), " ", ...math(sheet.trees[found.form.written], found.numbers)), el("p", {}, equals(), ` ${exact.spelt(found.number)}`));
+      said.replaceChildren(el("p", {}, `The total is ${exact.spelt(whole)} ${sheet.unit}, which ${same ? "equals the formula" : "does NOT equal the formula"}:`), el("p", {}, measured.cloneNode(true), " ", equals(), " ", ...math(sheet.trees[found.form.written])), el("p", {}, equals(), " ", ...math(sheet.trees[found.form.written], found.numbers)), el("p", {}, equals(), ` ${exact.spelt(found.number)}`));
       return;
     }
     const [name, [copies, each]] = items[step];
     const product = copies === "1" ? each : each === "1" ? copies : ["*", copies, each];
-    said.replaceChildren(el("p", {}, el("code", {}, name || "the whole"), copies === "1" ? "" : el("span", {}, ", ", ...math(copies), " copies of ", ...math(each))), el("p", {}, ...math(product), " ", equals(), " ", ...math(product, found.numbers), ` = ${exact.spelt(done[step])} ${sheet.unit}`), el("p", { class: "why" }, `With the rows before it: ${exact.spelt(line(step + 1))} of ${exact.spelt(found.number)}, ${exact.percent(line(step + 1), found.number)}.`));
+    said.replaceChildren(el("p", {}, el("code", {}, name || "the whole"), copies === "1" ? "" : el("span", {}, ", ", ...math(copies), " copies of ", ...math(each))), el("p", {}, ...math(product), " ", equals(), " ", ...math(product, found.numbers), ` = ${exact.spelt(done[step])} ${sheet.unit}`), el("p", { class: "why" }, `Sum so far: ${exact.spelt(line(step + 1))} of ${exact.spelt(found.number)}, ${exact.percent(line(step + 1), found.number)}.`));
   }
 
-  // The address, not at every letter typed.
+  // Update the URL, but not on every keystroke.
   let waiting = 0, written = "";
   function remember() {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       written = `#${exact.write(sheet, state)}`;
-      try { history.replaceState(null, "", written); } catch { /* an address that may not be changed */ }
+      try { history.replaceState(null, "", written); } catch { /* the URL cannot be changed here */ }
     }, 250);
   }
   function refresh(quietly) {
@@ -290,8 +290,8 @@
     const held = [...new Set(state.sides.flatMap((side) => modelOf(side).held))];
     const note = document.getElementById("held");
     note.hidden = !held.length;
-    note.textContent = held.length ? `There is no room here to switch every convention. Held as it was asked for: ${held.join(", ")}; another is an --option of the command that wrote this page.` : "";
-    document.getElementById("compare").textContent = state.sides.length > 1 ? "Show one alone" : "Compare two";
+    note.textContent = held.length ? `This page cannot switch every convention. Fixed: ${held.join(", ")}. To change these, write the page again with --option.` : "";
+    document.getElementById("compare").textContent = state.sides.length > 1 ? "Show only one" : "Compare two";
     refresh(quietly);
     if (focus) document.getElementById(focus)?.focus();
   }

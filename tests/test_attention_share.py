@@ -54,7 +54,7 @@ def test_the_length_at_which_it_is_a_half() -> None:
     run = CliRunner().invoke
     sides = ["--left", "products=attention", "--right", "products=others", "--crossover", "S", "--set", "B=1"]
     told = run(cli, ["compare", "gpt2", "gpt2", "-q", "flops", *sides, "--set", "P=9000"]).stdout
-    assert "gpt2 (1) has more where S is above (12LE + V)/(2L)" in told
+    assert "gpt2 (1) is larger if S is above (12LE + V)/(2L)" in told
     found = sf.architecture("gpt2").set({"P": 9000}).formula("attention-share")
     assert found.value(S=6702) < Fraction(1, 2) < found.value(S=6703)
 

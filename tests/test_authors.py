@@ -100,21 +100,21 @@ def test_the_rows_of_a_part_add_up_to_it(target: str) -> None:
 
 
 def test_what_all_layers_have_is_no_whole_layer() -> None:
-    assert "what all L = 61 layers have alike, in one of them" in run("show", "deepseek-v3", "--part", "layers").stdout
     assert (
-        "of the L layers have of their own, in one of them" in run("show", "deepseek-v3", "--part", "moe_layers").stdout
+        "common to all L = 61 layers, counted for one of them" in run("show", "deepseek-v3", "--part", "layers").stdout
     )
+    assert "of the L layers, counted for one of them" in run("show", "deepseek-v3", "--part", "moe_layers").stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--as", "latex", "--json"], "--as latex prints one equation and --json prints more; keep one of the two"),
-        (["--as", "latex", "--conventions"], "keep one of the two"),
+        (["--as", "latex", "--json"], "--as latex prints only the equation and cannot be combined with --json"),
+        (["--as", "latex", "--conventions"], "remove one of the two"),
         (["--as", "pdf"], "'pdf' is not one of"),
         (["--part", "h.atn"], "unknown part 'h.atn'; did you mean h.attn"),
         (["--part", ""], "the name of the part is empty"),
-        (["--part", "h", "--conventions", "-q", "flops"], "keep one of the two"),
+        (["--part", "h", "--conventions", "-q", "flops"], "remove one of the two"),
     ],
 )
 def test_what_show_refuses(arguments: list[str], words: str) -> None:
@@ -180,7 +180,7 @@ def hostile(name: str) -> Document:
 def test_what_is_no_fragment_is_refused() -> None:
     for arguments, words in {
         ("-o", "x.md", "--fragment"): "a fragment is written as .tex, not as .md",
-        ("-o", "x.tex", "--fragment", "--macros"): "keep one of the two",
+        ("-o", "x.tex", "--fragment", "--macros"): "remove one of the two",
         ("-o", "-", "--as", "md", "--macros"): "a file of macros is written as .tex",
     }.items():
         result = run("derive", "gpt2", *arguments)
@@ -272,7 +272,7 @@ def test_an_option_is_for_those_that_take_it() -> None:
     assert {"gpt2.flops:attention-causal", "gpt2.params"} <= set(found)
     result = run("cite", "gpt2.params", "bert.params", "--option", "attention=causal")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "attention is an option of none of gpt2.params, bert.params" in result.stderr
+    assert "attention is not an option of gpt2.params, bert.params" in result.stderr
 
 
 def test_a_paper_on_arxiv_has_its_address() -> None:

@@ -92,7 +92,7 @@ def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
         (["mt5", "--head", "causal"], "unknown causal model type 'mt5'"),
         (["--head", "casual"], "unknown head 'casual'; did you mean causal?"),
         (["-o", "nowhere"], "the folder nowhere does not exist"),
-        ([], "the folder catalogue does not exist; make it first, or name another"),
+        ([], "the folder catalogue does not exist; create it first, or choose another"),
     ],
 )
 def test_what_is_refused(arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,9 +85,9 @@ def test_without_numbers_the_value_is_null_and_the_formula_stands() -> None:
     assert document["value"] is None
     assert document["formula"] == "2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E"
     assert all(row["value"] is None for row in document["breakdown"] if row["formula"] != "0")
-    assert "no number for B, S: give each with a --set of its own\n" in run("show", "gpt2", "-q", "flops").stdout
-    assert "with a --set of its own, or name a preset, such as llama-7b\n" in run("show", "llama").stdout
-    assert "no number for B, S: give each" in run("compare", "gpt2", "llama-2-7b", "-q", "flops").stdout
+    assert "no value for B, S: set each with --set\n" in run("show", "gpt2", "-q", "flops").stdout
+    assert "set each with --set, or name a preset, such as llama-7b\n" in run("show", "llama").stdout
+    assert "no value for B, S: set each" in run("compare", "gpt2", "llama-2-7b", "-q", "flops").stdout
 
 
 def test_conventions_are_named() -> None:
@@ -136,7 +136,7 @@ REFUSED = [
     (["show", "gpt2", "--set", "N_tp=3"], ["has no effect", "ranks need an option, such as tensor=on"]),
     (["show", "gpt2", "-q", "flops", "--set", "S=5000"], ["P=1024 (learned position rows) is less than S=5000"]),
     (["derive", "gpt2", "-o", "-", "--as", "md", "-q", "flops", "--set", "S=5000"], ["is less than S=5000"]),
-    (["gpt2"], ["'gpt2' is no command; for its formula: symformer show gpt2"]),
+    (["gpt2"], ["'gpt2' is not a command; to show its formula: symformer show gpt2"]),
     (["show", "gpt2", "flops"], ["unexpected argument 'flops'; a quantity is given as -q flops"]),
     (["show", "flops", "gpt2"], ["unexpected argument 'gpt2'; a quantity is given as -q flops"]),
     (["show", "gpt2", "--set", "B=1", "S=8"], ["unexpected argument 'S=8'; write --set S=8"]),
@@ -152,9 +152,9 @@ REFUSED = [
     (["show", "package:factory"], ["package:factory cannot be imported: ModuleNotFoundError"]),
     (["derive", "gpt2", "-o", "nowhere/gpt2.pdf"], ["the folder nowhere does not exist"]),
     (["derive", "gpt2", "-o", "gpt2.doc"], ["written as .pdf, .tex, .md, .typ, .html, .zip, not as .doc"]),
-    (["derive", "gpt2", "-o", "gpt2"], ["ends in none of these"]),
+    (["derive", "gpt2", "-o", "gpt2"], ["has none of these extensions"]),
     (["compare", "gpt2", "bert", "-o", "."], ["is a folder"]),
-    (["derive", "gpt2", "-o", ""], ["the name of the file is empty"]),
+    (["derive", "gpt2", "-o", ""], ["the name of the output file is empty"]),
     (["compare", "gpt2", "gpt3"], ["unknown target 'gpt3'"]),
     (["cite", "gtp2.params"], ["unknown formula 'gtp2.params'", "did you mean gpt2.params"]),
     (["cite", "gpt2.parms"], ["unknown quantity 'parms'"]),

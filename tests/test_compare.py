@@ -126,7 +126,7 @@ def test_a_numbered_letter_differs_from_a_size_of_traced_code_with_the_same_name
         (["gpt2", "llama-7b", "-q", "communication"], None, "no ratio: the second is 0"),  # 0/0: one rank sends nothing
         (["mixtral-8x7b", "gpt2", "-q", "params", "--set", "L=1"], "", ""),
         (["gpt2", "llama-2-7b", "-q", "communication", "--option", "tensor=on", "--set", "N_tp=1", "--set", "B=1",
-          "--set", "S=4"], "", "no ratio of the numbers: the second is 0"),
+          "--set", "S=4"], "", "no numeric ratio: the second is 0"),
     ],
 )  # fmt: skip
 def test_no_ratio_is_said_and_nothing_is_printed_before_it_is_known(
@@ -190,6 +190,6 @@ def test_refused_in_one_sentence(arguments: list[str], words: str) -> None:
 
 
 def test_a_letter_with_a_number_in_one_model_only_is_said_to_be_one_size() -> None:
-    said = "a letter with no number in one of them is taken for the same size in both: V, E"
+    said = "sizes without a value in one of the models are assumed equal in both: V, E"
     assert said in run("llama", "gpt2", "--set", "L=3").stdout  # a letter set for both is no such letter
-    assert "taken for" not in run("llama", "mistral").stdout + run("gpt2", "gpt2-xl").stdout
+    assert "assumed equal" not in run("llama", "mistral").stdout + run("gpt2", "gpt2-xl").stdout

@@ -158,9 +158,10 @@ def test_where_latents_beat_groups() -> None:
     # (512 + 64)/(2·128); at as many layers a cache of 2 groups is smaller, one of 4 larger, of what divides 64 heads
     arguments = ("llama-2-70b", "deepseek-v2", "-q", "kv-cache", "--per", "B*C", "--set", "1:L=60", "--crossover", "G")
     text = run(*arguments).stdout
-    assert "llama-2-70b has more where G is above (R_kv + D_rope)/(2D), and deepseek-v2 where it is below\n" in text
+    assert "llama-2-70b is larger if G is above (R_kv + D_rope)/(2D), and deepseek-v2 if it is below\n" in text
     assert (
-        "  G is 8 here; with all else as it is, llama-2-70b has more at 4 to 64; deepseek-v2 has more at 1 to 2" in text
+        "  G = 8; holding everything else fixed, llama-2-70b is larger at 4 to 64; deepseek-v2 is larger "
+        "at 1 to 2" in text
     )
     pair = sf.compare("component:self-attention", "component:latent-attention", "kv-cache", per="B*C")
     # of one layer with as many heads as make up E: 4E against 2(R_kv + D_rope)
@@ -284,13 +285,13 @@ def test_hostile_names_of_three(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    (["gpt2"], "gpt2 is compared with nothing; name another model, or with --over another quantity of it"),
+    (["gpt2"], "gpt2 is the only model given; name another one, or another quantity of this one with --over"),
     ([], "Missing argument"),
     (["gpt2", "params"], "unexpected argument 'params'; a quantity is given as -q params"),
     (["gpt2", "llama", "E=3"], "unexpected argument 'E=3'; write --set E=3"),
-    ([*THREE, "--left", "tied=false"], "--left and --right are of two models, and here are 3"),
-    (["gpt2", "llama", "--set", "3:E=4"], "'3:E=4' is of model 3, and here are 2: 1 is gpt2, 2 is llama"),
-    (["gpt2", "llama", "--set", "0:E=4"], "'0:E=4' is of model 0, and here are 2"),
+    ([*THREE, "--left", "tied=false"], "--left and --right need exactly two models, not 3"),
+    (["gpt2", "llama", "--set", "3:E=4"], "'3:E=4' refers to model 3, but the last model is 2: 1 is gpt2, 2 is llama"),
+    (["gpt2", "llama", "--set", "0:E=4"], "'0:E=4' refers to model 0, but the last model is 2"),
     (["gpt2", "llama", "--right", "P=4"], "P: llama has no such size (learned position rows) in params"),
     (["gpt2", "llama", "--left", "mlp_bias=true"], "unknown option of gpt2 'mlp_bias'"),
     (["gpt2", "llama", "--right", "attention=causal"], "unknown option of llama 'attention'"),
@@ -300,11 +301,11 @@ REFUSED = [
     (["gpt2", "llama", "--part", "1:nothing"], "unknown part 'nothing'"),
     (["gpt2", "llama", "--part", "1:h", "--part", "1:wte"], "--part is given twice, as 'h' and as 'wte'"),
     (["gpt2", "llama", "--part", "2:"], "the name of the part is empty"),
-    (["gpt2", "llama", "--crossover", "L", "-o", "x.pdf"], "a document has every crossover without it"),
+    (["gpt2", "llama", "--crossover", "L", "-o", "x.pdf"], "a document always lists every crossover"),
     (["gpt2", "llama", "--per", "B*S"], "gpt2.params is not in proportion to BS: it is 12LE² + 13LE + VE + PE + 2E"),
     (["gpt2", "llama", "-q", "flops", "--per", "B+S"], "is no product of sizes, such as B*C"),
     (["gpt2", "llama", "-q", "flops", "--per", "__import__('os')"], "is not plain arithmetic"),
-    (["gpt2", "llama", "--crossover", "X"], "X decides nothing between gpt2 and llama: they differ by"),
+    (["gpt2", "llama", "--crossover", "X"], "X does not affect the difference between gpt2 and llama: it depends on"),
     (["gpt2", "llama", "--crossover", "Q"], "unknown symbol 'Q'"),
     ([*THREE, "-q", "intensity"], "intensity is a ratio"),
     ([*THREE, "nothing"], "unknown target 'nothing'"),

@@ -58,9 +58,9 @@ def test_blocks_of_as_many_parameters() -> None:
     assert told["whole"] == [{"value": 2_051, "difference": 1_536}, {"value": 2_052, "difference": -768}]
     said = run(*BLOCKS, "--same", "params", "--by", "H").stdout
     assert (
-        "llama (layers) has as many parameters as gpt2 (h) where H = (8E + 11)/3 = 6,155/3 ≈ 2,051.67\n"
+        "llama (layers) equals gpt2 (h) in parameters if H = (8E + 11)/3 = 6,155/3 ≈ 2,051.67\n"
         "  at H = 2,051: gpt2 (h) has 1,536 more\n"
-        "  at H = 2,052: gpt2 (h) has 768 fewer; the comparison is made so\n"
+        "  at H = 2,052: gpt2 (h) has 768 fewer; used in the comparison\n"
     ) in said
     gpt2, llama = sf.architecture("gpt2").set({"E": "E"}), sf.architecture("llama").set({"D": "E/A", "G": "A"})
     found = sf.compare(gpt2.params.part("h"), llama.params.part("layers"), same="params", by="H")
@@ -175,7 +175,7 @@ def test_the_tie_in_a_document() -> None:
 
 
 REFUSED = [
-    (["gpt2", "llama-2-7b", "--same", "params"], "--same names a total and --by the size that is chosen for it"),
+    (["gpt2", "llama-2-7b", "--same", "params"], "--same names a total and --by the size to adjust"),
     (["gpt2", "llama-2-7b", "--by", "L"], "give both"),
     (["gpt2", "llama-2-7b", "--same", "params", "--by", "P"],
      "P: llama-2-7b has no such size (learned position rows) in params; it is linear in L, V, E, H, A, G, D; gpt2 has "
@@ -190,10 +190,10 @@ REFUSED = [
     (["gpt2", "llama-2-7b", "--same", "params", "--by", "L"],
      "no L gives llama-2-7b as many parameters as gpt2 has, 124,439,808: without L there are 262,148,096 already"),
     (["llama-2-7b", "mistral-7b-v0.1", "-q", "kv-cache", "--same", "kv-cache", "--by", "C"], "is not linear in C"),
-    (["gpt2", "gpt2-xl", "--over", "params", "--same", "params", "--by", "L"], "and takes no --same"),
+    (["gpt2", "gpt2-xl", "--over", "params", "--same", "params", "--by", "L"], "cannot be combined with --same"),
     (["gpt2", "--over", "nothing"], "unknown quantity 'nothing'"),
-    (["gpt2", "--over", "intensity"], "intensity is a ratio itself"),
-    (["gpt2", "-q", "intensity", "--over", "params"], "intensity is a ratio itself"),
+    (["gpt2", "--over", "intensity"], "intensity is itself a ratio"),
+    (["gpt2", "-q", "intensity", "--over", "params"], "intensity is itself a ratio"),
     (["gpt2", "-q", "flops", "-q", "traffic", "--over", "params", "-o", "x.md"], "--over divides one quantity"),
     (["gpt2", "--over", "params", "--set", "X=3"], "X: gpt2 has no such size (experts) in params"),
     (["gpt2", "--over", "communication"], "is 0 at every size, and nothing is divided by it"),
@@ -316,11 +316,11 @@ def test_the_crossover_of_one_size() -> None:
     assert told["L_1"] == {"formula": "L_2*G_2/G_1", "above": "left"}
     assert told["G_2"] == {"formula": "L_1*G_1/L_2", "above": "right"}
     said = run("llama-2-7b", "llama-2-70b", "-q", "kv-cache", "--crossover", "L").stdout
-    assert "llama-2-7b has more where L_1 is above L_2·G_2/G_1, and llama-2-70b where it is below\n" in said
-    assert "  L_1 is 32 here; with all else as it is, llama-2-7b has more from 21 on; both the same at 20; " in said
-    assert "llama-2-70b has more where L_2 is above L_1·G_1/G_2, and llama-2-7b where it is below\n" in said
+    assert "llama-2-7b is larger if L_1 is above L_2·G_2/G_1, and llama-2-70b if it is below\n" in said
+    assert "  L_1 = 32; holding everything else fixed, llama-2-7b is larger from 21 on; equal at 20; " in said
+    assert "llama-2-70b is larger if L_2 is above L_1·G_1/G_2, and llama-2-7b if it is below\n" in said
     assert "G_1 is above" not in said
-    assert "B alone decides nothing: the whole difference is a multiple of it\n" in run(
+    assert "B alone does not decide which is larger: the whole difference is a multiple of it\n" in run(
         "llama-2-7b", "llama-2-70b", "-q", "kv-cache", "--crossover", "B"
     ).stdout  # fmt: skip
     found: Comparison = sf.compare("llama-2-7b", "llama-2-70b", "kv-cache")
@@ -331,4 +331,4 @@ def test_the_crossover_of_one_size() -> None:
         found.crossover("V")
     assert SYMBOLS["B"] not in found.crossovers
     # a block of 12E² + 13E, and one norm of E
-    assert "gpt2 (h) has more for all sizes\n" in run("gpt2", "llama", "--part", "1:h", "--part", "2:norm").stdout
+    assert "gpt2 (h) is larger for all sizes\n" in run("gpt2", "llama", "--part", "1:h", "--part", "2:norm").stdout

@@ -46,7 +46,9 @@ def test_the_arithmetic_is_that_by_hand(name: str) -> None:
 def test_the_ratios_of_chinchilla_are_those_said() -> None:
     """Table A4 prints the second of each pair; with what appendix F names beside, it is the first."""
     found = {each.id: [float(one.value) for one in each.working] for each in AMISS if "chinchilla" in each.id}
-    said = {each.id: re.findall(r"it is ([\d.]+)", each.correction)[0] for each in AMISS if "chinchilla" in each.id}
+    said = {
+        each.id: re.findall(r"the ratio is ([\d.]+)", each.correction)[0] for each in AMISS if "chinchilla" in each.id
+    }
     prints = {each.id: each.printed for each in AMISS}
     assert len(found) == 5
     for name, (with_both, without) in found.items():

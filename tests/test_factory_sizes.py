@@ -213,9 +213,9 @@ def test_a_size_that_changes_nothing_is_noted_and_a_misspelt_one_is_an_error() -
     target = f"{__file__}:idle"
     shown = CliRunner().invoke(cli, ["show", target, "--set", "E=8", "--set", "extra=5"])
     assert "= 72\n" in shown.stdout
-    assert "extra=5: nothing that the class stores depends on it\n" in shown.stdout
+    assert "extra=5: no effect on the stored weights\n" in shown.stdout
     traced = CliRunner().invoke(cli, ["trace", target, "--size", "E=8", "--size", "extra=5"])
-    assert f"extra=5 in {target}: nothing that {target} stores depends on it\n" in traced.stdout
+    assert f"extra=5 in {target}: no effect on the weights of {target}\n" in traced.stdout
     wrong = CliRunner().invoke(cli, ["show", target, "--set", "E=8", "--set", "extra=5", "--set", "depe=3"])
     assert (wrong.exit_code, wrong.stdout) == (2, "")
     assert "has no argument 'depe'; did you mean deep?" in wrong.stderr

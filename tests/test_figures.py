@@ -326,7 +326,7 @@ def test_the_same_bytes_twice(extension: str, folder: Path) -> None:
         assert plot("gpt2", "-o", f"{name}.{extension}").exit_code == 0
     content = (folder / f"a.{extension}").read_bytes()
     assert content == (folder / f"b.{extension}").read_bytes()
-    begins = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "tex": b"% Needs tikz"}[extension]
+    begins = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "tex": b"% Requires tikz"}[extension]
     assert content.startswith(begins)
 
 
@@ -388,14 +388,14 @@ def test_the_tikz_compiles(folder: Path) -> None:
 
 REFUSED = {
     "three": (["gpt2", "llama", "bert", "-o", "a.svg"], "3 targets are given"),
-    "no part": (["gpt2", "--kind", "part", "-o", "a.svg"], "--kind part needs --part"),
+    "no part": (["gpt2", "--kind", "part", "-o", "a.svg"], "--kind part requires --part"),
     "not a part": (["gpt2", "--kind", "part", "--part", "h.atn", "-o", "a.svg"], "unknown part 'h.atn'; did you mean"),
     "an operation": (["gpt2", "--kind", "part", "--part", "h.attn.c_attn", "-o", "a.svg"], "is one operation"),
     "parts of two": (
         ["gpt2", "llama", "--kind", "part", "--part", "h", "-o", "a.svg"],
         "a part is drawn of one target",
     ),
-    "another kind's": (["gpt2", "--device", "80GB", "-o", "a.svg"], "--device is for --kind memory"),
+    "another kind's": (["gpt2", "--device", "80GB", "-o", "a.svg"], "--device applies to --kind memory only"),
     "a ratio": (["gpt2", "-q", "intensity", "-o", "a.svg"], "intensity is a ratio"),
     "the format": (["gpt2", "-o", "a.md"], "a figure is written as .svg, .pdf, .png, .tex, not as .md"),
     "a plot as TikZ": (

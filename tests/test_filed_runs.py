@@ -58,13 +58,13 @@ def test_a_page_of_it_says_that_it_is_from_the_catalogue(place: str, tmp_path: P
 
 def test_every_command_says_who_answered(place: str) -> None:
     tree = CliRunner().invoke(cli, ["tree", place])
-    assert "from the catalogue: read off the code of ArceeForCausalLM" in tree.stdout
+    assert "from the catalogue: traced from the code of ArceeForCausalLM" in tree.stdout
     assert ": ArceeForCausalLM " in tree.stdout.splitlines()[1]
     both = CliRunner().invoke(cli, ["compare", place, "gpt2"])
     assert f"{place}: from the catalogue: " in both.stdout
-    assert "gpt2: composed here; certified" in both.stdout
+    assert "gpt2: built in; certified" in both.stdout
     told = json.loads(CliRunner().invoke(cli, ["compare", place, "gpt2", "--json"]).stdout)["provenance"]
     assert (told["left"]["by"], told["right"]["by"]) == ("catalogue", "composed")
     assert json.loads(CliRunner().invoke(cli, ["tree", place, "--json"]).stdout)["provenance"]["by"] == "catalogue"
     cited = CliRunner().invoke(cli, ["cite", f"{place}.params"]).stdout
-    assert "read off the code of its class, with" in cited
+    assert "traced from the code of its class with" in cited

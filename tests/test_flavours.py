@@ -82,7 +82,7 @@ def test_a_flavour_is_asked_for_by_name(flavour: str, tmp_path: Path) -> None:
 
 def test_a_flavour_is_of_markdown_alone(tmp_path: Path) -> None:
     for name, given, words in (
-        ("x.tex", "jupyter", "--flavour is one of Markdown"),
+        ("x.tex", "jupyter", "--flavour applies to Markdown only"),
         ("x.md", "doc", "'doc' is not one"),
     ):
         asked = ["derive", "component:linear", "-o", str(tmp_path / name), "--flavour", given]

@@ -123,12 +123,12 @@ def test_the_target_that_fails_is_named_and_nothing_is_written() -> None:
 
 
 def test_what_is_no_folder_takes_one_document() -> None:
-    assert "x.pdf is one document, and 2 TARGETs are named" in refused("gpt2", "bert", "-o", "x.pdf")
-    assert "standard output takes one document, and 3 TARGETs" in refused("gpt2", "bert", "t5", "-o", "-", "--as", "md")
+    assert "x.pdf is one document, but 2 TARGETs are given" in refused("gpt2", "bert", "-o", "x.pdf")
+    assert "standard output takes one document, but 3 TARGETs" in refused("gpt2", "bert", "t5", "-o", "-", "--as", "md")
     assert "out/x is one document" in refused("gpt2", "bert", "-o", "out/x")
     Path("file").touch()
-    assert "file/ is to be a folder, and a file of that name is there" in refused("gpt2", "bert", "-o", "file/")
-    assert "the folder nowhere does not exist; make it first" in refused("gpt2", "bert", "-o", "nowhere/out/")
+    assert "file/ cannot be created, because a file has that name" in refused("gpt2", "bert", "-o", "file/")
+    assert "the folder nowhere does not exist; create it first" in refused("gpt2", "bert", "-o", "nowhere/out/")
 
 
 def test_a_folder_is_made_once_all_is_known_to_be_right(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,12 +147,12 @@ def test_a_folder_is_made_once_all_is_known_to_be_right(monkeypatch: pytest.Monk
 def test_options_that_do_not_go_together_are_refused() -> None:
     Path("own.typ").touch()
     for options, words in {
-        ("--live", "--as", "pdf"): "--live is one of HTML, and what goes into out is .pdf",
-        ("--fragment", "--as", "md"): "a fragment is written as .tex, and --as asks for md",
-        ("--flavour", "github"): "--flavour is one of Markdown, and what goes into out is .pdf",
-        ("--template", "own.typ"): "--template makes text, and what goes into out is .pdf",
-        ("--macros", "--fragment"): "keep one of the two",
-        ("--live", "--macros"): "keep one of the two",
+        ("--live", "--as", "pdf"): "--live writes .html, but each file in out is .pdf",
+        ("--fragment", "--as", "md"): "a fragment is written as .tex, but --as is md",
+        ("--flavour", "github"): "--flavour applies to Markdown only, but each file in out is .pdf",
+        ("--template", "own.typ"): "--template writes text, but each file in out is .pdf",
+        ("--macros", "--fragment"): "remove one of the two",
+        ("--live", "--macros"): "remove one of the two",
     }.items():
         assert words in refused("gpt2", "bert", "-o", "out", *options)
 

@@ -136,7 +136,7 @@ def test_several_chapters_are_listed_and_have_their_symbols_once() -> None:
 def test_a_short_form_of_macros_is_refused() -> None:
     result = CliRunner().invoke(cli, ["derive", "gpt2", "-o", "x.tex", "--macros", "--form", "short"])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "leave one out" in result.stderr
+    assert "remove one of the two" in result.stderr
 
 
 def test_what_is_never_trained_is_not_said_to_store_nothing() -> None:

@@ -109,9 +109,9 @@ def test_command() -> None:
     one = json.loads(CliRunner().invoke(cli, ["papers", "kor_hwflops", "--json"]).stdout)
     assert one["difference"] == "-8*B*S**2*L*E" == one["check"]["difference"]
     assert "11sbh+5as^2b" in CliRunner().invoke(cli, ["papers", "kor_attn"]).stdout
-    assert "not asked" in CliRunner().invoke(cli, ["papers", "llama_ffn"]).stdout
+    assert "unchecked" in CliRunner().invoke(cli, ["papers", "llama_ffn"]).stdout
     assert told["gpt_2_paper_small"]["correction"]
-    assert "3 FLOPs a score" in CliRunner().invoke(cli, ["papers", "chin_total"]).stdout
+    assert "3 FLOPs per score" in CliRunner().invoke(cli, ["papers", "chin_total"]).stdout
 
 
 def test_every_source_is_shown_with_its_formulas_and_its_numbers() -> None:
@@ -132,7 +132,7 @@ def test_every_source_is_shown_with_its_formulas_and_its_numbers() -> None:
 
 def test_a_number_is_shown_with_what_it_counts() -> None:
     said = CliRunner().invoke(cli, ["papers", "gpt_2_paper_small"]).stdout
-    assert "GPT-2 paper, table 2, small prints 117M, said to count parameters" in said
+    assert "GPT-2 paper, table 2, small: 117M, published as parameters" in said
     assert "124,439,808 − 7,510,272 = 116,929,536" in said
     facts = json.loads(CliRunner().invoke(cli, ["papers", "gpt_2_paper_small", "--json"]).stdout)
     assert facts["explanation"]["verdict"] == facts["verdict"] == "convention"

@@ -222,12 +222,12 @@ def test_commands_draw(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("compare gpt2 gpt2-xl --crossover L --crossover E -o a.svg", "one size along its axis"),
-        ("compare gpt2 gpt2-xl --crossover L -o a.pdf", "of the terminal, and of plots"),
-        ("compare gpt2 gpt2-xl -o a.svg --as md", "--as is of a document"),
-        ("compare gpt2 -q flops --over params --by S", "name its file by -o"),
-        ("solve gpt2 --total 7e9 --for L -o a.svg --json", "keep one of the two"),
-        ("sensitivity gpt2 --by L", "name its file by -o"),
+        ("compare gpt2 gpt2-xl --crossover L --crossover E -o a.svg", "one size on its x-axis"),
+        ("compare gpt2 gpt2-xl --crossover L -o a.pdf", "applies to terminal output and plots"),
+        ("compare gpt2 gpt2-xl -o a.svg --as md", "--as applies to documents only"),
+        ("compare gpt2 -q flops --over params --by S", "name its file with -o"),
+        ("solve gpt2 --total 7e9 --for L -o a.svg --json", "remove one of the two"),
+        ("sensitivity gpt2 --by L", "name its file with -o"),
         ("sweep gpt2 --over L=1:9:2 -o a.tex", "a sweep is written as .csv, .parquet, .jsonl, .svg, .pdf, .png"),
     ],
 )

@@ -480,7 +480,7 @@ def test_what_a_formula_holds_for_is_said_beside_it() -> None:
     """The heads of Qwen2-VL are 128 wide in a run, and of any width in what is stored; pictures it was not given."""
     found = CliRunner().invoke(cli, ["catalogue", "Qwen2VLForConditionalGeneration"]).stdout
     for line in (
-        "in F, text_config.hidden_size is always 128*text_config.num_attention_heads: the code takes no other",
+        "in F, text_config.hidden_size is always 128*text_config.num_attention_heads: the code supports no other value",
         "run without pixel_values, pixel_values_videos: operations on these inputs are not counted",
     ):
         assert line in found.splitlines()

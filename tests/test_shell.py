@@ -113,7 +113,7 @@ def program(arguments: str, redirected: str, **environment: str) -> subprocess.C
 
 
 FULL = "symformer: standard output cannot be written: No space left on device\n"
-CLOSED = "symformer: standard output is closed, so there is nowhere to print to; open it, or write a file\n"
+CLOSED = "symformer: standard output is closed; open it, or write to a file\n"
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,8 @@ def test_a_fault_of_our_own_is_a_sentence_with_a_status_of_its_own(monkeypatch: 
     result = run("show", "gpt2")
     assert result.exit_code == shell.DEFECT == 70
     assert re.fullmatch(
-        r"symformer: a defect of symformer, .*: ValueError in show\.py, line \d+: so\\x1b and so\n", result.stderr
+        r"symformer: internal error, a bug in symformer: ValueError in show\.py, line \d+: so\\x1b and so\n",
+        result.stderr,
     )
 
 

@@ -125,13 +125,18 @@ def test_every_name_that_is_listed_opens() -> None:
 REFUSED = {
     "openai-community/gpt2": ["download the config.json of openai-community/gpt2", "symformer show gpt2"],
     "meta-llama/Llama-2-7b-hf": ["HF_HUB_OFFLINE is set", "download the config.json", "llama-2-7b"],
-    "meta-llama/Llama-2-7b-chat-hf": ["download the config.json", "its sizes are here as llama-2-7b: symformer show"],
-    "qwen/qwen3-30b-a3b-base": ["its sizes are here as qwen3-30b-a3b"],  # the Hub does not tell letters by their case
-    "somebody/qwen3-30b-a3b": ["qwen3-30b-a3b is here by that name"],
+    "meta-llama/Llama-2-7b-chat-hf": [
+        "download the config.json",
+        "its sizes are built in as the preset llama-2-7b: symformer show",
+    ],
+    "qwen/qwen3-30b-a3b-base": [
+        "its sizes are built in as the preset qwen3-30b-a3b"
+    ],  # the Hub does not tell letters by their case
+    "somebody/qwen3-30b-a3b": ["qwen3-30b-a3b is built in"],
     "qwen3-30b-a3": ["unknown target 'qwen3-30b-a3'; did you mean qwen3-30b-a3b"],
     "somebody/something": ["download the config.json of somebody/something"],
     "package:factory": ["package:factory cannot be imported: ModuleNotFoundError"],
-    "nonsense": ["unknown target 'nonsense'", "`symformer list` has them all"],
+    "nonsense": ["unknown target 'nonsense'", "`symformer list` shows them all"],
     "x" * 5_000: ["unknown target 'xxx"],
 }
 

@@ -146,7 +146,7 @@ def test_a_template_that_is_none_leaves_no_file(tmp_path: Path) -> None:
         (".", "x.tex", "is no file"),
         ("a\0b", "x.tex", "template"),
         ("n" * 5000, "x.tex", "cannot be read"),
-        ("bad", "x.pdf", "--template makes text"),
+        ("bad", "x.pdf", "--template writes text"),
     ):
         result = derive("-o", str(tmp_path / output), "--template", str(tmp_path / name))
         assert (result.exit_code, result.stdout) == (2, ""), name

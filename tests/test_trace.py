@@ -934,7 +934,7 @@ def test_a_switch_that_the_class_ignores_is_named(tmp_path: Path) -> None:
     assert found.ignored == (f"{switch}=false",)
     assert ignored_at(found, config_of(tmp_path, "t5", T5)) == ()
     done = CliRunner().invoke(cli, ["trace", t5, "--at", t5])
-    sentence = f"{switch}=false in {t5}: nothing that T5ForConditionalGeneration stores depends on it\n"
+    sentence = f"{switch}=false in {t5}: no effect on the weights of T5ForConditionalGeneration\n"
     assert done.stdout.count(sentence) == 2, done.stdout
     switches = {"tie_word_embeddings": False, "attention_bias": True, "use_cache": False}
     assert trace(config_of(tmp_path, "llama", {**SMALL, "num_key_value_heads": 1, **switches})).ignored == ()
@@ -972,7 +972,10 @@ def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         ("factories:odd --size E=24", "cannot build the model: Odd: enough"),
         ("factories:three --size E=24", "factories:three is 3; pass a function that returns a torch module"),
         ("leaving:fine --size E=24", "leaving:fine cannot be imported: SystemExit: 0"),
-        ("../evil:ok --size E=24", "--size E=24 is a factory's, and ../evil:ok has its sizes in its config"),
+        (
+            "../evil:ok --size E=24",
+            "--size E=24 applies to factories only, but ../evil:ok takes its sizes from its config",
+        ),
         ("factories:fine --size E=24 --head causal", "head=causal applies only to models of transformers"),
         ("factories:picky --size E=24 --size H=24", "; E and H both start at 24, and code may treat"),
         (
@@ -1001,7 +1004,7 @@ def test_a_factory_closes_nothing_of_ours(factories: Path) -> None:
 def test_the_defaults_of_a_factory_are_said(factories: Path) -> None:
     found = CliRunner().invoke(cli, ["trace", "factories:fine", "--size", "E=24"]).stdout
     assert "factories:fine with bias=True, traced: parameters\nN = 5E + 5\n" in found
-    assert "H is kept at 5: the factory's own default; give it an initial value to make it a size" in found
+    assert "H is fixed at 5: the factory's own default; give it an initial value to make it a size" in found
 
     def fine(E: int, H: int = 5) -> nn.Module:
         return nn.Linear(E, H, bias=False)
@@ -1098,13 +1101,16 @@ def test_the_command_evaluates_a_run_at_a_config(tmp_path: Path) -> None:
             values_at(traced.afresh("gpt2"), str(config), "flops", sizes)
     refused = CliRunner().invoke(cli, ["trace", "hf:gpt2", "--set", "B=1"])
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "--set B=1 is for the configs to evaluate at; name one with --at" in refused.stderr
+    assert "--set B=1 requires a config to evaluate the formula at; name one with --at" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["hf:gpt2", "--size", "E=64"], "--size E=64 is a factory's, and hf:gpt2 has its sizes in its config"),
+        (
+            ["hf:gpt2", "--size", "E=64"],
+            "--size E=64 applies to factories only, but hf:gpt2 takes its sizes from its config",
+        ),
         (["math:sqrt", "--size", "E=" + "9" * 5000], "the expression has 5,000 characters; at most 2,000 are read"),
         (["math:sqrt", "--size", "E=x"], "unknown symbol 'x'"),
     ],

@@ -85,7 +85,7 @@ def test_a_file_of_two_names_keeps_both(folder: Path) -> None:
     os.link("one.md", "two.md")
     result = derive("-o", "two.md")
     assert result.exit_code == 2
-    assert "two.md is one of 2 names of a file" in result.stderr
+    assert "two.md is one of 2 hard links to a file" in result.stderr
     assert Path("one.md").read_text() == Path("two.md").read_text() == "kept"
     assert os.stat("one.md").st_nlink == 2
 
@@ -177,8 +177,8 @@ def test_a_derivation_goes_to_standard_output_in_the_format_that_is_named() -> N
 
 def test_a_format_is_named_once() -> None:
     for arguments, words in {
-        ("-o", "-"): "give one, as in --as md",
-        ("-o", "x.md", "--as", "tex"): "x.md ends in .md and --as asks for tex",
+        ("-o", "-"): "give the format, as in --as md",
+        ("-o", "x.md", "--as", "tex"): "x.md ends in .md, but --as is tex",
         ("-o", "-", "--as", "doc"): "'doc' is not one of",
     }.items():
         result = derive(*arguments)
@@ -254,7 +254,7 @@ def test_a_working_directory_that_was_deleted(tmp_path: Path, monkeypatch: pytes
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    sentence = "symformer: the working directory has been deleted; change to one that is there\n"
+    sentence = "symformer: the working directory has been deleted; change to an existing one\n"
     for arguments in (
         ["derive", "component:linear", "-o", "x.md"],
         ["gallery", "."],
@@ -369,7 +369,7 @@ def test_a_folder_with_a_file_extension_needs_a_trailing_slash(folder: Path) -> 
     Path("v1.0").mkdir()
     result = derive("-o", "paper.md")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "paper.md is a folder with the extension of a file; write paper.md/ to" in result.stderr
+    assert "paper.md is a folder, but its name ends like a file; use -o paper.md/ to" in result.stderr
     assert left(folder / "paper.md") == []
     assert derive("-o", "paper.md/", "--as", "typ").exit_code == 0
     assert derive("-o", "v1.0", "--as", "typ").exit_code == 0

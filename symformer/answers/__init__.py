@@ -1,1 +1,1 @@
-"""Answers: what is said of a model that a user names."""
+"""Answers: the results and sentences about the models that a user names."""

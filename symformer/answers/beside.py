@@ -1,4 +1,4 @@
-"""Targets to be set side by side: sizes, options and parts of each, some for all and some for one of them alone."""
+"""Targets to compare, with the sizes, options and parts that apply to all of them or to one only."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _PLACE = re.compile(r"\s*(\d{1,6}):(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Beside:
-    """Some targets, with what is said of all of them and, by place from 0 on, of one alone."""
+    """Targets, with the arguments that apply to all of them and those that apply to one only, by position."""
 
     targets: tuple[str, ...]
     asked: tuple[str, ...]  # the quantities
     sets: Sequence[Sequence[str]]  # the first for all, then for each
-    options: Sequence[Mapping[str, str]]  # so too
-    parts: Sequence[str]  # of each, empty for the whole
-    same: str | None  # the quantity that is made equal first, whose sizes can be set too
+    options: Sequence[Mapping[str, str]]  # the first for all, then for each
+    parts: Sequence[str]  # one per target, empty for the whole model
+    same: str | None  # the quantity that is made equal; its sizes can be set too
 
     @classmethod
     def of(
@@ -41,15 +41,16 @@ class Beside:
         right: Sequence[str] = (),
         same: str | None = None,
     ) -> Beside:
-        """What a command line says: ``2:H=4*E`` is of the second target alone, and so is what stands in ``right``.
+        """Return the targets with the arguments of a command line.
 
-        Raises OptionError for a place that no target has, and for left and right of three.
+        ``2:H=4*E`` and everything in ``right`` apply to the second target only. Raises OptionError for a position
+        without a target, and for ``left`` or ``right`` unless there are exactly two targets.
         """
         own = [*options, *(f"1:{each}" for each in left), *(f"2:{each}" for each in right)]
         if (left or right) and len(targets) != 2:
             raise OptionError(
-                f"--left and --right are of two models, and here are {len(targets)}; say which by its place, as in "
-                "--option 3:tied=false or --set 3:H=4*E"
+                f"--left and --right need exactly two models, not {len(targets)}; give the position of the model "
+                "instead, as in --option 3:tied=false or --set 3:H=4*E"
             )
         given = [_placed(each, targets) for each in own]
         sizes = [_placed(each, targets) for each in sets]
@@ -65,7 +66,7 @@ class Beside:
         chosen = dict(named)
         for name in chosen.values():
             if not name.strip():
-                raise OptionError("the name of the part is empty; give one, such as --part 1:h, or leave --part out")
+                raise OptionError("the name of the part is empty; give one, such as --part 1:h, or remove --part")
         return cls(
             tuple(targets),
             tuple(asked),
@@ -76,7 +77,10 @@ class Beside:
         )
 
     def formulas(self) -> list[list[Formula]]:
-        """By quantity, the formula of each. Raises UnknownNameError and SizeError for what none has."""
+        """Return the formulas of the targets, one list per quantity.
+
+        Raises UnknownNameError for an option and SizeError for a size that no target has.
+        """
         models, conventions = self._models()
         found = []
         for name in self.asked:
@@ -94,7 +98,7 @@ class Beside:
         return [*dict.fromkeys([*self.asked, *([self.same] if self.same else [])])]
 
     def _models(self) -> tuple[list[Model], list[dict[str, str]]]:
-        """Each with its options and sizes, and the conventions among its options."""
+        """Return each model with its options and sizes, and the conventions among its options."""
         known = {name: choice for each in self.asked for name, choice in find_quantity(each).choices.items()}
         starts = [
             [*self.sets[0], *own] if parse(target).kind is Kind.FACTORY else []
@@ -142,7 +146,7 @@ class Beside:
         return found
 
     def _taken(self, model: Model, conventions: Mapping[str, str]) -> set[object]:
-        """The sizes that what is asked about a model can be given."""
+        """Return the sizes that can be set for the quantities of a model."""
         found: set[object] = set()
         for name in self._counted:
             known = find_quantity(name).choices
@@ -153,14 +157,14 @@ class Beside:
 
 
 def _placed(argument: str, targets: Sequence[str]) -> tuple[int, str]:
-    """The place that an argument names, 0 for all, and what it says."""
+    """Return the position that an argument names, or 0 for all targets, and the rest of the argument."""
     found = _PLACE.match(argument)
     if found is None:
         return 0, argument
     place = int(found[1])
     if not 1 <= place <= len(targets):
         raise OptionError(
-            f"{quoted(argument)} is of model {place}, and here are {len(targets)}: 1 is {targets[0]}, "
+            f"{quoted(argument)} refers to model {place}, but the last model is {len(targets)}: 1 is {targets[0]}, "
             f"{len(targets)} is {targets[-1]}"
         )
     return place, found[2]

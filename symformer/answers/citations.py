@@ -1,4 +1,4 @@
-"""Citing: a BibTeX entry for a formula's derivation, and for each paper it rests on."""
+"""Citations: a BibTeX entry for the derivation of a formula and for each paper it is based on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RELEASED = 2026  # the year of this version, for its BibTeX entry
 
 
 def papers_of(formula: Formula) -> list[str]:
-    """The keys of the papers that a formula rests on: those cited where its parts and what it counts are described."""
+    """Return the keys of the papers a formula is based on: those cited by its parts and by its quantity."""
     question = quantity(formula.measure.name)
     parts = [line.part for line in formula.root.parts() if line.each != 0]
     said = [part.under(formula.relations).about for part in parts if isinstance(part, Component)]
@@ -34,10 +34,10 @@ def papers_of(formula: Formula) -> list[str]:
 def find(
     formula_id: str, options: Mapping[str, str] | None = None, sets: Iterable[str] = ()
 ) -> tuple[Model, Formula, Formula]:
-    """The formula of an id such as ``gpt2.params.h.attn``, after its model; then that of the part that it stands in.
+    """Return the model of an id such as ``gpt2.params.h.attn``, its formula, and the formula of the enclosing part.
 
-    An operation stands in a part, and any other formula in itself. Raises UnknownNameError, and OptionError and
-    SizeError for options and sizes that it does not take.
+    The enclosing part of an operation is its component; any other formula encloses itself. Raises UnknownNameError for
+    an unknown id, and OptionError and SizeError for options and sizes that the model does not have.
     """
     if target := target_of(formula_id):
         known = COMPONENT + target if COMPONENT + target in names() and target not in names() else target
@@ -49,12 +49,12 @@ def find(
         named = formula.part(part)
         return model, named, formula.part(part.rpartition(".")[0]) if named.root.entry else named
     examples = [f"{name}.{quantity}" for name in names() for quantity in quantities()]
-    form = "an id is a target, a quantity and a part, such as gpt2.params.h.attn; `symformer list` has the targets"
+    form = "an id is a target, a quantity and a part, such as gpt2.params.h.attn; `symformer list` shows the targets"
     raise UnknownNameError("formula", formula_id, get_close_matches(formula_id[:QUOTED], examples, n=3), form)
 
 
 def target_of(formula_id: str) -> str:
-    """The target that an id begins with: of those that have a name here the longest, or what is read; "" for none."""
+    """Return the target at the start of an id: the longest known name, else a config or Hub id; "" if there is none."""
     every = names()
     named = {*every, *(name.removeprefix(COMPONENT) for name in every)}
     dots = max(name.count(".") for name in named)
@@ -70,7 +70,7 @@ def target_of(formula_id: str) -> str:
 
 
 def continued(start: str) -> list[str]:
-    """The ids that go on from what is typed of one, a word further."""
+    """Return the ids that start with the typed text, completed by one word."""
     targets = sorted({name.removeprefix(COMPONENT) for name in names()}, key=len, reverse=True)
     target = next((name for name in targets if start.startswith(name + ".")), None)
     if target is None:
@@ -85,14 +85,15 @@ def continued(start: str) -> list[str]:
 
 
 def bibtex(ids: Sequence[str], version: str, options: Mapping[str, str] | None = None) -> str:
-    """The BibTeX entries for formulas and papers, each once: a formula's derivation first, then its papers.
+    """Return the BibTeX entries of formulas and papers without duplicates: each derivation, then its papers.
 
-    An option is for every formula that takes it. Raises UnknownNameError, and OptionError for one that none takes.
+    An option applies to every formula that has it. Raises UnknownNameError for an unknown id, and OptionError for an
+    option that no formula has.
     """
     given = dict(options or {})
     own = [{} if id in papers() else _taken(id, given) if len(ids) > 1 else given for id in ids]
     if lost := [name for name in given if not any(name in each for each in own)]:
-        raise OptionError(f"{lost[0]} is an option of none of {listed(ids)}")
+        raise OptionError(f"{lost[0]} is not an option of {listed(ids)}")
     entries: dict[str, str] = {}
     for id, taken in zip(ids, own, strict=True):
         if id in papers():
@@ -106,7 +107,7 @@ def bibtex(ids: Sequence[str], version: str, options: Mapping[str, str] | None =
 
 
 def _taken(id: str, given: Mapping[str, str]) -> dict[str, str]:
-    """Those of some options that the formula of an id takes."""
+    """Return the options that the formula of an id has."""
     if not given:
         return {}
     model, formula, _ = find(id)
@@ -116,7 +117,7 @@ def _taken(id: str, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def key(model: Model, formula: Formula) -> str:
-    """What the entry of a formula is cited by: its id, and what makes it another formula than the usual one of that id.
+    """Return the BibTeX key of a formula: its id, and the settings that differ from the default formula of that id.
 
     >>> from symformer.answers.targets import model
     >>> small, large = model("llama-3.2-1b"), model("llama-3.1-8b")
@@ -137,7 +138,7 @@ def _spelt(options: Mapping[str, str]) -> str:
 
 
 def _entry(model: Model, formula: Formula, version: str) -> str:
-    """The entry of a formula's derivation."""
+    """Return the BibTeX entry of the derivation of a formula."""
     part = f", {formula.root.path}" if formula.root.path else ""
     title = f"{model.title}{part}: {formula.measure.title} in closed form"
     note = f"symformer {version}, formula {escape(formula.id)}, digest {formula.digest}: ${formula.latex()}$"
@@ -149,7 +150,7 @@ def _entry(model: Model, formula: Formula, version: str) -> str:
         note += f", counted with {escape(_spelt(formula.conventions))}"
     if reading := model.provenance.of(formula.measure.name).reading:
         libraries = ", ".join(f"{name} {number}" for name, number in reading.versions.items())
-        note += f", read off the code of its class, with {libraries}"
+        note += f", traced from the code of its class with {libraries}"
     return "\n".join(
         (
             f"@misc{{{key(model, formula)},",

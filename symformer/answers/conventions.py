@@ -1,4 +1,4 @@
-"""A quantity under every value of each of its conventions, side by side, with who counts so."""
+"""A quantity under every value of each of its conventions, with the papers and tools that use it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .summary import missing_of, value_of
 
 @dataclass(frozen=True)
 class User:
-    """A paper or a tool, where it counts, and the conventions by which it does."""
+    """A paper or a tool, the place of its count, and the conventions it uses."""
 
     who: str
     paper: str  # a key of papers.json; empty for a tool
@@ -35,7 +35,7 @@ class User:
 
 @dataclass(frozen=True)
 class Alternative:
-    """One value of one convention, the others as chosen; a formula, or the sentence by which it is refused."""
+    """One value of one convention, with the others as chosen: its formula, or the reason there is none."""
 
     convention: str
     choice: str
@@ -48,14 +48,14 @@ class Alternative:
     ranks: Mapping[str, Any] = field(default_factory=dict)  # the number of ranks, for a per-rank quantity
 
     def row(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """The cells of its line: convention, formula, value, users."""
+        """Return the cells of its row: convention, formula, value, users."""
         shown = spell(self.formula.written) if self.formula else f"refused: {self.refusal}"
         users = "; ".join(f"{user.who} ({user.where})" for user in self.users)
         number = "" if self.value is None else f"{self.value:,}"
         return [f"{self.convention}={self.choice}" + (" *" if self.chosen else ""), shown, number, users]
 
     def to_json(self) -> dict[str, Any]:
-        """As ``show --conventions --json`` prints it."""
+        """Return the alternative as printed by ``show --conventions --json``."""
         return {
             "convention": self.convention,
             "choice": self.choice,
@@ -70,14 +70,14 @@ class Alternative:
 
 
 def ranks_stated(found: Sequence[Alternative], model: Model, spell: Callable[[Expr], str] = text) -> list[str]:
-    """Return how many ranks each alternative is of one of; one line where all have the same ranks."""
+    """Return lines with the number of ranks of each alternative; one line if all have the same."""
     sides = [(f"{each.convention}={each.choice}", each.formula.ranks, model.known) for each in found if each.formula]
     return ranks.stated_of_each(sides, spell) if sides else []
 
 
 @cache
 def users() -> tuple[User, ...]:
-    """Who counts by which convention, as on file."""
+    """Return the papers and tools of ``conventions.json`` with the conventions they use."""
     loaded: list[dict[str, Any]] = json.loads(
         (Path(__file__).parent.parent / "papers/conventions.json").read_text("utf-8")
     )
@@ -85,17 +85,17 @@ def users() -> tuple[User, ...]:
 
 
 def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[Alternative]:
-    """Each value of each convention of a quantity, one changed at a time; others' rules, where some answer for it.
+    """Return one alternative for each value of each convention of a quantity, changing one convention at a time.
 
-    Raises OptionError where there is no convention.
+    Rules of other tools are included if any of them answers. Raises OptionError for a quantity without conventions.
     """
     question = find_quantity(quantity)
     if not question.conventions:
-        raise OptionError(f"{quantity} has no conventions: it is counted in one way only")
+        raise OptionError(f"{quantity} has no conventions: there is only one way to count it")
     chosen = question.choose(given)
     known = {name: each for name, each in question.choices.items() if name not in PLACEMENT}
     placed = {name: value for name, value in chosen.items() if name in PLACEMENT}
-    if COUNTED in chosen:  # which decides all others
+    if COUNTED in chosen:  # this convention determines all others
         known = {COUNTED: known[COUNTED]}
     found: list[Alternative] = []
     for name, convention in known.items():
@@ -114,13 +114,13 @@ def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[
             here = chosen.get(name, convention.default) == choice
             shared = ranks.facts(formula.ranks, model.known) if formula else {}
             rows.append(Alternative(name, choice, here, formula, value, refusal, by, missing, shared))
-        if name != COUNTED or any(each.formula for each in rows[1:]):  # others may have no rules for such a model
+        if name != COUNTED or any(each.formula for each in rows[1:]):  # other tools may have no rules for such a model
             found += rows
     return found
 
 
 def _whose(quantity: str, choice: str) -> tuple[User, ...]:
-    """Whose rules a rule set has; nobody's for our own."""
+    """Return the author of a rule set; nobody for our own rules."""
     question = find_quantity(quantity)
     ruled = question.rule_sets.get(choice) if isinstance(question, CountedAs) else None
     return (User(ruled.who, "", ruled.where, (quantity,), {COUNTED: choice}),) if ruled else ()

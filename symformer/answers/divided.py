@@ -1,4 +1,4 @@
-"""What a terminal says of one quantity over another: the quotient, its number, and where it goes as a size grows."""
+"""The text of one quantity divided by another: the quotient, its value, and its limits as a size grows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .compared import Spell, limits, spelt
 
 
 def row(found: Over, spell: Spell) -> list[str]:
-    """The model, the quotient, its leading terms, and its number."""
+    """Return the cells of a row: the model, the quotient, its leading terms, and its value."""
     number = "" if found.value is None else spelt(found.value)
     name = found.model.target + (f" ({found.part})" if found.part else "")
     return [name, spell(found.ratio), spell(found.leading), number]
 
 
 def facts(found: Over, spell: Spell) -> Iterator[str]:
-    """The conventions, the sizes and what has no number, and where the quotient goes as one size grows alone."""
+    """Yield the conventions, the sizes, the sizes without a value, and the limits of the quotient."""
     counted = {**found.below.conventions, **found.above.conventions}
     yield from (f"{name} = {choice}" for name, choice in counted.items())
     yield from found.of_ranks(spell)
@@ -32,5 +32,5 @@ def facts(found: Over, spell: Spell) -> Iterator[str]:
         yield f"{total} is {spell(found.above.relations[total])}"
     free = sorted(used - model.known.keys(), key=RANK.__getitem__)
     if lacking := [str(size) for size in free if letter(size).run]:
-        yield f"no number for {', '.join(lacking)}: give each with a --set of its own"
+        yield f"no value for {', '.join(lacking)}: set each with --set"
     yield from (f"{model.target}: {each}" for each in limits(found.limits, model.known, spell))

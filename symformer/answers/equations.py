@@ -1,4 +1,4 @@
-"""One formula as one line of a notation, ready to paste: what ``show --as`` prints."""
+"""One formula as one line of a notation, ready to paste, as printed by ``show --as``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .notations import NOTATIONS
 
 
 def label(formula: Formula) -> Label:
-    """What stands before the sign of equality: N, and N_attn for a part."""
+    """Return the left-hand side of an equation: N, or N_attn for a part."""
     return Label(formula.measure.letter, formula.root.name, formula.written)
 
 
 def equation(formula: Formula, notation: str) -> str:
-    r"""The equation of a formula in one of NOTATIONS, on one line.
+    r"""Return the equation of a formula in one of NOTATIONS, on one line.
 
     >>> import symformer as sf
     >>> print(equation(sf.architecture("gpt2").params.part("h.attn"), "latex"))
@@ -23,8 +23,8 @@ def equation(formula: Formula, notation: str) -> str:
     """
     module, function, before, after = NOTATIONS[notation]
     spell = getattr(import_module(f"..language.notation.{module}", __package__), function)
-    # Plain arithmetic is for programs: no letter and no sign of equality stands before it.
+    # Plain arithmetic is for programs: it has no left-hand side.
     sides: list[Tree] = [*([] if notation == "code" else [label(formula)]), tree(formula.written)]
-    if notation == "mathml":  # whose sides are no text beside each other
+    if notation == "mathml":  # the sides of MathML are not joined as text
         return str(spell(sides))
     return f"{before}{' = '.join(map(spell, sides))}{after}"

@@ -1,10 +1,10 @@
-"""The notations that one equation can be asked for in."""
+"""The notations in which an equation can be printed."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# The module under language/notation/ that spells each, its function, and what stands before and after.
+# For each notation: its module under language/notation/, its function, and the text before and after.
 NOTATIONS: Final = {
     "latex": ("latex", "latex", "", ""),
     "typst": ("typst", "typst", "", ""),

@@ -1,4 +1,4 @@
-"""A part of a model, of which a formula counts one copy: how many there are, and what they come to together."""
+"""One part of a model: the number of its copies, and the total of all copies."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .summary import amount
 
 
 def path_of(formula: Formula) -> str:
-    """What a part is called in the code; by its id, what no code has a name for."""
+    """Return the path of a part in the code, or its id if the code has no name for it."""
     return formula.root.path or formula.root.key
 
 
 def copies_line(model: Model, formula: Formula, spell: Callable[[Expr], str] = text) -> str:
-    """Of how many copies a formula is of one, in words, and what all of them come to."""
+    """Return a sentence with the number of copies of a part and the total of all copies."""
     copies, line = formula.copies, _line(formula)
     if copies == 1:
-        return "one copy is all there is"
+        return "there is only one copy"
     number = _value(copies, model)
     many = spell(copies) + (f" = {number:,}" if number is not None and copies.free_symbols else "")
     if line.among is not None:
-        said = f"what {many} of the {spell(line.among)} layers have of their own, in one of them"
+        said = f"specific to {many} of the {spell(line.among)} layers, counted for one of them"
     elif line.count in formula.totals:
-        said = f"what all {many} layers have alike, in one of them"
+        said = f"common to all {many} layers, counted for one of them"
     else:
         said = f"one of {many} copies"
     if not formula.additive:
@@ -43,7 +43,7 @@ def copies_line(model: Model, formula: Formula, spell: Callable[[Expr], str] = t
 
 
 def part_json(model: Model, formula: Formula) -> dict[str, Any]:
-    """The same as data; a ratio does not add up, so its copies come to nothing together."""
+    """Return the copies of a part as data; ``together`` is None for a ratio, which cannot be summed."""
     whole = _together(formula) if formula.additive else None
     return {
         "id": formula.id,
@@ -54,7 +54,7 @@ def part_json(model: Model, formula: Formula) -> dict[str, Any]:
 
 
 def _line(formula: Formula) -> Line:
-    """The part where it stands in the model, with its own count."""
+    """Return the line of the part in its model, with its own count."""
     within = formula.within or formula.root
     return next((line for line in within.walk() if line.key == formula.root.key), formula.root)
 

@@ -1,4 +1,4 @@
-"""Where a number comes from, in words and as data: composed and certified, or read off code, and against what."""
+"""The source of a number, as text and as data: built in and certified, or traced, and what it was compared with."""
 
 from __future__ import annotations
 
@@ -13,33 +13,35 @@ from ..models.provenance import Reading
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED, PLACEMENT
 
-WITHOUT = "without"  # of parameters, what is left out: a certificate has every row of them
+WITHOUT = "without"  # excluded parameters; a certificate covers every row
 
 
 def provenance_lines(model: Model, formula: Formula) -> list[str]:
-    """Where the config was read, which door answered, what confirmed it, and what was assumed; a sentence each."""
+    """Return sentences on the origin of the config, the source of the formula, its verification and assumptions."""
     read_at = model.provenance.read_at
     fetched = [f"from the config.json of {model.target} on the Hub, {read_at}"] * bool(read_at)
     return [*fetched, *answered_by(model, formula)]
 
 
 def answered_by(model: Model, formula: Formula) -> list[str]:
-    """The same of any config, wherever it was read."""
+    """Return sentences on the source of the formula, its verification and assumptions."""
     found = model.provenance.of(formula.measure.name)
     if found.reading is None:
-        whole = model.component.role == "model"  # certificates are of whole models, not of parts
-        lines = [f"composed here; {_confirmed(model, formula)}"] * whole
+        whole = model.component.role == "model"  # certificates cover complete models, not parts
+        lines = [f"built in; {_confirmed(model, formula)}"] * whole
     else:
         reading = found.reading
         lines = [
-            f"{'from the catalogue: ' * (found.by == 'catalogue')}read off the code of "
-            f"{model.title.removesuffix(', traced')}: the same, row by row, at {reading.points} fresh random configs"
+            f"{'from the catalogue: ' * (found.by == 'catalogue')}traced from the code of "
+            f"{model.title.removesuffix(', traced')}; matches it row by row at {reading.points} new random configs"
             f"{at_config(reading)} ({_with(reading.versions)})"
         ]
-        lines += [f"{each.name} is kept at {each.value:,}: {each.why}" for each in reading.pinned]
-        lines += [f"{name} is {other}: the trace holds with no other" for name, other in reading.ties.items()]
+        lines += [f"{each.name} is fixed at {each.value:,}: {each.why}" for each in reading.pinned]
+        lines += [
+            f"{name} = {other}: the trace is valid only for this relation" for name, other in reading.ties.items()
+        ]
         if reading.ignored:
-            lines.append(f"{', '.join(reading.ignored)}: nothing that the class stores depends on it")
+            lines.append(f"{', '.join(reading.ignored)}: no effect on the stored weights")
         lines += reading.beside
         if COUNTED in formula.conventions:
             lines.append(_held(formula))
@@ -47,7 +49,7 @@ def answered_by(model: Model, formula: Formula) -> list[str]:
 
 
 def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
-    """The same as data."""
+    """Return the source of a formula as data."""
     found = model.provenance.of(formula.measure.name)
     stated = {"assumed": list(model.provenance.assumed), "quantized": model.provenance.quantized or None}
     if found.reading is None:
@@ -73,7 +75,7 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
 
 def at_config(reading: Reading) -> str:
     """Return a phrase that states how the formula agreed with torch at the config that was traced."""
-    how = {"row by row": " and at its own config", "in all": ", and the same total at its own config"}
+    how = {"row by row": " and at its own config", "in all": ", with the same total at its own config"}
     return how.get(reading.at_config, "")
 
 
@@ -83,21 +85,21 @@ def _confirmed(model: Model, formula: Formula) -> str:
         return _held(formula)
     certificate = certificate_for(model, formula)
     if certificate is None:
-        return _held(formula) if question.checking(formula) else "no certificate is for this form of it"
+        return _held(formula) if question.checking(formula) else "no certificate covers this variant"
     other = [f"{name}={value}" for name, value in certificate.conventions.items() if ours.get(name) != value]
     beside = ours.keys() - certificate.conventions.keys() - PLACEMENT.keys() - {WITHOUT}
     other += [f"{name}={question.choices[name].default}" for name in sorted(beside)]
-    as_is = f"with {', '.join(other)} certified" if other else "certified"
+    as_is = f"certified with {', '.join(other)}" if other else "certified"
     if WITHOUT in ours:
-        as_is = f"with every weight {as_is}"
+        as_is = f"with all weights included, {as_is}"
     if ours.keys() & PLACEMENT.keys():
-        as_is = f"of the whole model {as_is}"
+        as_is = f"for the whole model, {as_is}"
     at = f"{certificate.points} random configs ({_with(certificate.versions)})"
-    return f"{as_is}: {certificate.witness} has the same, row by row, at {at}"
+    return f"{as_is}: matches {certificate.witness} row by row at {at}"
 
 
 def _held(formula: Formula) -> str:
-    """What holds a formula that has no certificate: to the rules that it is counted by, or to what is known of it."""
+    """Return a phrase on how a formula without a certificate is checked."""
     said = find_quantity(formula.measure.name).checking(formula)
     return said[0].lower() + said[1:].removesuffix(".")
 

@@ -1,4 +1,4 @@
-"""One class of the catalogue, for a reader: its formulas with no sizes put in, and what its switches add."""
+"""One class of the catalogue: its formulas without values, and the change that each switch makes."""
 
 from __future__ import annotations
 
@@ -15,38 +15,40 @@ from ..language.errors import CatalogueError
 from ..language.sizes import Condition, Equals
 from ..models.provenance import Reading
 
-SHOWN = ("params", "flops")  # of each class, where they are known
+SHOWN = ("params", "flops")  # the quantities shown for each class, if known
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a class as it usually is."""
+    """The formulas of a class with its default switches."""
 
     formulas: Mapping[str, Formula]  # by quantity
-    fields: Mapping[str, str]  # of its configs, by letter
-    conditions: Sequence[Condition]  # under which its formulas hold, beside what stayed a number
+    fields: Mapping[str, str]  # config fields, by letter
+    conditions: Sequence[Condition]  # under which its formulas hold, in addition to fixed sizes
     readings: Mapping[str, Reading]  # of each formula
-    refusals: Mapping[str, str]  # what its operations do not answer, and why
+    refusals: Mapping[str, str]  # the quantities that its operations do not answer, and why
     switches: Sequence[Switched]
 
 
 def held(found: Known) -> Iterator[tuple[str, str, str]]:
-    """What stayed a number or follows another size, in all formulas or in one: what stands before a field, it, and why.
+    """Yield the sizes that are fixed or that follow another size, as a prefix, a field and the rest of a sentence.
 
-    And what the class was not given when it ran, which is of no field.
+    The prefix names the formula if only one is affected. Inputs that the class was run without have no field.
     """
     told: set[tuple[str, str]] = set()
     for name, reading in found.readings.items():
         only = "" if name == STORED else f"in {found.formulas[name].measure.letter}, "
-        said = [(each.name, f" stays {each.value:,}: {each.why}") for each in reading.pinned]
-        said += [(size, f" is always {other}: the code takes no other") for size, other in reading.ties.items()]
+        said = [(each.name, f" is fixed at {each.value:,}: {each.why}") for each in reading.pinned]
+        said += [
+            (size, f" is always {other}: the code supports no other value") for size, other in reading.ties.items()
+        ]
         yield from ((only, size, why) for size, why in said if (size, why.partition(":")[0]) not in told)
         told |= {(size, why.partition(":")[0]) for size, why in said}
         yield from (("", "", each) for each in reading.beside)
 
 
 def known(kept: Kept) -> Known:
-    """What is known of a class. Raises CatalogueError."""
+    """Return the formulas, fields and switches of a class. Raises CatalogueError."""
     find = finder(kept, Matched({}))
     model = opened(kept.entry.name, find)
     formulas: dict[str, Formula] = {}

@@ -1,4 +1,4 @@
-"""What a command prints of one formula: as JSON by the contract, and as the tree of its modules."""
+"""The output for one formula: its JSON document, and the tree of its modules."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _TORCH = {
 
 
 def show_json(model: Model, formula: Formula) -> dict[str, Any]:
-    """The document that ``show --json`` prints. In the breakdown, ``value`` is ``count`` times ``formula``.
+    """Return the document that ``show --json`` prints. In the breakdown, ``value`` is ``count`` times ``formula``.
 
-    A ratio that is not whole is a string of two integers, "p/q"; its rows are ratios of their own.
+    A ratio that is not an integer is a string of two integers, "p/q". Each of its rows is a separate ratio.
     """
     numbers = model.known
     return {
@@ -63,7 +63,7 @@ def show_json(model: Model, formula: Formula) -> dict[str, Any]:
 
 
 def read_at(model: Model) -> dict[str, str]:
-    """The commit that the config of a model on the Hub was read at; a model of no repository has none."""
+    """Return the commit of the config of a Hub model, or nothing for any other model."""
     return {"commit": model.provenance.commit} if model.provenance.commit else {}
 
 
@@ -72,7 +72,7 @@ def _exact(value: int | Fraction | None) -> int | str | None:
 
 
 def conventions(model: Model, formula: Formula) -> dict[str, str]:
-    """Every convention of the quantity, and the options of the model that differ from its usual form."""
+    """Return the conventions of the quantity and the non-default options of the model."""
     return {**formula.conventions, **model.component.chosen}
 
 
@@ -108,7 +108,8 @@ def value_of(formula: Formula, model: Model) -> int | None:
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
-Label = Callable[[Callable[[Expr], str]], str]  # what a module is, once it is known how sizes are spelt
+# Returns the description of a module, given a function that spells sizes.
+Label = Callable[[Callable[[Expr], str]], str]
 
 
 def _nothing(spell: Callable[[Expr], str]) -> str:
@@ -116,31 +117,31 @@ def _nothing(spell: Callable[[Expr], str]) -> str:
 
 
 def _class_of(part: Part) -> Label:
-    """Its class; that of the code, where it was read off some."""
-    own = vars(part).get("title", "") if isinstance(part, Component) else ""  # one composed here shares its class's
+    """Return the label of a part: its class, or the class of the code if it was traced."""
+    own = vars(part).get("title", "") if isinstance(part, Component) else ""  # built-in parts inherit their title
     read = own.partition(" ")[0]
     return lambda spell: read or type(part).__name__
 
 
 @dataclass
 class Node:
-    """A module as torch names it, with all that stands below it."""
+    """A module by its name in torch, with all modules below it."""
 
     name: str
     label: Label = _nothing
     total: Expr = ZERO
     count: Expr = ONE
-    among: Expr | None = None  # of how many layers of several kinds
+    among: Expr | None = None  # the number of layers of all kinds
     below: dict[str, Node] = field(default_factory=dict)
 
     def title(self, spell: Callable[[Expr], str]) -> str:
-        """Its name, how many copies there are, and what it is."""
+        """Return its name, the number of copies and its description."""
         some = f" of {spell(self.among)}" if self.among is not None else ""
         times = f"{spell(self.count)}{some} × " if self.count != 1 else ""
         return ": ".join(filter(None, (self.name, times + self.label(spell))))
 
     def lines(self, under: str = "", branch: str = "") -> Iterator[tuple[tuple[str, str], Node]]:
-        """Each module with its branch of a tree: what stands before it, and before what goes on beneath it."""
+        """Yield each module with its branch of the tree: the text before its first line and before the others."""
         nodes = list(self.below.values())
         yield (branch, under + ("│" if nodes else "")), self
         for index, node in enumerate(nodes):
@@ -149,14 +150,12 @@ class Node:
 
 
 def is_share(unit: str) -> bool:
-    """Whether a ratio is what part of a whole something is: of the FLOPs, of the time."""
+    """Return True if the unit of a ratio is a share of a whole, such as of the FLOPs or of the time."""
     return unit.startswith("of the ")
 
 
 def amount(value: int | Fraction, unit: str) -> str:
-    """A value for people; beside bytes, what they come to in the units that memory is sold and measured in.
-
-    A share stands in per cent beside its fraction.
+    """Return a value with separators; bytes are also given in GB and GiB, and shares also in percent.
 
     >>> amount(2_147_483_648, "bytes"), amount(124_439_808, "elements"), amount(Fraction(5, 11), "of the peak")
     ('2,147,483,648 (2.15 GB, 2.00 GiB)', '124,439,808', '5/11 ≈ 45.5%')
@@ -174,11 +173,9 @@ def amount(value: int | Fraction, unit: str) -> str:
 
 
 def module_tree(model: Model, formula: Formula) -> Node:
-    """The modules of a model as ``print(model)`` nests them, each with what it comes to in all its copies."""
+    """Return the modules of a model, nested as in ``print(model)``, each with the total of all its copies."""
     if not formula.additive:
-        raise OptionError(
-            f"{formula.measure.name} is a ratio, which does not add up over modules; see `symformer show`"
-        )
+        raise OptionError(f"{formula.measure.name} is a ratio and cannot be summed over modules; use `symformer show`")
     root = Node(model.target)
     _grow(root, formula.root, Integer(1), formula)
     for _, node in root.lines():
@@ -193,7 +190,7 @@ def _grow(root: Node, line: Line, count: Expr, formula: Formula) -> None:
     if line.among is not None and not any(
         one.each != 0 or (one.entry and one.entry.module) for _, one in line.leaves()
     ):
-        return  # a kind of layers that has nothing of its own in this
+        return  # a kind of layer without rows of its own in this quantity
     if entry is None or _stands(line):
         node = root
         along = [root]
@@ -216,12 +213,12 @@ def _grow(root: Node, line: Line, count: Expr, formula: Formula) -> None:
 
 
 def _stands(line: Line) -> bool:
-    """Whether an operation has a line of its own: it counts, or it is a module in torch."""
+    """Return True if an operation has its own line: its count is not zero, or it is a module in torch."""
     return line.each != 0 or (line.entry is not None and line.entry.module)
 
 
 def describe(entry: Entry, spell: Callable[[Expr], str]) -> str:
-    """An entry as torch would print the module."""
+    """Return an entry as torch would print the module."""
     if entry.kind in (Kind.LOOKUP, Kind.LINEAR):
         weight = (*entry.weights, *entry.shared)[0]
         sizes = weight.shape if entry.kind is Kind.LOOKUP else weight.shape[::-1]
@@ -245,5 +242,5 @@ def describe(entry: Entry, spell: Callable[[Expr], str]) -> str:
 
 
 def share(part: int | Fraction, whole: int) -> Fraction:
-    """A part of a whole, exactly."""
+    """Return a part divided by the whole, exactly."""
     return Fraction(part) / whole if whole else Fraction(0)

@@ -1,4 +1,4 @@
-"""Targets opened: what a user names, turned into a model. What kind a name is, language/target.py decides."""
+"""Build the model that a target names. The kind of a target is decided in ``language/target.py``."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ TIED = "tie_word_embeddings"
 
 
 def names() -> list[str]:
-    """Every name a target can have."""
+    """Return the names of all built-in targets."""
     own = dict.fromkeys(architectures.names())
     return [*(own | dict.fromkeys(architectures.presets())), *(COMPONENT + name for name in components.names())]
 
 
 def pairs(arguments: Iterable[str]) -> dict[str, str]:
-    """KEY=VALUE arguments, as ``--option`` takes them. Raises OptionError: not of this form, or a key given twice."""
+    """Return KEY=VALUE arguments as a dict. Raises OptionError for any other form and for a key given twice."""
     found: dict[str, str] = {}
     for argument in arguments:
         name, equals, value = map(str.strip, argument.partition("="))
@@ -64,12 +64,27 @@ def resolve(
     quantities: Iterable[str] = (),
     trace: bool = True,
 ) -> tuple[Model, dict[str, str]]:
-    """The model a target names, its options and sizes set, and the conventions among the options.
+    """Return the model that a target names, with its options and sizes set, and the conventions among the options.
 
-    Without ``trace`` nothing imports torch: a target that is not built in, in the catalogue or in the cache raises
-    WitnessError.
+    Parameters
+    ----------
+    target
+        Any form that :func:`model` accepts.
+    options
+        Options of the model and conventions of the quantities.
+    sets
+        Sizes as NAME=VALUE arguments.
+    quantities
+        The names of the quantities whose conventions may be among the options.
+    trace
+        If False, torch is never imported: a target that is not built in, in the catalogue or in the cache raises
+        WitnessError.
 
-    Raises SymformerError of the kind that fits: unknown names, options and sizes that it does not take.
+    Raises
+    ------
+    SymformerError
+        A subclass, for unknown names and for options and sizes that the model does not have.
+
     """
     named = parse(target)
     given = dict(options or {})
@@ -145,11 +160,9 @@ def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str], trac
         case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
             if os.path.isdir(target.name):
                 return _of_config(target, options, trace)
-            hint = (
-                "`symformer list` has them all; another model is read from its config.json, or traced as hf:MODEL_TYPE"
-            )
+            hint = "`symformer list` shows them all; for any other model, give its config.json or hf:MODEL_TYPE"
             if os.path.lexists(target.name):
-                hint = f"to read the file write ./{target.name}"
+                hint = f"to read the file, write ./{target.name}"
             raise UnknownNameError("target", target.name, names(), hint)
         case Kind.HUB:
             try:
@@ -160,11 +173,11 @@ def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str], trac
 
 
 def _untraced(target: object) -> WitnessError:
-    return WitnessError(f"{target} can be answered only by a trace, and tracing is off")
+    return WitnessError(f"{target} can only be answered by tracing, and tracing is disabled")
 
 
 def _of_factory(target: Target, options: Mapping[str, Any], sets: Iterable[str], trace: bool) -> Model:
-    """The model of a factory of one's own, at the sizes that are its arguments. Raises OptionError, WitnessError."""
+    """Return the model of a user's factory, whose arguments are the sizes. Raises OptionError, WitnessError."""
     from .. import witness
 
     if not trace:
@@ -177,7 +190,7 @@ def _of_factory(target: Target, options: Mapping[str, Any], sets: Iterable[str],
 
 
 def _of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
-    """The model of a model type of transformers with no sizes of its own. Raises WitnessError, UnknownNameError."""
+    """Return the model of a transformers model type, without sizes. Raises WitnessError, UnknownNameError."""
     from ..catalogue import matching, shelf
     from ..catalogue.record import opened
 
@@ -198,7 +211,7 @@ def _of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
 
 
 def _of_config(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
-    """The model of a config: composed here, or read off the code of its class. Raises ConfigError, FetchError."""
+    """Return the model of a config: built in, or from the code of its class. Raises ConfigError, FetchError."""
     path = target.text if target.kind is Kind.HUB else target.name
     found = open_config(path if target.config is None else target.config)
     try:
@@ -232,7 +245,7 @@ def _read_off(
     from ..catalogue import matching
     from ..catalogue.record import opened
 
-    if "model_type" not in config:  # of diffusers
+    if "model_type" not in config:  # a diffusers config
         return _of_diffusers(path, config, options, trace)
     config = _switched(config, options)
     find = _found(path, config, matching.find(config), trace)
@@ -315,7 +328,7 @@ def _tying(model: Model, config: Mapping[str, Any], options: Mapping[str, Any]) 
 
 
 def _found(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bool) -> Find:
-    """What is known of a config by quantity: from the catalogue, from what was kept before, else off its code."""
+    """Return a function that finds a quantity of a config: in the catalogue, in the cache, else by tracing."""
     from ..catalogue.agreement import check_agreement
     from ..catalogue.record import OPERATIONS
     from ..catalogue.shelf import HEAD
@@ -323,7 +336,7 @@ def _found(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bo
     from ..catalogue.traced import MEASURED, STORED
 
     known = shelved(STORED).config if shelved is not None else {}
-    # What is read off the code has the sizes that the catalogue has, this one too where a class leaves it to its code.
+    # A trace uses the sizes of the catalogue, including the head dimension if the class defines it in code only.
     asked = {HEAD: known[HEAD], **config} if HEAD in known else config
 
     @cache
@@ -340,7 +353,7 @@ def _found(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bo
         if shelved is not None:
             try:
                 return shelved(quantity)
-            except CatalogueError as error:  # a quantity that it knows nothing of
+            except CatalogueError as error:  # a quantity that is not in the catalogue
                 why = f"{error}; "
         store = Store(asked)
         found = store.find(quantity)
@@ -364,13 +377,13 @@ def _found(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bo
 
 
 def _of_that_name(target: Target) -> str:
-    """The preset that has the sizes of a repository of the Hub, or is called as it is, or nearly so."""
+    """Return a hint that names the preset of a Hub repository, by its id or by a similar name."""
     from difflib import get_close_matches
 
     if preset := architectures.preset_on_hub(target.name):
-        return f"; its sizes are here as {preset}: symformer show {preset}"
+        return f"; its sizes are built in as the preset {preset}: symformer show {preset}"
     called = target.name.rpartition("/")[2].lower()
     near = get_close_matches(called, [*architectures.presets(), *architectures.names()], n=1, cutoff=0.75)
     if called in near:
-        return f"; {called} is here by that name: symformer show {called}"
+        return f"; {called} is built in: symformer show {called}"
     return f"; the preset with the nearest name is {near[0]}" if near else ""

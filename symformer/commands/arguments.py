@@ -1,4 +1,4 @@
-"""What most commands are given: a target, what to count, sizes and options, and whether to print JSON."""
+"""The arguments and options shared by most commands: target, quantity, sizes, options and JSON output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ quantity = click.option(
     metavar="Q",
     show_default=True,
     shell_complete=completing.quantity,
-    help="What to count; see `symformer list`.",
+    help="The quantity to count; see `symformer list`.",
 )
 sets = click.option(
     "--set",
@@ -31,7 +31,7 @@ sets = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=completing.size,
-    help="A size, such as E=1024 or H=4*E.",
+    help="Set a size, such as E=1024 or H=4*E.",
 )
 quantities = click.option(
     "--quantity",
@@ -42,7 +42,7 @@ quantities = click.option(
     metavar="Q",
     show_default=True,
     shell_complete=completing.quantity,
-    help="What to count; repeat for more than one.",
+    help="The quantity to count; repeatable.",
 )
 given = click.option(
     "--given",
@@ -51,10 +51,10 @@ given = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=completing.size,
-    help="A size with a fixed value, such as V=32000. Also spelled --set.",
+    help="Fix a size, such as V=32000.",
 )
 where = click.option(
-    "--where", multiple=True, metavar="NAME=VALUE", help="A size that follows others, such as 'H = 4*E'."
+    "--where", multiple=True, metavar="NAME=VALUE", help="Define a size by other sizes, such as 'H = 4*E'."
 )
 option = click.option(
     "--option",
@@ -62,13 +62,13 @@ option = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     shell_complete=completing.option,
-    help="An option of the model or a convention, such as tied=false or attention=causal.",
+    help="Set a model option or a convention, such as tied=false or attention=causal.",
 )
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 
 
 def formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...]) -> tuple[Model, Formula]:
-    """The model that these name, and its formula; every size that is set is one that it asks for."""
+    """Return the model of a target and its formula. Raises SizeError if a size that is set has no effect on it."""
     from ..answers.targets import pairs, resolve
 
     model, conventions = resolve(target, pairs(options), sets, [quantity])
@@ -78,7 +78,7 @@ def formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
 
 
 class Posed(NamedTuple):
-    """A model, the conventions among its options, the sizes that are given, and those that follow others."""
+    """A model, the conventions among its options, the fixed sizes, and the sizes defined by others."""
 
     model: Model
     conventions: dict[str, str]
@@ -89,13 +89,13 @@ class Posed(NamedTuple):
 def posed(
     target: str, quantities: Sequence[str], given: Sequence[str], where: Sequence[str], options: Sequence[str]
 ) -> Posed:
-    """What a question is about that leaves some sizes open. Raises SizeError for a size that is given twice."""
+    """Return the model and its given sizes, with the others left open. Raises SizeError for a size given twice."""
     from ..answers.targets import pairs, resolve
     from ..language.sizes import assignments
     from ..language.target import Kind, parse
 
     fixed = assignments([*given, *where])
-    own = given if parse(target).kind is Kind.FACTORY else ()  # whose sizes are its arguments
+    own = given if parse(target).kind is Kind.FACTORY else ()  # the sizes of a factory are its arguments
     model, conventions = resolve(target, pairs(options), own, quantities)
     sides = [{str(name): fixed[name] for name in assignments(each)} for each in (given, where)]
     return Posed(model, conventions, sides[0], sides[1])

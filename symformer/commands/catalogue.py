@@ -1,4 +1,4 @@
-"""``symformer catalogue``: the torch classes whose formulas come with the package."""
+"""``symformer catalogue``: the torch classes whose formulas are included in the package."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def command(words: tuple[str, ...], as_json: bool) -> None:
     """List the classes in the catalogue.
 
-    A config.json of one of them is answered without torch. With WORDS, those whose class or model type has one of
-    them. A class is known with each of its switches turned, where these change what it stores or does; of one class
-    alone the formulas are shown, and what each switch adds.
+    A config.json of one of these classes is answered without torch. With WORDS, list only the classes whose name or
+    model type contains one of them. The catalogue covers every config switch that changes what a class stores or
+    computes. If a single class matches, its formulas are shown with the change that each switch makes.
     """
     from ..answers.shelved import known
     from ..catalogue.record import OPERATIONS
@@ -30,7 +30,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     from ..language.errors import UnknownNameError
 
     asked = {word.lower() for word in words}
-    # A word that is a whole name means that one, and not all that it is a part of.
+    # A word that is a complete name selects only that class, not every name that contains it.
     found = [each for each in classes() if asked & {name.lower() for name in each}]
     found = found or [each for each in classes() if any(word in " ".join(each).lower() for word in asked or [""])]
     facts: list[dict[str, Any]] = []
@@ -49,7 +49,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         )
     if words and not facts:
         raise UnknownNameError(
-            "class or model type", " ".join(words), dict(classes()), "symformer catalogue has them all"
+            "class or model type", " ".join(words), dict(classes()), "symformer catalogue lists them all"
         )
     alone = on_shelf(facts[0]["class"], facts[0]["type"]) if len(facts) == 1 else None
     if alone is not None:
@@ -59,13 +59,13 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         put_json(facts)
         return
     rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]
-    table(["class", "model type", "switches it may have turned"], rows, "lll")
+    table(["class", "model type", "supported switches"], rows, "lll")
     for versions in dict.fromkeys(each["read with"] for each in facts):
-        say(f"read off their code with {versions}, and held to it at random configs")
+        say(f"traced with {versions}; checked at random configs")
 
 
 def _say_alone(found: Known, facts: dict[str, Any], as_json: bool) -> None:
-    """One class: its formulas, where a config has their letters, and what its switches add."""
+    """Print one class: its formulas, the config fields of its sizes, and the change that each switch makes."""
     from ..answers.shelved import held
     from ..language.errors import listed
     from ..language.notation.text import code, text
@@ -85,11 +85,11 @@ def _say_alone(found: Known, facts: dict[str, Any], as_json: bool) -> None:
     if letters := [f"{letter} = {place}" for letter, place in found.fields.items() if letter != place]:
         say(f"with {', '.join(letters)}")
     if found.conditions:
-        say(f"where {', '.join(map(str, found.conditions))}")
+        say(f"valid if {', '.join(map(str, found.conditions))}")
     for line in said:
         say(line)
     say("")
-    rows = [[each.said, "not known" if each.adds is None else text(each.adds)] for each in found.switches]
+    rows = [[each.said, "unknown" if each.adds is None else text(each.adds)] for each in found.switches]
     if rows:
-        table(["where a config says", "N is more by"], rows, "ll")
-    say(f"read off its code with {facts['read with']}, and held to it at random configs")
+        table(["config switch", "change in N"], rows, "ll")
+    say(f"traced with {facts['read with']}; checked at random configs")

@@ -1,4 +1,4 @@
-"""``symformer census``: every model type of transformers read off its code, for the catalogue."""
+"""``symformer census``: trace every model type of transformers for the catalogue."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from .terminal import progress, put_json, say
     show_default=True,
     metavar="FOLDER",
     shell_complete=completing.file,
-    help="Where to write a file for each class.",
+    help="The folder for the files, one per class.",
 )
 @click.option(
     "--head",
     "heads",
     multiple=True,
     metavar="HEAD",
-    help="causal, seq2seq, masked, image, image-text or base; repeat for more. "
+    help="The model head: causal, seq2seq, masked, image, image-text or base; repeatable. "
     "[default: the first of these that a type has]",
 )
-@click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes. [default: one for each core]")
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="The number of processes. [default: one per core]")
 @click.option(
     "--limit",
     type=click.IntRange(1),
     metavar="SECONDS",
-    help="A class that takes longer is left out. [default: 1800]",
+    help="Skip classes that take longer. [default: 1800]",
 )
-@click.option("--again", is_flag=True, help="Try the fields of classes on file again, and keep their formulas.")
+@click.option("--again", is_flag=True, help="Test the config fields of stored classes again, keeping their formulas.")
 @arguments.as_json
 def command(
     types: tuple[str, ...],
@@ -46,11 +46,11 @@ def command(
     again: bool,
     as_json: bool,
 ) -> None:
-    """Read every model type of transformers off its code.
+    """Trace every model type of transformers.
 
-    TYPES are model types such as gpt2; without any, all are read, which takes hours and runs the code of them all. Each
-    class is held to torch at random configs, with every switch that changes it, and kept in a file of FOLDER; after
-    Ctrl-C the same command goes on where it stopped, for a class that is there stays.
+    TYPES are model types such as gpt2. Without TYPES, all of them are traced, which takes hours and runs the code of
+    every one. Each class is checked against torch at random configs, with every switch that changes it, and stored in
+    FOLDER. After Ctrl-C, run the same command again to resume: classes that have a file are skipped.
     """
     import os
     from pathlib import Path
@@ -63,7 +63,7 @@ def command(
     check_folder(output)
     folder = Path(output)
     filling.check(folder)
-    with progress("read") as told:
+    with progress("traced") as told:
         processes = workers or os.cpu_count() or 1
         found = list(
             filling.fill(jobs, folder, processes, limit or filling.LIMIT, lambda done: told(done, len(jobs)), again)

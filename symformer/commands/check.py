@@ -1,4 +1,4 @@
-"""``symformer check``: a published formula, compared with the one derived here."""
+"""``symformer check``: a published formula, compared with ours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DIFFERS = 1
 )
 @arguments.quantity
 @click.option(
-    "--part", metavar="PATH", shell_complete=completing.part, help="One part alone, such as h.attn: one copy of it."
+    "--part", metavar="PATH", shell_complete=completing.part, help="Compare one copy of a single part, such as h.attn."
 )
 @click.option(
     "--where",
@@ -50,10 +50,10 @@ def command(
     options: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Check a printed FORMULA, in LaTeX, Python or plain text.
+    """Check a published FORMULA, in LaTeX, Python or plain text.
 
-    Print whether the two are equal, equal under a convention, or different, with the reading of each name, the
-    difference, the rows that explain it and the error in per cent. Exit status: 0 if equal (also under a convention),
+    Print whether FORMULA and ours are equal, equal under a convention, or different, with the reading of each name, the
+    difference, the rows that explain it and the error in percent. Exit status: 0 if equal (also under a convention),
     1 if different, 2 if a formula cannot be read or a name is ambiguous.
 
     \b
@@ -66,7 +66,7 @@ def command(
 
     model, conventions = resolve(against, pairs(options), sets, [quantity])
     if part == "":
-        raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or leave --part out")
+        raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
     found = hold(formula, model, quantity, part=part, where=given(where), paper=paper, **conventions)
     model.asked_by([found.formula])
     if as_json:

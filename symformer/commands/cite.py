@@ -14,9 +14,10 @@ from .terminal import put
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=completing.id)
 @arguments.option
 def command(ids: tuple[str, ...], options: tuple[str, ...]) -> None:
-    """Print BibTeX for formulas and their papers, each entry once.
+    """Print BibTeX for formulas and their papers.
 
-    An ID is a target, a quantity and a part: gpt2.params, gpt2.params.h.attn; or the key of a paper: vaswani2017.
+    Each entry is printed once. An ID joins a target, a quantity and optionally a part (gpt2.params,
+    gpt2.params.h.attn), or is the key of a paper (vaswani2017).
     """
     from ..answers.citations import bibtex
     from ..answers.targets import pairs

@@ -1,4 +1,4 @@
-"""The command line: one command a file, imported when it is asked for, and each imports what it needs when it runs."""
+"""The command line: one file per command, imported on first use; a command imports its dependencies when it runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .. import __version__
 from . import completing  # noqa: F401 (it tells click how bash is completed)
 from .shell import Program
 
-# In the order in which one comes to need them.
+# In the order in which users typically need them.
 COMMANDS = (
     *(
         "list",
@@ -39,7 +39,7 @@ COMMANDS = (
 
 
 class Commands(Mapping[str, click.Command]):
-    """Every command by its name, which is the name of its file."""
+    """The commands by name; the name is also the file name."""
 
     def __getitem__(self, name: str) -> click.Command:
         if name not in COMMANDS:
@@ -61,24 +61,24 @@ class Commands(Mapping[str, click.Command]):
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
-    """Transformer architectures in closed form: formulas that are derived, printed and proved against torch.
+    """Transformer architectures in closed form: derive formulas, print them, and verify them against torch.
 
-    A TARGET is an architecture (gpt2), a preset (gpt2-xl), a config.json (its path, its folder, - for standard input),
-    the id of a model on the Hub (openai-community/gpt2), a part (component:mlp), or a model type of transformers
-    (hf:gpt2). What is not composed here is answered from the catalogue, or read off its code, which takes torch,
-    transformers and some seconds; a line says which of them answered.
+    A TARGET is an architecture (gpt2), a preset (gpt2-xl), a config.json (its path, its folder, or - for standard
+    input), a model id on the Hub (openai-community/gpt2), a component (component:mlp), or a model type of transformers
+    (hf:gpt2). Models without a built-in architecture are answered from the catalogue or traced, which requires torch
+    and transformers and takes a few seconds. The output names the source.
 
     \b
-    symformer show gpt2-xl             the formula, its value, row by row
-    symformer derive gpt2 -o gpt2.pdf  the derivation, to staple to a paper
-    symformer tree llama-2-7b          the modules, each with its share
-    symformer verify gpt2              the proof against the real torch model
+    symformer show gpt2-xl             print the formula, its value and a breakdown
+    symformer derive gpt2 -o gpt2.pdf  write the derivation as a document
+    symformer tree llama-2-7b          print the module tree with each module's share
+    symformer verify gpt2              check the formulas against the torch model
     """
 
 
 def main() -> None:
-    """The entry point of the ``symformer`` command."""
+    """Run the ``symformer`` command."""
     import gc
 
-    gc.disable()  # a command is over before there is garbage, and collecting while it imports is a tenth of its time
+    gc.disable()  # commands are short, and collecting during imports takes a tenth of their time
     cli(prog_name="symformer")

@@ -1,4 +1,4 @@
-"""``symformer compare``: models side by side, or two quantities of one."""
+"""``symformer compare``: models side by side, or two quantities of one model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..documents.blocks import Document
 
 
-PLOTS = ("svg", "png")  # a PDF is the document
+PLOTS = ("svg", "png")  # .pdf writes a document
 
 
 @click.command("compare", cls=Command)
@@ -32,61 +32,71 @@ PLOTS = ("svg", "png")  # a PDF is the document
     multiple=True,
     metavar="Q",
     shell_complete=completing.quantity,
-    help="What to count; in a document, repeat for more than one chapter. [default: params]",
+    help="The quantity to count; with -o, repeatable: one chapter each. [default: params]",
 )
 @click.option(
     "--set",
     "sets",
     multiple=True,
     metavar="[N:]NAME=VALUE",
-    help="A size, such as S=1024 or H=4*E, of each model that has it; 2:H=4*E is of the second alone.",
+    help="Set a size, such as S=1024 or H=4*E, in every model that has it; 2:H=4*E sets it in the second model only.",
 )
 @click.option(
     "--option",
     "options",
     multiple=True,
     metavar="[N:]KEY=VALUE",
-    help="A convention, such as attention=causal, or an option of each model that has it, such as tied=false; "
-    "2:tied=false is of the second alone.",
+    help="Set a convention, such as attention=causal, or an option, such as tied=false, in every model that has it; "
+    "2:tied=false sets it in the second model only.",
 )
 @click.option(
-    "--left", multiple=True, metavar="KEY=VALUE", help="A convention, an option or a size of the first of two."
+    "--left",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a convention, an option or a size of the first of two models.",
 )
-@click.option("--right", multiple=True, metavar="KEY=VALUE", help="The same of the second of two.")
-@click.option("--part", "parts", multiple=True, metavar="[N:]PATH", help="One copy of a part of each, such as 1:h.")
+@click.option("--right", multiple=True, metavar="KEY=VALUE", help="Like --left, for the second model.")
+@click.option(
+    "--part",
+    "parts",
+    multiple=True,
+    metavar="[N:]PATH",
+    help="Compare one copy of a part, such as h.attn; 1:h selects a part of the first model only.",
+)
 @click.option(
     "--same",
     metavar="Q",
     shell_complete=completing.quantity,
-    help="Make this total of each other model that of the first, by its size named with --by.",
+    help="Make this total equal to the first model's by adjusting the size given with --by in every other model.",
 )
 @click.option(
     "--by",
     metavar="NAME",
-    help="The size that --same chooses, such as L: as a formula and as a number. Of --over, the axis of its plot.",
+    help="The size that --same adjusts, such as L, given as a formula and as a number. With --over, the x-axis of the "
+    "plot.",
 )
 @click.option(
     "--crossover",
     "crossovers",
     multiple=True,
     metavar="NAME",
-    help="From which value of this size on which model has more, as a formula in the others and as numbers; with "
-    "--same both as the totals stay the same, and at the size that is chosen.",
+    help="Print the values of this size at which the larger model changes, as a formula in the other sizes and as "
+    "numbers; with --same, both for equal totals and at the adjusted size.",
 )
-@click.option("--per", metavar="SIZES", help="Divide by sizes: kv-cache --per B*C is the bytes of one token.")
+@click.option("--per", metavar="SIZES", help="Divide by sizes: -q kv-cache --per B*C is bytes per token.")
 @click.option(
     "--over",
     metavar="Q",
     shell_complete=completing.quantity,
-    help="Divide by another quantity of the same model; one target is enough.",
+    help="Divide by another quantity of the same model; a single target is enough.",
 )
 @click.option(
     "--output",
     "-o",
     metavar="FILE",
     shell_complete=completing.file,
-    help=f"Write a document: FILE.{', .'.join(FORMATS)}; - for standard output. Or draw it: FILE.svg or .png, as bars, "
-    "or with --crossover NAME against that size.",
+    help=f"Write a document: FILE.{', .'.join(FORMATS)}; - for standard output. Or write a plot: FILE.svg or .png, "
+    "as bars, or against a size with --crossover NAME.",
 )
 @writing.as_format
 @writing.engine
@@ -113,9 +123,9 @@ def command(
 ) -> None:
     """Compare models, part by part.
 
-    The difference and the ratio of the first and each other one follow, as numbers and as formulas, with the terms that
-    grow fastest, where the ratio goes as one size grows, and where which has more. A letter with different numbers is
-    several sizes: E_1 is the first model's, E_2 the second's.
+    Print the difference and the ratio between the first model and each other one, as numbers and as formulas, with the
+    leading terms, the limit of the ratio as one size grows, and the crossovers. A size whose value differs between the
+    models gets an index: E_1 for the first model, E_2 for the second.
 
     \b
     symformer compare gpt2-xl llama-2-7b --same params --by L
@@ -150,7 +160,7 @@ def _check(
     flavour: str | None,
     as_json: bool,
 ) -> None:
-    """Raise UsageError for what does not go together, before any work is done."""
+    """Raise UsageError for options that cannot be combined, before any work is done."""
     command = click.get_current_context().command
     if isinstance(command, Command):
         for each in targets:
@@ -158,57 +168,68 @@ def _check(
                 raise click.UsageError(f"unexpected argument {each!r}{belongs}")
     if len(targets) == 1 and over is None:
         raise click.UsageError(
-            f"{targets[0]} is compared with nothing; name another model, or with --over another quantity of it"
+            f"{targets[0]} is the only model given; name another one, or another quantity of this one with --over"
         )
     drawn = drawing.is_plot(output, PLOTS)
     if over is not None and by and not same and not drawn:
-        raise click.UsageError(f"--by {by} is the axis of a plot of --over; name its file by -o, such as -o over.svg")
+        raise click.UsageError(
+            f"with --over, --by {by} is the x-axis of a plot; name its file with -o, such as -o over.svg"
+        )
     if bool(same) != bool(by) and not (over is not None and by):
         raise click.UsageError(
-            "--same names a total and --by the size that is chosen for it, as in --same params --by L; give both"
+            "--same names a total and --by the size to adjust, as in --same params --by L; give both"
         )
     if output is not None:
         if as_json:
-            raise click.UsageError("--json prints numbers and -o writes a document; keep one of the two")
+            raise click.UsageError("--json prints numbers and -o writes a document; remove one of the two")
         if drawn:
             _check_plot(str(output), asked, crossovers, form, flavour)
         elif crossovers:
             raise click.UsageError(
-                "--crossover is of the terminal, and of plots such as a.svg; a document has every crossover without it"
+                "--crossover applies to terminal output and plots such as a.svg; a document always lists every "
+                "crossover, so remove it"
             )
     elif form or flavour:
         raise click.UsageError(
-            f"{'--as' if form else '--flavour'} is of a document; name its file by -o, or leave it out"
+            f"{'--as' if form else '--flavour'} applies to documents only; name the file with -o, or remove the option"
         )
     elif len(asked) > 1:
-        raise click.UsageError(f"{' and '.join(asked)} together are chapters of a document; name its file by -o")
+        raise click.UsageError(f"{' and '.join(asked)} need a document with one chapter each; name its file with -o")
     if over is not None:
         if len(asked) > 1:
-            raise click.UsageError(f"--over divides one quantity, and here are {' and '.join(asked)}; keep one")
+            raise click.UsageError(f"--over divides one quantity, but -q names {' and '.join(asked)}; keep one")
         for name, given in (("--same", same), ("--crossover", crossovers), ("--per", per)):
             if given:
-                raise click.UsageError(f"--over divides two quantities of each model, and takes no {name}")
+                raise click.UsageError(
+                    f"--over divides two quantities of each model and cannot be combined with {name}; remove one"
+                )
 
 
 def _check_plot(
     output: str, asked: Sequence[str], crossovers: Sequence[str], form: str | None, flavour: str | None
 ) -> None:
-    """Raise UsageError for what a plot has not, and DocumentError where its file cannot be written."""
+    """Raise UsageError for options that a plot does not have, and DocumentError if its file cannot be written."""
     from ..output.files import check_output
 
     if form or flavour:
-        raise click.UsageError(f"{'--as' if form else '--flavour'} is of a document, and {output} is a plot")
+        raise click.UsageError(
+            f"{'--as' if form else '--flavour'} applies to documents only, but {output} is a plot; remove the option"
+        )
     if len(asked) > 1:
-        raise click.UsageError(f"{' and '.join(asked)} together are chapters of a document; a plot is of one")
+        raise click.UsageError(
+            f"a plot shows one quantity, but -q names {' and '.join(asked)}; keep one, or write a document"
+        )
     if len(crossovers) > 1:
-        raise click.UsageError(f"a plot has one size along its axis, and here are {', '.join(crossovers)}; keep one")
+        raise click.UsageError(
+            f"a plot has one size on its x-axis, but --crossover names {', '.join(crossovers)}; keep one"
+        )
     check_output(output, "a plot", PLOTS)
 
 
 def _draw(
     beside: Beside, same: str | None, by: str | None, crossovers: Sequence[str], per: str | None, output: str
 ) -> None:
-    """The comparison as a plot: its rows as bars, or the totals against the size whose crossover is asked for."""
+    """Plot the comparison: its rows as bars, or the totals against the size given with ``--crossover``."""
     from ..algebra.compare import compare as set_side_by_side
 
     (formulas,) = beside.formulas()
@@ -219,7 +240,7 @@ def _draw(
 def _show(
     beside: Beside, same: str | None, by: str | None, crossovers: Sequence[str], per: str | None, as_json: bool
 ) -> None:
-    """The comparison on a terminal, or as JSON."""
+    """Print the comparison as text or as JSON."""
     from ..algebra.compare import compare as set_side_by_side
     from ..answers.compared import check_asked, facts, lines, overtakes
     from ..answers.provenance import answered_by
@@ -231,13 +252,13 @@ def _show(
     if as_json:
         put_json(_json(found))
         return
-    said = list(facts(found, spell))  # all of it is reckoned before anything is printed
+    said = list(facts(found, spell))  # compute everything before printing anything
     said += [""] * bool(said)
     for pair in found.pairs:
         if len(found.pairs) > 1:
             said += [f"{pair.names[0]} and {pair.names[1]}"]
         said += [*lines(pair, spell), *overtakes(pair, crossovers, spell), ""]
-    read = [f"{model.target} is of {at}" for model in found.models if (at := model.provenance.read_at)]
+    read = [f"{model.target}: config.json at {at}" for model in found.models if (at := model.provenance.read_at)]
     answered = [
         f"{model.target}: {line}"
         for model, formula in zip(found.models, found.formulas, strict=True)
@@ -295,7 +316,7 @@ def _over(
     flavour: str | None,
     as_json: bool,
 ) -> None:
-    """One quantity over another, of each target: on a terminal, as JSON, or as a document."""
+    """Divide one quantity by another for each target; print the quotients, or write JSON, a plot or a document."""
     from ..algebra.over import Over
     from ..answers.divided import facts, row
     from ..language.errors import OptionError
@@ -303,7 +324,7 @@ def _over(
     above, below = beside.formulas()
     for formula in (*above, *below):
         if not formula.additive:
-            raise OptionError(f"{formula.measure.name} is a ratio itself; divide two quantities that add up")
+            raise OptionError(f"{formula.measure.name} is itself a ratio; --over divides two additive quantities")
     found = [Over(*each) for each in zip(above, below, strict=True)]
     if output is not None and drawing.is_plot(output, PLOTS):
         from ..algebra.pictures.divided import drawn_together
@@ -338,7 +359,7 @@ def _write(
     engine: str,
     flavour: str | None,
 ) -> None:
-    """The comparison as a document."""
+    """Write the comparison as a document."""
     from ..algebra.compare import compare as set_side_by_side
     from ..documents.comparison import document
 
@@ -355,7 +376,7 @@ def _write(
 def _put(
     make: Callable[[], Document], output: str, what: str, form: str | None, engine: str, flavour: str | None
 ) -> None:
-    """A document in a file, once it is known that it can be written."""
+    """Build a document and write it, after checking that the file can be written."""
     from ..documents.formats import render
     from ..output.files import check_output
 

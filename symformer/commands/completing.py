@@ -1,4 +1,4 @@
-"""How a shell completes a line: targets, quantities, options, sizes and ids, and paths where none of them fits."""
+"""Shell completion of targets, quantities, options, sizes and ids, and of paths if none of them matches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def quantity(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 
 def option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Options of the target and conventions of the quantity, each with its values."""
+    """Complete options of the target and conventions of the quantity, with their values."""
     from ..components.base import spell_option
     from ..quantities import quantities, quantity
 
@@ -42,7 +42,7 @@ def option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 
 
 def size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Sizes of the target, and those of a run."""
+    """Complete sizes of the target and of the run."""
     from ..language.symbols import SYMBOLS, letter
 
     model = _model(ctx)
@@ -52,14 +52,14 @@ def size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[st
 
 
 def id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of formulas, a word at a time."""
+    """Complete ids of formulas, one word at a time."""
     from ..answers.citations import continued
 
     return continued(incomplete)
 
 
 def published(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of sources, of published formulas and of published numbers."""
+    """Complete ids of sources, published formulas and published numbers."""
     from ..algebra.library import publications
 
     found = publications()
@@ -68,7 +68,7 @@ def published(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def part(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Parts of the target, and operations in them."""
+    """Complete parts of the target and operations in them."""
     from ..language.errors import SymformerError
 
     if (model := _model(ctx)) is None:
@@ -112,13 +112,13 @@ def _named(ctx: click.Context) -> str:
 
 
 def _starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """The names that go on from what is typed; paths where there is none."""
+    """Return the names that start with the typed text, or paths if there are none."""
     near = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return near or [CompletionItem(incomplete, type="file")]
 
 
 class _Bash(BashComplete):
-    """Completion for bash, which breaks words at ``:`` and ``=``: what stands before the last of them is left out."""
+    """Completion for bash, which breaks words at ``:`` and ``=``: the text up to the last of them is omitted."""
 
     name: ClassVar[str] = "bash"
     source_template: ClassVar[str] = r"""
@@ -143,7 +143,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 """
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        if "COMP_LINE" not in os.environ:  # asked by a script that was not ours
+        if "COMP_LINE" not in os.environ:  # called by a script other than ours
             words, self._standing = super().get_completion_args()
             return words, self._standing
         line = os.environ["COMP_LINE"]

@@ -1,4 +1,4 @@
-"""``symformer completion``: a shell's completion script."""
+"""``symformer completion``: the completion script for a shell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .terminal import put
 @click.command("completion", cls=Command)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print a shell's completion script.
+    """Print the completion script for a shell.
 
     \b
     bash: eval "$(symformer completion bash)"

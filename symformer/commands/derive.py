@@ -27,7 +27,7 @@ ARCHIVE = "zip"
     required=True,
     metavar="FILE",
     shell_complete=completing.file,
-    help=f"FILE.{', .'.join(FORMATS)}, or .zip, a bundle for arXiv; FOLDER/ for a file of each TARGET; - for standard "
+    help=f"FILE.{', .'.join(FORMATS)}, or .zip (a bundle for arXiv); FOLDER/ for one file per TARGET; - for standard "
     "output.",
 )
 @click.option(
@@ -37,7 +37,7 @@ ARCHIVE = "zip"
     multiple=True,
     metavar="Q",
     shell_complete=completing.quantity,
-    help="What to derive; repeat for more than one chapter. [default: params]",
+    help="The quantity to derive; repeatable, one chapter each. [default: params]",
 )
 @arguments.sets
 @arguments.option
@@ -47,13 +47,13 @@ ARCHIVE = "zip"
     type=click.Choice(["full", "short"]),
     default="full",
     show_default=True,
-    help="The whole derivation, or a page of it.",
+    help="The full derivation, or a one-page version.",
 )
 @click.option(
     "--as",
     "form",
     type=click.Choice([*FORMATS, ARCHIVE]),
-    help="The format, where -o is - or a FOLDER. [default in a FOLDER: pdf]",
+    help="The output format if -o is - or a FOLDER. [default in a FOLDER: pdf]",
 )
 @writing.engine
 @writing.flavour
@@ -61,11 +61,19 @@ ARCHIVE = "zip"
     "--template",
     metavar="FILE",
     shell_complete=completing.file,
-    help="A Jinja template of your own in place of ours, for .tex, .md, .typ or .html.",
+    help="Use your own Jinja template, for .tex, .md, .typ or .html.",
 )
-@click.option("--fragment", is_flag=True, help="A .tex for \\input into a paper; it needs amsmath and booktabs.")
-@click.option("--macros", is_flag=True, help="A .tex of macros: every formula and number, such as \\GptTwoParams.")
-@click.option("--live", is_flag=True, help="A .html in which sizes and options can be changed; two TARGETs compare.")
+@click.option("--fragment", is_flag=True, help="Write a .tex fragment for \\input; it requires amsmath and booktabs.")
+@click.option(
+    "--macros",
+    is_flag=True,
+    help="Write a .tex file with a macro for every formula and number, such as \\GptTwoParams.",
+)
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Write an interactive .html page for changing sizes and options; two TARGETs are compared side by side.",
+)
 def command(
     targets: tuple[str, ...],
     output: str,
@@ -83,8 +91,8 @@ def command(
 ) -> None:
     """Write the derivation as a document.
 
-    What a TARGET can be, `symformer --help` says. In a FOLDER each TARGET gets a file of its own, called after it: all
-    of them are written, or none.
+    `symformer --help` lists the forms of a TARGET. In a FOLDER, each TARGET gets its own file, named after it; either
+    all files are written or none.
     """
     from ..answers.targets import pairs
     from ..documents.folder import made_of_each
@@ -96,17 +104,17 @@ def command(
     if len(targets) > 1 and not into and not live:
         holds = "standard output takes" if output == "-" else f"{output} is"
         raise click.UsageError(
-            f"{holds} one document, and {len(targets)} TARGETs are named; a folder, as in -o FOLDER/, "
-            "takes one of each, and --live sets two side by side"
+            f"{holds} one document, but {len(targets)} TARGETs are given; write one file per TARGET with -o FOLDER/, "
+            "or compare two with --live"
         )
     if os.path.isdir(output) and not into:
         raise DocumentError(
-            f"{output} is a folder with the extension of a file; write {output}/ to put a file per TARGET in it, or "
-            "give the name of a file"
+            f"{output} is a folder, but its name ends like a file; use -o {output}/ to write one file per TARGET into "
+            "it, or choose another file name"
         )
     kind = _kind(fragment, macros, live, template, length)
     extension = _extension(output, into, form or "", kind)
-    place = f"what goes into {output}" if into else output
+    place = f"each file in {output}" if into else output
     writing.check_flavour(flavour, extension, place)
     own = _own(template, extension, place) if template else None
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
@@ -122,23 +130,25 @@ def command(
 
 
 def _kind(fragment: bool, macros: bool, live: bool, template: str | None, length: str) -> Kind:
-    """What is written. Raises UsageError and DocumentError for options that do not go together."""
+    """Return the kind of document. Raises UsageError and DocumentError for options that cannot be combined."""
     from ..language.errors import DocumentError
 
     if fragment and macros:
-        raise click.UsageError("--fragment writes a text and --macros writes definitions; keep one of the two")
+        raise click.UsageError("--fragment and --macros write different files; remove one of the two")
     if live and (fragment or macros or template):
         other = "--fragment" if fragment else "--macros" if macros else "--template"
-        raise DocumentError(f"--live writes a page of its own, and {other} writes something else; keep one of the two")
+        raise DocumentError(f"--live cannot be combined with {other}; remove one of the two")
     if template and (fragment or macros):
-        raise DocumentError("--template stands in place of our own, and --fragment and --macros are ours; keep one")
+        raise DocumentError("--template cannot be combined with --fragment or --macros; remove one of the two")
     if macros and length == "short":
-        raise DocumentError("--macros writes every formula, and --form short is of a derivation; leave one out")
+        raise DocumentError(
+            "--macros writes every formula and cannot be combined with --form short; remove one of the two"
+        )
     return "fragment" if fragment else "macros" if macros else "live" if live else "derivation"
 
 
 def _extension(output: str, into: bool, form: str, kind: Kind) -> str:
-    """How the files end. Raises UsageError and DocumentError where they cannot be written, before any work is done."""
+    """Return the file extension. Raises UsageError and DocumentError if the files cannot be written."""
     from ..language.errors import DocumentError
     from ..output.files import check_new_folder, check_output
 
@@ -152,20 +162,20 @@ def _extension(output: str, into: bool, form: str, kind: Kind) -> str:
     else:
         extension = check_output(output, "a derivation", (*FORMATS, ARCHIVE), form)
     if what and extension != "tex":
-        raise click.UsageError(f"{what} is written as .tex, and --as asks for {extension}; leave --as out")
+        raise click.UsageError(f"{what} is written as .tex, but --as is {extension}; remove --as")
     if kind == "live" and extension != "html":
-        place = f"what goes into {output}" if into else output
-        raise DocumentError(f"--live is one of HTML, and {place} is .{extension}; leave it out, or write .html")
+        place = f"each file in {output}" if into else output
+        raise DocumentError(f"--live writes .html, but {place} is .{extension}; remove --live or write .html")
     return extension
 
 
 def _own(template: str, extension: str, place: str) -> tuple[str, str]:
-    """The name and the text of a template. Raises DocumentError."""
+    """Return the name and the text of a template. Raises DocumentError if it cannot be used."""
     from ..documents.formats.own import check_delimiters, read
     from ..language.errors import DocumentError
 
     if extension in ("pdf", ARCHIVE):
-        raise DocumentError(f"--template makes text, and {place} is .{extension}; write .tex or .typ, and typeset that")
+        raise DocumentError(f"--template writes text, but {place} is .{extension}; write .tex or .typ and compile that")
     text = read(template)
     if warning := check_delimiters(text, template):
         tell(warning)

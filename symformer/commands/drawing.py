@@ -1,4 +1,4 @@
-"""Where a plot of an answer goes: the options of every command whose answer can be drawn."""
+"""The output option of every command whose result can be plotted."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ FORMATS = ("svg", "pdf", "png")
 NAMES = "FILE.svg, .pdf or .png"
 
 output = click.option(
-    "--output", "-o", metavar="FILE", shell_complete=completing.file, help=f"Draw it with matplotlib: {NAMES}."
+    "--output", "-o", metavar="FILE", shell_complete=completing.file, help=f"Plot the result with matplotlib: {NAMES}."
 )
 
 
 def is_plot(path: str | None, formats: tuple[str, ...] = FORMATS) -> bool:
-    """Whether a file is one of a plot, by its name."""
+    """Return True if a path has the extension of a plot."""
     return path is not None and Path(path).suffix.removeprefix(".").lower() in formats
 
 
 def check(path: str | None, as_json: bool) -> None:
-    """Raise UsageError for a plot beside JSON, and DocumentError for a file that cannot be one, before any work."""
+    """Raise UsageError for a plot together with JSON, and DocumentError if the file cannot be written."""
     from ..output.files import check_output
 
     if path is None:
         return
     if as_json:
-        raise click.UsageError("--json prints numbers and -o draws them; keep one of the two")
+        raise click.UsageError("--json prints numbers and -o plots them; remove one of the two")
     check_output(path, "a plot", FORMATS)
 
 
 def put(path: str, draw: Callable[[], Picture]) -> None:
-    """What is drawn, in its file."""
+    """Draw a plot and write it to its file."""
     draw().write(path)
     tell(f"wrote {path}")

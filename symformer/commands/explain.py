@@ -1,4 +1,4 @@
-"""``symformer explain``: what a printed number counts."""
+"""``symformer explain``: identify what a published number counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import arguments, completing
 from .shell import Command
 from .terminal import put_json, say, spell, table
 
-SHOWN = 2  # rows that make a difference, of which one line names these
+SHOWN = 2  # at most this many rows are named in one line
 
 
 @click.command("explain", cls=Command)
@@ -22,7 +22,7 @@ SHOWN = 2  # rows that make a difference, of which one line names these
     "-q",
     metavar="Q",
     shell_complete=completing.quantity,
-    help="What it is a number of; see `symformer list`. [default: by its unit, else parameters]",
+    help="The quantity counted; see `symformer list`. [default: inferred from the unit, else parameters]",
 )
 @arguments.sets
 @arguments.option
@@ -30,10 +30,10 @@ SHOWN = 2  # rows that make a difference, of which one line names these
 def command(
     target: str, number: str, quantity: str | None, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool
 ) -> None:
-    """Find what a printed number counts.
+    """Identify what a published number counts.
 
-    NUMBER is written as it is printed: 124M, 163,037,184, "37B active", "17.6 GMACs", "13.5 GB". Exit status 1 where
-    nothing known gives it.
+    Write NUMBER as published: 124M, 163,037,184, "37B active", "17.6 GMACs", "13.5 GB". The exit status is 1 if no
+    known count matches.
 
     \b
     symformer explain gpt2 117M
@@ -58,7 +58,7 @@ def command(
             say(line)
         if found.verdict == "convention":
             say()
-            rows = [["as counted here", "", spelt(found.plain.value)]]
+            rows = [["symformer's count", "", spelt(found.plain.value)]]
             rows += [[what, _some(paths), spelt(each)] for what, paths, each in found.rows]
             table(["", "rows", found.reading.way.unit], rows, "llr")
             lines = [f"{name}: {meaning}" for name, meaning in found.meanings.items()]
@@ -70,6 +70,6 @@ def command(
 
 
 def _some(paths: Sequence[str]) -> str:
-    """The first rows of several, and how many more there are."""
+    """Return the first row names and the number of further ones."""
     more = f", and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
     return ", ".join(paths[:SHOWN]) + more

@@ -1,4 +1,4 @@
-"""``symformer gallery``: every architecture's derivation in a folder."""
+"""``symformer gallery``: the derivations of all architectures in one folder."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .terminal import tell
 
 @click.command("gallery", cls=Command)
 @click.argument("folder", shell_complete=completing.file)
-@click.option("--check", is_flag=True, help="Write nothing; exit status 1 where a file is not what would be written.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a file is out of date.")
 def command(folder: str, check: bool) -> None:
-    """Write every architecture's derivation.
+    """Write the derivations of all architectures.
 
-    FOLDER gets a Markdown and a PDF file for each, pages with every class of the catalogue, and a README.md that links
-    them all.
+    FOLDER receives a Markdown and a PDF file for each architecture, pages with every class of the catalogue, and a
+    README.md that links to all of them.
     """
     from ..documents.gallery import pages
     from ..output.files import check_folder, stale, write_all
@@ -29,7 +29,7 @@ def command(folder: str, check: bool) -> None:
     if check:
         if different := stale(folder, made):
             for name in different:
-                tell(f"{folder}/{name} is not what would be written now")
+                tell(f"{folder}/{name} is out of date")
             sys.exit(1)
         tell(f"{len(made)} files in {folder} are up to date")
         return

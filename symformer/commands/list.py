@@ -1,4 +1,4 @@
-"""``symformer list``: what there is: architectures, presets, components and quantities."""
+"""``symformer list``: the architectures, presets, components and quantities."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _BRIEF = 64  # characters of a formula in a list
 
 
 @click.command("list", cls=Command)
-@click.option("--presets", "only_presets", is_flag=True, help="The presets alone, each with its Hub id and its source.")
+@click.option("--presets", "only_presets", is_flag=True, help="List only the presets, with their Hub ids and sources.")
 @arguments.as_json
 def command(only_presets: bool, as_json: bool) -> None:
-    """List architectures, presets, parts and quantities."""
+    """List architectures, presets, components and quantities."""
     from .. import architectures, components
     from ..quantities import quantities
     from ..quantities.counted.rule_set import CountedAs
@@ -27,7 +27,7 @@ def command(only_presets: bool, as_json: bool) -> None:
             put_json(presets)
             return
         rows = [[name, facts["architecture"], facts.get("hub", ""), facts["source"]] for name, facts in presets.items()]
-        table(["name", "architecture", "Hugging Face hub", "sizes from"], rows, "llll")
+        table(["name", "architecture", "Hugging Face Hub", "source of the sizes"], rows, "llll")
         return
     if as_json:
         put_json(
@@ -46,7 +46,7 @@ def command(only_presets: bool, as_json: bool) -> None:
         model = architectures.architecture(name)
         rows.append([name, model.title, _brief(spell(model.params.written))])
     table(["name", "title", "parameters"], rows, "lll")
-    say("\nPresets, which are published sizes of an architecture; --presets says where each is from")
+    say("\nPresets: published sizes of an architecture (--presets lists their sources)")
     rows = [[name, ", ".join(architectures.presets_of(name))] for name in architectures.names()]
     table(["architecture", "presets"], rows, "ll")
     say("\nComponents")
@@ -62,13 +62,13 @@ def command(only_presets: bool, as_json: bool) -> None:
         choices = [f"{key}={'|'.join(rule.meanings)}" for key, rule in named.items()]
         rows.append([name, question.measure.title, question.measure.unit, " ".join(choices)])
     table(["name", "title", "unit", "conventions"], rows, "llll")
-    say("\nFLOPs as others count them")
+    say("\nFLOPs as counted by papers and tools")
     rows = []
     for name, question in quantities().items():
         sets = question.rule_sets if isinstance(question, CountedAs) else {}
         rows += [[f"counted={key}", name, rules.who, rules.where] for key, rules in sets.items()]
-    table(["option", "quantity", "as", "where"], rows, "llll")
-    say("\nOne rank's share, of any quantity")
+    table(["option", "quantity", "counted by", "source"], rows, "llll")
+    say("\nParallelism options, for quantities per rank")
     rows = []
     for name, convention in PLACEMENT.items():
         rows += [[f"{name}={choice}", meaning] for choice, meaning in convention.meanings.items()]
@@ -76,5 +76,5 @@ def command(only_presets: bool, as_json: bool) -> None:
 
 
 def _brief(spelt: str) -> str:
-    """A formula for a list of many: as far as a column goes, with a mark where it goes on."""
+    """Return a formula shortened to the width of a column, with an ellipsis if terms are missing."""
     return spelt if len(spelt) <= _BRIEF else spelt[: spelt.rindex(" + ", 0, _BRIEF)] + " + …"

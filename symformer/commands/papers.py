@@ -1,4 +1,4 @@
-"""``symformer papers``: published formulas and numbers against those derived here."""
+"""``symformer papers``: published formulas and numbers, compared with ours."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="[ID]", required=False, shell_complete=completing.published)
 @arguments.as_json
 def command(name: str | None, as_json: bool) -> None:
-    """Set published formulas and numbers against ours.
+    """Compare published formulas and numbers with ours.
 
-    Alone it lists the papers, books, cards and code that are on file. With the ID of one: each formula and number that
-    it prints, with what comes of holding it to the one derived here, or with why nothing here answers for it. With the
-    ID of a formula or of a number: all of that.
+    Without ID, list the sources: papers, books, model cards and code. With the ID of a source, list each formula and
+    number it publishes, with the comparison to ours or the reason there is none. With the ID of a formula or a number,
+    show its full comparison.
 
     \b
     symformer papers
@@ -61,9 +61,9 @@ def _all(found: Iterable[Publication], as_json: bool) -> None:
         return
     rows = [[one.id, one.title, *map(_count, (len(one.formulas), len(one.numbers), one.amiss))] for one in every]
     sums = [str(sum(each)) for each in zip(*((len(x.formulas), len(x.numbers), x.amiss) for x in every), strict=True)]
-    table(["id", "who prints", "formulas", "numbers", "amiss"], [*rows, ["total", "", *sums]], "llrrr", total=True)
+    table(["id", "source", "formulas", "numbers", "corrections"], [*rows, ["total", "", *sums]], "llrrr", total=True)
     say()
-    say("symformer papers ID shows what one of them prints, and what that counts; amiss is what says something else.")
+    say("symformer papers ID shows one source; corrections are entries that differ from what they claim to count.")
 
 
 def _count(number: int) -> str:
@@ -78,11 +78,11 @@ def _source(found: Publication, as_json: bool) -> None:
     if found.formulas:
         say()
         rows = [[each.id, each.where, _of(each), each.says] for each in found.formulas]
-        table(["formula", "where", "held to", "verdict"], rows, "llll")
+        table(["formula", "where", "compared with", "verdict"], rows, "llll")
     if found.numbers:
         say()
         rows = [[each.id, each.whose, each.printed, each.counts, each.target, each.says] for each in found.numbers]
-        table(["number", "whose", "printed", "said to count", "held to", "verdict"], rows, "llllll")
+        table(["number", "where", "printed", "published as", "compared with", "verdict"], rows, "llllll")
 
 
 def _formula(entry: PrintedFormula, as_json: bool) -> None:
@@ -98,9 +98,9 @@ def _formula(entry: PrintedFormula, as_json: bool) -> None:
     if entry.read:
         say(f"read as     {entry.read}")
     if entry.because or entry.without:
-        say(f"because     {entry.because or entry.without}" if found else f"not asked   {entry.without}")
+        say(f"because     {entry.because or entry.without}" if found else f"unchecked   {entry.without}")
     if entry.correction:
-        say(f"amiss       {entry.correction}")
+        say(f"correction  {entry.correction}")
     if found is not None:
         say()
         show(found)
@@ -111,14 +111,14 @@ def _number(entry: PublishedNumber, as_json: bool) -> None:
     if as_json:
         put_json({**entry.to_json(), "explanation": found.to_json() if found else None})
         return
-    say(f"{entry.whose} prints {entry.printed}, said to count {entry.counts}")
+    say(f"{entry.whose}: {entry.printed}, published as {entry.counts}")
     say()
     if found is None:
-        say(f"not asked   {entry.without}")
+        say(f"unchecked   {entry.without}")
     else:
         say(found.because)
     if entry.correction and entry.correction not in entry.without:
-        say(f"amiss       {entry.correction}")
+        say(f"correction  {entry.correction}")
     if entry.note:
         say(f"note        {entry.note}")
 

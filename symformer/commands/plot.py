@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..models.model import Model
 
 FORMATS = ("svg", "pdf", "png", "tex")
-TAKES = {"part": ("part",), "memory": ("device",), "roofline": ("peak", "bandwidth")}  # options of one kind alone
-USUAL = {"flops": "flops", "memory": "train-memory", "roofline": "intensity"}  # what a kind counts
+TAKES = {"part": ("part",), "memory": ("device",), "roofline": ("peak", "bandwidth")}  # options specific to one kind
+USUAL = {"flops": "flops", "memory": "train-memory", "roofline": "intensity"}  # the default quantity of a kind
 KINDS = ("architecture", "part", "shares", "flops", "memory", "roofline")
 
 
@@ -32,17 +32,21 @@ KINDS = ("architecture", "part", "shares", "flops", "memory", "roofline")
     shell_complete=completing.file,
     help=f"FILE.{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}; - for standard output.",
 )
-@click.option("--kind", type=click.Choice(KINDS), default="architecture", show_default=True, help="What is drawn.")
-@click.option("--part", metavar="PATH", help="The part that --kind part draws, such as h.attn.")
+@click.option("--kind", type=click.Choice(KINDS), default="architecture", show_default=True, help="The kind of figure.")
+@click.option("--part", metavar="PATH", help="The part to draw with --kind part, such as h.attn.")
 @click.option(
-    "--quantity", "-q", metavar="Q", shell_complete=completing.quantity, help="What to count. [default: the kind's]"
+    "--quantity",
+    "-q",
+    metavar="Q",
+    shell_complete=completing.quantity,
+    help="The quantity to count. [default: depends on --kind]",
 )
 @arguments.sets
 @arguments.option
-@click.option("--device", metavar="SIZE", help="The memory of a device, such as 80GB, for --kind memory.")
-@click.option("--peak", metavar="SPEED", help="What a device computes, such as 989TFLOPS, for --kind roofline.")
-@click.option("--bandwidth", metavar="SPEED", help="What it reads and writes, such as 3.35TB/s, for --kind roofline.")
-@click.option("--as", "form", type=click.Choice(FORMATS), help="The format, where -o is -.")
+@click.option("--device", metavar="SIZE", help="Device memory, such as 80GB, for --kind memory.")
+@click.option("--peak", metavar="SPEED", help="Peak compute of the device, such as 989TFLOPS, for --kind roofline.")
+@click.option("--bandwidth", metavar="SPEED", help="Memory bandwidth, such as 3.35TB/s, for --kind roofline.")
+@click.option("--as", "form", type=click.Choice(FORMATS), help="The output format if -o is -.")
 def command(
     targets: tuple[str, ...],
     output: str,
@@ -56,9 +60,10 @@ def command(
     bandwidth: str | None,
     form: str | None,
 ) -> None:
-    """Draw a model, or two side by side; with matplotlib, what models take against what they are given.
+    """Draw models, or plot cost against size.
 
-    What a TARGET can be, `symformer --help` says.
+    The figures (--kind architecture and part) show one model or two side by side. The plots (--kind shares, flops,
+    memory and roofline) require matplotlib. `symformer --help` lists the forms of a TARGET.
     """
     from ..language.errors import OptionError
     from ..output.files import check_output, write
@@ -68,12 +73,12 @@ def command(
     for name, value in given.items():
         if value is not None and name not in TAKES.get(kind, ()):
             whose = next(each for each, names in TAKES.items() if name in names)
-            raise OptionError(f"--{name} is for --kind {whose}, and this is --kind {kind}")
+            raise OptionError(f"--{name} applies to --kind {whose} only, not to --kind {kind}; remove one of the two")
     if kind == "part" and part is None:
-        raise OptionError("--kind part needs --part, such as --part h.attn; `symformer tree` names the parts")
+        raise OptionError("--kind part requires --part, such as --part h.attn; `symformer tree` lists the parts")
     counts = quantity or USUAL.get(kind, "params")
     if kind == "roofline" and quantity not in (None, "intensity"):
-        raise OptionError(f"a roofline is of intensity, not of {quantity}; leave -q out")
+        raise OptionError(f"a roofline plots intensity, not {quantity}; remove -q")
     if kind == "roofline":
         content = _roofline(targets, sets, options, extension, peak, bandwidth)
     else:

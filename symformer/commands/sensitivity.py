@@ -1,4 +1,4 @@
-"""``symformer sensitivity``: what a quantity hangs on."""
+"""``symformer sensitivity``: how a quantity depends on each size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .terminal import put_json, say, spell, table
 @arguments.option
 @drawing.output
 @click.option(
-    "--by", metavar="NAME", shell_complete=completing.size, help="Draw the quantity against this size, with -o."
+    "--by", metavar="NAME", shell_complete=completing.size, help="Plot the quantity against this size; requires -o."
 )
 @arguments.as_json
 def command(
@@ -28,11 +28,11 @@ def command(
     by: str | None,
     as_json: bool,
 ) -> None:
-    """Say how a quantity changes with each of its sizes.
+    """Show how a quantity changes with each of its sizes.
 
-    Of each size: the partial derivative; the elasticity, by how many per cent the quantity grows as the size does by
-    one; what one more costs, exactly; and what the quantity comes near to as that size alone grows without end. Drawn
-    with -o are the elasticities, or with --by the quantity against one size.
+    For each size: the partial derivative; the elasticity, which is the growth of the quantity in percent when the size
+    grows by 1%; the exact cost of increasing the size by 1; and the asymptote as that size alone tends to infinity.
+    With -o, plot the elasticities, or with --by the quantity against one size.
 
     \b
     symformer sensitivity llama-2-7b
@@ -41,7 +41,7 @@ def command(
     from ..algebra.sensitivity import Sensitivity
 
     if by is not None and output is None:
-        raise click.UsageError(f"--by {by} is the axis of a plot; name its file by -o, such as -o sensitivity.svg")
+        raise click.UsageError(f"--by {by} is the x-axis of a plot; name its file with -o, such as -o sensitivity.svg")
     drawing.check(output, as_json)
     found = Sensitivity(*arguments.formula(target, quantity, sets, options))
     if output is not None:
@@ -57,6 +57,6 @@ def command(
     if rows:
         table(found.head, rows, "lrlrlrl")
     else:
-        say("it has no size")
+        say("the formula has no sizes")
     for line in ["", *below] if below else []:
         say(line)

@@ -1,4 +1,4 @@
-"""What every command holds to: what it refuses before it starts, and how it ends."""
+"""The base classes of all commands: argument checks, error reports and exit statuses."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ import click
 from ..language.errors import SymformerError, quoted
 from .terminal import PLAINLY, abandon, tell, unwritable, visible
 
-REFUSED = 2  # what the user can mend
-DEFECT = 70  # what only we can: a fault of symformer
-STOPPED = 130  # by Ctrl-C
-CUT_OFF = 141  # whoever read our output has gone
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # what a stream fails with, and no path
-ROOM = 1_200  # characters of a sentence
+REFUSED = 2  # an error that the user can fix
+DEFECT = 70  # a bug in symformer
+STOPPED = 130  # stopped by Ctrl-C
+CUT_OFF = 141  # the reader of our output has closed it
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # errors of a stream; they name no path
+ROOM = 1_200  # the longest error message, in characters
 OUTPUT = "output"  # the parameter with the output path, in every command
 
 
 class Command(click.Command):
-    """A command whose options stand at most once, except those that are there to be repeated."""
+    """A command that rejects repeated options, except those that accept several values."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
@@ -39,7 +39,7 @@ class Command(click.Command):
             for option, times in Counter(given).items():
                 if times > 1 and isinstance(option, click.Option) and not (option.multiple or option.is_flag):
                     raise click.UsageError(f"{option.opts[0]} is given {times} times; it takes one value", ctx)
-        ctx.allow_extra_args = True  # refused here, in a sentence that says where they belong
+        ctx.allow_extra_args = True  # rejected below, with a message that says where they belong
         extra = super().parse_args(ctx, args)
         if extra and not ctx.resilient_parsing:
             named = [
@@ -57,7 +57,7 @@ class Command(click.Command):
             return super().invoke(ctx)
 
     def belongs(self, extra: str, named: Sequence[str]) -> str:
-        """Where an argument belongs that stands alone: a size or an option of its own, or a quantity."""
+        """Return a hint on how to pass a misplaced argument: as a size, an option or a quantity; "" if unknown."""
         from ..language.symbols import SYMBOLS
         from ..quantities import quantities
 
@@ -85,14 +85,14 @@ def _inputs(params: Mapping[str, Any]) -> Iterator[str | int]:
                 yield 0  # standard input
             elif isinstance(each, str):
                 yield each
-                yield os.path.join(each, CONFIG)  # of a folder
+                yield os.path.join(each, CONFIG)  # if the argument is a folder
 
 
 class Program(click.Group):
-    """Commands that end in a result, or in one sentence on standard error and a status that tells why."""
+    """A group of commands that print a result, or one sentence on standard error and set the exit status."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which one comes to need them."""
+        """Return the commands in the order in which users typically need them."""
         return list(self.commands)
 
     def resolve_command(
@@ -103,7 +103,7 @@ class Program(click.Group):
 
             if args[0] in names():
                 raise click.UsageError(
-                    f"{quoted(args[0])} is no command; for its formula: symformer show {args[0]}", ctx
+                    f"{quoted(args[0])} is not a command; to show its formula: symformer show {args[0]}", ctx
                 )
         return super().resolve_command(ctx, args)
 
@@ -132,11 +132,11 @@ class Program(click.Group):
 
 
 def _ended(run: Callable[[], Any]) -> int:
-    """The status that a run ends with, once what it failed with is said."""
+    """Run a command, report its error if it fails, and return the exit status."""
     output = sys.stdout
     try:
         status = _status(run)
-        if sys.stdout is not None and not isinstance(sys.stdout, IOBase):  # so click says that whoever read has gone
+        if sys.stdout is not None and not isinstance(sys.stdout, IOBase):  # click replaces a closed standard output
             raise BrokenPipeError
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -170,19 +170,19 @@ def _status(run: Callable[[], Any]) -> int:
         if error.filename is None and error.errno in _FULL:
             raise
         if not _here():
-            return _say("the working directory has been deleted; change to one that is there", REFUSED)
+            return _say("the working directory has been deleted; change to an existing one", REFUSED)
         if isinstance(error.filename, str) and error.strerror:
             return _say(f"{error.filename}: {error.strerror}", REFUSED)
         return _defect(error)
     except (MemoryError, RecursionError) as error:
-        return _say(f"this is too large to work out here ({type(error).__name__})", REFUSED)
+        return _say(f"the input is too large to compute ({type(error).__name__})", REFUSED)
     except Exception as error:
         return _defect(error)
     return returned if isinstance(returned, int) else 0
 
 
 def _here() -> bool:
-    """Whether there is a working directory."""
+    """Return True if the working directory exists."""
     try:
         return bool(os.getcwd())
     except OSError:
@@ -190,7 +190,7 @@ def _here() -> bool:
 
 
 def _defect(error: Exception) -> int:
-    """A fault of our own: no result, and where it is for whoever mends it."""
+    """Report a bug in symformer with its place in the code."""
     where, traceback = "", error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -198,7 +198,7 @@ def _defect(error: Exception) -> int:
             where = f" in {Path(code.co_filename).name}, line {traceback.tb_lineno}"
         traceback = traceback.tb_next
     said = " ".join(str(error).split())[:200]
-    return _say(f"a defect of symformer, which is not your doing: {type(error).__name__}{where}: {said}", DEFECT)
+    return _say(f"internal error, a bug in symformer: {type(error).__name__}{where}: {said}", DEFECT)
 
 
 def _say(sentence: str, status: int) -> int:

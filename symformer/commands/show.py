@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     "--part",
     metavar="PATH",
     shell_complete=completing.part,
-    help="One part alone, such as h.attn: the formula of one copy of it.",
+    help="Show the formula of one copy of a single part, such as h.attn.",
 )
 @click.option(
-    "--as", "notation", type=click.Choice(list(NOTATIONS)), help="The equation alone, on one line, ready to paste."
+    "--as", "notation", type=click.Choice(list(NOTATIONS)), help="Print only the equation, on one line, ready to paste."
 )
 @click.option(
-    "--conventions", "every", is_flag=True, help="Every value of each convention, side by side, and who counts so."
+    "--conventions", "every", is_flag=True, help="Compare every value of each convention and list who uses it."
 )
 @arguments.as_json
 def command(
@@ -50,7 +50,7 @@ def command(
 ) -> None:
     """Show a formula, its value and its breakdown.
 
-    What a TARGET can be, `symformer --help` says.
+    `symformer --help` lists the forms of a TARGET.
     """
     from ..answers.equations import equation, label
     from ..answers.parts import copies_line, part_json, path_of
@@ -62,19 +62,23 @@ def command(
 
     if notation is not None and (as_json or every):
         other = "--json" if as_json else "--conventions"
-        raise click.UsageError(f"--as {notation} prints one equation and {other} prints more; keep one of the two")
+        raise click.UsageError(
+            f"--as {notation} prints only the equation and cannot be combined with {other}; remove one of the two"
+        )
     if part == "":
-        raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or leave --part out")
+        raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
     if every:
         if part is not None:
-            raise click.UsageError("--conventions is of the whole and --part of a part; keep one of the two")
+            raise click.UsageError(
+                "--conventions applies to the whole model and cannot be combined with --part; remove one of the two"
+            )
         _conventions(target, quantity, sets, options, as_json)
         return
     model, whole = arguments.formula(target, quantity, sets, options)
     formula = whole if part is None else whole.part(part)
     if notation is not None:
         put(equation(formula, notation) + "\n")
-        for line in ranks.stated(formula.ranks, model.known):  # beside the equation, which is pasted as it stands
+        for line in ranks.stated(formula.ranks, model.known):  # on standard error: the equation itself is pasted
             tell(line)
         return
     if as_json:
@@ -96,7 +100,7 @@ def command(
         say(f"where {total} = {text(formula.relations[total])}")
     if missing:
         say(_unnumbered(model, missing))
-    concerned = find_quantity(quantity).said(formula)  # without what nothing here is counted by
+    concerned = find_quantity(quantity).said(formula)  # without the conventions that do not affect this formula
     for name, choice in {**concerned, **model.component.chosen}.items():
         say(f"{name} = {choice}")
     for remark in remarks(model, formula, spell):
@@ -108,14 +112,14 @@ def command(
 
 
 def _unnumbered(model: Model, missing: Sequence[Symbol]) -> str:
-    """What has no number, and where one comes from: a preset has a model's sizes, and no run's."""
+    """Return a sentence naming the sizes without a value and how to set them; presets do not set sizes of the run."""
     from ..architectures import presets_of
     from ..language.symbols import letter
 
     known = presets_of(model.id) if model.id == model.target else []
     own = known and any(not letter(each).run for each in missing)
     preset = f", or name a preset, such as {known[0]}" if own else ""
-    return f"no number for {', '.join(map(str, missing))}: give each with a --set of its own{preset}"
+    return f"no value for {', '.join(map(str, missing))}: set each with --set{preset}"
 
 
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
@@ -130,8 +134,10 @@ def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tup
         facts = [variant.to_json() for variant in found]
         put_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})
         return
-    say(f"{model.title} ({model.target}): {measure.title}, one convention changed at a time; * marks what is chosen\n")
-    table(["convention", f"{measure.letter} =", measure.unit, "counted so by"], [v.row(spell) for v in found], "llrl")
+    say(
+        f"{model.title} ({model.target}): {measure.title}, one convention changed at a time; * marks the value in use\n"
+    )
+    table(["convention", f"{measure.letter} =", measure.unit, "used by"], [v.row(spell) for v in found], "llrl")
     for line in ranks_stated(found, model, spell):
         say(f"\n{line}")
 

@@ -1,4 +1,4 @@
-"""``symformer solve``: which sizes give a total."""
+"""``symformer solve``: the sizes that give a total."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from . import arguments, completing, drawing
 from .shell import Command
 from .terminal import progress, put_json, say, spell, table
 
-NONE = 1  # the status where there is no solution
+NONE = 1  # the exit status if there is no solution
 
 
 @click.command("solve", cls=Command)
 @arguments.target
-@click.option("--total", metavar="N", help="What the value is to be: 7000000000, 7e9, or 80GB of bytes.")
-@click.option(
-    "--at-most", metavar="N", help="What the value may be at most; the first size is as large as that allows."
-)
-@click.option("--within", metavar="SHARE", help="How far from the total is near enough, such as 1%.")
+@click.option("--total", metavar="N", help="The target value: 7000000000, 7e9, or 80GB for bytes.")
+@click.option("--at-most", metavar="N", help="The upper limit for the value; the first size is maximized within it.")
+@click.option("--within", metavar="SHARE", help="The tolerance around the total, such as 1%.")
 @click.option(
     "--for",
     "sizes",
@@ -27,7 +25,7 @@ NONE = 1  # the status where there is no solution
     required=True,
     metavar="NAME",
     shell_complete=completing.size,
-    help="A size to find: L, or E=512:8192:128 from a range with both ends in.",
+    help="A size to solve for: L, or E=512:8192:128 for a range that includes both ends.",
 )
 @arguments.quantity
 @arguments.given
@@ -48,11 +46,11 @@ def command(
     output: str | None,
     as_json: bool,
 ) -> int:
-    """Find the sizes that give a total: every whole number that does.
+    """Find all integer sizes that give a total.
 
-    Those that one can build come first: heads that divide, widths that are multiples of 128 or of 64. Where there are
-    none the nearest is said, and the status is 1. A size that only conditions contain, and that is not given, gets a
-    value that they allow, in a column of its own.
+    Practical solutions come first: head counts that divide the width, and widths that are multiples of 128 or 64. If
+    there is no solution, the nearest one is printed and the exit status is 1. A size that occurs only in conditions
+    and is not given gets a value that satisfies them, shown in its own column.
 
     \b
     symformer solve llama --total 7e9 --within 1% --for L --for E=2048:8192:128 --given V=32000 --given D=128 \\
@@ -91,7 +89,7 @@ def command(
     if rows:
         table([*found.columns, found.formula.measure.unit, "off by"], rows, "r" * (len(found.columns) + 2))
         if len(found.all) > SHOWN:
-            say(f"and {len(found.all) - SHOWN:,} more; --json has up to 10,000")
+            say(f"and {len(found.all) - SHOWN:,} more; --json lists up to 10,000")
         say()
     say(verdict)
     return 0 if found.all else NONE

@@ -1,4 +1,4 @@
-"""``symformer sweep``: a quantity over many configs."""
+"""``symformer sweep``: a quantity evaluated at many configs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ FORMATS = ("csv", "parquet", "jsonl")
     multiple=True,
     metavar="NAME=START:STOP:STEP",
     shell_complete=completing.size,
-    help="A size and what it goes over, both ends in, or E=512,768; the last changes fastest.",
+    help="A size and its range, both ends included, or a list: E=512,768. The last size varies fastest.",
 )
-@click.option("--from", "file", metavar="FILE", help="Configs from FILE.csv, .parquet or .jsonl, in place of --over.")
+@click.option(
+    "--from", "file", metavar="FILE", help="Read configs from FILE.csv, .parquet or .jsonl instead of --over."
+)
 @arguments.quantities
 @arguments.given
 @arguments.where
@@ -36,18 +38,18 @@ FORMATS = ("csv", "parquet", "jsonl")
     "filters",
     multiple=True,
     metavar="CONDITION",
-    help="What a row has to be, such as 'params <= 7e9', 'E = A*D' or '64 divides E'.",
+    help="Keep only rows that satisfy a condition, such as 'params <= 7e9', 'E = A*D' or '64 divides E'.",
 )
-@click.option("--pareto", metavar="COLUMN,COLUMN", help="Only rows that no other beats: flops,max:params.")
-@click.option("--top", type=int, metavar="N", help="Only the first N rows, by --by.")
-@click.option("--by", metavar="COLUMN", help="What --top goes by: the least of it first, or max:COLUMN the most.")
+@click.option("--pareto", metavar="COLUMN,COLUMN", help="Keep only Pareto-optimal rows: flops,max:params.")
+@click.option("--top", type=int, metavar="N", help="Keep only the first N rows, sorted by --by.")
+@click.option("--by", metavar="COLUMN", help="The sort key for --top, ascending; max:COLUMN for descending.")
 @arguments.option
 @click.option(
     "--output",
     "-o",
     metavar="FILE",
     shell_complete=completing.file,
-    help=f"Write the rows: FILE.{', .'.join(FORMATS)}; or draw them: {drawing.NAMES}.",
+    help=f"Write the rows: FILE.{', .'.join(FORMATS)}; or plot them: {drawing.NAMES}.",
 )
 @arguments.as_json
 def command(
@@ -65,21 +67,23 @@ def command(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Count a quantity at every config of a grid, or of a file.
+    """Evaluate a quantity at every config of a grid or a file.
 
-    Every number is exact. A config that breaks a condition of the formula, such as heads that do not divide, is left
-    out, and counted. A size that only conditions contain, and that is not given, gets a value that they allow, in a
-    column of its own.
+    All numbers are exact. Configs that violate a condition of the formula, such as a width that is not divisible by
+    the number of heads, are skipped, and their number is reported. A size that occurs only in conditions and is not
+    given gets a value that satisfies them, shown in its own column.
 
     \b
     symformer sweep llama-2-7b --over E=512:8192:128 --over L=4:64:1 --filter 'params <= 7e9' --top 5 --by max:params
     symformer sweep gpt2 --over E=768:6144:768 --over L=12:96:12 -q params -q flops --given B=1 --given S=1024 -o a.csv
     """
     if as_json and output is not None:
-        raise click.UsageError("--json prints the rows and -o writes them; keep one of the two")
+        raise click.UsageError("--json prints the rows and -o writes them; remove one of the two")
     if bool(axes) == (file is not None):
         both = (
-            "--over names a grid and --from a file; keep one" if axes else "name a grid by --over, or a file by --from"
+            "--over defines a grid and --from reads a file; remove one of the two"
+            if axes
+            else "no configs are given; define a grid with --over, or read a file with --from"
         )
         raise click.UsageError(both)
     extension = ""
@@ -92,7 +96,7 @@ def command(
 
 
 def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> None:
-    """The rows in a file, as JSON or as a table."""
+    """Write the rows to a file, or print them as JSON or as a table."""
     if output is not None and extension in drawing.FORMATS:
         drawing.put(output, found.plot)
         return
@@ -137,7 +141,7 @@ def _sweep(
     by: str | None,
     options: tuple[str, ...],
 ) -> Sweep:
-    """What is asked for, read and looked at."""
+    """Read and validate the arguments, and return the sweep."""
     from ..algebra.grid import Axis, Grid
     from ..algebra.rows import File
     from ..algebra.sweep import sweep

@@ -1,7 +1,7 @@
-"""What a terminal shows: every line that a command prints goes through here.
+"""Terminal output: every line that a command prints passes through this module.
 
-Lines are folded to a terminal's width, and left as they are where the output is piped. What the output cannot spell is
-written in plain arithmetic and ASCII, and no control character of a user's name reaches it.
+Lines are folded to the width of the terminal, and left unchanged if the output is piped. Characters that the output
+cannot encode are written as plain arithmetic and ASCII. Control characters, which a file name may contain, are escaped.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from ..language.notation.tree import Tree
 
 _GAP = "  "
-# What formulas and trees are written with, and what stands for it where it cannot be written.
+# The characters of formulas and trees, and their replacements if they cannot be encoded.
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True))
 _PLAIN = {"·": "*", "×": "x", "≈": "~", "≤": "<=", "≥": ">=", "├": "|", "└": "`", "│": "|", "─": "-", "…": "..."}
 _MARKS = "".join([*_SUPERSCRIPTS, *_PLAIN])
-# Control characters, marks that turn the direction of writing, separators of lines, and halves of characters.
+# Control characters, directional marks, line separators and surrogates.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 
 
 def say(text: str = "") -> None:
-    """One line on standard output, with the empty lines around it. Raises OutputError where it cannot be written."""
+    """Print one line and the empty lines around it on standard output. Raises OutputError if it cannot be written."""
     line = text.strip("\n")
     before, _, after = text.partition(line) if line else (text, "", "")
     shown = _spelt(visible(line), sys.stdout)
@@ -45,9 +45,9 @@ def say(text: str = "") -> None:
 
 
 def put(text: str) -> None:
-    """Lines of our own making on standard output, as they are. Raises OutputError where they cannot be written."""
+    """Print lines on standard output without folding them. Raises OutputError if they cannot be written."""
     if sys.stdout is None:
-        raise OutputError("standard output is closed, so there is nowhere to print to; open it, or write a file")
+        raise OutputError("standard output is closed; open it, or write to a file")
     try:
         sys.stdout.write(_spelt(text, sys.stdout))
     except BrokenPipeError:
@@ -57,11 +57,13 @@ def put(text: str) -> None:
 
 
 def put_bytes(content: bytes) -> None:
-    """A file on standard output. Raises OutputError where it cannot be written, or would fill a terminal's screen."""
+    """Write a file to standard output. Raises OutputError if that fails, or if a binary file would go to a terminal."""
     if sys.stdout is None:
-        raise OutputError("standard output is closed, so there is nowhere to write to; open it, or write a file")
+        raise OutputError("standard output is closed; open it, or write to a file")
     if sys.stdout.isatty() and b"\x00" in content:
-        raise OutputError("this is no text for a terminal; send it to a file or a program, as in > FILE")
+        raise OutputError(
+            "standard output is a terminal and the output is binary; redirect it to a file or a program, as in > FILE"
+        )
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
@@ -73,7 +75,7 @@ def put_bytes(content: bytes) -> None:
 
 
 def put_json(document: object) -> None:
-    """One JSON document on standard output. What the output cannot spell is written as JSON's own escapes."""
+    """Print one JSON document on standard output, with JSON escapes for characters that it cannot encode."""
     text = json.dumps(document, indent=2, ensure_ascii=False)
     text = _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
     try:
@@ -84,7 +86,7 @@ def put_json(document: object) -> None:
 
 
 def tell(text: str) -> None:
-    """One line on standard error; nothing where that is closed or takes nothing more."""
+    """Print one line on standard error, or nothing if standard error is closed or fails."""
     if sys.stderr is None:
         return
     try:
@@ -95,12 +97,12 @@ def tell(text: str) -> None:
 
 
 def unwritable(error: OSError) -> OutputError:
-    """The sentence for a standard output that takes nothing more."""
+    """Return the error for a failed write to standard output."""
     return OutputError(f"standard output cannot be written: {error.strerror}")
 
 
 def abandon(stream: TextIO | None) -> None:
-    """Send what a stream still holds nowhere, so that the interpreter does not stumble over it as it ends."""
+    """Redirect a stream to the null device, so that flushing it at exit does not fail."""
     try:
         if stream is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -109,7 +111,7 @@ def abandon(stream: TextIO | None) -> None:
 
 
 def visible(text: str) -> str:
-    """Text with its control characters spelt out: a file's name may hold any.
+    """Return a text with its control characters escaped; a file name may contain any.
 
     >>> print(visible("a\\x1b[31m\\nb"))
     a\\x1b[31m\\nb
@@ -118,7 +120,7 @@ def visible(text: str) -> str:
 
 
 def spell(shown: Tree | Expr) -> str:
-    """A formula for people: ``12LE²``, or ``12*L*E**2`` where the output cannot spell that."""
+    """Return a formula as ``12LE²``, or as ``12*L*E**2`` if the output cannot encode that."""
     from ..language.notation.text import code, text
 
     return text(shown) if _spells_marks() else code(shown)
@@ -132,9 +134,19 @@ def table(
     total: bool = False,
     guides: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Print a table; ``align`` has one letter a column, l or r; ``total`` sets the last row apart.
+    """Print a table.
 
-    ``guides`` are the branches of a tree: what stands before the first cell of each row, and before its further lines.
+    Parameters
+    ----------
+    head, rows
+        The cells of the header and of each row.
+    align
+        One letter per column: l for left or r for right.
+    total
+        Separate the last row from the others with a rule.
+    guides
+        The branches of a tree: for each row, the text before its first cell and the text before its further lines.
+
     """
     shown = [[_spelt(visible(cell), sys.stdout) for cell in row] for row in (head, *rows)]
     branches = [("", ""), *(guides or [("", "")] * len(rows))]
@@ -153,7 +165,7 @@ def table(
 
 
 def plain(rows: Sequence[Sequence[str]], align: str) -> list[str]:
-    """The lines of a table without colour: columns two spaces apart."""
+    """Return the lines of a table without colour, with two spaces between columns."""
     widths = [max(cells(row[column]) for row in rows) for column in range(len(align))]
     return [_line(row, widths, align).rstrip() for row in rows]
 
@@ -161,9 +173,9 @@ def plain(rows: Sequence[Sequence[str]], align: str) -> list[str]:
 def layout(
     rows: Sequence[Sequence[str]], align: str, room: int, guides: Sequence[tuple[str, str]]
 ) -> list[list[list[str]]]:
-    """A table's rows, each as lines of cells that fit the room: folded between words, and never inside a symbol.
+    """Return the rows of a table, each as lines of cells that fit the width, folded between words.
 
-    Only columns on the left of their room are folded; numbers are kept whole, even where they do not fit.
+    A symbol is never split. Only left-aligned columns are folded; numbers stay whole even if they do not fit.
     """
     first = [lead + row[0] for (lead, _), row in zip(guides, rows, strict=True)]
     natural = [max(map(cells, first)), *(max(cells(row[place]) for row in rows) for place in range(1, len(align)))]
@@ -189,13 +201,13 @@ def layout(
 
 
 def broadest(rows: list[list[list[str]]]) -> int:
-    """The cells of a line of laid out rows."""
+    """Return the width of a line of laid-out rows, in cells."""
     columns = range(len(rows[0][0]))
     return sum(max(cells(line[place]) for row in rows for line in row) for place in columns) + len(_GAP) * columns[-1]
 
 
 def stacked(rows: Sequence[Sequence[str]], room: int) -> list[str]:
-    """A table that no line is wide enough for: of each row its first cell, and under it every other by its column.
+    """Return a table as a list, for narrow terminals: the first cell of each row, then the others with their headers.
 
     >>> print("\\n".join(stacked([["row", "copies", "each"], ["lm_head", "1", "2·B·S·V·E"]], 16)))
     lm_head
@@ -213,7 +225,7 @@ def stacked(rows: Sequence[Sequence[str]], room: int) -> list[str]:
 
 
 def _shared(natural: list[int], least: list[int], room: int) -> list[int]:
-    """A width for each column: what it would have, and less for the widest ones until all of them fit."""
+    """Return a width for each column, shrinking the widest ones until all of them fit."""
     widths = list(natural)
     while sum(widths) > room:
         places = [place for place, width in enumerate(widths) if width > least[place]]
@@ -225,9 +237,9 @@ def _shared(natural: list[int], least: list[int], room: int) -> list[int]:
 
 
 def fold(text: str, room: int, lead: str = "", under: str = "") -> list[str]:
-    """A text as lines of at most so many cells: broken at spaces, then after signs, and never inside a symbol.
+    """Return a text as lines of at most ``room`` cells, broken at spaces, else after signs, never inside a symbol.
 
-    ``lead`` is kept whole at the beginning, and ``under`` stands before every further line.
+    ``lead`` stays whole at the start of the text, and ``under`` indents every further line.
 
     >>> fold("12·L·E·H + 13·L·E", 12), fold("5·L_dense·E", 10)
     (['12·L·E·H', '+ 13·L·E'], ['5·L_dense·', 'E'])
@@ -247,16 +259,16 @@ def fold(text: str, room: int, lead: str = "", under: str = "") -> list[str]:
 
 
 def _narrowest(text: str) -> int:
-    """The cells of the longest piece of a text, which nothing breaks."""
+    """Return the width of the longest piece of a text that cannot be broken, in cells."""
     return max((cells(piece.rstrip()) for word in _WORD.findall(text) for piece in _PIECE.findall(word)), default=0)
 
 
 _WORD = re.compile(r"\s*(?:[-+] )?\S+(?: = \S+)?\s*")  # a sign stays with its term, and a number with its name
-_PIECE = re.compile(r".+?(?:\*\*\d+|(?:[·/,.=|]|(?<!\.)\*)(?![*\d])|$)\s*")  # after a sign, where a word is too long
+_PIECE = re.compile(r".+?(?:\*\*\d+|(?:[·/,.=|]|(?<!\.)\*)(?![*\d])|$)\s*")  # after a sign, if a word is too long
 
 
 def width() -> int:
-    """The cells of a terminal's line; 0 where the output is none."""
+    """Return the width of the terminal in cells, or 0 if the output is not a terminal."""
     if sys.stdout is None or not sys.stdout.isatty():
         return 0
     from shutil import get_terminal_size
@@ -265,7 +277,7 @@ def width() -> int:
 
 
 def cells(text: str) -> int:
-    """How wide a text is on a terminal.
+    """Return the width of a text on a terminal, in cells.
 
     >>> cells("E²"), cells("模型")
     (2, 4)
@@ -315,7 +327,7 @@ def _line(row: Sequence[str], widths: Sequence[int], align: str) -> str:
 
 
 def _draw(rows: list[list[list[str]]], align: str, total: bool) -> None:
-    """Print laid out rows in colour: the head, a rule, the rows, and a rule before a total."""
+    """Print laid-out rows in colour: the header, a rule, the rows, and a rule before a total."""
     from rich.console import Console
     from rich.text import Text
 
@@ -348,16 +360,16 @@ def _spells_marks() -> bool:
 
 
 def _spelt(text: str, stream: TextIO | None) -> str:
-    """A text in the characters that a stream can write."""
+    """Return a text in characters that a stream can encode."""
     encoding = _encoding(stream)
     return text.encode(encoding, PLAINLY).decode(encoding)
 
 
-PLAINLY = "symformer.plainly"  # how streams handle what they cannot encode
+PLAINLY = "symformer.plainly"  # the error handler for characters that a stream cannot encode
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
-    """Plain arithmetic and ASCII for the marks of a formula or a tree, an escape for any other character."""
+    """Return ASCII for the characters of a formula or a tree, and an escape for any other character."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]

@@ -1,4 +1,4 @@
-"""``symformer trace``: a formula of a torch model, from its own code."""
+"""``symformer trace``: derive the formula of a torch model from its code."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from .terminal import put_json, say, spell, table
 
 @click.command("trace", cls=Command)
 @click.argument("target", shell_complete=completing.file)
-@click.option("--size", "sizes", multiple=True, metavar="NAME=NUMBER", help="A factory's argument and where it starts.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=NUMBER", help="A factory argument and its initial value.")
 @click.option(
-    "--inputs", default="", metavar="MODULE:FUNCTION", help="What a factory's model is called with, by sizes."
+    "--inputs",
+    default="",
+    metavar="MODULE:FUNCTION",
+    help="A function that builds the inputs of a factory's model from sizes.",
 )
-@click.option("--head", default="", metavar="HEAD", help="causal, masked, seq2seq, image, image-text or base.")
+@click.option(
+    "--head", default="", metavar="HEAD", help="The model head: causal, masked, seq2seq, image, image-text or base."
+)
 @arguments.quantity
 @click.option(
     "--at",
@@ -23,11 +28,9 @@ from .terminal import put_json, say, spell, table
     multiple=True,
     metavar="CONFIG.json",
     shell_complete=completing.file,
-    help="A config to evaluate the formula at.",
+    help="Evaluate the formula at a config; repeatable.",
 )
-@click.option(
-    "--set", "sets", multiple=True, metavar="NAME=NUMBER", help="A size of the run at these configs: B, S, C."
-)
+@click.option("--set", "sets", multiple=True, metavar="NAME=NUMBER", help="Set a size of the run for --at: B, S or C.")
 @arguments.as_json
 def command(
     target: str,
@@ -39,15 +42,15 @@ def command(
     sets: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Derive a formula of a torch model from its own code.
+    """Derive the formula of a torch model from its code.
 
-    TARGET is hf:MODEL_TYPE, a config.json (its path, its folder, or the id of a model on the Hub), or
-    package.module:factory. It runs the code it names. The formula is checked row by row at fresh random sizes, FLOPs
-    against torch's own counter too; without that nothing is shown.
+    TARGET is hf:MODEL_TYPE, a config.json (its path, its folder, or a model id on the Hub), or package.module:factory.
+    The command runs the code that TARGET names. It checks the formula row by row at new random sizes, and FLOPs also
+    against torch's own counter; if a check fails, the trace fails.
 
-    params, flops, train-flops, activations and kv-cache are counted as torch stores, multiplies and keeps. Where the
-    rows are recognised as operations they also answer active-params, prefill-flops, decode-flops, generation-flops and
-    inference-memory.
+    params, flops, train-flops, activations and kv-cache are counted as torch stores, multiplies and keeps tensors. If
+    every row is recognised as an operation, active-params, prefill-flops, decode-flops, generation-flops and
+    inference-memory are available too.
     """
     from ..answers.provenance import at_config
     from ..answers.summary import amount, read_at
@@ -62,9 +65,11 @@ def command(
     kind = parse(target).kind
     for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
         if given and kind in (Kind.HF, Kind.CONFIG, Kind.HUB):
-            raise OptionError(f"{option} {given[0]} is a factory's, and {target} has its sizes in its config")
+            raise OptionError(
+                f"{option} {given[0]} applies to factories only, but {target} takes its sizes from its config"
+            )
     if sets and not configs:
-        raise OptionError(f"--set {sets[0]} is for the configs to evaluate at; name one with --at")
+        raise OptionError(f"--set {sets[0]} requires a config to evaluate the formula at; name one with --at")
     start, run = ({name: whole(name, size(value)) for name, value in pairs(given).items()} for given in (sizes, sets))
     model = trace_model(target, start, head, inputs)
     found = model.of(quantity)
@@ -103,14 +108,14 @@ def command(
     for line in model.model.provenance.notes:
         say(line)
     own = at_config(reading) if reading else ""
-    say(f"exact, row by row, at {len(found.checked)} fresh random configs{own} ({found.builds} builds)\n")
+    say(f"exact, row by row, at {len(found.checked)} new random configs{own} ({found.builds} builds)\n")
     table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
     for name, other in found.ties.items():
-        say(f"{name} is {other}: the trace holds with no other")
+        say(f"{name} = {other}: the trace is valid only for this relation")
     for each in found.pinned:
-        say(f"{each.name} is kept at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else ""))
+        say(f"{each.name} is fixed at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else ""))
     for condition in found.conditions:
-        say(f"it holds where {condition}")
+        say(f"valid if {condition}")
     for line in found.report:
         say(line)
     for line in reading.beside if reading else ():
@@ -118,6 +123,6 @@ def command(
     for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):
         if ignored:
             stores = getattr(model.source, "name", target)
-            say(f"{', '.join(ignored)} in {path}: nothing that {stores} stores depends on it")
+            say(f"{', '.join(ignored)} in {path}: no effect on the weights of {stores}")
     for path, value in zip(configs, values, strict=True):
         say(f"{path}: {amount(value, formula.measure.unit)}")

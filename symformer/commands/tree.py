@@ -1,4 +1,4 @@
-"""``symformer tree``: the tree of modules, each with its share."""
+"""``symformer tree``: the module tree, with each module's share."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .terminal import put_json, say, spell, table
 @arguments.option
 @arguments.as_json
 def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
-    """Show the module tree, each line with its share.
+    """Show the module tree with each module's share.
 
-    What a TARGET can be, `symformer --help` says.
+    `symformer --help` lists the forms of a TARGET.
     """
     from ..answers.provenance import provenance_json, provenance_lines
     from ..answers.summary import missing_of, module_tree, notes, read_at, remarks, share, value_of

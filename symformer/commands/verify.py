@@ -1,4 +1,4 @@
-"""``symformer verify``: the proof against torch."""
+"""``symformer verify``: check formulas against torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .terminal import put_json, say, table
 
 @click.command("verify", cls=Command)
 @click.argument("targets", nargs=-1, shell_complete=completing.target)
-@click.option("--all", "everything", is_flag=True, help="Every architecture, in every variant.")
+@click.option("--all", "everything", is_flag=True, help="Verify every architecture in every variant.")
 @click.option(
     "--quantity",
     "-q",
@@ -21,12 +21,12 @@ from .terminal import put_json, say, table
     multiple=True,
     metavar="Q",
     shell_complete=completing.quantity,
-    help="What to prove; repeat for more. [default: all that torch settles]",
+    help="The quantity to verify; repeatable. [default: everything torch can check]",
 )
 @click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Repeat a run; otherwise the seed is drawn."
+    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="The random seed, to repeat a run. [default: random]"
 )
-@click.option("--write", is_flag=True, help="Keep the certificates in the package (of a checkout).")
+@click.option("--write", is_flag=True, help="Store the certificates in the package; requires a source checkout.")
 @arguments.option
 @arguments.as_json
 def command(
@@ -38,12 +38,12 @@ def command(
     options: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Prove formulas against torch models.
+    """Verify formulas against torch models.
 
-    Parameters are compared row by row; the rows that differ are printed, and the exit status is then 1.
+    Parameters are compared row by row. Rows that differ are printed, and the exit status is then 1.
     """
     if bool(targets) == everything:
-        raise click.UsageError("name one or more targets, or give --all and no target")
+        raise click.UsageError("give one or more targets, or --all without a target")
     import gc
 
     from .. import architectures
@@ -51,7 +51,7 @@ def command(
     from ..certificates import put_on_file
     from ..witness import provable, verify_all
 
-    gc.enable()  # this one builds hundreds of models
+    gc.enable()  # this command builds hundreds of models
     tasks, wholes = [], set()
     for name in architectures.names() if everything else targets:
         model, _ = resolve(name, pairs(options))
@@ -60,7 +60,8 @@ def command(
             settled = provable(variant) or [("params", {})]
             named = {name for name, _ in settled}
             tasks += [(variant, *each) for each in settled if each[0] in quantities or not quantities]
-            tasks += [(variant, name, {}) for name in quantities if name not in named]  # refused, with what is settled
+            # a quantity that torch cannot check is rejected later
+            tasks += [(variant, name, {}) for name in quantities if name not in named]
         if whole and not quantities:
             wholes.add(model.id)
     verdicts = verify_all(tasks, seed)

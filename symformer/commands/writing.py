@@ -1,4 +1,4 @@
-"""Where a document goes and what it is written as: the options of every command that writes one."""
+"""The output path and format of a document: the options of every command that writes one."""
 
 from __future__ import annotations
 
@@ -7,31 +7,33 @@ import click
 from ..documents.formats import FLAVOURS, FORMATS
 from .terminal import put_bytes, tell
 
-as_format = click.option("--as", "form", type=click.Choice(FORMATS), help="The format, where -o is -.")
+as_format = click.option("--as", "form", type=click.Choice(FORMATS), help="The output format if -o is -.")
 engine = click.option(
     "--engine",
     type=click.Choice(["typst", "latex"]),
     default="typst",
     show_default=True,
-    help="What makes the PDF; latex needs pdflatex on PATH.",
+    help="The PDF engine; latex requires pdflatex on PATH.",
 )
 flavour = click.option(
     "--flavour",
     type=click.Choice(FLAVOURS),
-    help="How Markdown writes mathematics: as GitHub reads it, as Jupyter does, or in Unicode. [default: github]",
+    help="The notation for mathematics in Markdown: for GitHub, for Jupyter, or plain Unicode. [default: github]",
 )
 
 
 def check_flavour(flavour: str | None, extension: str, output: str) -> None:
-    """Raise DocumentError for a flavour of what is no Markdown."""
+    """Raise DocumentError if a flavour is given and the output is not Markdown."""
     from ..language.errors import DocumentError
 
     if flavour and extension != "md":
-        raise DocumentError(f"--flavour is one of Markdown, and {output} is .{extension}; leave it out, or write .md")
+        raise DocumentError(
+            f"--flavour applies to Markdown only, but {output} is .{extension}; remove --flavour or write .md"
+        )
 
 
 def put(output: str, content: bytes) -> None:
-    """A file on the disk, or on standard output."""
+    """Write a document to a file, or to standard output if ``output`` is ``-``."""
     from ..output.files import write
 
     if output == "-":

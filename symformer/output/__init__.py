@@ -1,1 +1,1 @@
-"""What is written: files whole or not at all, and plots as objects."""
+"""Output: files, written completely or not at all, and plots as objects."""

@@ -1,4 +1,4 @@
-"""Bars: numbers by name, some side by side, each with its number written behind it."""
+"""Bar charts: values by name, for one or more series, with the value next to each bar."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .style import HATCHES, INKS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDE = 0.8  # of the room of a name, what its bars take
-ACROSS, LETTER, MOST = 2.35, 0.042, 1.8  # inches: of the axes, of a letter of a number, and of numbers at most
+WIDE = 0.8  # the share of the space of a name that its bars fill
+ACROSS, LETTER, MOST = 2.35, 0.042, 1.8  # inches: the axes, a character of a value, and the longest value
 
 
 @dataclass(frozen=True)
 class Bars(Picture):
-    """For each name a number of every series. ``written`` is how each number is spelt."""
+    """A bar chart with one value per name and series. ``written`` holds the text of each value."""
 
     label: str
     names: Sequence[str]
@@ -29,12 +29,12 @@ class Bars(Picture):
 
     @property
     def height(self) -> float:
-        """Its height in inches."""
+        """Return the height in inches."""
         several = len(self.series) > 1
         return 0.6 + 0.15 * len(self.names) * max(1.2, len(self.series)) + 0.14 * len(self.series) * several
 
     def draw(self, figure: Figure) -> None:
-        """Draw it."""
+        """Draw the bars."""
         axes = figure.subplots()
         thick = WIDE / len(self.series)
         low = min(0.0, *(float(each) for numbers in self.series.values() for each in numbers))

@@ -1,4 +1,4 @@
-"""A chart: lines and points over numbers, with lines across for what they come to and marks for where they meet."""
+"""Charts: lines and points, with horizontal and vertical lines for limits and marks for crossings."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 Exact = int | Fraction
 DASHES: dict[str, Any] = {"color": "#333333", "linewidth": 0.7, "zorder": 1.5}
-ACROSS: tuple[Any, ...] = ((0, (6, 2)), (0, (2, 2)), (0, (4, 1, 1, 1)))  # strokes of lines across
-DEEP = 1000  # points, beyond which they are small
-FEW = 40  # steps that have a mark each
-POWERS = (-4, 5)  # of ten, beyond which an axis has them apart
+ACROSS: tuple[Any, ...] = ((0, (6, 2)), (0, (2, 2)), (0, (4, 1, 1, 1)))  # strokes of horizontal and vertical lines
+DEEP = 1000  # with more points than this, points are small
+FEW = 40  # with more steps than this, steps have no marks
+POWERS = (-4, 5)  # powers of ten beyond which an axis factors them out
 
 
 @dataclass(frozen=True)
 class Series:
-    """Numbers over numbers, by a name."""
+    """A named series of x and y values."""
 
     name: str
     xs: Sequence[Exact]
     ys: Sequence[Exact]
-    kind: str = "line"  # or "points", "hollow" and "faint" ones, "mark" for single ones that count, and "steps"
+    kind: str = "line"  # or "points", "hollow" or "faint" points, "mark" for highlighted points, or "steps"
 
 
 @dataclass(frozen=True)
 class Across:
-    """A line from side to side, or from bottom to top, at a number."""
+    """A horizontal line, or a vertical one if ``upright``, at a value."""
 
     name: str
     at: Exact
@@ -42,7 +42,7 @@ class Across:
 
 @dataclass(frozen=True)
 class Chart(Picture):
-    """Series over one axis."""
+    """A chart of several series over one x-axis."""
 
     xlabel: str
     ylabel: str
@@ -54,7 +54,7 @@ class Chart(Picture):
 
     @property
     def height(self) -> float:
-        """Its height in inches."""
+        """Return the height in inches."""
         return 2.2 + 0.14 * len(self._names)
 
     @property
@@ -62,7 +62,7 @@ class Chart(Picture):
         return {each.name for each in self.series if each.name} | {each.name for each in self.across if each.name}
 
     def draw(self, figure: Figure) -> None:
-        """Draw it."""
+        """Draw the chart."""
         axes = figure.subplots()
         inks: dict[str, int] = {}
         for each in self.series:
@@ -72,7 +72,7 @@ class Chart(Picture):
             axes.plot(xs, ys, label=each.name or None, **_look(each.kind, place, len(xs)))
         number = -1
         for rule in self.across:
-            number += bool(rule.name)  # one without a name belongs to the one before it
+            number += bool(rule.name)  # a line without a name belongs to the one before it
             line = axes.axvline if rule.upright else axes.axhline
             line(float(rule.at), linestyle=ACROSS[number % len(ACROSS)], label=rule.name or None, **DASHES)
         if self.logarithmic:

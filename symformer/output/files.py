@@ -1,4 +1,4 @@
-"""Files: whether one can be written, before any work is done; and one that is written whole or not at all."""
+"""Output files: check early that a file can be written, and write it completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import BinaryIO
 from ..language.errors import DocumentError
 
 _SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-_ENDS = tuple(filter(None, (os.sep, os.altsep)))  # what a path that names a folder may end with
+_ENDS = tuple(filter(None, (os.sep, os.altsep)))  # the endings of a path that names a folder
 
 
 _INPUTS: ContextVar[tuple[os.stat_result, ...]] = ContextVar("_INPUTS", default=())
@@ -43,37 +43,37 @@ def protecting(inputs: Iterable[str | int]) -> Iterator[None]:
 
 
 def check_output(path: str, what: str, formats: Sequence[str], chosen: str | None = None) -> str:
-    """The format that a file's name asks for, or the one chosen for standard output, which is ``-``.
+    """Return the format of an output path: its extension, or the chosen format for ``-``, standard output.
 
-    Raises DocumentError before any work is done where the file cannot be written.
+    Raises DocumentError, before any work is done, if the file cannot be written.
     """
     known = ", ".join(f".{name}" for name in formats)
     if not path.strip():
-        raise DocumentError("the name of the file is empty; give one, such as derivation.pdf")
+        raise DocumentError("the name of the output file is empty; give one, such as derivation.pdf")
     if path == "-":
         if chosen is None:
-            raise DocumentError(f"{what} is written to a file; give its name, such as FILE.{formats[0]}")
+            raise DocumentError(f"{what} needs an output file; pass -o FILE.{formats[0]}")
         if not chosen:
-            raise DocumentError("-o - is standard output, whose name tells no format; give one, as in --as md")
+            raise DocumentError("-o - writes to standard output and has no extension; give the format, as in --as md")
         return chosen
     extension = Path(path).suffix.removeprefix(".").lower()
     target = _place(path)
     if target.is_dir():
-        raise DocumentError(f"{path} is a folder; give the name of a file, such as {path.rstrip('/')}/derivation.pdf")
+        raise DocumentError(f"{path} is a folder; give a file name, such as {path.rstrip('/')}/derivation.pdf")
     if extension not in formats:
-        asked = f"not as .{extension}" if extension else f"and {path!r} ends in none of these"
+        asked = f"not as .{extension}" if extension else f"but {path!r} has none of these extensions"
         raise DocumentError(f"{what} is written as {known}, {asked}")
     if chosen and chosen != extension:
-        raise DocumentError(f"{path} ends in .{extension} and --as asks for {chosen}; keep one of the two")
+        raise DocumentError(f"{path} ends in .{extension}, but --as is {chosen}; remove --as or change the file name")
     if not target.parent.is_dir():
-        raise DocumentError(f"the folder {target.parent} does not exist; make it first, or write elsewhere")
+        raise DocumentError(f"the folder {target.parent} does not exist; create it first, or write elsewhere")
     if not os.access(target if target.exists() else target.parent, os.W_OK):
         raise DocumentError(f"{path} cannot be written: permission denied")
     return extension
 
 
 def is_folder(path: str, formats: Sequence[str]) -> bool:
-    """Return whether a path is meant as a folder: it ends in a slash, or it is a folder.
+    """Return True if a path means a folder: it ends in a slash, or it is a folder.
 
     A folder whose name ends like a file of one of these formats needs the slash: ``-o paper.md`` means a file.
     """
@@ -83,17 +83,17 @@ def is_folder(path: str, formats: Sequence[str]) -> bool:
 
 
 def check_new_folder(folder: str) -> None:
-    """Raise DocumentError where a folder is not there to be written into, and cannot be made."""
+    """Raise DocumentError if a folder is not writable, or does not exist and cannot be created."""
     place = Path(folder)
     if place.is_dir() or not folder.endswith(_ENDS):
         return check_folder(folder)
     if os.path.lexists(folder.rstrip("".join(_ENDS))):
-        raise DocumentError(f"{folder} is to be a folder, and a file of that name is there; name another")
+        raise DocumentError(f"{folder} cannot be created, because a file has that name; choose another folder")
     return check_folder(str(place.parent))
 
 
 def check_folder(folder: str, to_write: bool = True) -> None:
-    """Raise DocumentError where a folder is not there to be read, or to be written into."""
+    """Raise DocumentError if a folder does not exist, or is not readable or writable as required."""
     if not os.path.isabs(folder):
         _here()
     try:
@@ -101,7 +101,7 @@ def check_folder(folder: str, to_write: bool = True) -> None:
     except OSError as error:
         raise DocumentError(f"{folder} cannot be a folder: {error.strerror}") from None
     if not there:
-        raise DocumentError(f"the folder {folder} does not exist; make it first, or name another")
+        raise DocumentError(f"the folder {folder} does not exist; create it first, or choose another")
     if not os.access(folder, os.W_OK | os.X_OK if to_write else os.R_OK | os.X_OK):
         raise DocumentError(f"{folder} cannot be {'written into' if to_write else 'read'}: permission denied")
 
@@ -125,33 +125,33 @@ def _place(path: str) -> Path:
     if stat.S_ISDIR(kind.st_mode):
         return target
     if not stat.S_ISREG(kind.st_mode):
-        special = _SPECIAL.get(stat.S_IFMT(kind.st_mode), "no file")
-        raise DocumentError(f"{path} is {special}, and what is written replaces a file; -o - writes to standard output")
+        special = _SPECIAL.get(stat.S_IFMT(kind.st_mode), "a special file")
+        raise DocumentError(f"{path} is {special}, not a regular file; use -o - to write to standard output")
     if any(os.path.samestat(kind, each) for each in _INPUTS.get()):
         raise DocumentError(f"{path} is an input of this command and would be overwritten; write to another file")
     if kind.st_nlink > 1:
         raise DocumentError(
-            f"{path} is one of {kind.st_nlink} names of a file (hard links), which writing it anew would part; "
+            f"{path} is one of {kind.st_nlink} hard links to a file, and writing it would break the link; "
             "remove it first, or write elsewhere"
         )
     return target
 
 
 def _here() -> None:
-    """Raise DocumentError where the working directory is gone."""
+    """Raise DocumentError if the working directory has been deleted."""
     try:
         os.getcwd()
     except OSError:
-        raise DocumentError("the working directory has been deleted; change to one that is there") from None
+        raise DocumentError("the working directory has been deleted; change to an existing one") from None
 
 
 def write(path: str, content: bytes) -> None:
-    """Write a file whole or not at all. Raises DocumentError when it cannot be written."""
+    """Write a file completely or not at all. Raises DocumentError if it cannot be written."""
     _put({path: content})
 
 
 def _put(made: Mapping[str, bytes]) -> None:
-    """Write files by their paths: each whole, and all beside where they go before the first is put there."""
+    """Write files by their paths: all of them to temporary files first, which then replace the targets."""
     places = {path: _place(path) for path in made}
     partials: dict[str, str] = {}
     with _clearing(partials):
@@ -164,7 +164,7 @@ def _put(made: Mapping[str, bytes]) -> None:
 
 @contextmanager
 def replacing(path: str) -> Iterator[BinaryIO]:
-    """A file to write into, which takes its place once all of it is there. Raises DocumentError."""
+    """Yield a file to write to, which replaces the target once it is complete. Raises DocumentError."""
     place = _place(path)
     partials: dict[str, str] = {}
     with _clearing(partials):
@@ -175,8 +175,8 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _begun(path: str, place: Path, partials: dict[str, str]) -> Iterator[BinaryIO]:
-    """A file beside where it goes, with the permissions that it has there."""
-    partials[path] = ""  # the one that an error is about
+    """Yield a temporary file in the folder of the target, with the permissions of the target."""
+    partials[path] = ""  # the path that an error names
     handle, partials[path] = tempfile.mkstemp(dir=place.parent, prefix=".symformer-")
     with os.fdopen(handle, "wb") as file:
         yield file
@@ -185,10 +185,10 @@ def _begun(path: str, place: Path, partials: dict[str, str]) -> Iterator[BinaryI
 
 @contextmanager
 def _clearing(partials: Mapping[str, str]) -> Iterator[None]:
-    """Leave nothing half-written, whatever ends it."""
+    """Remove the temporary files if the block fails."""
     try:
         yield
-    except BaseException as error:  # Ctrl-C among them: nothing half-written stays
+    except BaseException as error:  # including Ctrl-C
         for partial in filter(None, partials.values()):
             Path(partial).unlink(missing_ok=True)
         if isinstance(error, OSError):
@@ -206,9 +206,9 @@ def _permissions(target: Path) -> int:
 
 
 def write_all(folder: str, made: Mapping[str, bytes]) -> None:
-    """Write files into a folder, which is made where its name ends in a slash.
+    """Write files into a folder, which is created if its name ends in a slash.
 
-    Raises DocumentError, before the first where one cannot be written.
+    Raises DocumentError, before writing the first file, if one of them cannot be written.
     """
     check_files(folder, made)
     new = not Path(folder).is_dir()
@@ -221,21 +221,21 @@ def write_all(folder: str, made: Mapping[str, bytes]) -> None:
             if new:
                 Path(folder).rmdir()
         if isinstance(error, OSError):
-            raise DocumentError(f"{folder} cannot be made: {error.strerror}") from None
+            raise DocumentError(f"{folder} cannot be created: {error.strerror}") from None
         raise
 
 
 def check_files(folder: str, names: Iterable[str]) -> None:
-    """Raise DocumentError where files of these names cannot be written into a folder."""
+    """Raise DocumentError if files of these names cannot be written into a folder."""
     check_new_folder(folder)
     for name in names:
         path = str(Path(folder) / name)
         if _place(path).is_dir():
-            raise DocumentError(f"{path} is a folder, and a file of that name would be written; remove it first")
+            raise DocumentError(f"{path} is a folder, but a file of that name must be written; remove it first")
 
 
 def stale(folder: str, made: Mapping[str, bytes]) -> list[str]:
-    """The files that are missing or differ from what would be written, and those that nothing writes."""
+    """Return the names of the files that are missing, out of date or not expected."""
     check_folder(folder, to_write=False)
     files = [place for place in Path(folder).iterdir() if place.is_file()]
     there = {place.name: place.read_bytes() for place in files}

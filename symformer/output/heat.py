@@ -1,4 +1,4 @@
-"""A heat map: a number for each pair of two sizes, and nothing where there is none."""
+"""Heat maps: a value for each pair of two sizes; pairs without a value stay empty."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TICKS = 6  # on an axis
 
 @dataclass(frozen=True)
 class Heat(Picture):
-    """Numbers by pairs: darker is more. Colours of one hue, whose lightness alone tells them in black and white."""
+    """A heat map in which darker cells have larger values, also when printed in black and white."""
 
     xlabel: str
     ylabel: str
@@ -29,11 +29,11 @@ class Heat(Picture):
 
     @property
     def height(self) -> float:
-        """Its height in inches."""
+        """Return the height in inches."""
         return 2.4
 
     def draw(self, figure: Figure) -> None:
-        """Draw it."""
+        """Draw the heat map."""
         axes = figure.subplots()
         cells = [[float(self.numbers.get((x, y), float("nan"))) for x in self.xs] for y in self.ys]
         image = axes.imshow(cells, cmap="cividis_r", aspect="auto", origin="lower", interpolation="nearest")

@@ -1,4 +1,4 @@
-"""A plot as an object: exact numbers with their names, drawn by matplotlib once it is looked at or written."""
+"""Plots as objects: exact values with their names, drawn by matplotlib when they are displayed or written."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from .style import FORMATS, plotted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MARGIN = 0.115  # inches that a line below a plot takes
-ROOM = 74  # letters of such a line
-_WORD = re.compile(r"(?:\\\$|\$(?:\\\$|[^$])*\$|[^\s$])+")  # with the mathematics in it
+MARGIN = 0.115  # the height of a line below a plot, in inches
+ROOM = 74  # the length of such a line, in characters
+_WORD = re.compile(r"(?:\\\$|\$(?:\\\$|[^$])*\$|[^\s$])+")  # a word, including any mathematics in it
 
 
 class Picture(Immutable, ABC):
-    """What is drawn. A notebook shows it; ``write`` puts it into a file, the same bytes each time."""
+    """A plot. Notebooks display it; ``write`` writes it to a file with reproducible bytes."""
 
-    notes: Sequence[str]  # lines below it, as they are spelt for matplotlib
+    notes: Sequence[str]  # lines below the plot, in matplotlib's notation
 
     @property
     @abstractmethod
     def height(self) -> float:
-        """Its height in inches, without the notes."""
+        """Return the height in inches, without the notes."""
 
     @abstractmethod
     def draw(self, figure: Figure) -> None:
-        """Draw it on an empty figure."""
+        """Draw the plot on an empty figure."""
 
     def with_notes(self, notes: Iterable[str]) -> Self:
-        """Return the same with further lines below it."""
+        """Return the plot with further lines below it."""
         return replace(self, notes=[*self.notes, *notes])  # type: ignore[type-var]  # each picture is a dataclass
 
     def content(self, extension: str) -> bytes:
-        """The file's bytes: svg, pdf or png. Raises DocumentError."""
+        """Return the bytes of an svg, pdf or png file. Raises DocumentError."""
         lines = [line for note in self.notes for line in wrapped(note)]
 
         def drawn(figure: Figure) -> None:
@@ -50,7 +50,7 @@ class Picture(Immutable, ABC):
         return plotted(drawn, extension, self.height + MARGIN * len(lines))
 
     def write(self, path: str) -> None:
-        """Write FILE.svg, .pdf or .png, whole or not at all. Raises DocumentError."""
+        """Write FILE.svg, .pdf or .png, completely or not at all. Raises DocumentError."""
         extension = check_output(path, "a plot", FORMATS)
         write(path, self.content(extension))
 
@@ -62,7 +62,7 @@ class Picture(Immutable, ABC):
 
 
 def wrapped(note: str) -> list[str]:
-    """A note in lines that fit below a plot; mathematics stays whole.
+    """Return a note as lines that fit below a plot, without breaking mathematics.
 
     >>> [len(line) for line in wrapped("several words " * 12)]
     [69, 69, 27]

@@ -1,4 +1,4 @@
-"""How plots look, and how they are written: colours and strokes that tell apart without each other, the same bytes."""
+"""The style of plots and their files: lines differ in colour and in stroke, and files are reproducible."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("svg", "pdf", "png")
 WIDTH = 3.15  # inches: a column of 8 cm
-# Okabe and Ito's colours, each with a stroke, a hatch and a mark of its own for print in black.
+# The colours of Okabe and Ito, each with its own stroke, hatch and mark for printing in black and white.
 INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STROKES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), (0, (1, 1)))
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
-MOST = len(INKS)  # lines that are told apart
-# matplotlib has no New Computer Modern: its own cut of Computer Modern stands in, for words and for mathematics.
+MOST = len(INKS)  # the number of distinguishable lines
+# matplotlib does not include New Computer Modern; its Computer Modern is used for text and mathematics instead.
 LOOKS: dict[str, Any] = {
     "font.family": "serif",
     "font.serif": ["cmr10", "DejaVu Serif"],
@@ -53,43 +53,45 @@ LOOKS: dict[str, Any] = {
 
 
 def plotted(draw: Callable[[Figure], None], extension: str, height: float = 2.4) -> bytes:
-    """What is drawn on an empty figure, as a file. Raises DocumentError where matplotlib is missing."""
+    """Return the bytes of a file with a drawn figure. Raises DocumentError if matplotlib is not installed."""
     if extension not in FORMATS:
         known = ", ".join(f".{name}" for name in FORMATS)
         raise DocumentError(
-            f"a plot is written as {known}, not as .{extension}; architecture and part are drawn as .tex"
+            f"a plot is written as {known}, not as .{extension}; only --kind architecture and part can be .tex"
         )
     try:
         import matplotlib
         from matplotlib.backends import backend_agg, backend_pdf, backend_svg  # noqa: F401
         from matplotlib.figure import Figure
     except ImportError:
-        raise DocumentError("plots need matplotlib; pip install matplotlib, or pip install symformer[plots]") from None
+        raise DocumentError(
+            "plots need matplotlib; run pip install matplotlib, or pip install symformer[plots]"
+        ) from None
     described: dict[str, dict[str, None]] = {
         "svg": {"Date": None, "Creator": None},
         "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
         "png": {"Software": None},
     }
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # nothing of the machine's own taste
+        matplotlib.rcdefaults()  # ignore the user's configuration
         matplotlib.rcParams.update(cast(Any, LOOKS))
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         draw(figure)
         held = io.BytesIO()
-        logging.getLogger("fontTools").setLevel(logging.ERROR)  # which finds our fonts old
+        logging.getLogger("fontTools").setLevel(logging.ERROR)  # it warns about old fonts
         figure.savefig(held, format=extension, dpi=300, metadata=described[extension])
     return held.getvalue()
 
 
 def literal(text: str) -> str:
-    """A name as it stands, by its beginning and its end where it is long."""
+    """Return a name as plain text, shortened in the middle if it is long."""
     shown = _plain(text)
     return escaped(shown) if len(shown) <= LONGEST else spelt_short(shown)
 
 
 def escaped(text: str) -> str:
-    """Words as they stand: nothing in them starts mathematics, and what the font has not is told by its number."""
-    # Computer Modern's text font lacks a few signs of ASCII, which its mathematics has
+    """Return a text with all special characters escaped; characters missing in the font become code points."""
+    # the text font of Computer Modern lacks a few ASCII characters, which its mathematics font has
     return "".join(_SIGNS.get(character, character) for character in _plain(text))
 
 
@@ -113,12 +115,12 @@ _SIGNS = {
 
 
 def spelt_short(text: str) -> str:
-    """The beginning and the end of a long name."""
+    """Return the beginning and the end of a long name."""
     return literal(f"{text[: LONGEST // 2 - 1]}...{text[len(text) - LONGEST // 2 + 2 :]}")
 
 
 def grid(axes: Axes) -> None:
-    """Thin lines behind what is drawn, and no box around it."""
+    """Draw thin grid lines behind the data, and remove the box around it."""
     axes.grid(True, linewidth=0.3, color="#cccccc")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""The papers that formulas rest on: one entry each in papers.json, printed as a reference or as BibTeX."""
+"""The papers that formulas are based on: one entry each in papers.json, printed as a reference or as BibTeX."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _LATEX = {"ł": r"{\l}", "Ł": r"{\L}", "é": r"{\'e}", "ó": r"{\'o}", "&": r"\
 
 @dataclass(frozen=True)
 class Paper:
-    """One paper."""
+    """A paper and its bibliographic data."""
 
     key: str
     type: str  # BibTeX's entry type
-    authors: tuple[str, ...]  # "others" last for a longer list; a name that is no person's in braces
+    authors: tuple[str, ...]  # "others" at the end of a shortened list; names of organisations in braces
     title: str
     year: int
     venue: str = ""
@@ -33,7 +33,7 @@ class Paper:
 
     @property
     def byline(self) -> str:
-        """The authors, as a reference names them: up to three, else the first and "et al."; with its full stop."""
+        """Return the authors for a reference: up to three names, else the first and "et al.", with a full stop."""
         names = [name.strip("{}") for name in self.authors]
         if "others" in names or len(names) > 3:
             return f"{names[0]} et al."
@@ -41,13 +41,13 @@ class Paper:
 
     @property
     def short(self) -> str:
-        """The authors and the year, as a sentence names them: one or two by their last names, else the first."""
+        """Return the authors and the year for a sentence: one or two last names, else the first and "et al."."""
         names = [name.strip("{}") if name.startswith("{") else name.rpartition(" ")[2] for name in self.authors]
         return f"{' and '.join(names) if len(names) < 3 else f'{names[0]} et al.'} {self.year}"
 
     @property
     def place(self) -> str:
-        """Where and when it appeared; the year once, where the name of the place has it."""
+        """Return the venue and the year; the year is omitted if the venue contains it."""
         volume = f" {self.volume}" + (f"({self.number})" if self.number else "") if self.volume else ""
         pages = f":{self.pages}" if self.pages and volume else ""
         year = "" if str(self.year) in self.venue else str(self.year)
@@ -55,7 +55,7 @@ class Paper:
         return f"{where}. arXiv:{self.arxiv}" if self.arxiv else where
 
     def bibtex(self) -> str:
-        """The BibTeX entry, in plain ASCII as old BibTeX needs it."""
+        """Return the BibTeX entry, in ASCII for older versions of BibTeX."""
         venue = {"inproceedings": "booktitle", "article": "journal", "techreport": "institution", "book": "publisher"}
         lines = {
             "author": " and ".join(self.authors),
@@ -74,7 +74,7 @@ class Paper:
 
 
 def cited(sentences: Iterable[str]) -> list[str]:
-    """The keys of the papers that sentences cite, each once, in order.
+    """Return the keys of the papers that sentences cite, in order and without duplicates.
 
     >>> cited(["Ba et al. 2016 [ba2016], eq. 4", "[B, S]; Shazeer 2020 [shazeer2020]", "again [ba2016]"])
     ['ba2016', 'shazeer2020']
@@ -83,7 +83,7 @@ def cited(sentences: Iterable[str]) -> list[str]:
 
 
 def pieces(sentence: str) -> list[str]:
-    """A sentence, cut before and after every key: words and keys in turn, words first and last.
+    """Return a sentence split at its keys: text and keys alternate, starting and ending with text.
 
     >>> pieces("Ba et al. 2016 [ba2016], eq. 4")
     ['Ba et al. 2016 ', 'ba2016', ', eq. 4']
@@ -92,19 +92,19 @@ def pieces(sentence: str) -> list[str]:
 
 
 def escape(text: str) -> str:
-    """Text for a BibTeX field."""
+    """Return a text escaped for a BibTeX field."""
     return "".join(_LATEX.get(character, character) for character in text)
 
 
 @cache
 def papers() -> dict[str, Paper]:
-    """Every paper by its key."""
+    """Return all papers by their keys."""
     loaded: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "papers.json").read_text("utf-8"))
     return {key: Paper(key=key, **{**facts, "authors": tuple(facts["authors"])}) for key, facts in loaded.items()}
 
 
 def paper(key: str) -> Paper:
-    """The paper of that key; raises UnknownNameError."""
+    """Return the paper with a key. Raises UnknownNameError."""
     try:
         return papers()[key]
     except KeyError:

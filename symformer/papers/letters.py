@@ -1,4 +1,4 @@
-"""What the letters of papers stand for in the alphabet, paper by paper, from letters.json."""
+"""The notation of papers: the meaning of their letters in our alphabet, from letters.json."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def _tables() -> dict[str, dict[str, str]]:
 
 
 def papers() -> list[str]:
-    """The papers that have a table of letters, by their keys."""
+    """Return the keys of the papers that have a table of letters."""
     return list(_tables())
 
 
 def letters_of(paper: str) -> Mapping[str, str]:
     """Return the notation of a paper: for each letter, our size.
 
-    A value is an expression over the alphabet; of several separated by a bar, the first that a target has. The value
-    ``parameters: matrices`` is the number of parameters, with a key for those that the paper counts. Raises
-    UnknownNameError.
+    A value is an expression over the alphabet. If several are separated by a bar, the first one that a target has
+    applies. The value ``parameters: matrices`` is the number of parameters; the word after the colon names those that
+    the paper counts. Raises UnknownNameError for a paper without a table.
 
     >>> letters_of("narayanan2021")["h"]
     'E'

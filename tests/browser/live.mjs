@@ -43,7 +43,7 @@ await page.fill("#side0-E", "1000");
 assert.equal(await value(page), "no");
 assert.match(await faults(page), /E=1000 is not a multiple of A=12/);
 await page.fill("#side0-E", "<img src=x onerror=alert(1)>");
-assert.match(await faults(page), /is not a whole number/);
+assert.match(await faults(page), /is not an integer/);
 await page.fill("#side0-E", "999999999999996");
 assert.match(await faults(page), /H would be 3999999999999984/);
 await page.fill("#side0-E", "249999999999996");
@@ -74,7 +74,7 @@ await page.keyboard.press("ArrowRight");
 assert.notEqual(await value(page), before);
 await page.locator("#on").focus();
 for (let n = 0; n < 20 && !(await page.locator("#on").isDisabled()); n++) await page.keyboard.press("Enter");
-assert.match(await page.innerText("#step"), /is what the formula gives/);
+assert.match(await page.innerText("#step"), /equals the formula/);
 
 // the address holds it all; another page reads it
 await page.waitForTimeout(400);
@@ -85,17 +85,17 @@ assert.equal(await value(other), await value(page));
 await other.locator("#compare").click();
 await other.fill("#side1-L", "96");
 assert.notEqual(await value(other, 1), await value(other, 0));
-assert.match(await other.innerText("#difference"), /^First less second: −/);
+assert.match(await other.innerText("#difference"), /^First − second: −/);
 assert.equal(await other.locator("#chart tbody tr").first().locator("svg").count(), 2);
 const hostile = await open(`${gpt2}#s-E=%3Cscript%3Ealert(1)%3C/script%3E&o-tied=%22%3E&by=__proto__&%E0%A4%A=1&2-model=constructor`);
 assert.equal(await value(hostile), grouped(python("gpt2", {})));
-assert.match(await hostile.innerText("#notes"), /which this page does not know/);
+assert.match(await hostile.innerText("#notes"), /which this page does not support/);
 
 // two models, a window, a ratio, bytes; narrow and dark
 const two = await open(written("two.html", "gpt2", "llama-2-7b"));
 assert.equal(await value(two, 1), grouped(python("llama-2-7b", {})));
 const flops = await open(written("flops.html", "gemma-3-1b", "-q", "flops"), { viewport: { width: 360, height: 700 }, colorScheme: "dark" });
-assert.match(await faults(flops), /needs a number for B \(batch\), S \(sequence length\)/);
+assert.match(await faults(flops), /set a value for B \(batch\), S \(sequence length\)/);
 await flops.check("#side0-attention-1");
 for (const [size, n] of [["B", 3], ["S", 5000]]) await flops.fill(`#side0-${size}`, `${n}`);
 assert.equal(await value(flops), grouped(python("gemma-3-1b", { B: 3, S: 5000 }, "-q", "flops", "--option", "attention=causal")));
