@@ -113,7 +113,7 @@ LITERATURE = {
     ),
     # PaLM, appendix B: 6N + 12LHQT a token, N all parameters; ours also has no embeddings to multiply.
     "six per parameter": Case(
-        "6N", "gpt2", "train-flops", "convention", ("tokens with tokens", "one token", "matrices"), difference=""
+        "6N", "gpt2", "train-flops", "convention", ("attention core", "one token", "matrices"), difference=""
     ),
     # Multiply-adds by hand: 12LE² and VE a token, and 2LSE for attention.
     "macs": Case(

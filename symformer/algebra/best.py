@@ -163,9 +163,8 @@ class Front(Kept):
     def _left(self, points: Sequence[Any]) -> Any:
         if len(points) > 2:
             return slice(None)
-        before = (
-            self.points[0].searchsorted(points[0], side="right") - 1
-        )  # the last row found that is as good in the first objective
+        # the last row found that is as good in the first objective
+        before = self.points[0].searchsorted(points[0], side="right") - 1
         return (before < 0) | (points[1] < self.points[1][before]).astype(bool)
 
     def _choose(self, points: Sequence[Any]) -> Any:

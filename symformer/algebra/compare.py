@@ -67,7 +67,6 @@ def compare(
 
     Examples
     --------
-
     >>> compare("bert-base-uncased", "gpt2").difference_leading
     -8*E**2*L + 2*E*H*L
     >>> compare("gpt2", "gpt2-xl").difference_leading

@@ -108,7 +108,7 @@ class Explanation(Answer):
         side = "less" if away > 0 else "more"
         near = f"{found.way.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
         nearest = f"{near}, is {self.spell(found.value)}, {self.spell(abs(away))} {side}"
-        return f"{shown} matches no known count of {target}: " + (self.doubt or f"the nearest, {nearest}{self.hint}")
+        return f"{shown} cannot be identified as a count of {target}: " + (self.doubt or f"the nearest, {nearest}{self.hint}")
 
     @property
     def _counted_exactly(self) -> Fraction:
@@ -343,7 +343,7 @@ def _doubted(asked: Printed, fits: Sequence[Reading], level: Sequence[Reading], 
         return f"the count {_with(fits[0].otherwise)} matches, but so do too many others for a single digit to decide"
     if len(fits) > HANDFUL:
         examples = "; ".join(_with(each.otherwise) for each in fits[:3])
-        return f"{len(fits)} different counts match it, so it identifies none of them ({examples}; …)"
+        return f"{len(fits)} different counts match it ({examples}; …)"
     if count > 1:
         near = {each.value for each in level if abs(each.value - asked.value) <= NEAR * asked.value}
         chance = len(near) * asked.width / (2 * NEAR * asked.value)

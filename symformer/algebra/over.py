@@ -56,7 +56,7 @@ class Over(Answer):
         used = whole[0].free_symbols | whole[1].free_symbols
         if used & kinds and used & (
             self.above.totals | self.below.totals
-        ):  # one side has the total, the other has its summands
+        ):  # a total on one side, summands on the other
             whole = [each.expanded for each in both]
         return whole[0], whole[1]
 

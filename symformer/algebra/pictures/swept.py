@@ -75,7 +75,7 @@ def line(found: Sweep) -> Chart:
     if len(units) > 1:
         raise OptionError(f"{' and '.join(sorted(units))} cannot share an axis; choose quantities with one unit")
     if len(found.quantities) > MOST:
-        raise OptionError(f"a plot of {len(found.quantities)} quantities has too many colors; choose at most {MOST}")
+        raise OptionError(f"{len(found.quantities)} quantities do not fit in one plot; choose at most {MOST}")
     (name,) = found.rows.names
     columns = found.table()
     xs = list(map(int, columns[name].tolist()))
