@@ -178,17 +178,17 @@ REFUSED = [
     (["gpt2", "llama-2-7b", "--same", "params"], "--same names a total and --by the size that is chosen for it"),
     (["gpt2", "llama-2-7b", "--by", "L"], "give both"),
     (["gpt2", "llama-2-7b", "--same", "params", "--by", "P"],
-     "P: llama-2-7b has no such size (learned position rows) in params; it is linear in L, V, E, H, A, G, D; gpt2 has "
-     "it: put that after the other"),
-    (["gpt2", "gpt2-xl", "--same", "params", "--by", "E"], "params of gpt2-xl is not linear in E, so no quotient"),
-    (["gpt2", "gpt2-xl", "--same", "params", "--by", "X"], "X: gpt2-xl has no such size (experts) in params"),
+     "P (learned position rows) does not affect params of llama-2-7b; it is linear in L, V, E, H, A, G, D; gpt2 "
+     "depends on it: list that model second"),
+    (["gpt2", "gpt2-xl", "--same", "params", "--by", "E"], "params of gpt2-xl is not linear in E; choose a size"),
+    (["gpt2", "gpt2-xl", "--same", "params", "--by", "X"], "X (experts) does not affect params of gpt2-xl"),
     (["gpt2", "gpt2-xl", "--same", "params", "--by", "Q"], "unknown symbol 'Q'"),
     (["gpt2", "gpt2-xl", "--same", "parms", "--by", "L"], "unknown quantity 'parms'; did you mean params"),
-    (["gpt2", "gpt2-xl", "--same", "intensity", "--by", "L"], "intensity is a ratio, which no size makes equal"),
-    (["llama-2-7b", "deepseek-v2", "--same", "params", "--by", "L"], "L of deepseek-v2 is L_dense + L_moe; name one"),
+    (["gpt2", "gpt2-xl", "--same", "intensity", "--by", "L"], "intensity is a ratio and cannot be made equal"),
+    (["llama-2-7b", "deepseek-v2", "--same", "params", "--by", "L"], "L of deepseek-v2 is L_dense + L_moe; adjust one"),
     # 2·32,000·4,096 + 4,096 are in its tables and its last norm
     (["gpt2", "llama-2-7b", "--same", "params", "--by", "L"],
-     "no L gives llama-2-7b as many parameters as gpt2 has, 124,439,808: without L there are 262,148,096 already"),
+     "no L gives llama-2-7b the parameters of gpt2, 124,439,808: without L, llama-2-7b already has 262,148,096"),
     (["llama-2-7b", "mistral-7b-v0.1", "-q", "kv-cache", "--same", "kv-cache", "--by", "C"], "is not linear in C"),
     (["gpt2", "gpt2-xl", "--over", "params", "--same", "params", "--by", "L"], "and takes no --same"),
     (["gpt2", "--over", "nothing"], "unknown quantity 'nothing'"),
@@ -196,7 +196,7 @@ REFUSED = [
     (["gpt2", "-q", "intensity", "--over", "params"], "intensity is a ratio itself"),
     (["gpt2", "-q", "flops", "-q", "traffic", "--over", "params", "-o", "x.md"], "--over divides one quantity"),
     (["gpt2", "--over", "params", "--set", "X=3"], "X: gpt2 has no such size (experts) in params"),
-    (["gpt2", "--over", "communication"], "is 0 at every size, and nothing is divided by it"),
+    (["gpt2", "--over", "communication"], "is 0 for all sizes, so the ratio is undefined"),
 ]  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def test_refused_in_one_sentence(arguments: list[str], words: str) -> None:
 
 
 def test_refused_by_python() -> None:
-    with pytest.raises(SizeError, match="no L gives llama-2-7b as many parameters"):
+    with pytest.raises(SizeError, match="no L gives llama-2-7b the parameters"):
         sf.compare("gpt2", "llama-2-7b", same="params", by="L")
     with pytest.raises(OptionError, match="same= and by= go together"):
         sf.compare("gpt2", "llama-2-7b", same="params")
@@ -317,7 +317,9 @@ def test_the_crossover_of_one_size() -> None:
     assert told["G_2"] == {"formula": "L_1*G_1/L_2", "above": "right"}
     said = run("llama-2-7b", "llama-2-70b", "-q", "kv-cache", "--crossover", "L").stdout
     assert "llama-2-7b has more where L_1 is above L_2·G_2/G_1, and llama-2-70b where it is below\n" in said
-    assert "  L_1 is 32 here; with all else as it is, llama-2-7b has more from 21 on; both the same at 20; " in said
+    assert (
+        "  L_1 is 32 here; with all else as it is, llama-2-7b has more at 21 and above; both the same at 20; " in said
+    )
     assert "llama-2-70b has more where L_2 is above L_1·G_1/G_2, and llama-2-7b where it is below\n" in said
     assert "G_1 is above" not in said
     assert "B alone decides nothing: the whole difference is a multiple of it\n" in run(

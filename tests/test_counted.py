@@ -333,7 +333,7 @@ def test_the_difference_by_rows() -> None:
     assert "\nattention = full" not in shown  # which PaLM's rules are not asked about
     refused = run("compare", "vit-base-patch16-224", "vit-base-patch16-224", "-q", "flops", "--right", "counted=timm")
     assert refused.exit_code == 2
-    assert "a comparison is in one unit" in refused.stderr
+    assert "compare counts in one unit" in refused.stderr
 
 
 def test_side_by_side() -> None:

@@ -174,7 +174,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "another size free": (lambda: sf.compare("gpt2", "llama-2-7b", "flops").plot(by="L"), "gpt2 needs a value for B"),
     "a size of neither": (lambda: sf.compare("gpt2", "llama-2-7b").plot(by="X"), "X does not affect gpt2 and"),
     "a total": (lambda: sf.compare("gpt2", "deepseek-v2").plot(by="L"), r"L is L_dense \+ L_moe"),
-    "not in the quotient": (lambda: sf.over("gpt2", "kv-cache", "params").plot(by="X"), "bytes/element of gpt2 does not depend on X"),
+    "not in the quotient": (lambda: sf.over("gpt2", "kv-cache", "params").plot(by="X"), "gpt2 does not depend on X"),
     "three sizes": (lambda: sf.sweep("gpt2", {"E": [768], "L": [1, 2], "V": [3, 4]}).plot(), "a plot has two axes"),
     "a front of three": (
         lambda: sf.sweep("gpt2", {"E": [768], "L": [1, 2]}, pareto=["params", "E", "L"]).plot(),

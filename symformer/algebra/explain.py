@@ -108,7 +108,9 @@ class Explanation(Answer):
         side = "less" if away > 0 else "more"
         near = f"{found.way.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
         nearest = f"{near}, is {self.spell(found.value)}, {self.spell(abs(away))} {side}"
-        return f"{shown} cannot be identified as a count of {target}: " + (self.doubt or f"the nearest, {nearest}{self.hint}")
+        return f"{shown} cannot be identified as a count of {target}: " + (
+            self.doubt or f"the nearest, {nearest}{self.hint}"
+        )
 
     @property
     def _counted_exactly(self) -> Fraction:
