@@ -133,4 +133,6 @@ def _concerns(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
     if not any(size in each.takes for each in formulas):
         ids = " and ".join(each.id for each in formulas)
         what = letter(size).meaning
-        raise SizeError(f"{size} has no effect: {ids} does not depend on {size} ({what}) and {model.target} lacks it")
+        raise SizeError(
+            f"{size} has no effect: {ids} does not depend on {size} ({what}), and {model.target} does not have it"
+        )
