@@ -219,7 +219,7 @@ def test_refused_by_python() -> None:
         over("gpt2", "flops", "params", attn="causal")
     # of a Llama without sizes too: 13LE and 2VE of tables alone are no less than those of one with the same letters
     tables = sf.Model(target="table", component=sf.component("lm-head"), numbers={V: 11, E: 5})
-    with pytest.raises(SizeError, match="no L gives llama as many parameters as table"):
+    with pytest.raises(SizeError, match="no L gives llama the parameters of table"):
         sf.compare(tables, sf.architecture("llama"), same="params", by="L")
 
 

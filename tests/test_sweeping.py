@@ -263,7 +263,7 @@ def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
         (["--over", "E=4*L"], "E=4*L is not a number; define a size by others with --where"),
         (["--over", "E=1,2", "--over", "E=3"], "E is given twice; keep one"),
         (["--over", "Q=1,2"], "unknown symbol 'Q'"),
-        (["--over", "S=1,2"], "S has no effect: gpt2.params does not depend on S (sequence length), and gpt2 does not have it"),
+        (["--over", "S=1,2"], "S has no effect: gpt2.params does not depend on S (sequence length), and gpt2"),
         (["--over", "E=768", "--given", "E=5"], "E is an unknown, but is also set to 5; remove one of the two"),
         (["--over", "E=1:1000000000", "--over", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
         (["--over", "E=1:1000000", "--over", "L=1:1000000"], "gpt2 would be computed at 1,000,000,000,000 rows, and"),

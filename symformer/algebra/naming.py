@@ -238,7 +238,7 @@ def _with_others(found: list[Named], formula: Formula) -> list[Named]:
 
 
 def _taken(expr: Expr, taken: AbstractSet[Expr]) -> bool:
-    """Return whether another name has this reading, alone or as a factor of a product, as S in B*S."""
+    """Return True if another name has this reading, alone or as a factor of a product, as S in B*S."""
     return expr in taken or (expr.is_polynomial() and not taken.isdisjoint(Mul.make_args(expr)))
 
 

@@ -228,12 +228,12 @@ class Solutions(Answer):
 
     @cached_property
     def _least(self) -> dict[str, int]:
-        """Return the smallest value of each unknown size."""
+        """The smallest value of each unknown size."""
         return {each.name: each.all[0] for each in self.open}
 
     @cached_property
     def _conditions(self) -> dict[Program, frozenset[str]]:
-        """Return each condition on the unknown sizes, as a program."""
+        """Each condition on the unknown sizes, as a program."""
         return parted(self._program.concerned(frozenset(self._names)))
 
     def _within(self, columns: Columns, last: str, count: int) -> tuple[Any, Any]:

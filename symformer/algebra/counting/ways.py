@@ -172,7 +172,7 @@ def _nominal(model: Model, active: bool) -> Iterator[Way]:
 
 
 def _as_named(model: Model) -> bool:
-    """Return whether a model has the unchanged sizes of its target."""
+    """Return True if a model has the unchanged sizes of its target."""
     if model.target in presets():
         known = composed(model.target).known
         return all(model.known.get(size) == number for size, number in known.items())
