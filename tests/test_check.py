@@ -106,14 +106,14 @@ LITERATURE = {
     ),
     "llama tied": Case(
         "VE + E + L(2EAD + 2EGD + 3EH + 2E)",
-        *("llama", "params", "convention", ("the head is the embeddings'",), "V*E"),
+        *("llama", "params", "convention", ("the head is tied to the embeddings",), "V*E"),
     ),
     "gpt2 with a head of its own": Case(
         "12LE² + 13LE + 2VE + PE + 2E", *("gpt2", "params", "convention", ("tied = false",), "-V*E")
     ),
     # PaLM, appendix B: 6N + 12LHQT a token, N all parameters; ours also has no embeddings to multiply.
     "six per parameter": Case(
-        "6N", "gpt2", "train-flops", "convention", ("tokens with tokens", "one token", "matrices"), difference=""
+        "6N", "gpt2", "train-flops", "convention", ("attention core", "one token", "matrices"), difference=""
     ),
     # Multiply-adds by hand: 12LE² and VE a token, and 2LSE for attention.
     "macs": Case(
@@ -284,12 +284,12 @@ def test_sixty_wrong_formulas_are_never_called_equal_and_their_rows_are_named() 
 # What is said of a row, by hand: 4LE is the bias of the network's first matrix and of no other, ...
 SAID = {
     ("gpt2", "12LE^2 + 9LE + (V + P + 2)E"): [("h.*.mlp.c_fc.bias", "is left out")],
-    ("gpt2", "12LE^2 + 13LE + (V + P + 4)E"): [("ln_f", "is counted once too often")],
-    ("gpt2", "12LE^2 + 13LE + (V + 512 + 2)E"): [("wpe", "has 512 where P should stand")],
-    ("gpt2", "12LE^2 + 13LE + 2PE + 2E"): [("wte", "has P where V should stand")],
+    ("gpt2", "12LE^2 + 13LE + (V + P + 4)E"): [("ln_f", "is counted one extra time")],
+    ("gpt2", "12LE^2 + 13LE + (V + 512 + 2)E"): [("wpe", "has 512 instead of P")],
+    ("gpt2", "12LE^2 + 13LE + 2PE + 2E"): [("wte", "has P instead of V")],
     ("llama", "L(2EAD + 2EAD + 3EH + 2E) + 2VE + E"): [
-        ("layers.*.self_attn.k_proj", "has A where G should stand"),
-        ("layers.*.self_attn.v_proj", "has A where G should stand"),
+        ("layers.*.self_attn.k_proj", "has A instead of G"),
+        ("layers.*.self_attn.v_proj", "has A instead of G"),
     ],
 }
 
@@ -310,8 +310,8 @@ def test_the_right_formulas_are_equal() -> None:
 # What a name can stand for is asked, not guessed; each sentence says how to settle it.
 ASKED = {
     "12 L h^2": "--where h=E",
-    "12 L d q_7": "q_7 stands for nothing that gpt2 is known to have",
-    "12 L E^2 + 6N P_x": "P_x stands for nothing",
+    "12 L d q_7": "q_7 has no known meaning for gpt2",
+    "12 L E^2 + 6N P_x": "P_x has no known meaning",
     r"\sum_{l=1}^{L} 12E^2 + VE": "where the sum over its index ends",
     "12 L E2": "a product, a power or a subscript",
     "1e9": "10^{9}",
@@ -509,7 +509,7 @@ def test_it_shows_itself() -> None:
     assert "12LE^{2}" in (found._repr_latex_() or "").replace(" ", "")
     assert "ln\\_1" in (found._repr_latex_() or "")
     assert "differs" in (found._repr_markdown_() or "")
-    assert repr(found) == "<gpt2.params: differs, ours less theirs L*E>"
+    assert repr(found) == "<gpt2.params: differs, ours - theirs = L*E>"
 
 
 def test_a_letter_with_a_word_above_it_is_one_name() -> None:
@@ -519,7 +519,7 @@ def test_a_letter_with_a_word_above_it_is_one_name() -> None:
     assert not any("d_h =" in line for line in found.lines())
     both = read("d_h^R n_h + d_h").names
     assert both == ("d_h^R", "n_h", "d_h")
-    with pytest.raises(ReadingError, match="d_h is given, and the formula has no such name"):
+    with pytest.raises(ReadingError, match="d_h is given, but the formula has no such name"):
         sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", where={"d_h": "D"})
 
 
@@ -552,7 +552,7 @@ HEAVY: dict[str, tuple[str, dict[str, str]]] = {
 def test_heavy_formulas_are_refused_before_they_are_multiplied_out(name: str, quantity: str) -> None:
     formula, where = HEAVY[name]
     began = time.process_time()
-    with pytest.raises(ReadingError, match=r"multiplied out, can have .* the limit is"):
+    with pytest.raises(ReadingError, match=r"the expanded formula can have .* the limit is"):
         sf.check(formula, "gpt2", quantity, where=where)
     assert time.process_time() - began < 10
 

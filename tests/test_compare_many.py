@@ -90,7 +90,7 @@ def test_three_models_by_python() -> None:
         "-2*A*D*E_3*L_3 - 2*D*E_3*G*L_3 + 12*E_1**2*L_1 - 3*E_3*H*L_3",
     ]
     for asked in ("difference", "ratio", "limits", "crossings", "no_ratio", "right", "tie"):
-        with pytest.raises(OptionError, match=r"3 models have 2 differences from the first; ask one of \.pairs"):
+        with pytest.raises(OptionError, match=r"3 models have 2 differences from the first; use .pairs for each"):
             getattr(found, asked)
     assert repr(found).startswith("<params of gpt2, 124,439,808, of gpt2-xl, 1,557,611,200, and of llama-2-7b, 6,7")
     equations = found.card.equations
@@ -302,8 +302,8 @@ REFUSED = [
     (["gpt2", "llama", "--part", "1:h", "--part", "1:wte"], "--part is given twice, as 'h' and as 'wte'"),
     (["gpt2", "llama", "--part", "2:"], "the name of the part is empty"),
     (["gpt2", "llama", "--crossover", "L", "-o", "x.pdf"], "a document always lists every crossover"),
-    (["gpt2", "llama", "--per", "B*S"], "gpt2.params is not in proportion to BS: it is 12LE² + 13LE + VE + PE + 2E"),
-    (["gpt2", "llama", "-q", "flops", "--per", "B+S"], "is no product of sizes, such as B*C"),
+    (["gpt2", "llama", "--per", "B*S"], "gpt2.params is not proportional to BS: it is 12LE² + 13LE + VE + PE + 2E"),
+    (["gpt2", "llama", "-q", "flops", "--per", "B+S"], "is not a product of sizes; give one, such as B*C"),
     (["gpt2", "llama", "-q", "flops", "--per", "__import__('os')"], "is not plain arithmetic"),
     (["gpt2", "llama", "--crossover", "X"], "X does not affect the difference between gpt2 and llama: it depends on"),
     (["gpt2", "llama", "--crossover", "Q"], "unknown symbol 'Q'"),
@@ -328,15 +328,15 @@ def test_refused_in_one_sentence(
 
 def test_refused_by_python() -> None:
     gpt2 = sf.architecture("gpt2")
-    with pytest.raises(OptionError, match="takes two models at least"):
+    with pytest.raises(OptionError, match="needs at least two models"):
         sf.compare("gpt2", "params")
-    with pytest.raises(OptionError, match="left and right are of two models, and here are 3"):
+    with pytest.raises(OptionError, match="left and right need exactly two models, but 3 are given"):
         sf.compare(*THREE, left={"tied": "false"})
-    with pytest.raises(OptionError, match=r"gpt2\.flops is no params; a comparison is of one quantity"):
+    with pytest.raises(OptionError, match=r"gpt2\.flops is not a params formula; compare formulas"):
         sf.compare(gpt2.params, gpt2.formula("flops"))
-    with pytest.raises(OptionError, match="has its conventions already"):
+    with pytest.raises(OptionError, match="already has its conventions"):
         sf.compare(gpt2.formula("flops"), "gpt2", attention="causal")
-    with pytest.raises(OptionError, match="belongs to no model"):
+    with pytest.raises(OptionError, match="does not belong to a model"):
         sf.compare(sf.component("mlp").params, gpt2.params)
     assert G in sf.compare("llama", "mistral").totals[0].expr.free_symbols
 

@@ -35,7 +35,7 @@ def test_users_count_as_their_published_formulas_do() -> None:
     """
     settled = set()
     for entry in printed():
-        runs = ("one token", "one sequence", "its number of parameters")  # what the count is of, and what N stands for
+        runs = ("one token", "one sequence", "its parameter count")  # what the count is of, and what N stands for
         if not entry.target or entry.verdict == "differs" or entry.part:
             continue
         if any(not each.startswith(runs) for each in entry.conventions):

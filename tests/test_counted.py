@@ -333,7 +333,7 @@ def test_the_difference_by_rows() -> None:
     assert "\nattention = full" not in shown  # which PaLM's rules are not asked about
     refused = run("compare", "vit-base-patch16-224", "vit-base-patch16-224", "-q", "flops", "--right", "counted=timm")
     assert refused.exit_code == 2
-    assert "a comparison is in one unit" in refused.stderr
+    assert "compare counts in one unit" in refused.stderr
 
 
 def test_side_by_side() -> None:
@@ -358,7 +358,7 @@ def test_other_doors() -> None:
     assert "attention = " not in shown
     # 6(12LE² + 13LE + VE + 2E) + 12LES a token
     checked = run("check", "6(12LE^2 + 13LE + VE + 2E) + 12LES", "--against", "gpt2", "-q", "train-flops").stdout
-    assert "counted = nanogpt; one token is counted, not all B·S" in checked
+    assert "counted = nanogpt; one token is counted instead of B·S" in checked
     # nanoGPT's own figure: 6 · 1,555,972,800 + 12 · 48 · 1,600 · 1,024 a token, and 1,024 of them
     explained = run("explain", "gpt2-xl", "10.526T", "-q", "train-flops", "--set", "B=1", "--set", "S=1024").stdout
     assert "with counted=nanogpt" in explained

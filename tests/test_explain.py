@@ -28,7 +28,13 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
     "why 163M and not 124M": ("gpt2", "163,037,184", "convention", 163_037_184, "the tied head counted a second time"),
     "163M, rounded": ("gpt2", "163M", "convention", 163_037_184, "the tied head counted a second time"),
     # GPT-1's vocabulary has 40,478 rows: 124,439,808 − 9,779·768 = 116,929,536
-    "the paper's 117M": ("gpt2", "117M", "convention", 116_929_536, "a vocabulary of 40,478 (GPT-1's) for 50,257"),
+    "the paper's 117M": (
+        "gpt2",
+        "117M",
+        "convention",
+        116_929_536,
+        "a vocabulary of 40,478 (GPT-1's) instead of 50,257",
+    ),
     # L(12E² + 13E) + 2E = 12·7,087,872 + 1,536
     "85M without embeddings": ("gpt2", "85M", "convention", 85_056_000, "every embedding left out"),
     # L(12E² + 13E) and the pooler and the embeddings left out: 12·7,087,872
@@ -37,19 +43,19 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
         "85,054,464",
         "convention",
         85_054_464,
-        "all but the layers left out",
+        "only the layers counted",
     ),
     # 12LE²: 12 · 12 · 768²
-    "Kaplan's N": ("gpt2", "84,934,656", "convention", 84_934_656, "all but the matrices of the layers left out"),
+    "Kaplan's N": ("gpt2", "84,934,656", "convention", 84_934_656, "only the weight matrices of the layers counted"),
     # the Hub's 137M: 12 masks of 1,024 · 1,024 are stored beside 124,439,808
-    "the Hub's 137M": ("gpt2", "137M", "convention", 137_022_720, "the buffers of causal masks"),
+    "the Hub's 137M": ("gpt2", "137M", "convention", 137_022_720, "the causal-mask buffers"),
     # and its file: (124,439,808 + 12,582,912) · 4
     "a file of 548 MB": ("gpt2", "548 MB", "convention", 548_090_880, "4 bytes (fp32)"),
     # nanoGPT without the position embedding: 124,439,808 − 1,024·768
     "nanoGPT's 123.65M": ("gpt2", "123.65M", "convention", 123_653_376, "the position embedding left out"),
     # bias=False: 9E + 2E a layer, and E of the final norm: 11·12·768 + 768 = 102,144
     "nanoGPT with bias=False": ("gpt2", "124,337,664", "convention", 124_337_664, "the biases left out"),
-    "GPT-2 XL is 1.5B": ("gpt2-xl", "1.5B", "rounded", 1_557_611_200, "cut off to 2 digits and not rounded"),
+    "GPT-2 XL is 1.5B": ("gpt2-xl", "1.5B", "rounded", 1_557_611_200, "truncated to 2 digits"),
     # llama2.c#378 is of a tied model whose table is counted twice; so is this: 1,235,814,400 + 128,256·2,048
     "a tied head twice": ("llama-3.2-1b", "1,498,482,688", "convention", 1_498_482_688, "tied head counted a second"),
     # llama3#355: H = 53,248; 126(16,384²·2 + 2·16,384·1,024 + 3·16,384·53,248 + 2·16,384) + 2·128,256·16,384 + 16,384
@@ -60,7 +66,7 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
         "78B",
         "convention",
         78_371_889_152,
-        "keys and values at each of the 64",
+        "keys and values for all 64",
     ),
     # tied: 151,936·2,560 + 36(2·2,560·4,096 + 2·2,560·1,024 + 3·2,560·9,728 + 2·2,560 + 2·128) + 2,560
     "Qwen3-4B": ("qwen3-4b", "4,022,468,096", "exact", 4_022_468_096, "exactly"),
@@ -74,7 +80,7 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
         "6,739,839,488",
         "convention",
         6_739_839_488,
-        "int8 scale for each output channel",
+        "int8 scale per output channel",
     ),
     # 4-bit inner weights of 6,476,005,376: /8 + /128 + /1,024 + 32(6·4,096 + 11,008), and 262,410,240 as they are
     "a packed checkpoint's 1.13B": ("llama-2-7b", "1.13B", "convention", 1_129_967_616, "GPTQ"),
@@ -92,7 +98,7 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
         "671,026,419,200",
         "convention",
         671_026_419_200,
-        "buffers that correct",
+        "correction-bias buffers",
     ),
     # a mixture-of-experts layer 11,507,286,016, 2·7,168² + 3·7,168, and 2·129,280·7,168 = 13,463,426,048
     "and with its MTP layer": (
@@ -122,11 +128,11 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
     # 14² + 1 = 197 numbers of positions
     "position ids": ("clip-vit-base-patch16", "149,620,934", "convention", 149_620_934, "counted as parameters"),
     # 1,500 rows of sines, 384 wide: 576,000
-    "sines left out": ("whisper-tiny.en", "37,184,256", "convention", 37_184_256, "fixed sines"),
+    "sines left out": ("whisper-tiny.en", "37,184,256", "convention", 37_184_256, "fixed sinusoidal"),
     # diffusers: in each of 27 blocks more 1,001·1,152 + 256·1,152 + 1,152² + 2·1,152, and the 256·1,152 sines a buffer
     "DiT as diffusers stores it": ("dit-xl-2", "749,826,464", "convention", 749_826_464, "embedders=each"),
     # the 256 rows of sines, 768 wide: 130,512,416 − 196,608
-    "DiT without sines": ("dit-b-2", "130,315,808", "convention", 130_315_808, "the fixed sines of the positions left"),
+    "DiT without sines": ("dit-b-2", "130,315,808", "convention", 130_315_808, "the fixed sinusoidal positions"),
     # 30,522·768 + 514·768 + 2·768 + 12(12·768² + 13·768) + 768² + 768; the paper's 110M has two digits
     "BERT-base is 110M": ("bert-base-uncased", "110M", "rounded", 109_482_240, "rounded to 2 digits"),
 }
@@ -169,11 +175,11 @@ RUNS: dict[str, tuple[str, str, dict[str, int], str | None, str, int, str]] = {
     "DiT-XL/2's 119 GFLOPs": ("dit-xl-2", "119 GFLOPs", {}, None, "convention", 118_621_421_568, "as MACs"),
     "with a digit more": ("dit-xl-2", "118.6G", {}, None, "convention", 118_621_421_568, "counted once, as MACs"),
     # 2 · 256 · 28 · 12·1,152²
-    "and its 228": ("dit-xl-2", "228 GFLOPs", {}, None, "convention", 228_304_355_328, "all but each token's products"),
+    "and its 228": ("dit-xl-2", "228 GFLOPs", {}, None, "convention", 228_304_355_328, "only the products of tokens"),
     "both": ("dit-xl-2", "237,242,843,136 FLOPs", {}, None, "exact", 237_242_843_136, "exactly"),
     "at 512 by 512": ("dit-xl-2-512", "525 Gflops", {}, None, "convention", 524_538_298_368, "as MACs"),
     # DiT issue 47, by thop: 29,043,671,040 without 28 · 2 · 64² · 1,152
-    "thop's 28.8": ("dit-xl-4", "28.8 GMACs", {}, None, "convention", 28_779_429_888, "the attention core, scores and"),
+    "thop's 28.8": ("dit-xl-4", "28.8 GMACs", {}, None, "convention", 28_779_429_888, "the attention core (scores"),
     # 2·8·128·80 elements of two bytes
     "a token's cache": ("llama-3-70b", "327,680 bytes", {"C": 1}, "kv-cache", "exact", 327_680, "the key/value cache"),
     "of one byte": ("llama-3-70b", "160 KiB", {"C": 1}, "kv-cache", "convention", 163_840, "dtype="),
@@ -285,13 +291,13 @@ def test_padded_vocabulary() -> None:
     """NanoGPT pads 50,257 to 50,304: 47 rows of 768 more."""
     found = explain("gpt2", "124,475,904")
     assert (found.verdict, found.difference) == ("convention", 47 * 768)
-    assert "a vocabulary of 50,304 (padded to a multiple of 64 or 128) for 50,257" in found.because
+    assert "a vocabulary of 50,304 (padded to a multiple of 64 or 128) instead of 50,257" in found.because
 
 
 def test_a_vocabulary_that_would_do_is_a_hint_and_no_verdict() -> None:
     found = explain("gpt2", f"{124_439_808 + 3 * 768:,}")
     assert found.verdict == "unexplained"
-    assert found.because.endswith("with a vocabulary of 50,260 it would be exact")
+    assert found.because.endswith("with a vocabulary of 50,260 the match would be exact")
     assert "vocabulary" not in explain("gpt2", "124,439,809").because
 
 
@@ -325,7 +331,7 @@ def test_nothing_is_claimed_of_what_many_counts_give() -> None:
     model = sf.architecture("gpt2").set({"V": 50333})  # 124,498,176: 125M is 1,824 away
     found = explain(model, "125M")
     assert found.verdict == "unexplained"
-    assert "different counts give it" in found.because
+    assert "different counts match it" in found.because
     assert explain("gpt2", "0.8 TFLOPs").verdict == "unexplained"  # one digit
 
 
@@ -340,7 +346,7 @@ def test_wrong_digits_are_not_explained() -> None:
         wrong = entry.printed[:place] + digit + entry.printed[place + 1 :]
         found = explain(entry.model, wrong)
         assert found.verdict == "unexplained", (SEED, found.because)
-        assert f"{wrong} is no count of {entry.target}" in found.because
+        assert f"{wrong} cannot be identified as a count of {entry.target}" in found.because
 
 
 def test_exactness_does_not_hang_on_the_size() -> None:
@@ -408,9 +414,9 @@ def test_on_the_terminal() -> None:
 
 REFUSED = {
     ("gpt2", "banana"): "begins with no number",
-    ("gpt2", "70 %"): "'70 %' is a share",
-    ("gpt2", "124M", "-q", "intensity"): "which is a ratio; explain takes counts",
-    ("gpt2", "12 GB", "-q", "params"): "printed in bytes, and params is counted in elements",
+    ("gpt2", "70 %"): "'70 %' is a percentage",
+    ("gpt2", "124M", "-q", "intensity"): "is a ratio in FLOPs/byte; explain accepts only counts",
+    ("gpt2", "12 GB", "-q", "params"): "'12 GB' is in bytes, but params is counted in elements",
     ("gpt2", "124M", "-q", "nothing"): "unknown quantity 'nothing'",
     ("gpt-2", "124M"): "did you mean gpt2",
     ("llama", "7B"): "needs a number for",

@@ -97,11 +97,11 @@ def test_explain_and_check_know_which_unit_it_is_in() -> None:
     assert sf.explain(gpt2, "145,824,153,600", "macs").verdict == "exact"
     twice = sf.explain(gpt2, "291,648,307,200", "macs")
     assert twice.reading.otherwise == ("each multiply-add counted twice, as FLOPs",)
-    with pytest.raises(SymformerError, match="is printed in FLOPs, and macs is counted in MACs"):
+    with pytest.raises(SymformerError, match="is in FLOPs, but macs is counted in MACs"):
         sf.explain(gpt2, "1 GFLOPs", "macs")
     # 24BSLE² + 4BS²LE + 2BSVE, the FLOPs of GPT-2
     found = sf.check("24 B S L E^2 + 4 B L S^2 E + 2 B S V E", "gpt2", "macs")
-    assert [each.name for each in found.conventions] == ["FLOPs are counted, 2 for each multiply-add"]
+    assert [each.name for each in found.conventions] == ["FLOPs are counted, 2 per multiply-add"]
     assert sf.check("12 B S L E^2 + 2 B L S^2 E + B S V E", "gpt2", "macs").verdict == "equal"
 
 

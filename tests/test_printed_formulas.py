@@ -73,7 +73,9 @@ def test_the_verdict_is_the_one_that_the_paper_implies(name: str) -> None:
 )
 def test_a_verdict_on_file_that_is_not_so_is_found(wrong: dict[str, Any]) -> None:
     entry: PrintedFormula = replace(ENTRIES["megatron_P"], **wrong)
-    with pytest.raises(DerivationError, match=r"megatron_P is on file as .*, and is convention; the final norm"):
+    with pytest.raises(
+        DerivationError, match=r"megatron_P is recorded as .*, but the check gives convention; the final norm"
+    ):
         _ = entry.check
 
 

@@ -62,9 +62,9 @@ def test_as_many_as_there_are() -> None:
 
 def test_a_verdict_on_file_that_is_not_so_is_found() -> None:
     entry = next(each for each in numbers() if each.id == "gpt_2_small")
-    with pytest.raises(DerivationError, match="is on file as rounded, and is exact"):
+    with pytest.raises(DerivationError, match="is recorded as rounded, but is exact"):
         _ = replace(entry, verdict="rounded").explanation
-    with pytest.raises(DerivationError, match="is on file as exact, and is unexplained"):
+    with pytest.raises(DerivationError, match="is recorded as exact, but is unexplained"):
         _ = replace(entry, printed="124,439,809").explanation
 
 

@@ -49,7 +49,7 @@ def test_every_answer_has_every_view(name: str) -> None:
     assert found.latex() == found._repr_latex_() != ""
     assert list(found._repr_mimebundle_()) == ["text/plain", "text/html", "text/markdown", "text/latex"]
     if name in WORDS:
-        with pytest.raises(SymformerError, match="has no picture"):
+        with pytest.raises(SymformerError, match="has no plot"):
             found.plot()
     else:
         assert isinstance(found.plot(), Picture)
@@ -152,7 +152,7 @@ def test_a_sweep_takes_a_file_as_the_command_does(tmp_path: Path) -> None:
     path.write_text("E,L\n768,12\n1024,24\n")
     found = sf.sweep("gpt2", str(path), given={"A": 16})
     assert [int(each) for each in found.table()["params"]] == [124_439_808, 354_823_168]  # GPT-2 small and medium
-    with pytest.raises(SymformerError, match="is no file"):
+    with pytest.raises(SymformerError, match="is not a file"):
         sf.sweep("gpt2", str(tmp_path / "none.csv"))
 
 
@@ -170,24 +170,24 @@ def test_elasticities_and_the_asymptote() -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "no number": (lambda: sf.compare("gpt2", "llama-2-7b", "flops").plot(), "there is none for B, S"),
-    "another size free": (lambda: sf.compare("gpt2", "llama-2-7b", "flops").plot(by="L"), "gpt2 needs one for B, S"),
-    "a size of neither": (lambda: sf.compare("gpt2", "llama-2-7b").plot(by="X"), "X changes nothing of gpt2 and"),
+    "no number": (lambda: sf.compare("gpt2", "llama-2-7b", "flops").plot(), "a bar plot needs a value for B, S"),
+    "another size free": (lambda: sf.compare("gpt2", "llama-2-7b", "flops").plot(by="L"), "gpt2 needs a value for B"),
+    "a size of neither": (lambda: sf.compare("gpt2", "llama-2-7b").plot(by="X"), "X does not affect gpt2 and"),
     "a total": (lambda: sf.compare("gpt2", "deepseek-v2").plot(by="L"), r"L is L_dense \+ L_moe"),
-    "not in the quotient": (lambda: sf.over("gpt2", "kv-cache", "params").plot(by="X"), "X is not in bytes/element"),
+    "not in the quotient": (lambda: sf.over("gpt2", "kv-cache", "params").plot(by="X"), "gpt2 does not depend on X"),
     "three sizes": (lambda: sf.sweep("gpt2", {"E": [768], "L": [1, 2], "V": [3, 4]}).plot(), "a plot has two axes"),
     "a front of three": (
         lambda: sf.sweep("gpt2", {"E": [768], "L": [1, 2]}, pareto=["params", "E", "L"]).plot(),
-        "a front of 3 objectives has no picture",
+        "a plot can show a front of two objectives, not 3",
     ),
-    "the first": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, top=1).plot(), "the first rows are a table"),
-    "no row": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, filters=["L = 3"]).plot(), "no row stays"),
+    "the first": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, top=1).plot(), "cannot show the first rows of a table"),
+    "no row": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, filters=["L = 3"]).plot(), "no rows remain"),
     "units": (
         lambda: sf.sweep("gpt2", {"L": [1, 2]}, ["params", "kv-cache", "flops"], given={"B": 1, "C": 2, "S": 3}).plot(),
-        "have no axis in common",
+        "cannot share an axis",
     ),
-    "no such size": (lambda: sf.sensitivity("gpt2").plot(by="X"), "has no size X"),
-    "no numbers": (lambda: sf.sensitivity("bert").plot(), "elasticities are numbers"),
+    "no such size": (lambda: sf.sensitivity("gpt2").plot(by="X"), "gpt2.params does not depend on X"),
+    "no numbers": (lambda: sf.sensitivity("bert").plot(), "a plot of elasticities needs a value"),
     "a file of text": (lambda: sf.sensitivity("gpt2").plot("a.txt"), r"a plot is written as \.svg, \.pdf, \.png"),
     "no folder": (lambda: sf.sensitivity("gpt2").plot("no/such/a.svg"), "the folder no/such does not exist"),
 }  # fmt: skip

@@ -107,8 +107,8 @@ def test_the_rule_of_six_beside_it() -> None:
     """Kaplan's and Chinchilla's 6ND is ours without attention's products; over the parameters ours is 6 and more."""
     found = sf.check("6 N D", "gpt2", "run-flops", where={"D": "N_tok"})
     assert [each.name for each in found.conventions] == [
-        "attention's products of tokens with tokens are left out",
-        "its number of parameters is that of the layers' matrices and the head's",
+        "the attention core (scores and weighted values) is left out",
+        "its parameter count includes only the layers' matrices and the head",
     ]
     ratio = sf.over(gpt3(), "run-flops", "params").value
     assert ratio is not None

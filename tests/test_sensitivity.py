@@ -144,8 +144,8 @@ def test_it_is_printed() -> None:
     text = run("llama-2-7b").stdout
     assert "N = 2LEAD + 2LEGD + 3LEH + 2LE + 2VE + E = 6,738,415,616" in text
     # of a layer 4*4096² + 3*4096*11008 + 2*4096 = 202,383,360, of 6,738,415,616: 3.003 %
-    assert "one more of the layers (L): 202,383,360 elements, 3.003 % of the whole" in text
-    assert "one more A alone breaks a condition: A=33 is not a multiple of G=32" in text
+    assert "one more of the layers (L): 202,383,360 elements, 3.003 % of the total" in text
+    assert "A + 1 alone violates a condition: A=33 is not a multiple of G=32" in text
     whole = run("gpt2", "-q", "intensity", "--set", "B=1", "--set", "S=10").stdout
     assert "long; --json has it" in whole
     assert "= ≈" not in whole
@@ -177,6 +177,6 @@ def test_as_python_says_it() -> None:
     assert "7,087,872" in (found._repr_html_() or "")
     assert "12E^{2}" in (found._repr_latex_() or "").replace(" ", "")
     with pytest.raises(
-        sf.SymformerError, match=r"gpt2\.params has no size S \(sequence length\) in it; it has L, V, P, E"
+        sf.SymformerError, match=r"gpt2\.params does not depend on S \(sequence length\); its sizes are L, V, P, E"
     ):
         found["S"]

@@ -256,26 +256,26 @@ def test_nothing_found_says_so_with_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--for", "L"], "give one of the two, such as --total 7e9"),
-        (["--for", "L", "--total", "7e9", "--at-most", "7e9"], "give one of the two"),
-        (["--for", "L", "--at-most", "7e9", "--within", "1%"], "--at-most is a limit itself; keep one"),
+        (["--for", "L"], "give exactly one of a total and an upper limit, such as --total 7e9 or --at-most 7e9"),
+        (["--for", "L", "--total", "7e9", "--at-most", "7e9"], "give exactly one of a total and an upper limit"),
+        (["--for", "L", "--at-most", "7e9", "--within", "1%"], "cannot be combined with --at-most; remove one of them"),
         (["--for", "L", "--total", "7.5"], "'7.5' is 15/2, which is not a whole number"),
         (["--for", "L", "--total", "lots"], "'lots' is no amount"),
-        (["--for", "L", "--total", "0"], "'0' is no total; it is a whole number from 1 on"),
+        (["--for", "L", "--total", "0"], "'0' is not a total; give a whole number from 1 to 1e40"),
         (["--for", "L", "--total", "7GB"], "'7GB' is of bytes, and this is counted in elements"),
-        (["--for", "L", "--total", "7e9", "--within", "100%"], "within 100% is everything from 0 on"),
-        (["--for", "L", "--total", "7e9", "--within", "some"], "within 'some' is not a distance from a total; write a"),
-        (["--for", "L", "--total", "7e9", "--within", "nan"], "within 'nan' is not a distance from a total"),
+        (["--for", "L", "--total", "7e9", "--within", "100%"], "--within 100% would accept every value from 0"),
+        (["--for", "L", "--total", "7e9", "--within", "some"], "--within 'some' is not a tolerance; give a"),
+        (["--for", "L", "--total", "7e9", "--within", "nan"], "--within 'nan' is not a tolerance"),
         (["--for", "L", "--total", "7e9", "--within", "1x"], "'1x' ends in 'x', which is no unit here"),
         (["--for", "Q", "--total", "7e9"], "unknown symbol 'Q'"),
-        (["--for", "L", "--for", "L=1:3", "--total", "7e9"], "L is to be found twice; keep one"),
-        (["--for", "S", "--total", "7e9"], "S changes nothing: gpt2.params has no S"),
-        (["--for", "A", "--total", "7e9"], "A changes nothing: gpt2.params = 12LE² + 13LE"),
-        (["--for", "L", "--total", "7e9", "--given", "L=3"], "L is left open, and given as 3; keep one"),
+        (["--for", "L", "--for", "L=1:3", "--total", "7e9"], "--for L is given twice; keep one"),
+        (["--for", "S", "--total", "7e9"], "S has no effect: gpt2.params does not depend on S"),
+        (["--for", "A", "--total", "7e9"], "A does not affect gpt2.params = 12LE² + 13LE"),
+        (["--for", "L", "--total", "7e9", "--given", "L=3"], "L is an unknown, but is also set to 3"),
         (["--for", "L", "--total", "7e9", "--given", "B=3"], "B=3 has no effect"),
-        (["--for", "L", "--total", "7e9", "-q", "flops"], "gpt2.flops needs a number for B, S: give each one"),
+        (["--for", "L", "--total", "7e9", "-q", "flops"], "gpt2.flops needs a value for B, S; set it with --given"),
         (["--for", "L", "--total", "7e9", "-q", "intensity"], "gpt2.intensity is a ratio, and no whole number"),
-        (["--for", "L", "--for", "E", "--for", "V", "--total", "7e12"], "combinations within this; give ranges, as in"),
+        (["--for", "L", "--for", "E", "--for", "V", "--total", "7e12"], "combinations within the limit; give ranges"),
         (["--for", "L", "--total", "7e9", "--where", "E = __import__('os')"], "is not plain arithmetic"),
     ],
 )  # fmt: skip
@@ -290,10 +290,10 @@ def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
 def test_what_has_no_largest_and_what_need_not_grow() -> None:
     refused = run("mistral-7b-v0.1", "-q", "kv-cache", "--at-most", "80GB", "--for", "C", "--given", "B=1")
     assert refused.exit_code == 2
-    assert "mistral.kv-cache stays within this however large C is; give its range, or another size" in refused.stderr
+    assert "mistral.kv-cache stays within the limit for every C; give it a range" in refused.stderr
     refused = run("falcon-7b", "--total", "7e9", "--for", "A")  # multi-query: 2E²/A, which falls
     assert refused.exit_code == 2
-    assert "nothing says how far A goes; give its range, as in --for A=1:4096:1" in refused.stderr
+    assert "A has no upper bound; give it a range, as in --for A=1:4096:1" in refused.stderr
     document = found("falcon-7b", "--total", "7e9", "--within", "1%", "--for", "A=1:142:1")
     # LE²(10 + 2/A) + ... of Falcon-7B; 2A divides E = 4544 = 2^6 * 71
     heads = [each["sizes"]["A"] for each in document["solutions"]]
@@ -323,7 +323,7 @@ def test_within_is_a_percentage_or_an_amount() -> None:
     solutions = sf.solve("llama-2-7b", 6_738_415_616, within=202_383_360, for_="L")  # one layer more, one less
     assert sizes(solutions) == {(31,), (32,), (33,)}
     for within in (float("nan"), 0.01, -1, True, "nan", "-1%"):
-        with pytest.raises(SymformerError, match="is not a distance from a total"):
+        with pytest.raises(SymformerError, match="is not a tolerance"):
             sf.solve("llama-2-7b", 7e9, within=within, for_="L")  # type: ignore[arg-type]
 
 

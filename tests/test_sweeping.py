@@ -253,41 +253,41 @@ def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--over", "E=512:8190:128"], "does not come to 8190 by steps of 128, and both ends are in; end it at 8064"),
-        (["--over", "E=9:5:1"], "'E=9:5:1' ends below where it starts; write E=5:9:1"),
+        (["--over", "E=512:8190:128"], "does not reach 8190 in steps of 128 (the end is included); end at 8064"),
+        (["--over", "E=9:5:1"], "'E=9:5:1' stops below its start; write E=5:9:1"),
         (["--over", "E=1:5:0"], "E=0: 0 is not positive; a size is at least 1"),
-        (["--over", "E=1:5:1:1"], "'E=1:5:1:1' has 4 numbers; a range is START:STOP:STEP, both ends in"),
+        (["--over", "E=1:5:1:1"], "'E=1:5:1:1' has 4 numbers; a range is START:STOP:STEP, including both ends"),
         (["--over", "E=1:"], "E=1:: a value is missing; write START:STOP:STEP, or VALUE,VALUE"),
         (["--over", "E"], "'E' is not of the form NAME=START:STOP:STEP, such as E=512:8192:128"),
-        (["--over", "E=1,2,1"], "E is to be 1 twice; give each value once"),
-        (["--over", "E=4*L"], "E=4*L is no number; a size that follows others is given by --where"),
-        (["--over", "E=1,2", "--over", "E=3"], "E is gone over twice; keep one"),
+        (["--over", "E=1,2,1"], "E has the value 1 twice; give each value once"),
+        (["--over", "E=4*L"], "E=4*L is not a number; define a size by others with --where"),
+        (["--over", "E=1,2", "--over", "E=3"], "E is given twice; keep one"),
         (["--over", "Q=1,2"], "unknown symbol 'Q'"),
-        (["--over", "S=1,2"], "S changes nothing: gpt2.params has no S (sequence length) in it, nor has gpt2"),
-        (["--over", "E=768", "--given", "E=5"], "E is left open, and given as 5; keep one"),
+        (["--over", "S=1,2"], "S has no effect: gpt2.params does not depend on S (sequence length), and gpt2"),
+        (["--over", "E=768", "--given", "E=5"], "E is an unknown, but is also set to 5; remove one of the two"),
         (["--over", "E=1:1000000000", "--over", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
         (["--over", "E=1:1000000", "--over", "L=1:1000000"], "gpt2 would be computed at 1,000,000,000,000 rows, and"),
-        (["--over", "E=768", "-q", "flops"], "a sweep of gpt2 needs B, S: give each a number, or values to go over"),
+        (["--over", "E=768", "-q", "flops"], "a sweep of gpt2 needs B, S; set a number with --given"),
         (["--over", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, and no whole number"),
-        (["--over", "E=768", "--filter", "params"], "'params' is no condition on a row"),
+        (["--over", "E=768", "--filter", "params"], "'params' is not a condition"),
         (["--over", "E=768", "--filter", "flops < 3"], "unknown symbol 'flops'"),
         (["--over", "E=768", "--filter", "0 divides E"], "'0 divides E' is never true, because 0 divides no number"),
         (["--over", "E=768", "--filter", "E - E divides L"], "0 divides no number"),
         (["--over", "L=nan"], "L=nan: nan is not a number; sizes are positive integers"),
         (["--over", "E=1:inf"], "E=inf: inf is not a number; sizes are positive integers"),
-        (["--over", "E=768", "--filter", "S < 3"], "'S < 3' needs a number for S"),
+        (["--over", "E=768", "--filter", "S < 3"], "'S < 3' needs a value for S"),
         (["--over", "E=768", "--filter", "__import__('os') < 3"], "is not plain arithmetic"),
-        (["--over", "E=768", "--pareto", "params"], "a front is of two columns or more, each once, and not of params"),
+        (["--over", "E=768", "--pareto", "params"], "a Pareto front needs at least two different columns, not params"),
         (["--over", "E=768", "--pareto", "params,flops"], "not a column; the numeric columns are E, A, params"),
-        (["--over", "E=768", "--top", "3", "--pareto", "E,params"], "are two choices; keep one"),
-        (["--over", "E=768", "--by", "E"], "say how many are kept"),
-        (["--over", "E=768", "--top", "0"], "the first 0 are asked for; from 1 to 1,000,000 can be kept"),
+        (["--over", "E=768", "--top", "3", "--pareto", "E,params"], "pareto and top cannot be combined"),
+        (["--over", "E=768", "--by", "E"], "needs a number of rows; set top"),
+        (["--over", "E=768", "--top", "0"], "top=0 is out of range; choose 1 to 1,000,000"),
         (["--over", "E=768", "--json", "-o", "x.csv"], "remove one of the two"),
         (["--over", "E=768", "-o", "x.txt"], ".jsonl, .svg, .pdf, .png, not as .txt"),
         (["--over", "E=768", "--from", "x.csv"], "--over defines a grid and --from reads a file; remove one"),
         ([], "define a grid with --over, or read a file with --from"),
-        (["--from", "nowhere.csv"], "nowhere.csv is no file"),
-        (["--over", "E=12:240000:12", "--json"], "rows stay, and one JSON document has at most 10,000"),
+        (["--from", "nowhere.csv"], "nowhere.csv is not a file"),
+        (["--over", "E=12:240000:12", "--json"], "rows remain, but a JSON document has at most 10,000"),
     ],
 )  # fmt: skip
 def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
@@ -311,13 +311,13 @@ def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
         ("a.csv", f"E\n{'9' * 20}\n", "a.csv, line 2: E is 99999999999999999999; a size is a whole number from 1 to"),
         ("a.csv", "E\n=1+1\n", "a.csv, line 2: E is '=1+1', which is not a whole number"),
         ("a.csv", "E\n\u0663\n", "which is not a whole number"),
-        ("a.csv", "E,L\n768\n", "a.csv, line 2: 1 values stand under 2 columns"),
-        ("a.csv", "E,E\n768,1\n", "a.csv has two columns E; keep one"),
+        ("a.csv", "E,L\n768\n", "a.csv, line 2: 1 values for 2 columns"),
+        ("a.csv", "E,E\n768,1\n", "a.csv has two columns named E; remove one"),
         ("a.csv", "hidden_size\n768\n", "'hidden_size' is not a size, and only text can be a label: unknown"),
         ("a.csv", "", "a.csv has no columns"),
         ("a.csv", "E" * 200_000, "a.csv, line 1: field larger than field limit"),
         ("a.csv", "E\n", "a.csv has no rows"),
-        ("a.jsonl", '{"E": 768}\n{"L": 3}\n', "a.jsonl, line 2: not the names of the first line: E, L"),
+        ("a.jsonl", '{"E": 768}\n{"L": 3}\n', "a.jsonl, line 2: the names differ from the first line: E, L"),
         ("a.jsonl", '{"E": 768.0}\n', "a.jsonl, line 1: E is 768.0, which is not written as an integer"),
         ("a.jsonl", '{"L": 1, "L": 2}\n', "a.jsonl, line 1: 'L' is given twice, as 1 and as 2; remove one"),
         ("a.jsonl", '{"E": 7, "L": 1}\n{"E": 7, "L": 1, "E": 7}\n', "line 2: 'E' is given twice, as 7 and as 7"),
@@ -325,9 +325,9 @@ def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
         ("a.csv", "E,run\n768,7\n", "the column 'run' is not a size, and only text can be a label: unknown"),
         ("a.csv", "name,note\na,b\n", "the column 'name' is not a size"),
         ("a.csv", "E,params\n768,mine\n", "the label 'params' has the name of a quantity; rename the column"),
-        ("a.jsonl", "[768]\n", 'a.jsonl, line 1: no JSON object, such as {"E": 768}'),
-        ("a.parquet", "no", "a.parquet is no Parquet file"),
-        ("a.txt", "E\n1\n", "a.txt is read as .csv, .parquet or .jsonl, and ends in none of these"),
+        ("a.jsonl", "[768]\n", 'a.jsonl, line 1: not a JSON object, such as {"E": 768}'),
+        ("a.parquet", "no", "a.parquet is not a Parquet file"),
+        ("a.txt", "E\n1\n", "a.txt has an unsupported format; use a .csv, .parquet or .jsonl file"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
@@ -346,7 +346,7 @@ def test_a_file_of_another_encoding_is_refused(tmp_path: Path, name: str, conten
     result = run("gpt2", "--from", str(tmp_path / name))
     assert (result.exit_code, result.stdout) == (2, "")
     if name == "a.csv" or not content.startswith(b"E"):
-        assert result.stderr.endswith(f"{name} is no text in UTF-8\n")
+        assert result.stderr.endswith(f"{name} is not UTF-8 text\n")
 
 
 def test_files_of_every_kind_come_back(tmp_path: Path, monkeypatch: Any) -> None:
@@ -436,9 +436,9 @@ def test_a_file_of_parquet_is_read(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"E": np.array([768, 1536], np.uint16), "L": [12, 24]}), place)
     assert listed("gpt2", "--from", str(place))["rows"][0] == [768, 12, 12, 124_439_808]
     pyarrow.parquet.write_table(pyarrow.table({"E": [768.0]}), place)
-    assert "the column E has values of double; sizes are whole numbers" in run("gpt2", "--from", str(place)).stderr
+    assert "the column E has values of type double; sizes are whole numbers" in run("gpt2", "--from", str(place)).stderr
     pyarrow.parquet.write_table(pyarrow.table({"E": [768, None]}), place)
-    assert "the column E has no value in some row" in run("gpt2", "--from", str(place)).stderr
+    assert "the column E has missing values" in run("gpt2", "--from", str(place)).stderr
 
 
 def test_memory_stays_as_it_is_however_many_there_are() -> None:
@@ -489,7 +489,7 @@ def test_a_front_of_three_objectives_has_a_work_limit(monkeypatch: Any) -> None:
 def test_a_notebook_shows_it() -> None:
     found = sweep("gpt2", {"E": "768,1536,770"}, given={"A": 12})
     html = found._repr_html_() or ""
-    assert "params of gpt2: 2 of 3 configs; left out: 1, for which it does not hold that A divides E" in html
+    assert "params of gpt2: 2 of 3 configs; left out: 1 that violate A divides E" in html
     assert "124,439,808" in html
     assert repr(found) == "<params of gpt2 over 3 configs>"
     assert "\\mathtt{params}" in (found._repr_latex_() or "")

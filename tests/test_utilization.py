@@ -98,11 +98,11 @@ def test_a_printed_share_is_explained() -> None:
     assert found.verdict == "rounded"
     assert "46.23%, rounded to 3 digits" in found.because
     assert sf.explain(palm, "45.7 %", "mfu").verdict == "unexplained"
-    with pytest.raises(OptionError, match=r"'46.2 %' is a share; name what it is a share of, as in -q mfu"):
+    with pytest.raises(OptionError, match=r"'46.2 %' is a percentage; name the quantity, as in -q mfu"):
         sf.explain(palm, "46.2 %")
-    with pytest.raises(OptionError, match=r"'46.2' is no share, and mfu is one; give it in per cent"):
+    with pytest.raises(OptionError, match=r"'46.2' is not a percentage, but mfu is one; write it as in 46.2 %"):
         sf.explain(palm, "46.2", "mfu")
-    with pytest.raises(OptionError, match=r"'46.2 %' is printed in %, and params is counted in elements"):
+    with pytest.raises(OptionError, match=r"'46.2 %' is in %, but params is counted in elements"):
         sf.explain(palm, "46.2 %", "params")
 
 

@@ -1,1 +1,1 @@
-"""Algebra over formulas: what two models have in common and where they differ."""
+"""Algebra with formulas: comparisons, solutions, sweeps, sensitivities and checks."""

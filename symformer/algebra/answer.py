@@ -1,4 +1,4 @@
-"""What a question of the algebra is answered by: the same views of every answer."""
+"""The base class of all results of the algebra, with the same views for each."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ def untold(done: int, total: int) -> None:
 
 
 class Answer(Immutable, Shown):
-    """A table, LaTeX, JSON and a plot; a notebook shows the table with its equations."""
+    """A result as a table, LaTeX, JSON and a plot. A notebook shows the table with its equations."""
 
     @abstractmethod
     def table(self) -> dict[str, Any]:
-        """The rows as columns by name, exact numbers and SymPy expressions: ``pandas.DataFrame(found.table())``."""
+        """Return the columns by name, with exact numbers and SymPy expressions: ``pandas.DataFrame(found.table())``."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """What the command prints with ``--json``."""
+        """Return the data that the command prints with ``--json``."""
 
     @abstractmethod
     def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """Return how many ranks its numbers are of one of, a line for each number of ranks; none for whole models."""
+        """Return a line for each number of ranks if the values are per rank, and [] for whole models."""
 
     def latex(self) -> str:
-        """Its equations and its table in LaTeX, displayed."""
+        """Return the equations and the table in LaTeX, in display style."""
         card = self.card
         if card is None or not (card.equations or card.table):
-            raise DocumentError(f"{self!r} has no equation and no table; print it, or take to_json()")
+            raise DocumentError(f"{self!r} has no equation and no table; print it, or use to_json()")
         return card.latex()
 
     def plot(self, path: str | None = None) -> Picture:
-        """What says it as a picture; with a path also written there, as FILE.svg, .pdf or .png.
+        """Plot the result, and write the plot to FILE.svg, .pdf or .png if a path is given.
 
-        Raises OptionError where a picture would say nothing, SizeError where a number is lacking.
+        Raises OptionError if the result has no plot, and SizeError if a size has no number.
         """
         return self._put(path)
 
     def _put(self, path: str | None, by: str = "") -> Picture:
-        """The picture, in a file too once it is known that one can be written."""
+        """Return the picture, and write it to a file after checking that the file can be written."""
         if path is not None:
             check_output(path, "a plot", FORMATS)
         found = self._picture(by).with_notes(map(rank_notes.line, self.of_ranks(rank_notes.spell)))
@@ -64,4 +64,4 @@ class Answer(Immutable, Shown):
 
     @abstractmethod
     def _picture(self, by: str) -> Picture:
-        """What is drawn; of one size along the axis where ``by`` names it."""
+        """Return the picture, with the size ``by`` as the x-axis if it is given."""

@@ -1,4 +1,4 @@
-"""The rows that are worth keeping: the first by one column, or those that no other beats in all of several."""
+"""Selection of rows: the first rows by one column, or the Pareto front of several columns."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from typing import Any
 
 from ..language.errors import OptionError, quoted
 
-MOST = 10**6  # rows that are kept
-KNEES = 8  # rows of a front that every other is held against first
+MOST = 10**6  # maximum number of kept rows
+KNEES = 8  # rows of a front with which every new row is compared first
 COMPARED = 2 * 10**10  # comparisons for a front of three or more objectives: about a minute
-STEPS = 13  # of a front of two, the bits of a table that every other row is held against first
+STEPS = 13  # bits of the lookup table with which new rows are compared first, for two objectives
 
-Columns = dict[str, Any]  # arrays by name, one entry a row
+Columns = dict[str, Any]  # arrays by name, one entry per row
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A column of which the least is wanted, or the most."""
+    """A column to minimize or maximize."""
 
     name: str
     most: bool = False
 
     @classmethod
     def read(cls, argument: str) -> Objective:
-        """``flops``, of which the least is wanted, or ``max:params``. Raises OptionError.
+        """Parse ``flops``, to minimize it, or ``max:params``, to maximize it. Raises OptionError.
 
         >>> Objective.read("flops"), Objective.read("max:params")
         (Objective(name='flops', most=False), Objective(name='params', most=True))
         """
         way, colon, name = argument.strip().rpartition(":")
         if (colon and way not in ("min", "max")) or not name.strip():
-            raise OptionError(f"{quoted(argument)} is no objective; write a column, such as flops, or max:params")
+            raise OptionError(f"{quoted(argument)} is not an objective; write a column, such as flops or max:params")
         return cls(name.strip(), way == "max")
 
     def of(self, column: Any) -> Any:
-        """What is to be as small as can be."""
+        """Return the column with the sign that makes smaller values better."""
         return -column if self.most else column
 
     def __str__(self) -> str:
@@ -45,15 +45,15 @@ class Objective:
 
 
 class Kept(ABC):
-    """What is kept of rows that come a piece at a time; ``found`` is what there is so far, in order."""
+    """A selection of rows that arrive in pieces. ``found`` has the rows selected so far, in order."""
 
     def __init__(self, objectives: Sequence[Objective]) -> None:
         self.objectives = tuple(objectives)
         self.found: Columns = {}
-        self.points: list[Any] = []  # of the rows found, what is to be small
+        self.points: list[Any] = []  # the objectives of the rows found, smaller is better
 
     def see(self, columns: Sequence[Any], rows: Callable[[Any], Columns], allowed: Any = None) -> None:
-        """Rows by the columns of the objectives. Those of some places are asked for where they are kept."""
+        """Add rows, given by the columns of the objectives; ``rows`` returns the complete rows at some indices."""
         import numpy
 
         points = [each.of(column) for each, column in zip(self.objectives, columns, strict=True)]
@@ -80,24 +80,24 @@ class Kept(ABC):
 
     @abstractmethod
     def _may(self, points: Sequence[Any]) -> Any:
-        """Which rows may be among those kept, as a mask; None where all may."""
+        """Return a mask of the rows that may be selected, or None for all."""
 
     def _left(self, points: Sequence[Any]) -> Any:
-        """Of rows that may be among those kept, which of them are, as a mask or their places: looked at closely."""
+        """Return the mask or indices of the candidates that pass a closer comparison with the rows found."""
         return slice(None)
 
     @abstractmethod
     def _choose(self, points: Sequence[Any]) -> Any:
-        """The places of the rows to keep, in order."""
+        """Return the indices of the rows to keep, in order."""
 
 
 class First(Kept):
-    """The first rows by one objective; of those alike the ones that came first."""
+    """The first rows by one objective. Among equal rows, earlier ones come first."""
 
     def __init__(self, objective: Objective, count: int) -> None:
         super().__init__([objective])
         if not 1 <= count <= MOST:
-            raise OptionError(f"the first {count:,} are asked for; from 1 to {MOST:,} can be kept")
+            raise OptionError(f"top={count:,} is out of range; choose 1 to {MOST:,}")
         self.count = count
 
     def _may(self, points: Sequence[Any]) -> Any:
@@ -109,9 +109,9 @@ class First(Kept):
 
 
 class Front(Kept):
-    """The rows that no other beats: none is as good in every objective and better in one. Of those alike the first.
+    """The Pareto front: rows such that no other row is as good in every objective and better in one.
 
-    With two objectives it is a sort; with more, each row that is left is held against those before it.
+    Of equal rows, the first is kept. Two objectives need only a sort; with more, rows are compared one by one.
     """
 
     def __init__(self, objectives: Sequence[Objective]) -> None:
@@ -120,14 +120,14 @@ class Front(Kept):
         self._compared = 0
         names = [each.name for each in objectives]
         if len(names) < 2 or len(set(names)) < len(names):
-            raise OptionError(f"a front is of two columns or more, each once, and not of {', '.join(names)}")
+            raise OptionError(f"a Pareto front needs at least two different columns, not {', '.join(names)}")
 
     def _may(self, points: Sequence[Any]) -> Any:
         if not self.points:
             return None
         count = len(self.points[0])
         if count > MOST:
-            raise OptionError(f"the front has more than {MOST:,} rows; leave out an objective, or narrow the rows")
+            raise OptionError(f"the front has more than {MOST:,} rows; remove an objective or sweep fewer rows")
         if len(points) == 2 and all(each.dtype != object for each in (*points, *self.points)):
             return points[1] < self._least(points[0])
         mask = None
@@ -140,8 +140,9 @@ class Front(Kept):
         return mask
 
     def _least(self, first: Any) -> Any:
-        """What the second has to stay below where the first is this, by a table of equal steps: at most as much as that
-        of the rows found asks for, and so no row that belongs to the front is lost.
+        """Return, for values of the first objective, a limit below which the second one must stay.
+
+        The limit comes from a table with equal steps. It is never below the exact one, so no row of the front is lost.
         """
         import numpy
 
@@ -162,7 +163,8 @@ class Front(Kept):
     def _left(self, points: Sequence[Any]) -> Any:
         if len(points) > 2:
             return slice(None)
-        before = self.points[0].searchsorted(points[0], side="right") - 1  # the last found that is as good in the first
+        # the last row found that is as good in the first objective
+        before = self.points[0].searchsorted(points[0], side="right") - 1
         return (before < 0) | (points[1] < self.points[1][before]).astype(bool)
 
     def _choose(self, points: Sequence[Any]) -> Any:
@@ -185,13 +187,13 @@ class Front(Kept):
                     f"a front of {len(points)} objectives with more than {len(kept):,} rows needs more than "
                     f"{COMPARED:,} comparisons; remove an objective or sweep fewer rows"
                 )
-            ahead = (stacked < stacked[:, :1]).any(axis=0)  # the first in order is beaten by none that is left
+            ahead = (stacked < stacked[:, :1]).any(axis=0)  # no remaining row beats the first in order
             stacked, order = stacked[:, ahead], order[ahead]
         return numpy.array(kept, int)
 
 
 def _sorted(points: Sequence[Any]) -> Any:
-    """The order of rows of Python's integers."""
+    """Return the sorted order of rows of Python integers."""
     import numpy
 
     keys = list(zip(*(each.tolist() for each in points), strict=True))

@@ -1,4 +1,4 @@
-"""Which rows explain a difference: one left out or counted twice, one with another size or another factor in it."""
+"""Rows that explain a difference: omitted, counted twice, or with another size or factor."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..formulas.formula import Formula
 from ..language.notation.text import code, text
 from .pieces import PRIME, Piece, fingerprint, is_zero, pieces
 
-MOST = 12  # rows that are named
-SIZES = 12  # that are tried in the place of another
+MOST = 12  # maximum number of reported rows
+SIZES = 12  # maximum number of sizes tried in place of another one
 
 
 @dataclass(frozen=True)
 class Blame:
-    """One row, and what the printed formula does with it."""
+    """One row, and how the printed formula treats it."""
 
     path: str
-    said: str  # "is left out", "has A where it should have G"
-    ours: Expr  # what the row comes to here
-    amount: Expr  # what of the difference it explains
+    said: str  # "is left out", "has A instead of G"
+    ours: Expr  # the row's total in our formula
+    amount: Expr  # the part of the difference that it explains
 
     def to_json(self) -> dict[str, str]:
-        """As ``check --json`` prints it."""
+        """Return the row as ``check --json`` prints it."""
         return {"path": self.path, "said": self.said, "ours": code(self.ours), "amount": code(self.amount)}
 
 
@@ -34,12 +34,14 @@ class Blame:
 class _Candidate:
     path: str
     total: Expr
-    row: bool  # a weight, a product or a row; else a part
+    row: bool  # True for a weight, a product or a row, False for a part
 
 
 def explain(formula: Formula, difference: Expr) -> list[Blame]:
-    """The rows that a difference, ours less theirs, is of: alternatives, each of which explains all of it; else those
-    that have terms in common with it.
+    """Return the rows that explain a difference, ours minus theirs.
+
+    Each row explains all of it. If there is no such row, return two kinds of rows that explain it together, or else the
+    rows with similar terms.
     """
     found = pieces(formula)
     candidates = _candidates(formula, found)
@@ -52,13 +54,13 @@ def explain(formula: Formula, difference: Expr) -> list[Blame]:
 
 
 def in_one(formula: Formula, difference: Expr) -> list[Blame]:
-    """The rows any one of which explains a difference alone: left out, counted twice, or with another size in it."""
+    """Return the rows that each explain a difference alone: omitted, counted twice, or with another size."""
     candidates = _candidates(formula, pieces(formula))
     return [*_left_out(candidates, difference), *_swapped(candidates, difference, formula)]
 
 
 def _candidates(formula: Formula, found: Sequence[Piece]) -> list[_Candidate]:
-    """Each weight or product, each row that has several, each part: the smallest first."""
+    """Return each weight or product, then each row with several of them, then each part."""
     terms: dict[str, dict[str, Expr]] = {}
     for piece in found:
         row = terms.setdefault(piece.path, {})
@@ -82,11 +84,11 @@ def _left_out(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Bl
         if each.total == difference:
             yield Blame(each.path, "is left out", each.total, difference)
         elif each.total == -difference:
-            yield Blame(each.path, "is counted once too often", each.total, difference)
+            yield Blame(each.path, "is counted one extra time", each.total, difference)
 
 
 def _swapped(candidates: Sequence[_Candidate], difference: Expr, formula: Formula) -> Iterator[Blame]:
-    """Rows with another size in the place of their own: one alone, or all that come to the same together."""
+    """Yield rows with another size in place of their own: a single row, or all rows with the same total."""
     sizes = sorted({*formula.expanded.free_symbols, *difference.free_symbols}, key=str)[:SIZES]
     rows: dict[Expr, list[str]] = {}
     for each in candidates:
@@ -96,31 +98,27 @@ def _swapped(candidates: Sequence[_Candidate], difference: Expr, formula: Formul
     for total, paths in rows.items():
         for own in sorted(total.free_symbols, key=str):
             if (number := _number(total, own, difference)) is not None:
-                yield from (
-                    Blame(path, f"has {text(number)} where {own} should stand", total, difference) for path in paths
-                )
+                yield from (Blame(path, f"has {text(number)} instead of {own}", total, difference) for path in paths)
             for other in (*sizes, Integer(1)):
                 times = None if other == own else _swaps(total, own, other, difference, wanted, len(paths))
                 if times is not None:
-                    said = f"has {text(other)} where {own} should stand" if other != 1 else f"lacks its {own}"
+                    said = f"has {text(other)} instead of {own}" if other != 1 else f"lacks the factor {own}"
                     yield from (Blame(path, said, total, expand(difference / times)) for path in paths)
 
 
 def _number(total: Expr, own: Symbol, difference: Expr) -> Expr | None:
-    """The number that stands in the place of a size, if one does: more than 1."""
+    """Return the number, more than 1, that replaces a size in the printed formula, or None."""
     if isinstance(total, Add):
         return None
     rest = total - difference
-    if isinstance(rest, Add):  # of several terms, where one is left if a number stands there
+    if isinstance(rest, Add):  # a number in place of the size leaves a single term
         return None
     found = expand(rest * own / total)
     return found if found.is_Rational and found > 1 else None
 
 
 def _swaps(total: Expr, own: Symbol, other: Expr, difference: Expr, wanted: int | None, alike: int) -> int | None:
-    """How many of rows that are alike have another size in the place of one, if a difference is that: once or wherever
-    it stands.
-    """
+    """Return how many of some equal rows must have another size, in one place or in all, to explain a difference."""
     ways = [total * other / own]
     if total.has(own**2):
         ways.append(total.xreplace({own: other}))
@@ -137,12 +135,12 @@ def _swaps(total: Expr, own: Symbol, other: Expr, difference: Expr, wanted: int 
 def _multiple(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Blame]:
     for each in candidates:
         share = _times(difference, each.total)
-        if share is not None and share < 1 and (2 * share).is_integer:  # twice too often, or half of it
+        if share is not None and share < 1 and (2 * share).is_integer:  # such as three times, or half
             yield Blame(each.path, f"is counted {text(1 - share)} times", each.total, difference)
 
 
 def _of_two(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Blame]:
-    """Two rows that explain it together, each left out or counted once too often."""
+    """Yield two rows that together explain a difference, each omitted or counted one extra time."""
     totals: dict[Expr, list[_Candidate]] = {}
     for each in candidates:
         totals.setdefault(each.total, []).append(each)
@@ -155,19 +153,19 @@ def _of_two(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Blam
             )
             if not unlike and expand(sign * one + other * two - difference) == 0:
                 for total, which in ((one, sign), (two, other)):
-                    said = "is left out" if which > 0 else "is counted once too often"
+                    said = "is left out" if which > 0 else "is counted one extra time"
                     for each in totals[total]:
                         yield Blame(each.path, said, total, expand(which * total))
                 return
 
 
 def _in_common(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Blame]:
-    """Rows that have terms of the same sizes as the difference, or of those but one."""
+    """Yield rows with terms of the same sizes as the difference, or of sizes that differ in one factor."""
     wanted = [_monomial(term) for term in Add.make_args(difference)]
     leaves = [each for each in candidates if each.row]
     exact = [each for each in leaves if any(_monomial(term) in wanted for term in Add.make_args(each.total))]
     for each in exact or [each for each in leaves if _near(each, wanted)]:
-        yield Blame(each.path, "has terms of these sizes", each.total, difference)
+        yield Blame(each.path, "has similar terms", each.total, difference)
 
 
 def _near(each: _Candidate, wanted: Sequence[Expr]) -> bool:
@@ -184,7 +182,7 @@ def _monomial(term: Expr) -> Expr:
 
 
 def _times(difference: Expr, amount: Expr) -> Rational | None:
-    """How many times an amount a difference is, where it is a number of times."""
+    """Return the number by which an amount is multiplied to equal a difference, or None."""
     if amount == 0 or difference == 0:
         return None
     first, own = Add.make_args(difference), Add.make_args(amount)

@@ -1,4 +1,4 @@
-"""A formula that somebody printed, held to the one derived here: equal, equal under a convention, or how it differs."""
+"""Checks of published formulas against ours: equal, equal under a convention, or different, with the reasons."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from .naming import COUNT, STORED, Named, doubtful, hold, naming, put_in_names
 from .pieces import is_zero
 from .switches import Reckoned, Switch, parameters, search
 
-PRESETS = 3  # at which the error of a formula without numbers is shown
+PRESETS = 3  # maximum number of presets for the error of a formula without numbers
 
 
 @dataclass(frozen=True)
 class Error:
-    """How far off a printed formula is at one set of sizes."""
+    """The error of a printed formula at one set of sizes."""
 
     at: str
     ours: int
@@ -44,12 +44,12 @@ class Error:
 
     @property
     def share(self) -> Fraction:
-        """Theirs above ours, in per cent of ours; 0 where ours is."""
+        """The relative error in percent of our value; 0 if our value is 0."""
         return (self.theirs - self.ours) * 100 / self.ours if self.ours else Fraction(0)
 
     @property
     def percent(self) -> str:
-        """The same to four digits; empty where ours is 0."""
+        """The relative error to four digits; empty if our value is 0."""
         if not self.ours:
             return ""
         share = self.share
@@ -57,7 +57,7 @@ class Error:
         return f"{near.normalize():+f}" if share else "0"
 
     def to_json(self) -> dict[str, Any]:
-        """As ``check --json`` prints it."""
+        """Return the error as ``check --json`` prints it."""
         whole = self.theirs.denominator == 1
         theirs = int(self.theirs) if whole else str(self.theirs)
         return {"at": self.at, "ours": self.ours, "theirs": theirs, "percent": self.percent}
@@ -65,16 +65,16 @@ class Error:
 
 @dataclass(frozen=True, repr=False)
 class Check(Answer):
-    """What came of holding a printed formula to ours."""
+    """The result of comparing a printed formula with ours."""
 
     model: Model
     formula: Formula
     reading: Reading
     named: tuple[Named, ...]
-    theirs: Expr  # over our sizes
+    theirs: Expr  # the printed formula over our sizes
     verdict: str  # "equal", "convention" or "differs"
     conventions: tuple[Switch, ...]
-    difference: Expr  # ours less theirs
+    difference: Expr  # ours - theirs
     rows: tuple[Blame, ...]
     errors: tuple[Error, ...]
 
@@ -88,40 +88,40 @@ class Check(Answer):
         return "differs"
 
     def lines(self, spell: Callable[[Tree | Expr], str] = text) -> list[str]:
-        """The verdict, what was read, and the difference."""
+        """Return the lines of the report: the verdict, both formulas and the difference."""
         what = self.formula.measure.title
         part = f" of one {self.formula.root.path or self.formula.root.key}" if self.formula.within else ""
         found = [f"{what}{part} of {self.model.target}: {self.says}", ""]
         found.append(f"theirs      {spell(self.theirs)}")
         found.append(f"ours        {spell(self.formula.written)}")
         if self.difference != 0:
-            found.append(f"difference  {spell(self.difference)}, ours less theirs")
+            found.append(f"difference  {spell(self.difference)} (ours - theirs)")
         if self.verdict == "convention":
             found += [f"{each.name} ({spell(each.added)})" for each in self.conventions if each.added != 0]
         if chosen := [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]:
-            found.append("asked with " + ", ".join(chosen))
+            found.append("with " + ", ".join(chosen))
         found += self.of_ranks(spell)
         free = self.formula.expanded.free_symbols | self.theirs.free_symbols
         run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=RANK.__getitem__)
         if run and self.verdict != "equal":
-            found.append(f"no number for {', '.join(map(str, run))}: give each for the error in per cent")
+            found.append(f"no number for {', '.join(map(str, run))}; set it to see the error in percent")
         return found
 
     def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """Return the number of ranks that its numbers are of one of."""
+        """Return the number of ranks if the values are per rank."""
         return ranks.stated(self.formula.ranks, self.model.known, spell)
 
     @property
     def alternatives(self) -> str:
-        """What the rows are, in words: each of them a reason, or all of them together."""
-        if any("terms of these sizes" in each.said for each in self.rows):
-            return "no row alone explains it; these have terms of its sizes:"
+        """The heading of the rows: each explains the difference, or all together do."""
+        if any("similar terms" in each.said for each in self.rows):
+            return "no single row explains it; rows with matching terms:"
         alone = all(each.amount == self.difference for each in self.rows)
         several = "one of these explains it:" if len(self.rows) > 1 else "this explains it:"
         return several if alone else "these together explain it:"
 
     def to_json(self) -> dict[str, Any]:
-        """As ``check --json`` prints it."""
+        """Return the check as ``check --json`` prints it."""
         return {
             "target": self.model.target,
             "quantity": self.formula.measure.name,
@@ -142,7 +142,7 @@ class Check(Answer):
         }
 
     def table(self) -> dict[str, list[Any]]:
-        """The conventions or the rows that explain the difference; none where there is none."""
+        """Return the conventions or rows that explain the difference, if there are any."""
         found = [("", each.name, expand(-each.added)) for each in self.conventions]
         found += [(each.path, each.said, each.amount) for each in self.rows]
         names = ("row", "in the printed formula", "difference")
@@ -150,17 +150,17 @@ class Check(Answer):
 
     def _picture(self, by: str) -> Picture:
         raise OptionError(
-            f"whether a formula is right has no picture; the difference has: plot {self.formula.measure.name} of "
-            f"{self.model.target} by sensitivity, or print the check"
+            f"a check has no plot; print it, or plot {self.formula.measure.name} of "
+            f"{self.model.target} with sensitivity"
         )
 
     def __repr__(self) -> str:
-        difference = "" if self.difference == 0 else f", ours less theirs {code(self.difference)}"
+        difference = "" if self.difference == 0 else f", ours - theirs = {code(self.difference)}"
         return f"<{self.formula.id}: {self.says}{difference}>"
 
     @property
     def card(self) -> Card:
-        """Theirs, ours and the difference as equations, and the rows that explain it."""
+        """Both formulas and their difference as equations, with the rows that explain it."""
         letter = self.formula.measure.letter
         sides = (("theirs", self.theirs), ("ours", self.formula.written))
         labels = {name: Label(letter, name, expr) for name, expr in sides}
@@ -187,16 +187,16 @@ def check(
     paper: str | None = None,
     **conventions: str,
 ) -> Check:
-    """Compare a printed formula, in LaTeX or Python, with the one derived here.
+    """Compare a published formula, in LaTeX or Python, with ours.
 
     Parameters
     ----------
     formula
-        The printed formula, or an equation whose right side it is.
+        The published formula, or an equation with the formula on its right side.
     against, quantity, part, conventions
-        Our formula: a model or its name, one of its quantities, a part of it, and conventions of the quantity.
+        Our formula: a model or its name, a quantity, a part of the model, and conventions of the quantity.
     where
-        Readings of names, over our sizes: ``{"h": "E"}``, or ``{"P": "N"}`` for the number of parameters.
+        The meanings of names, over our sizes: ``{"h": "E"}``, or ``{"P": "N"}`` for the number of parameters.
     paper
         The key of the paper whose notation the formula uses.
 
@@ -209,7 +209,7 @@ def check(
     Examples
     --------
     >>> check("12lh^2(1 + 13/(12h) + (V+s)/(12lh))", "gpt2", where={"h": "E"})
-    <gpt2.params: equal under a convention: the final norm is left out, ours less theirs 2*E>
+    <gpt2.params: equal under a convention: the final norm is left out, ours - theirs = 2*E>
     >>> check("12 L E^2 + 13 L E + (V + P) E + 2E", "gpt2").verdict
     'equal'
 
@@ -217,7 +217,9 @@ def check(
     model = composed(against)
     whole = model.formula(quantity, **conventions)
     if not whole.additive:
-        raise OptionError(f"{quantity} is a ratio, which does not add up over parts; check its two sides")
+        raise OptionError(
+            f"{quantity} is a ratio, which does not add up over parts; check its numerator and denominator"
+        )
     ours = whole if part is None else whole.part(part)
     said = {one_name(name): value for name, value in (where or {}).items()}
     reading = read(formula, said)
@@ -228,7 +230,7 @@ def check(
     if is_zero(difference) and not first.name:
         return _checked(model, ours, reading, named, first, "equal", (), ())
     switches = search(model, ours, part, theirs, conventions)
-    # A mistake in one row is the better reason than several conventions at once.
+    # A mistake in one row is more plausible than several conventions at once.
     if switches is not None and (len(switches) == 1 or not in_one(ours, difference)):
         used = next((each for each in theirs if each.name and each.name in {one.name for one in switches}), first)
         return _checked(model, ours, reading, named, used, "convention", tuple(switches), ())
@@ -259,18 +261,18 @@ def _reckoned(model: Model, reading: Reading, named: list[Named], ours: Formula)
     """Return the printed formula over our sizes, once for each meaning of its ``N``."""
     expr = put_in_names(reading.expr, named, ours)
     if any(not each.exp.is_Integer for each in expr.atoms(Pow)):
-        raise ReadingError(f"{quoted(reading.text)} has a root in it, and no count has one; write it without")
+        raise ReadingError(f"{quoted(reading.text)} contains a root, which no count has; rewrite it without")
     counted = [each for each in named if each.expr == COUNT]
     if not counted:
         return [Reckoned(expr)]
     if len(counted) > 1:
         raise ReadingError(
-            f"{' and '.join(each.name for each in counted)} can each be the number of parameters; state "
+            f"{' and '.join(each.name for each in counted)} can each mean the number of parameters; state "
             "their meanings with --where"
         )
     if ours.measure.name in STORED and expr == COUNT:
         raise ReadingError(
-            f"{counted[0].name} is the number of parameters, which is the quantity checked; write it over sizes"
+            f"{counted[0].name} is the number of parameters, the quantity to check; write the formula over sizes"
         )
     ways = parameters(model, counted[0].counts)
     read = []
@@ -282,7 +284,7 @@ def _reckoned(model: Model, reading: Reading, named: list[Named], ours: Formula)
 
 
 def _errors(model: Model, ours: Formula, theirs: Expr) -> list[Error]:
-    """How far off it is with the model's own numbers, else at the first preset of its architecture and at the worst."""
+    """Return the errors at the model's own numbers, or else at the first and the worst presets of its architecture."""
     needed = ours.expanded.free_symbols | theirs.free_symbols
     if needed <= model.known.keys() or model.id != model.target or model.id not in names():
         return [found] if (found := _error(model.target, model.known, ours, theirs)) else []
@@ -299,7 +301,7 @@ def _errors(model: Model, ours: Formula, theirs: Expr) -> list[Error]:
 
 
 def _error(at: str, numbers: Numbers, ours: Formula, theirs: Expr) -> Error | None:
-    """How far off it is at these numbers; None where one is lacking, or they do not fit."""
+    """Return the error at these numbers, or None if a number is missing or a condition fails."""
     own, other = (put_in(expr, numbers) for expr in (ours.expanded, theirs))
     if not isinstance(own, Rational) or not isinstance(other, Rational) or own.q != 1:
         return None

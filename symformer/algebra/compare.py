@@ -1,4 +1,4 @@
-"""Models set side by side: what each is asked for, which totals are made equal first, and by what all is divided."""
+"""The ``compare`` function: builds a comparison of models, with optional tied totals and a common divisor."""
 
 from __future__ import annotations
 
@@ -38,35 +38,56 @@ def compare(
     totals: bool = False,
     **conventions: str,
 ) -> Comparison:
-    """Compare models, each with its own numbers: over the same letters where these are the same.
+    """Compare models in one quantity, each with its own numbers. Sizes with equal numbers share a letter.
 
-    Each is a model, a target, or a formula of one: ``gpt2.params.part("h")``. The quantity may stand last without its
-    name. ``left`` and ``right`` are conventions of one of two. ``same="params", by="L"`` chooses the L of each but the
-    first so that it has as many; ``per="B*C"`` divides everything by a product of sizes; ``totals`` writes
-    L for L_dense + L_moe where a formula has them in no other way.
+    Parameters
+    ----------
+    a, b, more
+        Models, their names, or formulas, such as ``gpt2.params.part("h")``.
+    quantity
+        The quantity to compare, ``"params"`` by default. It may also be the last positional argument.
+    per
+        A product of sizes that divides everything, such as ``"B*C"``.
+    same, by
+        A quantity to make equal in all models, and the size to adjust for it: ``same="params", by="L"`` chooses the L
+        of every model but the first.
+    left, right
+        Conventions of the first or the second of two models.
+    totals
+        Write L for L_dense + L_moe in formulas that contain only their sum.
+    conventions
+        Conventions of the quantity, for all models.
 
-    Raises OptionError for a quantity that does not add up, SizeError where no size makes two the same.
+    Raises
+    ------
+    OptionError
+        If the quantity is a ratio, which does not add up over parts, or if the arguments do not fit together.
+    SizeError
+        If no size makes the totals equal.
 
+    Examples
+    --------
     >>> compare("bert-base-uncased", "gpt2").difference_leading
     -8*E**2*L + 2*E*H*L
     >>> compare("gpt2", "gpt2-xl").difference_leading
     12*E_1**2*L_1 - 12*E_2**2*L_2
     >>> compare("llama-2-7b", "llama-2-70b", "deepseek-v2", "kv-cache", per="B*C")
     <kv-cache of llama-2-7b, 524,288, of llama-2-70b, 327,680, and of deepseek-v2, 69,120>
+
     """
     sides = [a, b, *more]
     if not quantity and isinstance(sides[-1], str) and sides[-1] in quantities():
         quantity = str(sides.pop())
     if len(sides) < 2:
-        raise OptionError("a comparison takes two models at least; for one alone, ask it for its formula")
+        raise OptionError("a comparison needs at least two models; for a single model, use its formula")
     if (left or right) and len(sides) > 2:
-        raise OptionError(f"left and right are of two models, and here are {len(sides)}; give formulas of them")
+        raise OptionError(f"left and right need exactly two models, but {len(sides)} are given; pass formulas instead")
     given = [{**conventions, **(left or {})}, *({**conventions, **(right or {})} for _ in sides[1:])]
     formulas = _formulas(sides, quantity, given)
     divisor = _product(per) if per else ONE
     ties: dict[int, Tied] = {}
     if bool(same) != bool(str(by)):
-        raise OptionError("same= and by= go together: which totals are made equal, and by which size of the others")
+        raise OptionError("same= and by= need each other: the totals to make equal, and the size to adjust")
     if same:
         size = symbol(str(by))
         ties = {place: tied(formulas[0], other, same, size) for place, other in enumerate(formulas) if place}
@@ -78,16 +99,16 @@ def compare(
 
 
 def _formulas(sides: Sequence[Asked], quantity: str, given: Sequence[Mapping[str, str]]) -> list[Formula]:
-    """One quantity of each."""
+    """Return the formula of one quantity for each model."""
     own = [each for each in sides if isinstance(each, Formula)]
     quantity = quantity or (own[0].measure.name if own else "params")
     found = []
     for each, conventions in zip(sides, given, strict=True):
         if isinstance(each, Formula):
             if each.measure.name != quantity:
-                raise OptionError(f"{each.id} is no {quantity}; a comparison is of one quantity")
+                raise OptionError(f"{each.id} is not a {quantity} formula; compare formulas of one quantity")
             if conventions:
-                raise OptionError(f"{each.id} has its conventions already; ask its model for the formula with others")
+                raise OptionError(f"{each.id} already has its conventions; pass the model to choose others")
             found.append(each)
         else:
             model = composed(each)
@@ -95,15 +116,17 @@ def _formulas(sides: Sequence[Asked], quantity: str, given: Sequence[Mapping[str
     for formula in found:
         if formula.measure.unit != found[0].measure.unit:
             units = f"{found[0].id} is counted in {found[0].measure.unit}, and {formula.id} in {formula.measure.unit}"
-            raise OptionError(f"{units} here; a comparison is in one unit")
+            raise OptionError(f"{units}; compare counts in one unit")
         if not formula.additive:
-            raise OptionError(f"{quantity} is a ratio, which does not add up over parts; compare its two sides")
+            raise OptionError(
+                f"{quantity} is a ratio, which does not add up over parts; compare its numerator and denominator"
+            )
     return found
 
 
 def _compared(formulas: Sequence[Formula], ties: Mapping[int, Tied], per: Expr, totals: bool) -> Comparison:
     models = [model_of(formula) for formula in formulas]
-    # Which role a part has, its code does not say: beside a traced model there are only totals.
+    # The code of a traced model does not state the roles of its parts, so only totals are compared.
     told = not any(model.provenance.reading for model in models)
     parts = [{**(by_role(formula) if told else {}), "total": formula.expanded} for formula in formulas]
     for formula, exprs in zip(formulas, parts, strict=True):
@@ -146,17 +169,17 @@ def _sides(
 
 
 def _product(per: Expr | str) -> Expr:
-    """What everything is divided by: sizes multiplied. Raises OptionError for anything else."""
+    """Return the divisor, a product of sizes. Raises OptionError for anything else."""
     found = parse(per) if isinstance(per, str) else per
     powers = found.as_powers_dict()
     if not powers or not all(base.is_Symbol and power.is_Integer and power > 0 for base, power in powers.items()):
-        raise OptionError(f"{text(found)} is no product of sizes, such as B*C; amounts are divided by nothing else")
+        raise OptionError(f"{text(found)} is not a product of sizes; give one, such as B*C")
     return found
 
 
 def _over(expr: Expr, per: Expr, formula: Formula) -> Expr:
-    """An amount over a product of sizes that every term of it has. Raises OptionError where one has not."""
+    """Divide an amount by a product of sizes. Raises OptionError if a term does not contain the product."""
     found = expand(expr / per)
     if not found.is_polynomial(*per.free_symbols):
-        raise OptionError(f"{formula.id} is not in proportion to {text(per)}: it is {text(formula.written)}")
+        raise OptionError(f"{formula.id} is not proportional to {text(per)}: it is {text(formula.written)}")
     return found

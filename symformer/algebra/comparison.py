@@ -1,4 +1,4 @@
-"""Models side by side: role by role, how each differs from the first, and how many times it goes into it."""
+"""Comparisons of models, role by role: the difference and the ratio of the first model and each other one."""
 
 from __future__ import annotations
 
@@ -42,29 +42,30 @@ class Side:
     value: int | None
 
     def to_json(self) -> dict[str, Any]:
-        """As the JSON carries it."""
+        """Return the formula and its value as JSON data."""
         return {"formula": code(self.expr), "value": self.value}
 
 
-Row = tuple[str, *tuple[Side, ...]]  # a role, and what it comes to in each model
+Row = tuple[str, *tuple[Side, ...]]  # a role, and its total in each model
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Answer):
-    """Two models or more, one quantity: each is set against the first.
+    """A comparison of two or more models in one quantity, each with the first.
 
-    A letter with different numbers is two sizes: ``E_1`` is the first model's, ``E_2`` the second's. The difference is
-    the first less the other, and the ratio the first over the other; of three models ``pairs`` has two comparisons.
+    A letter with different numbers is split into two sizes: ``E_1`` of the first model, ``E_2`` of the second. The
+    difference is the first minus the other, and the ratio is the first over the other. For three models, ``pairs`` has
+    two comparisons.
     """
 
     models: tuple[Model, ...]
     formulas: tuple[Formula, ...]
     rows: tuple[Row, ...]  # by role; the last is the total
-    sizes: tuple[Numbers, ...]  # what the symbols of each side's formulas stand for, where there is a number
-    own: tuple[Mapping[Symbol, Symbol], ...]  # each side's letters that are another size elsewhere
-    places: tuple[int, ...]  # from 1 on; in a pair of three those that its models have there
-    ties: Mapping[int, Tie] = field(default_factory=dict)  # by place, what made its total that of the first
-    per: Expr = ONE  # what everything is divided by: B·C for the bytes of a token
+    sizes: tuple[Numbers, ...]  # the known numbers of the symbols in each side's formulas
+    own: tuple[Mapping[Symbol, Symbol], ...]  # each side's letters that differ between models, with their new names
+    places: tuple[int, ...]  # positions from 1; a pair keeps the positions of the full comparison
+    ties: Mapping[int, Tie] = field(default_factory=dict)  # by position, the tie that makes the totals equal
+    per: Expr = ONE  # the divisor of everything: B·C for the bytes per token
 
     @property
     def left(self) -> Model:
@@ -73,22 +74,22 @@ class Comparison(Answer):
 
     @property
     def right(self) -> Model:
-        """The other one of two."""
+        """The second of two models."""
         return self._pair(self.models)[1]
 
     @property
     def totals(self) -> tuple[Side, ...]:
-        """The last row."""
+        """The total of each model."""
         return self.rows[-1][1:]
 
     @property
     def parts(self) -> list[str]:
-        """The part of each that is compared, one copy of it; empty for the whole."""
+        """The compared part of each model, one copy of it; empty for the whole model."""
         return [formula.root.key if formula.within is not None else "" for formula in self.formulas]
 
     @property
     def names(self) -> list[str]:
-        """What each is called: its target, with its place where another is called so, and its part."""
+        """The name of each model: its target, with its position if another has the same target, and its part."""
         whole = list(zip((model.target for model in self.models), self.parts, strict=True))
         found = []
         for place, (target, part) in zip(self.places, whole, strict=True):
@@ -98,12 +99,12 @@ class Comparison(Answer):
 
     @property
     def numbers(self) -> Numbers:
-        """Every size with its number."""
+        """All known sizes with their numbers."""
         return {size: number for sizes in self.sizes for size, number in sizes.items()}
 
     @cached_property
     def pairs(self) -> tuple[Comparison, ...]:
-        """The first with each other one, in the letters that they have here."""
+        """The comparisons of the first model with each other one, with the letters of the full comparison."""
         if len(self.models) == 2:
             return (self,)
         return tuple(self._beside(other) for other in range(1, len(self.models)))
@@ -122,14 +123,16 @@ class Comparison(Answer):
         )
 
     def _pair(self, each: Sequence[T]) -> tuple[T, T]:
-        """Both of two. Raises OptionError for more, which have a difference each."""
+        """Return both of two items. Raises OptionError for more than two models."""
         if len(each) != 2:
-            raise OptionError(f"{len(each)} models have {len(each) - 1} differences from the first; ask one of .pairs")
+            raise OptionError(
+                f"{len(each)} models have {len(each) - 1} differences from the first; use .pairs for each"
+            )
         return each[0], each[1]
 
     @cached_property
     def difference(self) -> Expr:
-        """The first less the other."""
+        """The first total minus the other."""
         left, right = self._pair(self.totals)
         return expand(left.expr - right.expr)
 
@@ -140,60 +143,58 @@ class Comparison(Answer):
 
     @property
     def difference_value(self) -> int | None:
-        """The difference of the numbers; None where a size has none."""
+        """The value of the difference, or None if a size has no number."""
         left, right = self._pair(self.totals)
         return None if left.value is None or right.value is None else left.value - right.value
 
     @cached_property
     def ratio(self) -> Tree | None:
-        """The first over the other, without common factors; None where the other is 0 at every size."""
+        """The first total over the other in lowest terms, or None if the other is 0 for all sizes."""
         left, right = self._pair(self.totals)
         return quotient(left.expr, right.expr)
 
     @property
     def ratio_leading(self) -> Tree | None:
-        """The leading terms of the first over those of the other."""
+        """The leading terms of the first total over the leading terms of the other."""
         left, right = self._pair(self.totals)
         return quotient(Leading.of(left.expr).expr, Leading.of(right.expr).expr)
 
     @property
     def ratio_value(self) -> Fraction | None:
-        """The ratio of the numbers, exactly; None where a size has none, or the other is 0."""
+        """The exact value of the ratio, or None if a size has no number or the other total is 0."""
         left, right = self._pair(self.totals)
         return None if left.value is None or not right.value else Fraction(left.value, right.value)
 
     @cached_property
     def limits(self) -> Mapping[Symbol, Limit]:
-        """For each size alone, where the ratio goes as it grows and all others stay."""
+        """The limit of the ratio as each size alone tends to infinity."""
         left, right = self._pair(self.totals)
         return FrozenDict(limits(left.expr, right.expr))
 
     @property
     def tie(self) -> Tie | None:
-        """What made the total of the second that of the first; None where nothing did."""
+        """The tie that makes the two totals equal, or None."""
         return self.ties.get(self._pair(self.places)[1])
 
     @cached_property
     def tied_difference(self) -> Expr | None:
-        """The difference where the totals are tied; None where they are not."""
+        """The difference while the totals are tied, or None if they are not."""
         return self.tie and self.tie.put_into(self.difference)
 
     @cached_property
     def tied_ratio(self) -> Expr | None:
-        """The ratio where the totals are tied; None where they are not."""
+        """The ratio while the totals are tied, or None if they are not."""
         left, right = self._pair(self.totals)
         return self.tie and self.tie.put_into(left.expr, right.expr)
 
     @cached_property
     def crossings(self) -> Mapping[Symbol, tuple[Span, ...]]:
-        """For each size alone, where which side has more while the others keep their numbers: among what the conditions
-        of both formulas allow it to be.
-        """
+        """For each size, the ranges of its allowed values in which each side is larger, holding the others fixed."""
         return FrozenDict(crossings(self.difference, self.numbers, self._allowed))
 
     @cached_property
     def _allowed(self) -> dict[Symbol, Allowed]:
-        """What the conditions of both formulas say of each size."""
+        """The values of each size that the conditions of both formulas allow."""
         allowed: dict[Symbol, Allowed] = {}
         for model, formula, own in zip(self._pair(self.models), self.formulas, self.own, strict=True):
             for size in formula.symbols:
@@ -204,39 +205,37 @@ class Comparison(Answer):
 
     @cached_property
     def held(self) -> Held | None:
-        """Where which has more while the totals stay tied; None where nothing ties them, or the difference has a least
-        or a most in it.
-        """
+        """The crossovers while the totals stay tied; None without a tie, or if the difference has a min or max."""
         return None if self.tie is None else Held.of(self.tie, self.difference, self.numbers, self._allowed)
 
     @cached_property
     def crossovers(self) -> Mapping[Symbol, Solution]:
-        """For each size, where both come to the same, as a formula in the others: where there is one such value."""
+        """For each size, the value at which the totals are equal as a formula, if there is exactly one."""
         sizes = sorted(self.difference.free_symbols, key=RANK.__getitem__)
         return FrozenDict({size: found for size in sizes if (found := solved(self.difference, size)) is not None})
 
     def crossover(self, size: Symbol | str) -> Mapping[Symbol, Solution]:
-        """The same of one size, by its letter: of E, where E_1 and E_2 are two. Raises SizeError for one not in it."""
+        """Return the crossovers of one size by its letter: E finds E_1 and E_2. Raises SizeError if it is absent."""
         base = symbol(str(size))
         names = self.letters(base)
         if not names & self.difference.free_symbols:
             one, other = self.names
-            raise SizeError(f"{base} is not in what {one} and {other} differ by: {text(self.difference)}")
+            raise SizeError(f"{base} is not in the difference between {one} and {other}: {text(self.difference)}")
         return {name: found for name, found in self.crossovers.items() if name in names}
 
     def letters(self, size: Symbol) -> set[Symbol]:
-        """What a size is called in each model."""
+        """Return the names of a size in the models."""
         return {own.get(size, size) for own in self.own}
 
     @property
     def no_ratio(self) -> str:
-        """Why there is no ratio; empty where there is one."""
+        """The reason if there is no ratio, otherwise empty."""
         _, right = self._pair(self.totals)
         return "the second is 0" if right.expr == 0 or right.value == 0 else ""
 
     @cached_property
     def shared(self) -> Mapping[str, str]:
-        """The conventions that all are counted by."""
+        """The conventions that all models share."""
         first, *others = (formula.conventions for formula in self.formulas)
         usual = self._usual
         alike = {
@@ -248,7 +247,7 @@ class Comparison(Answer):
 
     @property
     def special(self) -> list[dict[str, str]]:
-        """The conventions by which each is counted and not all."""
+        """The conventions of each model that not all models share."""
         usual = self._usual
         return [
             {
@@ -265,7 +264,7 @@ class Comparison(Answer):
 
     @property
     def loose(self) -> list[Symbol]:
-        """Letters with a number in some only, which are taken for the same size in all."""
+        """Letters with a number in only some models, which are assumed to be the same size in all."""
         used = [side.expr.free_symbols for side in self.totals]
         found = set()
         for size in set().union(*used):
@@ -275,7 +274,7 @@ class Comparison(Answer):
         return sorted(found, key=RANK.__getitem__)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``compare --json`` prints it; a ratio that is not whole is a string of two integers, "p/q"."""
+        """Return the comparison as ``compare --json`` prints it; a ratio that is not an integer is a string "p/q"."""
         measure = self.formulas[0].measure
         head: dict[str, Any] = {"quantity": measure.name, "unit": measure.unit}
         if self.per != 1:
@@ -316,7 +315,7 @@ class Comparison(Answer):
         }
 
     def _differs(self) -> dict[str, Any]:
-        """What the JSON has of two."""
+        """Return the JSON data of a comparison of two models."""
         ratio, leading, value = self.ratio, self.ratio_leading, self.ratio_value
         found = {
             "difference": code(self.difference),
@@ -352,7 +351,7 @@ class Comparison(Answer):
         }
 
     def table(self) -> dict[str, list[Any]]:
-        """The rows by role: what each comes to in each model, as a formula and as a number."""
+        """Return the rows by role, with a formula and a number for each model."""
         columns: dict[str, list[Any]] = {"part": [role for role, *_ in self.rows]}
         columns |= {name: [sides[place].expr for _, *sides in self.rows] for place, name in enumerate(self.names)}
         return columns | {
@@ -360,8 +359,9 @@ class Comparison(Answer):
         }
 
     def plot(self, path: str | None = None, *, by: str = "") -> Picture:
-        """The rows side by side; with a size, each total against it, which is then the same in all, and where one
-        overtakes.
+        """Plot the rows side by side, or the totals against one size, with their crossovers.
+
+        With ``by``, that size is the x-axis and has the same value in all models.
         """
         return self._put(path, by)
 
@@ -376,7 +376,7 @@ class Comparison(Answer):
         return f"<{self.formulas[0].measure.name} {', '.join(each[:-1])}, and {each[-1]}>"
 
     def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """Return the number of ranks that its numbers are of one of."""
+        """Return the number of ranks of each model if the values are per rank."""
         sides = [
             (name, formula.ranks, model.known)
             for name, model, formula in zip(self.names, self.models, self.formulas, strict=True)
@@ -385,7 +385,7 @@ class Comparison(Answer):
 
     @property
     def card(self) -> Card:
-        """The rows side by side, and of each with the first the difference and the ratio."""
+        """The rows side by side, with the difference and the ratio of the first model and each other one."""
         cells: list[list[Cell]] = []
         for role, *sides in self.rows:
             values = ["" if side.value is None else f"{side.value:,}" for side in sides]

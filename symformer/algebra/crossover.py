@@ -1,4 +1,4 @@
-"""Where a difference changes its sign: solved exactly for one size, as a formula and as whole numbers."""
+"""Crossovers: the values of one size at which a difference changes sign, as exact formulas and as integers."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from ..language.notation.tree import (
 from ..language.sizes import AtMost, Condition, Divides, Numbers, put_in
 from ..language.symbols import RANK
 
-SHOWN = 24  # terms of a solution that anyone would read
-MOST = 4_000  # terms, up to which a polynomial is written in what its sizes are above 1
+SHOWN = 24  # maximum number of terms of a readable solution
+MOST = 4_000  # maximum number of terms of a polynomial for the substitution size -> size + 1
 
 
 @dataclass(frozen=True)
 class Span:
-    """Whole numbers, from the first to the last, at which a difference has one sign; without an end if it keeps it."""
+    """A range of integers in which a difference has one sign; ``last`` is None if the range is unbounded."""
 
     sign: int
     first: int
@@ -58,17 +58,17 @@ class Span:
 
     @property
     def said(self) -> str:
-        """In words: ``from 946 on``, ``at 1 to 75``."""
+        """The range in words: ``at 946 and above``, ``at 1 to 75``."""
         if self.last is None:
-            return f"from {self.first:,} on"
+            return f"at {self.first:,} and above"
         return f"at {self.first:,}" + (f" to {self.last:,}" if self.last != self.first else "")
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The value of one size at which a difference is 0, in the others.
+    """The value of one size at which a difference is 0, as a formula in the other sizes.
 
-    Above it the difference has the sign ``above``, and below it the other.
+    Above that value the difference has the sign ``above``, and below it the opposite sign.
     """
 
     size: Symbol
@@ -77,7 +77,7 @@ class Solution:
 
 
 def always(difference: Expr) -> int | None:
-    """The sign that a difference has whatever its sizes are, from 1 on; None where that is not certain.
+    """Return the sign of a difference for all sizes >= 1, or None if undecided.
 
     >>> from symformer.language.symbols import E, G, H
     >>> always(3*E*H - 2*E), always(E - 3*E*H), always(E*H - G), always(Integer(0))
@@ -105,7 +105,7 @@ def _one_sign(polynomial: Expr) -> int | None:
 
 
 def coefficients(polynomial: Expr, size: Symbol) -> list[Expr]:
-    """The coefficients of the powers of one size, the highest first; nothing where it is no polynomial in it."""
+    """Return the coefficients of the powers of one size, the highest first, or [] for a non-polynomial."""
     found: dict[int, list[Expr]] = {}
     for term in Add.make_args(expand(polynomial)):
         power = term.as_powers_dict().get(size, Integer(0))
@@ -117,7 +117,7 @@ def coefficients(polynomial: Expr, size: Symbol) -> list[Expr]:
 
 
 def over_common(difference: Expr) -> Expr:
-    """A difference over what all its terms have in common, which is positive: of the same sign.
+    """Return a difference divided by the common factor of its terms, which is positive, so its sign stays the same.
 
     >>> from symformer.language.symbols import B, E, H, S
     >>> over_common(4*B*S*E*H - 6*B*S*E**2)
@@ -138,9 +138,10 @@ def _sizes(expr: Expr) -> list[Symbol]:
 
 
 def solve(left: Label, right: Label, size: Symbol) -> Solution | None:
-    """Where the left and the right come to the same, for one size: by the label of the side that has no such size,
-    where that is shorter. None where there is no such value of it, or more than one, or that is not certain, and where
-    it is too long to be read.
+    """Return the value of one size at which the left and right sides are equal.
+
+    If one side does not contain the size, its label may stand for it, if that makes the formula shorter. Return None if
+    there is no such value, if there are several, if that is undecided, or if the formula is too long to read.
 
     >>> from symformer.language.symbols import E, G, H, L
     >>> sides = Label("N", "1", 12*L*E**2 + 2*E), Label("N", "2", 3*L*E*H + E)
@@ -163,7 +164,7 @@ def solve(left: Label, right: Label, size: Symbol) -> Solution | None:
 
 
 def solved(difference: Expr, size: Symbol) -> Solution | None:
-    """Where a difference is 0, for one size, by the other sizes alone; None as for :func:`solve`.
+    """Return the value of one size at which a difference is 0, in the other sizes; None as for :func:`solve`.
 
     >>> from symformer.language.symbols import A, E, H, L
     >>> found = solved(12*L*E**2 - 3*L*E*H - 2*E*L, H)
@@ -179,18 +180,18 @@ def solved(difference: Expr, size: Symbol) -> Solution | None:
 
 
 def _above(difference: Expr, size: Symbol) -> int | None:
-    """The sign above the only positive value of a size at which a difference is 0; None where that is not certain."""
+    """Return the sign above the only positive root of a difference in one size, or None if undecided."""
     highest, *others = coefficients(difference, size) or [difference]
     if len(others) not in (1, 2):
         return None
     above = always(highest)
     if len(others) == 1 or (above is not None and always(others[-1]) == -above):
-        return above  # by Descartes, a square has one positive root where first and last differ in sign
+        return above  # by Descartes' rule, a quadratic has one positive root if its first and last signs differ
     return None
 
 
 def _solution(amount: Expr, size: Symbol, label: Label | None = None) -> Tree | None:
-    """The size at which an amount is what a label stands for, or 0."""
+    """Return the size at which an amount equals the label's value, or 0 without a label."""
     by_power = coefficients(amount, size)
     if len(by_power) not in (2, 3) or sum(len(Add.make_args(each)) for each in by_power) > SHOWN:
         return None
@@ -221,7 +222,7 @@ def _less(label: Label, rest: Expr) -> Tree:
 
 
 def balanced(polynomial: Expr) -> Tree:
-    """What is added, in brackets, less what is taken away, in brackets.
+    """Return the positive terms, factored, minus the negative terms, factored.
 
     >>> from symformer.language.symbols import A, E, H, L, V
     >>> text(balanced(12*L*E**2 + 13*L*E - 2*L*E*A - 3*L*E*H - V*E))
@@ -255,11 +256,10 @@ def _over(above: Tree, below: Expr) -> Tree:
 
 
 def spans(difference: Expr, size: Symbol) -> tuple[Span, ...]:
-    """Where a difference that has no other size has which sign, exactly, from 1 on; nothing where it takes the whole
-    part of a quotient by it.
+    """Return the exact ranges of sign, from 1, of a difference in one size; () if it rounds a quotient of the size.
 
-    The real roots are isolated in intervals of rational numbers, and the difference is evaluated at every whole number
-    beside one: between these its sign stays.
+    The real roots are isolated in rational intervals, and the difference is evaluated at every integer next to one.
+    Between these integers its sign is constant.
 
     >>> from symformer.language.symbols import L
     >>> spans(3*L**2 - 27*L, L)
@@ -278,7 +278,7 @@ def spans(difference: Expr, size: Symbol) -> tuple[Span, ...]:
 
 
 def _pieces(expr: Expr, size: Symbol, first: int, last: int | None) -> Iterator[tuple[int, int | None, Expr]]:
-    """The expression between the places where another argument of a min or a max is the least or the largest."""
+    """Yield the ranges in which each min and max has a single active argument, with the expression there."""
     atoms = [each for each in expr.atoms(Min, Max) if not any(inner.has(Min, Max) for inner in each.args)]
     if not atoms or expr.has(floor, ceiling):
         yield first, last, expr
@@ -300,7 +300,7 @@ def _pieces(expr: Expr, size: Symbol, first: int, last: int | None) -> Iterator[
 
 
 def _parts(cuts: Iterable[int], first: int, last: int | None) -> Iterator[tuple[int, int | None]]:
-    """Whole numbers from the first to the last, parted behind each cut."""
+    """Yield the ranges of integers between first and last, split after each cut."""
     inside = sorted(cut for cut in cuts if first <= cut and (last is None or cut < last))
     starts = [first, *(cut + 1 for cut in inside)]
     yield from zip(starts, [*inside, last], strict=True)
@@ -320,7 +320,7 @@ def _of_piece(polynomial: Expr, size: Symbol, first: int, last: int | None) -> l
 
 @dataclass(frozen=True)
 class Allowed:
-    """What conditions say of one size, where the others have numbers: its bounds, and what it divides or is divided by.
+    """The allowed values of one size if the others have numbers: its bounds, divisors and multiples.
 
     >>> from symformer.language.symbols import A, G
     >>> of_heads = Allowed.of(G, [Divides(G, A)], {A: 32, G: 8})
@@ -337,7 +337,7 @@ class Allowed:
 
     @classmethod
     def of(cls, size: Symbol, conditions: Iterable[Condition], numbers: Mapping[Symbol, int]) -> Allowed:
-        """By conditions that hold a size to a number."""
+        """Return the values that the conditions between the size and a number allow."""
         others = {name: number for name, number in numbers.items() if name != size}
         found = cls()
         for each in conditions:
@@ -366,7 +366,7 @@ class Allowed:
         return bounded and whole and all(each % number == 0 for each in self.divides)
 
     def narrowed(self, spans: Iterable[Span]) -> tuple[Span, ...]:
-        """Spans from the first number in them that is allowed to the last, without those that have none."""
+        """Return the spans cut to their first and last allowed numbers, without empty spans."""
         found = []
         for each in spans:
             low = max(each.first, self.low)
@@ -377,7 +377,7 @@ class Allowed:
         return tuple(found)
 
     def _next(self, start: int, step: int, end: int | None) -> int | None:
-        """The first number that is allowed from a start on."""
+        """Return the first allowed number from a start in steps of 1 or -1."""
         for number in range(start, start + step * STEPS, step):
             if end is not None and (number - end) * step > 0:
                 return None
@@ -386,13 +386,13 @@ class Allowed:
         return start
 
 
-STEPS = 100_000  # numbers that are tried
+STEPS = 100_000  # maximum number of integers tried
 
 
 def crossings(difference: Expr, numbers: Numbers, allowed: Mapping[Symbol, Allowed]) -> dict[Symbol, tuple[Span, ...]]:
-    """For each size alone, where the difference has which sign while the others keep their numbers.
+    """Return, for each size, the ranges of sign of a difference, holding the other sizes fixed.
 
-    A size is left out where another has no number, unless that one changes no sign.
+    A size is omitted if another one has no number and can affect the sign.
     """
     common = over_common(difference)
     found = {}

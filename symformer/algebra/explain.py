@@ -1,4 +1,4 @@
-"""What a printed number counts: all of it, all of it rounded, or what is left when something is counted otherwise."""
+"""Explanations of published numbers: an exact count, a rounded count, or a count under other conventions."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ from .counting.switches import Rank, reckoned
 from .counting.ways import Way, ways
 
 Verdict = Literal["exact", "rounded", "convention", "unexplained"]
-MOST = {True: 3, False: 2}  # things counted otherwise at once, in a number with all its digits and in a rounded one
-FEWEST = 2  # digits of a number that says what is counted otherwise
-HANDFUL = 5  # different counts that one number can stand for while it says anything
-CHANCE = Fraction(1, 20)  # hits by chance, from which on several things counted otherwise explain nothing
-NEAR = Fraction(1, 10)  # of a number to either side, among which chance is reckoned
-OPERATIONS = ("G", "T")  # suffixes by which FLOPs are printed without their name; parameters have a B
+MOST = {True: 3, False: 2}  # maximum number of changed conventions, for a number with all its digits and a rounded one
+FEWEST = 2  # digits that a number needs to identify a changed convention
+HANDFUL = 5  # matching counts above which a number identifies none of them
+CHANCE = Fraction(1, 20)  # expected matches by chance above which several changed conventions explain nothing
+NEAR = Fraction(1, 10)  # relative distance within which the matches by chance are estimated
+OPERATIONS = ("G", "T")  # suffixes of FLOPs printed without a unit; parameters have a B
 BINARY = "powers of 1,024 printed as powers of 1,000"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Answer):
-    """What a printed number counts of a model, or that nothing known does."""
+    """The explanation of a published number of a model, or the statement that no known count matches."""
 
     model: Model
     printed: Printed
     verdict: Verdict
-    plain: Reading  # everything counted as it is counted here
-    reading: Reading  # what the number counts; where nothing does, the nearest to it
-    others: tuple[Reading, ...] = ()  # as good
-    doubt: str = ""  # why nothing is claimed, where something fits
+    plain: Reading  # symformer's own count
+    reading: Reading  # the matching count, or the nearest one
+    others: tuple[Reading, ...] = ()  # equally good counts
+    doubt: str = ""  # why a matching count is not reported as an explanation
 
     @property
     def how(self) -> str:
-        """How the number stands for what it counts: exact, rounded or cut off."""
+        """How the number represents the count: exact, rounded or cut off."""
         return self.reading.how(self.printed)
 
     @cached_property
     def whose(self) -> str:
-        """The model in words: its target, and the sizes and options that are not those of that name."""
+        """The target, with the sizes and options that differ from those of that name."""
         target, known = self.model.target, self.model.known
         named = composed(target) if target in presets() else None
         theirs = named.known if named is not None else {}
@@ -71,30 +71,30 @@ class Explanation(Answer):
 
     @property
     def value(self) -> int | Fraction:
-        """What it counts, exactly; where nothing does, the plain count."""
+        """The exact value of the matching count, or of symformer's count if none matches."""
         return plainly((self.plain if self.verdict == "unexplained" else self.reading).value)
 
     @property
     def difference(self) -> int | Fraction:
-        """What it counts less the plain count; where nothing does, the printed number less the plain count."""
+        """The matching count minus symformer's count, or the printed number minus it if no count matches."""
         counted = self.printed.value if self.verdict == "unexplained" else self.reading.value
         return plainly(counted - self.plain.value)
 
     @cached_property
     def change(self) -> Expr | None:
-        """That difference as a formula, where what is counted otherwise gives one."""
+        """The difference as a formula, or None if it has none."""
         return None if self.verdict == "unexplained" else self.reading.change(self.plain.way)
 
     @property
     def because(self) -> str:
-        """One sentence that says what the number counts, with the arithmetic."""
+        """One sentence that states what the number counts, with the arithmetic."""
         shown, target, found = self.printed.text, self.whose, self.reading
         counts = f"{found.way.counts} of {target}"
         if self.verdict in ("exact", "rounded"):
             if self.verdict == "exact":
                 return f"{shown} is {counts}, exactly"
             digits = self.printed.digits_of(found.value)
-            said = {"rounded": f"rounded to {digits}", "cut off": f"cut off to {digits} and not rounded"}
+            said = {"rounded": f"rounded to {digits}", "cut off": f"truncated to {digits}"}
             return f"{shown} is {counts}, {self.spell(found.value)}, {said.get(self.how, 'exactly')}"
         if self.verdict == "convention":
             ends = "exactly" if self.how == "exact" else "which rounds to it"
@@ -102,13 +102,13 @@ class Explanation(Answer):
                 near = _near(found.value / self.printed.scale)
                 ends = f"which is {'exactly ' * (self.how == 'exact')}{near} {self.printed.letter}iB"
             if found.way.nominal:
-                ends += f"; the exact count takes {self.spell(self._counted_exactly)}"
+                ends += f"; the exact count is {self.spell(self._counted_exactly)}"
             return f"{shown} is {counts}, {_with(found.otherwise)}: {found.steps()}, {ends}"
         away = self.printed.value - found.value
         side = "less" if away > 0 else "more"
         near = f"{found.way.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
         nearest = f"{near}, is {self.spell(found.value)}, {self.spell(abs(away))} {side}"
-        return f"{shown} is no count of {target} that is known here: " + (
+        return f"{shown} cannot be identified as a count of {target}: " + (
             self.doubt or f"the nearest, {nearest}{self.hint}"
         )
 
@@ -119,12 +119,12 @@ class Explanation(Answer):
         return way.scale * reckoned(way.formula.root.each, way.numbers)
 
     def spell(self, value: Fraction | int) -> str:
-        """A count for people; of a share, per cent to two decimals."""
+        """Return a count with separators, or a share as a percentage with two decimals."""
         return f"{float(round(value, 2)):.2f}%" if self.plain.way.unit == PERCENT else number(plainly(value))
 
     @property
     def hint(self) -> str:
-        """Of a whole number that is unexplained: the vocabulary that would give it, which nobody is known to have."""
+        """For an unexplained integer, the vocabulary size that would match it, although no source states that size."""
         way, asked = self.plain.way, self.printed
         tokens = way.numbers.get(V)
         if tokens is None or not asked.whole or asked.zeros is not None or way.unit != "elements":
@@ -133,22 +133,22 @@ class Explanation(Answer):
         rows = (asked.value - self.plain.value) / row if row else Fraction(1, 2)
         if rows.denominator != 1 or not tokens / 2 < tokens + rows < 2 * tokens:
             return ""
-        return f"; with a vocabulary of {int(tokens + rows):,} it would be exact"
+        return f"; with a vocabulary of {int(tokens + rows):,} the match would be exact"
 
     @property
     def meanings(self) -> dict[str, str]:
-        """What the conventions mean that are named in it."""
+        """The meaning of each convention in the explanation."""
         switches = self.reading.switches if self.verdict == "convention" else ()
         return {switch.says: switch.meaning for switch in switches if switch.meaning}
 
     @property
     def alternatives(self) -> list[str]:
-        """What it can count as well, each in a line."""
+        """The equally good explanations, one line each."""
         return [f"{_with(each.otherwise)}: {each.steps()}" for each in self.others]
 
     @property
     def rows(self) -> list[tuple[str, tuple[str, ...], int | Fraction]]:
-        """What is counted otherwise: what, in which rows, and what the difference is where it stands alone."""
+        """The changed conventions: each with its rows and the difference that it makes alone."""
         way, found = self.reading.way, list[tuple[str, tuple[str, ...], int | Fraction]]()
         before = way.value - self.plain.value
         if before and way.unit == self.plain.way.unit and self.verdict == "convention":
@@ -159,11 +159,11 @@ class Explanation(Answer):
         return found
 
     def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """Return the number of ranks that its numbers are of one of."""
+        """Return the number of ranks if the values are per rank."""
         return ranks.stated(self.reading.way.formula.ranks, self.model.known, spell)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``explain --json`` prints it; what is not whole is a string of two integers, "p/q"."""
+        """Return the explanation as ``explain --json`` prints it; a fraction is a string "p/q"."""
         spelt = {"value": self.value, "difference": self.difference}
         return {
             "target": self.model.target,
@@ -188,21 +188,21 @@ class Explanation(Answer):
         }  # fmt: skip
 
     def table(self) -> dict[str, list[Any]]:
-        """The plain count and what is counted otherwise, each with what it comes to alone."""
-        plain: tuple[str, tuple[str, ...], int | Fraction] = ("as counted here", (), plainly(self.plain.value))
+        """Return symformer's count and the changed conventions, each with the difference that it makes alone."""
+        plain: tuple[str, tuple[str, ...], int | Fraction] = ("symformer's count", (), plainly(self.plain.value))
         columns = zip(*(plain, *self.rows), strict=True)
         return {name: list(column) for name, column in zip(("what", "rows", "value"), columns, strict=True)}
 
     def _picture(self, by: str) -> Picture:
-        raise OptionError("what a number counts is a sentence and has no picture; print it, or take table()")
+        raise OptionError("an explanation is a sentence and has no plot; print it, or use table()")
 
     def __repr__(self) -> str:
         return f"<{self.verdict}: {self.because}>"
 
     @property
     def card(self) -> Card:
-        """The sentence; the plain count, what is counted otherwise and the sum."""
-        rows: list[list[Cell]] = [["as counted here", tree(self.plain.way.formula.written), number(self.plain.value)]]
+        """The sentence, with a table of symformer's count, the changed conventions and the sum."""
+        rows: list[list[Cell]] = [["symformer's count", tree(self.plain.way.formula.written), number(self.plain.value)]]
         if self.verdict == "convention" and self.change is not None:
             rows += [["; ".join(self.reading.otherwise), tree(self.change), number(plainly(self.difference))]]
             rows += [[self.printed.text, "", number(plainly(self.reading.value))]]
@@ -213,28 +213,45 @@ class Explanation(Answer):
 def explain(
     target: Model | AnyTarget, number: Printed | str | int, quantity: str | None = None, **conventions: str
 ) -> Explanation:
-    """What a printed number counts of a model; the fewest things counted otherwise that give it, or the nearest count.
+    """Identify what a published number of a model counts.
 
-    Raises SymformerError of the kind that fits for what is no number and for a quantity that is no count.
+    The explanation uses the fewest changed conventions that match the number. If none match, it is the nearest count.
 
+    Parameters
+    ----------
+    target
+        A model or its name.
+    number
+        The published number as text, such as ``"6.7B"`` or ``"163,037,184"``, or an integer.
+    quantity, conventions
+        The quantity that the number counts, and its conventions. By default, the unit of the number decides.
+
+    Raises
+    ------
+    SymformerError
+        If the number cannot be read, or if the quantity is not a count.
+
+    Examples
+    --------
     >>> explain("gpt2", "163,037,184").because
     '163,037,184 is every parameter of gpt2, with the tied head counted a second time: 124,439,808 + 38,597,376 = \
 163,037,184, exactly'
+
     """
     model = composed(target)
     if isinstance(number, float):
-        raise ArithmeticTextError(f"{number} is a float, which says nothing of its digits; give the number as text")
+        raise ArithmeticTextError(f"{number} is a float, which does not keep its printed digits; give it as text")
     asked = number if isinstance(number, Printed) else printed(str(number))
     counted = _explained(model, asked, quantity, conventions)
     if counted.verdict == "unexplained" and quantity is None and not asked.unit and asked.text.endswith(OPERATIONS):
-        with suppress(SymformerError):  # of which there are none where nobody said how many tokens
+        with suppress(SymformerError):  # FLOPs need a number of tokens, which may be missing
             other = _explained(model, replace(asked, unit="FLOPs"), None, conventions)
             return counted if other.verdict == "unexplained" else other
     return counted
 
 
 def _explained(model: Model, asked: Printed, quantity: str | None, conventions: Mapping[str, str]) -> Explanation:
-    """The same of what a number is read as."""
+    """Explain a parsed number."""
     supply = ways(model, asked, quantity, conventions)
     found: list[Way] = []
     for way in supply:  # lazy: the other counts are built only if no plain count fits
@@ -278,7 +295,7 @@ def _plainest(asked: Printed, plain: Sequence[Way]) -> tuple[Printed, Reading] |
 
 
 def _counted(model: Model, asked: Printed, best: Reading, supply: Iterable[Way]) -> Explanation:
-    """The explanation by a plain count; where that is cut off, what rounds to the number is as good."""
+    """Return the explanation by a plain count; if it is truncated, counts that round to the number are as good."""
     how, others = best.how(asked), list[Reading]()
     if how == "cut off":
         level = readings([best.way, *supply], 1)
@@ -288,7 +305,7 @@ def _counted(model: Model, asked: Printed, best: Reading, supply: Iterable[Way])
 
 
 def _nearest(asked: Printed, plain: Reading, found: Sequence[Way]) -> Reading:
-    """The nearest plain count; one with a thing otherwise where that leaves a small part of what it lacks."""
+    """Return the nearest plain count, or a count with one changed convention if that is much nearer."""
 
     def away(each: Reading) -> Fraction:
         return abs(each.value - asked.value)
@@ -299,7 +316,7 @@ def _nearest(asked: Printed, plain: Reading, found: Sequence[Way]) -> Reading:
 
 
 def _order(asked: Printed) -> Iterator[tuple[bool, int]]:
-    """Exact matches before rounded ones, and few things otherwise before many."""
+    """Yield the search levels: exact matches before rounded ones, few changed conventions before many."""
     if asked.whole:
         yield from ((True, count) for count in range(1, MOST[True] + 1))
     if not asked.whole or asked.zeros is not None:
@@ -323,26 +340,26 @@ def _fitting(asked: Printed, readings: Iterable[Reading], count: int, exactly: b
 
 
 def _doubted(asked: Printed, fits: Sequence[Reading], level: Sequence[Reading], count: int) -> str:
-    """Why what fits says nothing: too many counts do, or as many as would by chance; empty where it says something."""
+    """Return why a match proves nothing: too many counts match, or as many as by chance. Empty for a valid match."""
     if asked.digits < FEWEST and fits[0].how(asked) != "exact":
-        return f"{_with(fits[0].otherwise)} gives it, and one digit is met by too many counts to tell any"
+        return f"the count {_with(fits[0].otherwise)} matches, but so do too many others for a single digit to decide"
     if len(fits) > HANDFUL:
         examples = "; ".join(_with(each.otherwise) for each in fits[:3])
-        return f"{len(fits)} different counts give it, so it tells none of them ({examples}; …)"
+        return f"{len(fits)} different counts match it ({examples}; …)"
     if count > 1:
         near = {each.value for each in level if abs(each.value - asked.value) <= NEAR * asked.value}
         chance = len(near) * asked.width / (2 * NEAR * asked.value)
         if chance > CHANCE:
             return (
-                f"{_with(fits[0].otherwise)} gives it, but so many such counts are near that "
-                f"{asked.digits} digits are met by chance"
+                f"the count {_with(fits[0].otherwise)} matches, but so many such counts are near that "
+                f"{asked.digits} digits can match by chance"
             )
     return ""
 
 
 def _with(otherwise: Sequence[str]) -> str:
     if not otherwise:
-        return "as it is counted here"
+        return "as symformer counts it"
     return "with " + " and ".join(filter(None, (", ".join(otherwise[:-1]), otherwise[-1])))
 
 

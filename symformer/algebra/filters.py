@@ -1,4 +1,4 @@
-"""What a row of a sweep has to be to stay, read from text."""
+"""Conditions on the rows of a sweep, parsed from text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..language.errors import OptionError, quoted
 
 @dataclass(frozen=True)
 class Filter:
-    """What a row has to be to stay: ``params <= 7e9``, ``H = 4*E``, ``64 divides E``."""
+    """A condition on the rows of a sweep: ``params <= 7e9``, ``H = 4*E``, ``64 divides E``."""
 
     said: str
     how: str
@@ -24,11 +24,11 @@ class Filter:
 
     @classmethod
     def read(cls, argument: str, units: Mapping[str, str]) -> Filter:
-        """From text; a quantity goes by its name. Raises OptionError, ArithmeticTextError, UnknownNameError."""
+        """Parse a condition over sizes and quantities. Raises OptionError, ArithmeticTextError, UnknownNameError."""
         found = re.fullmatch(r"(.+?)(<=|>=|!=|==|=|<|>|\bdivides\b)(.+)", argument.strip(), re.DOTALL)
         if found is None:
             raise OptionError(
-                f"{quoted(argument)} is no condition on a row; write 'params <= 7e9', 'H = 4*E' or '64 divides E'"
+                f"{quoted(argument)} is not a condition; write 'params <= 7e9', 'H = 4*E' or '64 divides E'"
             )
         words = found[1].strip(), found[3].strip()
         unit = next((units[each] for each in words if each in units), "")
@@ -61,5 +61,5 @@ def _side(word: str, units: Mapping[str, str], unit: str) -> Expr:
 
 
 def _value(quantity: str) -> Symbol:
-    """What stands for the value of a quantity, beside sizes."""
+    """Return the symbol of the value of a quantity."""
     return Symbol(quantity, integer=True)

@@ -1,4 +1,4 @@
-"""Where a sweep goes: axes of sizes, every combination of them, a piece that fits a cache at a time."""
+"""Grids of sizes: all combinations of the values of some axes, in pieces that fit in a cache."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ..language.errors import SizeError, quoted
 from ..language.sizes import shown, sized, whole
 from ..language.symbols import symbol
 
-PIECE = 2**17  # combinations that are reckoned at once: a megabyte of 64 bits
-MOST = 10**15  # combinations that are gone over
-LISTED = 10**6  # values in a list
+PIECE = 2**17  # combinations per piece: one megabyte of 64-bit integers
+MOST = 10**15  # maximum number of combinations
+LISTED = 10**6  # maximum number of values in a list
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A size and the values that it takes, in order."""
+    """A size and its values, in order."""
 
     size: Symbol
     values: range | tuple[int, ...]
 
     @classmethod
     def read(cls, argument: str) -> Axis:
-        """NAME=START:STOP:STEP with both ends in, or NAME=VALUE,VALUE. Raises SizeError.
+        """Parse NAME=START:STOP:STEP, which includes both ends, or NAME=VALUE,VALUE. Raises SizeError.
 
         >>> Axis.read("E=512:1024:256"), Axis.read("L=12,24")
         (Axis(size=E, values=range(512, 1025, 256)), Axis(size=L, values=(12, 24)))
@@ -39,7 +39,7 @@ class Axis:
 
     @classmethod
     def of(cls, name: str, values: object) -> Axis:
-        """Of text, a range or numbers. Raises SizeError."""
+        """Return an axis from text, a range, a number or several numbers. Raises SizeError."""
         size = symbol(name)
         if isinstance(values, str):
             parts = values.split(":") if ":" in values else values.split(",")
@@ -49,7 +49,7 @@ class Axis:
             return cls._listed(size, found)
         if isinstance(values, range):
             if not values:
-                raise SizeError(f"{name} is to go over no values; {values} is empty")
+                raise SizeError(f"{name} has no values; {values} is empty")
             for each in (values[0], values[-1]):
                 whole(name, each)
             return cls(size, values)
@@ -60,15 +60,15 @@ class Axis:
     @classmethod
     def _listed(cls, size: Symbol, values: Sequence[int]) -> Axis:
         if not values or len(values) > LISTED:
-            raise SizeError(f"{size} is to go over {len(values):,} values; give from 1 to {LISTED:,}, or a range")
+            raise SizeError(f"{size} has {len(values):,} values; give 1 to {LISTED:,}, or a range")
         if len(set(values)) < len(values):
             twice = next(each for place, each in enumerate(values) if each in values[:place])
-            raise SizeError(f"{size} is to be {twice} twice; give each value once")
+            raise SizeError(f"{size} has the value {twice} twice; give each value once")
         return cls(size, tuple(values))
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The least and the largest value."""
+        """The smallest and the largest value."""
         return min(self.values[0], self.values[-1], *self._all), max(self.values[0], self.values[-1], *self._all)
 
     @property
@@ -76,7 +76,7 @@ class Axis:
         return self.values if isinstance(self.values, tuple) else ()
 
     def array(self, first: int, count: int) -> Any:
-        """Some of its values, as an array of numpy."""
+        """Return some of its values as a NumPy array."""
         import numpy
 
         piece = self.values[first : first + count]
@@ -96,29 +96,29 @@ def _number(size: Symbol, text: str, argument: str) -> int:
         raise SizeError(f"{size}={argument.strip()[:60]}: a value is missing; write START:STOP:STEP, or VALUE,VALUE")
     value = sized(size, text)
     if not isinstance(value, Integer):
-        raise SizeError(f"{size}={text.strip()[:60]} is no number; a size that follows others is given by --where")
+        raise SizeError(f"{size}={text.strip()[:60]} is not a number; define a size by others with --where")
     return int(value)
 
 
 def _range(size: Symbol, text: str, found: Sequence[int]) -> range:
     argument = f"{size}={text.strip()}"
     if len(found) > 3:
-        raise SizeError(f"{quoted(argument)} has {len(found)} numbers; a range is START:STOP:STEP, both ends in")
+        raise SizeError(f"{quoted(argument)} has {len(found)} numbers; a range is START:STOP:STEP, including both ends")
     start, stop, step = (*found, 1) if len(found) == 2 else found
     if stop < start:
-        raise SizeError(f"{quoted(argument)} ends below where it starts; write {size}={stop}:{start}:{step}")
+        raise SizeError(f"{quoted(argument)} stops below its start; write {size}={stop}:{start}:{step}")
     if (stop - start) % step:
         last = stop - (stop - start) % step
         raise SizeError(
-            f"{quoted(argument)} does not come to {stop} by steps of {step}, and both ends are in; end it at {last} "
-            f"or at {last + step}"
+            f"{quoted(argument)} does not reach {stop} in steps of {step} (the end is included); end at {last} "
+            f"or {last + step}"
         )
     return range(start, stop + 1, step)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows: arrays by name, which broadcast to one shape; read from the first to the last they are in order."""
+    """A block of rows: arrays by name that broadcast to one shape. Flattened, they are in the order of the rows."""
 
     arrays: Mapping[str, Any]
     shape: tuple[int, ...]
@@ -126,11 +126,11 @@ class Piece:
 
     @property
     def count(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return math.prod(self.shape)
 
     def column(self, name: str, kept: Any = None) -> Any:
-        """The values of one name, in every row or in those that are kept, which are counted from 0."""
+        """Return one column, for all rows or for the rows at some indices."""
         import numpy
 
         array = self.arrays[name]
@@ -144,53 +144,53 @@ class Piece:
 
 @dataclass(frozen=True)
 class Grid:
-    """Every combination of the values of some axes; the last changes fastest."""
+    """All combinations of the values of some axes; the last axis varies fastest."""
 
     axes: tuple[Axis, ...]
 
     def __post_init__(self) -> None:
-        """Hold it to what can be gone over. Raises SizeError."""
+        """Check for repeated axes and the number of combinations. Raises SizeError."""
         names = [each.size for each in self.axes]
         for name in names:
             if names.count(name) > 1:
-                raise SizeError(f"{name} is gone over twice; keep one")
+                raise SizeError(f"{name} is given twice; keep one")
         if self.count > MOST:
-            raise SizeError(f"these are {shown(self.count)} combinations; at most {MOST:,} are gone over")
+            raise SizeError(f"the grid has {shown(self.count)} combinations; at most {MOST:,} are supported")
 
     @property
     def count(self) -> int:
-        """How many combinations."""
+        """The number of combinations."""
         return math.prod(len(each.values) for each in self.axes)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The sizes, in order."""
+        """The names of the sizes, in order."""
         return tuple(str(each.size) for each in self.axes)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """There are none."""
+        """The text columns, of which a grid has none."""
         return ()
 
     @property
     def ranges(self) -> dict[str, tuple[int, int]]:
-        """Between what each size is."""
+        """The smallest and the largest value of each size."""
         return {str(each.size): each.ends for each in self.axes}
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of a whole piece: all of the last axes, some of the one before them, one of each before that."""
+        """The shape of a full piece: all values of the last axes, some of the axis before them, one of the others."""
         found: list[int] = []
         room = PIECE
         for each in reversed(self.axes):
             length = len(each.values)
             cuts = -(-length // max(1, room))
-            found.append(-(-length // cuts))  # alike, as far as can be
+            found.append(-(-length // cuts))  # parts of nearly equal length
             room //= length if cuts == 1 else room + 1
         return tuple(reversed(found))
 
     def pieces(self) -> Iterator[Piece]:
-        """Every combination, a piece at a time."""
+        """Yield all combinations, one piece at a time."""
         shape = self.shape
         lengths = [len(each.values) for each in self.axes]
         starts = [0] * len(shape)

@@ -1,4 +1,4 @@
-"""Where a difference changes its sign while two totals stay the same: one size follows all others."""
+"""Crossovers while two totals stay tied: one size follows from all others."""
 
 from __future__ import annotations
 
@@ -18,36 +18,37 @@ from .tie import Tie
 
 @dataclass(frozen=True)
 class Held(Immutable):
-    """A difference of two models whose totals are tied, the size of the tie put in as its formula."""
+    """The difference of two models with tied totals, after substituting the formula of the tied size."""
 
     tie: Tie
-    difference: Expr  # with the tie put in: a polynomial over another
+    difference: Expr  # after substitution, a quotient of polynomials
     numbers: Numbers
     allowed: Mapping[Symbol, Allowed]
 
     @classmethod
     def of(cls, tie: Tie, difference: Expr, numbers: Numbers, allowed: Mapping[Symbol, Allowed]) -> Held | None:
-        """None for a difference that has a least or a most in it, in which nothing is put."""
+        """Return the difference after substitution, or None if it contains a min or max."""
         found = tie.put_into(difference)
         return None if found is None else cls(tie, found, numbers, allowed)
 
     @cached_property
     def sizes(self) -> tuple[Symbol, ...]:
-        """The sizes that may decide: those of the difference and those of the tie, without the size that it chooses."""
+        """The sizes that may affect the sign: all sizes of the difference and of the tie, without the tied size."""
         return tuple(sorted(self.difference.free_symbols | self.tie.formula.free_symbols, key=RANK.__getitem__))
 
     @cached_property
     def common(self) -> Expr:
-        """A polynomial of the sign of the difference."""
+        """A polynomial with the same sign as the difference."""
         return over_common(_signed(self.difference))
 
     def solution(self, size: Symbol) -> Solution | None:
-        """At which value of a size both come to the same, in the others; None where no one formula says so."""
+        """Return the value of a size at which the totals are equal as a formula, or None if there is none."""
         return solved(self.common, size)
 
     def crossing(self, size: Symbol) -> tuple[Span, ...]:
-        """Where which side has more as one size changes, the others keep their numbers and the totals stay tied: at the
-        whole numbers at which a size of the tie that is more than 0 makes them so. Nothing where a number is lacking.
+        """Return the ranges of one size in which each side is larger, holding the others fixed and the totals tied.
+
+        Only integers with a positive tied size are included. Return () if another size has no number.
         """
         others = {name: number for name, number in self.numbers.items() if name not in (size, self.tie.size)}
         difference, tied = (over_common(_signed(put_in(each, others))) for each in (self.difference, self.tie.formula))
@@ -58,11 +59,11 @@ class Held(Immutable):
         return self.allowed.get(size, Allowed()).narrowed(sorted(found, key=lambda each: each.first))
 
     def sign(self) -> int | None:
-        """The sign of the difference at all sizes; None where that is not certain."""
+        """Return the sign of the difference for all sizes, or None if undecided."""
         return always(self.common)
 
     def to_json(self) -> dict[str, object]:
-        """As the JSON carries it: by size the whole numbers, and the formulas."""
+        """Return the crossovers as JSON data: integer ranges and formulas by size."""
         sides = (("left", 1), ("equal", 0), ("right", -1))
         crossings = {size: found for size in self.sizes if (found := self.crossing(size))}
         solutions = {size: each for size in self.sizes if (each := self.solution(size)) is not None}
@@ -81,14 +82,14 @@ class Held(Immutable):
 
 
 def _signed(quotient: Expr) -> Expr:
-    """A polynomial that has the sign of a quotient."""
+    """Return a polynomial with the same sign as a quotient."""
     above, below = map(expand, fraction(together(quotient)))
     sign = always(below)
     return expand(above * (Integer(sign) if sign is not None else below))
 
 
 def _both(one: Span, other: Span) -> Iterator[Span]:
-    """The whole numbers of the one that are in the other too."""
+    """Yield the intersection of two ranges, with the sign of the first."""
     ends = [each for each in (one.last, other.last) if each is not None]
     first, last = max(one.first, other.first), min(ends, default=None)
     if last is None or first <= last:

@@ -1,4 +1,4 @@
-"""Which letters of several models are one size: those with the same number, and those with none."""
+"""Letters shared by several models: equal numbers, or no numbers, share a letter; other sizes get an index."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from ..language.symbols import RANK, numbered
 def own_letters(
     known: Sequence[Numbers], used: Sequence[AbstractSet[Symbol]], apart: Collection[tuple[int, Symbol]] = ()
 ) -> list[dict[Symbol, Symbol]]:
-    """For each model its letters that are another size elsewhere, with the name that each has instead.
+    """Return, for each model, its letters that differ between models, with their new names.
 
-    A letter with two numbers is two sizes, each called by the place of the first model that has it; one with no number
-    in a model is taken for the only other one. ``apart`` are places and letters that are sizes of their own anyway.
+    A letter with two numbers is split into two sizes, each with the position of the first model that has it as its
+    index. A letter without a number in a model is assumed equal to the only other one. ``apart`` has the positions and
+    letters that are always separate sizes.
 
     >>> from symformer.language.symbols import E, L
     >>> own_letters([{E: 8, L: 2}, {E: 8, L: 3}, {E: 9, L: 2}], [{E, L}] * 3)
@@ -48,5 +49,5 @@ def own_letters(
 
 
 def named(numbers: Numbers, used: AbstractSet[Symbol], own: Mapping[Symbol, Symbol]) -> Numbers:
-    """The numbers of the sizes that are used, by the names that they have here."""
+    """Return the numbers of the used sizes, by their new names."""
     return {own.get(size, size): number for size, number in numbers.items() if size in used}

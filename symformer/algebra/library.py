@@ -1,4 +1,4 @@
-"""What is published, source by source: the formulas and the numbers that each prints, with their verdicts on file."""
+"""Published formulas and numbers by source, with their recorded verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .printed import PrintedFormula, printed
 
 @dataclass(frozen=True)
 class Publication:
-    """A paper, a book, a card or code, by its key."""
+    """A paper, a book, a model card or code, by its key."""
 
     id: str
     title: str
@@ -23,18 +23,18 @@ class Publication:
 
     @property
     def entries(self) -> tuple[PrintedFormula | PublishedNumber, ...]:
-        """All that it prints."""
+        """All formulas and numbers of the source."""
         return (*self.formulas, *self.numbers)
 
     @property
     def amiss(self) -> int:
-        """Of how many something is amiss."""
+        """The number of entries with a correction."""
         return sum(bool(each.correction) for each in self.entries)
 
 
 @cache
 def publications() -> dict[str, Publication]:
-    """Every source on file by its id: papers in the order of the years, then books, cards and code."""
+    """Return every source by its id: papers by year, then books, model cards and code."""
     other: dict[str, str] = json.loads((Path(__file__).parent.parent / "papers" / "sources.json").read_text("utf-8"))
     known = {
         key: f"{found.short}, {found.title}" for key, found in sorted(papers().items(), key=lambda each: each[1].year)

@@ -127,16 +127,16 @@ def meaning(expr: Expr) -> str:
 
 
 def given(pairs: Iterable[str]) -> dict[str, str]:
-    """NAME=EXPR arguments, each with the name as the reader spells it. Raises ReadingError."""
+    """Parse NAME=EXPR arguments, with names spelled as in parsed formulas. Raises ReadingError."""
     found: dict[str, str] = {}
     for each in pairs:
         name, equals, value = each.partition("=")
         if not equals or not name.strip() or not value.strip():
-            raise ReadingError(f"{quoted(each)} is not of the form NAME=EXPR, such as h=E")
+            raise ReadingError(f"{quoted(each)} does not have the form NAME=EXPR, such as h=E")
         own = one_name(name.strip())
         if own in found:
             raise ReadingError(
-                f"{own} is given twice, as {quoted(found[own])} and as {quoted(value.strip())}; keep one"
+                f"{own} is given twice, as {quoted(found[own])} and as {quoted(value.strip())}; remove one"
             )
         found[own] = value.strip()
     return found
@@ -173,7 +173,7 @@ def naming(
     """
     names = list(names)
     if unused := [each for each in where if each not in names]:
-        raise ReadingError(f"{unused[0]} is given, and the formula has no such name; it has {listed(names)}")
+        raise ReadingError(f"{unused[0]} is given, but the formula has no such name; it has {listed(names)}")
     found = []
     for name in names:
         if name in where:
@@ -238,7 +238,7 @@ def _with_others(found: list[Named], formula: Formula) -> list[Named]:
 
 
 def _taken(expr: Expr, taken: AbstractSet[Expr]) -> bool:
-    """Return whether another name has this reading, alone or as a factor of a product, as S in B*S."""
+    """Return True if another name has this reading, alone or as a factor of a product, as S in B*S."""
     return expr in taken or (expr.is_polynomial() and not taken.isdisjoint(Mul.make_args(expr)))
 
 
@@ -276,7 +276,7 @@ def doubtful(named: Iterable[Named], paper: str = "") -> ReadingError | None:
 
 
 def _absent(formula: Formula) -> dict[Symbol, Expr]:
-    """Sizes that a target gives by others: the width of a head, where it is E/A, and as many key/value heads as A."""
+    """Return sizes that the target defines by others: E/A for the head dimension, A for the key/value heads."""
     taken, e, a, g, d = formula.takes, SYMBOLS["E"], SYMBOLS["A"], SYMBOLS["G"], SYMBOLS["D"]
     found: dict[Symbol, Expr] = {}
     if d not in taken and {e, a} <= taken:
@@ -287,7 +287,7 @@ def _absent(formula: Formula) -> dict[Symbol, Expr]:
 
 
 def _candidates(name: str, formula: Formula) -> tuple[list[Expr], str]:
-    """What a name can stand for, and what says so."""
+    """Return the possible readings of a name, and their source."""
     taken = formula.takes
     if name in LETTERS and SYMBOLS[name] in taken:
         return [SYMBOLS[name]], "the alphabet"
@@ -310,7 +310,7 @@ def _candidates(name: str, formula: Formula) -> tuple[list[Expr], str]:
 
 
 def _tokens(formula: Formula) -> list[Expr]:
-    """What D is beside a number of parameters, as in 6ND: the tokens that FLOPs are counted of."""
+    """Return the reading of D next to a number of parameters, as in 6ND: the tokens of a FLOP count."""
     if formula.measure.unit not in ("FLOPs", "MACs"):
         return []
     ways = (SYMBOLS["N_tok"], SYMBOLS["B"] * SYMBOLS["S"])
@@ -333,14 +333,14 @@ def _ambiguous(name: str, candidates: list[Expr], formula: Formula, target: str)
     if candidates:
         ways = " or ".join(map(_spelt, candidates))
         return ReadingError(
-            f"{name} can be {ways} of {target}; say which, as in --where {name}={code(candidates[0])}, or whose "
-            "letters these are by --paper"
+            f"{name} can be {ways} of {target}; choose one, as in --where {name}={code(candidates[0])}, or name the "
+            "paper with --paper"
         )
     hint = ""
     if ["W"] in _table(_COMMON).get(name, ()) and "dtype" in formula.conventions:
-        hint = "; bytes of one element have a letter with --option dtype=symbolic"
+        hint = "; for the bytes per element, use --option dtype=symbolic"
     return ReadingError(
-        f"{name} stands for nothing that {target} is known to have; say what it is, as in --where {name}=..., over "
+        f"{name} has no known meaning for {target}; state it, as in --where {name}=..., over "
         f"its sizes {_sizes(formula)}{hint}"
     )
 
@@ -359,7 +359,7 @@ def _sizes(formula: Formula) -> str:
 def put_in_names(expr: Expr, named: Iterable[Named], formula: Formula) -> Expr:
     """Return a formula over names as one over the target's sizes.
 
-    Raises SizeError if it divides by zero, and ReadingError if it is too large to be multiplied out.
+    Raises SizeError if it divides by zero, and ReadingError if it is too long to expand.
     """
     values = {name_symbol(each.name): each.expr for each in named}
     found = expr.xreplace(values).xreplace(formula.relations)
@@ -368,14 +368,14 @@ def put_in_names(expr: Expr, named: Iterable[Named], formula: Formula) -> Expr:
     if any(isinstance(each.base, Add) and each.exp.is_Integer for each in found.atoms(Pow)):
         found = expand(cancel(found))
     if found.is_finite is False or found.has(nan, zoo):
-        raise SizeError("with these names the formula divides by zero")
+        raise SizeError("with these names, the formula divides by zero")
     return found
 
 
 def hold(expr: Expr) -> None:
-    """Raise ReadingError if a formula over sizes is too long to be multiplied out."""
+    """Raise ReadingError if a formula over sizes is too long to expand."""
     excess = Quotient.of(expr).excess
     with suppress(ValueError):  # roots, which have their own error
         excess = excess or Bound.of(expr, {}).excess
     if excess:
-        raise ReadingError(f"with these names the formula, multiplied out, can have {excess}")
+        raise ReadingError(f"with these names, the expanded formula can have {excess}")

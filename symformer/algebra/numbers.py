@@ -1,4 +1,4 @@
-"""Numbers as papers, model cards and tools print them, each with what it counts, or why nobody here is asked."""
+"""Numbers published by papers, model cards and tools, each with its explanation or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from .working import Working
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedNumber:
-    """One printed number, and the target and the sizes of ours that answer for it."""
+    """One published number, and the model and sizes with which it is compared."""
 
     id: str  # "gpt_2_paper_small"
-    whose: str  # who prints it, of what
+    whose: str  # the source and the model it describes
     source: str  # a key of papers.json or of sources.json
-    printed: str  # as it is printed: "117M"
-    counts: str  # what it is said to count
-    target: str = ""  # empty where nothing here is asked
+    printed: str  # the number as published: "117M"
+    counts: str  # the count that the source claims
+    target: str = ""  # empty if the number is not checked
     quantity: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     sets: Mapping[str, int] = field(default_factory=dict)
-    without: str = ""  # why there is no target
+    without: str = ""  # the reason if there is no target
     note: str = ""
-    correction: str = ""  # what is amiss with the number, where something is
-    working: tuple[Working, ...] = ()  # the arithmetic of what is amiss, beside that of the explanation
-    verdict: str = ""  # as it is on file
+    correction: str = ""  # what is wrong with the number, or empty
+    working: tuple[Working, ...] = ()  # the arithmetic of the correction, in addition to the explanation
+    verdict: str = ""  # the recorded verdict
 
     @property
     def says(self) -> str:
-        """The verdict on file in words, and its reason."""
-        words = {"convention": "counted otherwise", "": "not asked"}.get(self.verdict, self.verdict)
+        """The recorded verdict in words, and its reason."""
+        words = {"convention": "counted differently", "": "not checked"}.get(self.verdict, self.verdict)
         because = self.correction or self.note or self.without
         return f"{words}: {because}" if because else words
 
     def to_json(self) -> dict[str, Any]:
-        """As ``papers --json`` prints it: what is on file."""
+        """Return the recorded data as ``papers --json`` prints it."""
         return {
             "id": self.id,
             "source": self.source,
@@ -61,24 +61,24 @@ class PublishedNumber:
 
     @property
     def model(self) -> Model:
-        """The model that answers for it."""
+        """The model with which the number is compared."""
         model = composed(self.target, **self.options)
         return model.set(dict(self.sets)) if self.sets else model
 
     @cached_property
     def explanation(self) -> Explanation | None:
-        """What it counts; None without a target. Raises DerivationError where the verdict is not the one on file."""
+        """The explanation, or None without a target. Raises DerivationError if the verdict differs from the record."""
         if not self.target:
             return None
         found = explain(self.model, self.printed, self.quantity)
         if found.verdict != self.verdict:
-            raise DerivationError(f"{self.id} is on file as {self.verdict}, and is {found.verdict}: {found.because}")
+            raise DerivationError(f"{self.id} is recorded as {self.verdict}, but is {found.verdict}: {found.because}")
         return found
 
 
 @cache
 def numbers() -> tuple[PublishedNumber, ...]:
-    """Every published number on file."""
+    """Return every published number."""
     place = Path(__file__).parent.parent / "papers" / "numbers.json"
     loaded: list[dict[str, Any]] = json.loads(place.read_text("utf-8"))
     return tuple(

@@ -1,4 +1,4 @@
-"""One quantity of a model over another of the same model: the FLOPs of a training step for each parameter."""
+"""Quotients of two quantities of one model, such as the training FLOPs per parameter."""
 
 from __future__ import annotations
 
@@ -32,54 +32,56 @@ from .tie import model_of
 
 @dataclass(frozen=True, repr=False)
 class Over(Answer):
-    """A formula of a model over another one of it."""
+    """The quotient of two formulas of one model."""
 
     above: Formula
     below: Formula
 
     @property
     def model(self) -> Model:
-        """What both are of."""
+        """The model of both formulas."""
         return model_of(self.above)
 
     @property
     def part(self) -> str:
-        """The part of it, one copy, that both are of; empty for the whole."""
+        """The part of the model, one copy, that both formulas describe; empty for the whole model."""
         return self.above.root.key if self.above.within is not None else ""
 
     @cached_property
     def sides(self) -> tuple[Expr, Expr]:
-        """Both polynomials, with a total for what it counts where that stands alone in both."""
+        """Both polynomials, with a total such as L in place of its summands if they occur in neither."""
         both = (self.above, self.below)
         whole = [each.written for each in both] if all(map(gathers, both)) else [each.expanded for each in both]
         kinds = {kind for each in both for total in each.totals for kind in each.relations[total].free_symbols}
         used = whole[0].free_symbols | whole[1].free_symbols
-        if used & kinds and used & (self.above.totals | self.below.totals):  # one has them together, the other apart
+        if used & kinds and used & (
+            self.above.totals | self.below.totals
+        ):  # a total on one side, summands on the other
             whole = [each.expanded for each in both]
         return whole[0], whole[1]
 
     @property
     def unit(self) -> str:
-        """What the number counts: ``FLOPs/element``."""
+        """The unit of the quotient: ``FLOPs/element``."""
         return f"{self.above.measure.unit}/{self.below.measure.unit.removesuffix('s')}"
 
     @cached_property
     def ratio(self) -> Tree:
-        """The quotient without common factors."""
+        """The quotient in lowest terms."""
         found = quotient(*self.sides)
         if found is None:
-            raise SizeError(f"{self.below.id} is 0 at every size, and nothing is divided by it")
+            raise SizeError(f"{self.below.id} is 0 for all sizes, so the ratio is undefined")
         return found
 
     @cached_property
     def leading(self) -> Tree:
-        """The terms that grow fastest above over those below."""
+        """The leading terms of the numerator over the leading terms of the denominator."""
         found = quotient(*(Leading.of(side).expr for side in self.sides))
         return self.ratio if found is None else found
 
     @cached_property
     def value(self) -> Fraction | None:
-        """Its number, exactly; None where a size has none, or what stands below comes to 0."""
+        """The exact value, or None if a size has no number or the denominator is 0."""
         known = self.model.known
         if not {*self.above.symbols, *self.below.symbols} <= known.keys():
             return None if value(self.ratio).free_symbols else _rational(value(self.ratio))
@@ -94,16 +96,16 @@ class Over(Answer):
 
     @cached_property
     def limits(self) -> Mapping[Symbol, Limit]:
-        """For each size alone, where the quotient goes as it grows and all others stay."""
+        """The limit of the quotient as each size alone tends to infinity."""
         return FrozenDict(limits(*self.sides))
 
     def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """Return the number of ranks that its numbers are of one of."""
+        """Return the number of ranks of each quantity if the values are per rank."""
         sides = [(each.measure.name, each.ranks, self.model.known) for each in (self.above, self.below)]
         return ranks.stated_of_each(sides, spell)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``compare --over --json`` prints it; a value that is not whole is a string of two integers, "p/q"."""
+        """Return the quotient as ``compare --over --json`` prints it; a fraction is a string "p/q"."""
         exact = self.value
         totals = {
             str(total): code(self.above.relations[total])
@@ -130,14 +132,14 @@ class Over(Answer):
 
     @property
     def _ranks_json(self) -> dict[str, Any]:
-        """The ranks as data; by quantity where the two are of different numbers of ranks."""
+        """The numbers of ranks as JSON data, by quantity if they differ between the two."""
         both = [ranks.facts(each.ranks, self.model.known).get("ranks") for each in (self.above, self.below)]
         if both[0] == both[1]:
             return {"ranks": both[0]} if both[0] else {}
         return {"ranks": {each.measure.name: one for each, one in zip((self.above, self.below), both, strict=True)}}
 
     def table(self) -> dict[str, list[Any]]:
-        """One row: the quotient, its leading terms, and its number."""
+        """Return one row: the quotient, its leading terms and its value."""
         return {
             "model": [self.model.target],
             "ratio": [value(self.ratio)],
@@ -146,8 +148,9 @@ class Over(Answer):
         }
 
     def plot(self, path: str | None = None, *, by: str = "") -> Picture:
-        """The quotient against one size, and what it comes near to: against the only one without a number, else the
-        length, or the layers.
+        """Plot the quotient and its limit against one size.
+
+        By default it is the only size without a number, or else the sequence length or the number of layers.
         """
         return self._put(path, by)
 
@@ -173,10 +176,27 @@ class Over(Answer):
 
 
 def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: str) -> Over:
-    """One quantity of a model over another one of it; each takes the conventions that it knows.
+    """Divide one quantity of a model by another one.
 
+    Parameters
+    ----------
+    model
+        A model or its name.
+    quantity, divisor
+        The numerator and the denominator.
+    conventions
+        Conventions, each applied to every quantity that has it.
+
+    Raises
+    ------
+    OptionError
+        If a quantity is a ratio itself.
+
+    Examples
+    --------
     >>> over("gpt2", "flops", "params", attention="causal")
     (2*B*S**2*L + 24*B*S*L*E + 2*B*S*L + 2*B*S*V)/(12*L*E + 13*L + V + P + 2)
+
     """
     found = composed(model)
     known = [find_quantity(name).choices for name in (quantity, divisor)]
@@ -187,7 +207,7 @@ def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: s
     for name, choices in zip((quantity, divisor), known, strict=True):
         formula = found.formula(name, **{key: each for key, each in conventions.items() if key in choices})
         if not formula.additive:
-            raise OptionError(f"{name} is a ratio itself; divide two quantities that add up")
+            raise OptionError(f"{name} is a ratio itself; divide quantities that add up over parts")
         formulas.append(formula)
     return Over(formulas[0], formulas[1])
 

@@ -1,4 +1,4 @@
-"""A formula in its pieces: each weight, product or buffer that it adds up, with the part that has it."""
+"""The summands of a formula: each weight, product or buffer, with the part that contains it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ PRIME = 2**61 - 1
 
 @dataclass(frozen=True)
 class Piece:
-    """One term of an account, in all its copies."""
+    """One term of a formula, over all copies."""
 
-    path: str  # as torch names the module: "h.*.mlp.c_fc"
-    label: str  # as torch names the weight, or what the term is: "h.*.mlp.c_fc.bias"
+    path: str  # the torch module: "h.*.mlp.c_fc"
+    label: str  # the torch weight, or the name of the term: "h.*.mlp.c_fc.bias"
     total: Expr
     entry: Entry
     role: str
-    repeated: bool  # whether it stands in every layer
+    repeated: bool  # True for a term of the layers
 
 
 def pieces(formula: Formula, puts: Mapping[Symbol, Expr] | None = None) -> list[Piece]:
-    """Every term that a formula adds up; with sizes put in, where those are said."""
+    """Return every term of a formula, after substituting the given sizes."""
     return list(_walk(formula.root, ONE, "", formula, puts or {}))
 
 
@@ -46,12 +46,12 @@ def _walk(line: Line, count: Expr, role: str, formula: Formula, puts: Mapping[Sy
 
 
 def added(found: list[Piece]) -> Expr:
-    """What pieces come to together."""
+    """Return the total of some pieces."""
     return expand(Add(*(piece.total for piece in found)))
 
 
 def is_zero(expr: Expr) -> bool:
-    """Whether an expression is 0 at all sizes."""
+    """Return True if an expression is 0 for all sizes."""
     if expr == 0 or (found := expand(expr)) == 0:
         return True
     if found.is_polynomial():
@@ -60,9 +60,9 @@ def is_zero(expr: Expr) -> bool:
 
 
 def fingerprint(expr: Expr) -> int | None:
-    """An expression at one point modulo a prime: unequal where two expressions are, but for one chance in 10^15.
+    """Return an expression's value at one point modulo a prime, or None if that divides by zero.
 
-    None where the point divides by zero.
+    Different expressions have different values, except with a probability of about 10^-15.
     """
     if isinstance(expr, Rational):
         return int(expr.p) * pow(int(expr.q), -1, PRIME) % PRIME if int(expr.q) % PRIME else None
@@ -84,7 +84,7 @@ def fingerprint(expr: Expr) -> int | None:
 
 @cache
 def _own_number(expr: Expr) -> int:
-    """A number for a size, or for a whole part."""
+    """Return the fixed number that represents a size or a floor."""
     from hashlib import sha256
 
     return int.from_bytes(sha256(str(expr).encode()).digest()[:7], "big")

@@ -1,4 +1,4 @@
-"""A question as it is posed: a model with some sizes given, some that follow others, and some left open."""
+"""The inputs of a search or sweep: a model with some sizes fixed, some defined by others, and some unknown."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ class Posed:
         where: Where,
         conventions: Mapping[str, str],
     ) -> Posed:
-        """Raises SizeError, OptionError and UnknownNameError for what does not fit together."""
+        """Return the model and formulas with unknown sizes. Raises SizeError, OptionError, UnknownNameError."""
         try:
             import numpy  # noqa: F401
         except ImportError:
-            raise OptionError("this needs numpy; pip install numpy, or pip install symformer[sweep]") from None
+            raise OptionError("this needs numpy; run pip install numpy, or pip install symformer[sweep]") from None
         model = composed(target)
         names = tuple(open_sizes)
         fixed = {name: sized(symbol(name), value) for name, value in {**(given or {}), **(where or {})}.items()}
         for name in names:
             if name in fixed:
-                raise SizeError(f"{name} is left open, and given as {text(fixed[name])}; keep one")
+                raise SizeError(f"{name} is an unknown, but is also set to {text(fixed[name])}; remove one of the two")
         free = {name: symbol(name) for name in names if symbol(name) in model.settable}
         model = model.unchecked({**fixed, **free})
         formulas = _formulas(model, quantities, conventions)
@@ -126,11 +126,13 @@ def conventions_of(formula: Formula) -> dict[str, str]:
 
 
 def _concerns(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
-    """Raise SizeError for a size that changes nothing of what is asked for, or that others add up to."""
+    """Raise SizeError for a size that does not affect the formulas, or that is a sum of other sizes."""
     for each in formulas:
         if size in each.totals:
-            raise SizeError(f"{size} is {text(each.relations[size])} in {each.id}; go over those")
+            raise SizeError(f"{size} is {text(each.relations[size])} in {each.id}; use those sizes instead")
     if not any(size in each.takes for each in formulas):
         ids = " and ".join(each.id for each in formulas)
         what = letter(size).meaning
-        raise SizeError(f"{size} changes nothing: {ids} has no {size} ({what}) in it, nor has {model.target}")
+        raise SizeError(
+            f"{size} has no effect: {ids} does not depend on {size} ({what}), and {model.target} does not have it"
+        )

@@ -1,4 +1,4 @@
-"""Formulas as papers print them, letter for letter, each held to ours by ``check``, or why none here answers for it."""
+"""Published formulas, letter for letter, each with the result of ``check`` or the reason why it is not checked."""
 
 from __future__ import annotations
 
@@ -20,62 +20,62 @@ from .working import Working
 
 @dataclass(frozen=True, kw_only=True)
 class PrintedFormula:
-    """One printed formula, and the target of ours that it is held to."""
+    """One published formula, and the model with which it is compared."""
 
     id: str  # "megatron_P"
-    whose: str  # who prints it: a paper, a book, or code
+    whose: str  # the source: a paper, a book, or code
     where: str  # the equation, table or file
-    latex: str  # as it is printed
-    paper: str = ""  # a key of papers.json; empty for what is none
-    source: str = ""  # a key of sources.json, for what is no paper of papers.json
-    link: str = ""  # where to find what is no paper of papers.json
-    read: str = ""  # what of it is read, where that is not all as it stands
-    target: str = ""  # empty where nothing here is asked
+    latex: str  # the formula as published
+    paper: str = ""  # a key of papers.json, or empty
+    source: str = ""  # a key of sources.json, for sources that are not in papers.json
+    link: str = ""  # a URL, for sources that are not in papers.json
+    read: str = ""  # the formula to parse, if it differs from the published one
+    target: str = ""  # empty if the formula is not checked
     model: Mapping[str, str] = field(default_factory=dict)  # options of the target
-    sets: Mapping[str, Any] = field(default_factory=dict)  # sizes of the target, as the paper assumes them
+    sets: Mapping[str, Any] = field(default_factory=dict)  # sizes of the target that the paper assumes
     quantity: str = ""
     part: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)  # conventions of the quantity
-    letters: str | None = None  # the paper whose letters these are
-    names: Mapping[str, str] = field(default_factory=dict)  # what other names stand for
-    verdict: str = ""  # as it is on file
-    conventions: tuple[str, ...] = ()  # as on file
-    difference: str = "0"  # ours less theirs, as on file
+    letters: str | None = None  # the paper whose notation the formula uses
+    names: Mapping[str, str] = field(default_factory=dict)  # the meanings of other names
+    verdict: str = ""  # the recorded verdict
+    conventions: tuple[str, ...] = ()  # the recorded conventions
+    difference: str = "0"  # the recorded difference, ours - theirs
     because: str = ""
-    correction: str = ""  # what is amiss with the formula, where something is
-    working: tuple[Working, ...] = ()  # of that
-    without: str = ""  # why there is no target
+    correction: str = ""  # what is wrong with the formula, or empty
+    working: tuple[Working, ...] = ()  # the arithmetic of the correction
+    without: str = ""  # the reason if there is no target
 
     @property
     def year(self) -> int:
-        """The year it is from; code and books, which go on changing, stand last."""
+        """The year of publication. Code and books, which keep changing, sort last."""
         return paper(self.paper).year if self.paper else 9999
 
     @property
     def url(self) -> str:
-        """Where it is printed, as far as that is known."""
+        """The URL of the source, or empty."""
         if self.paper and (number := paper(self.paper).arxiv):
             return f"https://arxiv.org/abs/{number}"
         return self.link
 
     @property
     def says(self) -> str:
-        """The verdict on file, in words, and its reason."""
+        """The recorded verdict in words, and its reason."""
         if not self.target:
-            return f"not asked: {self.without}"
+            return f"not checked: {self.without}"
         under = f" under a convention: {'; '.join(self.conventions)}" if self.conventions else ""
         said = f"equal{under}" if self.verdict == "convention" else self.verdict
         return f"{said}: {self.because}" if self.because and not self.conventions else said
 
     @property
     def asked(self) -> Model:
-        """The model that it is held to."""
+        """The model with which the formula is compared."""
         model = composed(self.target, **self.model)
         return model.set(dict(self.sets)) if self.sets else model
 
     @cached_property
     def check(self) -> Check | None:
-        """What comes of the check; None without a target. Raises DerivationError where that is not what is on file."""
+        """The result of the check, or None without a target. Raises DerivationError if it differs from the record."""
         if not self.target:
             return None
         found = check(
@@ -89,11 +89,11 @@ class PrintedFormula:
         )
         filed = (self.verdict, *self.conventions, self.difference)
         if filed != (made := (found.verdict, *(each.name for each in found.conventions), code(found.difference))):
-            raise DerivationError(f"{self.id} is on file as {'; '.join(filed)}, and is {'; '.join(made)}")
+            raise DerivationError(f"{self.id} is recorded as {'; '.join(filed)}, but the check gives {'; '.join(made)}")
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """As ``papers --json`` prints it: what is on file."""
+        """Return the recorded data as ``papers --json`` prints it."""
         facts: dict[str, Any] = {
             "id": self.id,
             "source": self.paper or self.source,
@@ -124,7 +124,7 @@ class PrintedFormula:
 
 @cache
 def printed() -> tuple[PrintedFormula, ...]:
-    """Every printed formula on file: papers in the order of the years, then code and books."""
+    """Return every published formula: papers by year, then code and books."""
     place = Path(__file__).parent.parent / "papers" / "formulas.json"
     loaded: list[dict[str, Any]] = json.loads(place.read_text("utf-8"))
     found = [

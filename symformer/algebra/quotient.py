@@ -1,4 +1,4 @@
-"""One polynomial over another: in lowest terms, its number exactly, and where it goes as one size grows."""
+"""Quotients of polynomials: lowest terms, exact values, and limits as one size tends to infinity."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ..language.sizes import put_in
 from ..language.symbols import RANK
 from .crossover import always, coefficients
 
-MAX_PAIRS = 20_000  # of terms, up to which common factors are looked for that are sums
+MAX_PAIRS = 20_000  # maximum number of pairs of terms for a full polynomial cancellation
 
 
 def reduced(above: Expr, below: Expr) -> Expr:
-    """A quotient without common factors, or without those that are sums where there are too many terms to look."""
+    """Return a quotient in lowest terms; for many terms, only common monomials are cancelled."""
     pairs = len(Add.make_args(above)) * len(Add.make_args(below))
     return cancel(above / below) if pairs <= MAX_PAIRS else lowest(above, below)
 
 
 def quotient(above: Expr, below: Expr) -> Tree | None:
-    """A quotient of two polynomials as it is shown; None where the lower is 0 at every size."""
+    """Return a quotient of two polynomials for display, or None if the denominator is 0 for all sizes."""
     if below == 0:
         return None
     numerator, denominator = fraction(reduced(above, below))
@@ -35,23 +35,23 @@ def quotient(above: Expr, below: Expr) -> Tree | None:
 
 @dataclass(frozen=True)
 class Limit:
-    """Where a quotient goes as one size grows and all others stay: to nothing, without bound, or to a quotient."""
+    """The limit of a quotient as one size tends to infinity: 0, unbounded, or a quotient of the other sizes."""
 
     kind: str  # "0", "unbounded" or "finite"
     shown: Tree | None = None
 
     def value(self, numbers: Mapping[Symbol, int]) -> Fraction | None:
-        """Its number, exactly; None where there is none, or a size has none."""
+        """Return the exact value of a finite limit, or None if it is not finite or a size has no number."""
         at = None if self.shown is None else put_in(value(self.shown), dict(numbers))
         return Fraction(int(at.p), int(at.q)) if at is not None and at.is_Rational else None
 
     def to_json(self) -> str:
-        """``0``, ``unbounded``, or the quotient."""
+        """Return ``0``, ``unbounded``, or the quotient."""
         return self.kind if self.shown is None else code(self.shown)
 
 
 def limits(above: Expr, below: Expr) -> dict[Symbol, Limit]:
-    """For each size that is left in a quotient of two polynomials, where that goes as it alone grows."""
+    """Return the limit of a quotient of two polynomials as each of its sizes alone tends to infinity."""
     if below == 0:
         return {}
     first, second = map(expand, fraction(reduced(above, below)))
@@ -60,7 +60,7 @@ def limits(above: Expr, below: Expr) -> dict[Symbol, Limit]:
 
 
 def limit(above: Expr, below: Expr, size: Symbol) -> Limit | None:
-    """Where a quotient goes as one size grows. None where the size is not in it, or that is not certain.
+    """Return the limit of a quotient as one size tends to infinity, or None if the size is absent or it is undecided.
 
     >>> from symformer.language.symbols import C, C_win, E, H, L, V
     >>> each = limit(12*L*E**2 + V*E, 3*L*E*H + V*E, L)
@@ -81,13 +81,13 @@ def limit(above: Expr, below: Expr, size: Symbol) -> Limit | None:
 
 
 def _leading(polynomial: Expr, size: Symbol) -> tuple[int, Expr] | None:
-    """The highest power of a size, and what is multiplied by it, which is positive; None where that is not certain."""
+    """Return the highest power of a size and its positive coefficient, or None if the sign is undecided."""
     found = coefficients(expand(_in_the_end(polynomial, size)), size)
     return (len(found) - 1, found[0]) if found and (found[0].is_positive or always(found[0]) == 1) else None
 
 
 def _in_the_end(expr: Expr, size: Symbol) -> Expr:
-    """An expression once a size is large: of a min what does not grow, of a max what does."""
+    """Return an expression for a large size: the constant arguments of each min, the growing argument of each max."""
     for each in sorted(expr.atoms(Min, Max), key=str):
         grows = [argument for argument in each.args if size in argument.free_symbols]
         stays = [argument for argument in each.args if argument not in grows]

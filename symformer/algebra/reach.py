@@ -1,4 +1,4 @@
-"""How far sizes can go before a value is beyond a limit: boxes that hold every combination which stays within it."""
+"""Bounds on sizes under a limit on the value: boxes that contain every combination within the limit."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import SizeError
 from .grid import Axis
 
-MOST = 2 * 10**8  # combinations that are gone over
+MOST = 2 * 10**8  # maximum number of combinations
 
 
 @dataclass(frozen=True)
 class Open:
-    """A size that is looked for: any whole number from 1 on, or those of a range."""
+    """An unknown size: any positive integer, or the values of a range or list."""
 
     size: Symbol
     values: range | tuple[int, ...] | None = None
 
     @classmethod
     def read(cls, argument: str) -> Open:
-        """``L``, ``E=512:8192:128`` or ``A=8,16``. Raises SizeError, UnknownNameError."""
+        """Parse ``L``, ``E=512:8192:128`` or ``A=8,16``. Raises SizeError, UnknownNameError."""
         if "=" not in argument:
             from ..language.symbols import symbol
 
@@ -36,17 +36,17 @@ class Open:
 
     @cached_property
     def name(self) -> str:
-        """Its name."""
+        """The name of the size."""
         return str(self.size)
 
     @property
     def all(self) -> range | tuple[int, ...]:
-        """Every value, as far as sizes go."""
+        """All possible values."""
         return range(1, MAX_INTEGER + 1) if self.values is None else self.values
 
 
 class Reach:
-    """How far the open sizes of a program go, whose other sizes have numbers put in."""
+    """The bounds of the unknown sizes of a program; all other sizes are numbers."""
 
     def __init__(self, program: Program, sizes: Sequence[Open], what: str) -> None:
         self.program, self.sizes, self.what = program, {each.name: each for each in sizes}, what
@@ -56,7 +56,7 @@ class Reach:
         self.bounded = self.growing == {*self.sizes} and not below
 
     def _grows(self, name: str) -> bool:
-        """Whether the value becomes no smaller as a size grows, whatever the others are."""
+        """Return True if the value never decreases as a size grows, for all values of the others."""
         for monomial, number in self.program.value.above.terms:
             inside = self.program.sizes_of([each for each, _ in monomial])
             if name in inside and not (number * self._sign(monomial) > 0):
@@ -70,33 +70,33 @@ class Reach:
         return sign
 
     def least(self, name: str) -> int:
-        """Its smallest value."""
+        """Return the smallest value of a size."""
         return self.sizes[name].all[0]
 
     def stays(self, point: Mapping[str, int], high: int) -> bool:
-        """Whether the value is at most so much where every open size has a number."""
+        """Return True if the value is within a limit at given numbers of all unknown sizes."""
         made = self.program.at(point)
         above = made.value.above.constant
         return above is not None and above <= high * made.value.number
 
     def values(self, name: str, before: Mapping[str, int], high: int) -> range | tuple[int, ...]:
-        """The values of a size with which the value can stay below a limit, where the others are as small as can be."""
+        """Return the values of a size that stay within a limit if the others are as small as possible."""
         every = self.sizes[name].all
         if not self.bounded:
             if self.sizes[name].values is None:
                 raise SizeError(
                     f"{self.what} need not grow with {', '.join(sorted({*self.sizes} - self.growing) or [name])}, so "
-                    f"nothing says how far {name} goes; give its range, as in --for {name}=1:4096:1"
+                    f"{name} has no upper bound; give it a range, as in --for {name}=1:4096:1"
                 )
             return every
         others = {**{other: self.least(other) for other in self.sizes}, **before}
         if self.stays({**others, name: every[-1]}, high):
             if self.sizes[name].values is None:
                 raise SizeError(
-                    f"{self.what} stays within this however large {name} is; give its range, or another size"
+                    f"{self.what} stays within the limit for every {name}; give it a range, or choose another size"
                 )
             return every
-        low, top = -1, len(every) - 1  # the last place that stays, and one that does not
+        low, top = -1, len(every) - 1  # the last index within the limit, and one beyond it
         step = 1
         while low + step < top and self.stays({**others, name: every[low + step]}, high):
             low, step = low + step, step * 2
@@ -112,7 +112,7 @@ class Reach:
     def boxes(
         self, names: Sequence[str], high: int, before: Mapping[str, int] | None = None
     ) -> Iterator[tuple[Axis, ...]]:
-        """Grids of some of the sizes, which together have every combination that stays, and few that do not."""
+        """Yield grids that together contain every combination within the limit, and few others."""
         if not names:
             yield ()
             return
@@ -128,21 +128,21 @@ class Reach:
             start = stop
 
     def looked(self, names: Sequence[str], high: int, most: int = MOST) -> list[tuple[Axis, ...]]:
-        """The same, as a list. Raises SizeError where these are too many combinations."""
+        """Return the grids of ``boxes`` as a list. Raises SizeError if they have too many combinations."""
         found, count = [], 0
         for box in self.boxes(names, high):
             found.append(box)
             count += math.prod(len(axis.values) for axis in box)
             if count > most:
                 raise SizeError(
-                    f"{' and '.join(names)} have more than {most:,} combinations within this; give ranges, as in "
-                    f"--for {names[-1]}=64:16384:64, or leave fewer sizes open"
+                    f"{' and '.join(names)} have more than {most:,} combinations within the limit; give ranges, as in "
+                    f"--for {names[-1]}=64:16384:64, or solve for fewer sizes"
                 )
         return found
 
 
 def _signs(definitions: Sequence[Definition]) -> dict[str, int]:
-    """Of each definition 1 where it is positive and grows with all of its sizes, -1 where it falls from 0; else 0."""
+    """Return for each definition 1 if it is positive and increasing, -1 if negative and decreasing, otherwise 0."""
     found: dict[str, int] = {}
     for each in definitions:
         arguments = each.arguments[:1] if each.function == "floor" else each.arguments

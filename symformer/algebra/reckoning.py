@@ -1,4 +1,4 @@
-"""What reckons the rows of a sweep, a piece at a time: every program planned before the first row."""
+"""Computation of the rows of a sweep, one piece at a time, with programs compiled before the first row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .planned import Ready
 
 
 class Rows(Protocol):
-    """Where sizes come from, a piece at a time: a grid, or the rows of a file."""
+    """A source of sizes in pieces: a grid, or the rows of a file."""
 
     @property
     def count(self) -> int: ...
@@ -42,7 +42,7 @@ class Rows(Protocol):
 
 
 class Work:
-    """What reckons a piece: programs with the fixed numbers put in, planned for its shape before the first row."""
+    """The programs of a sweep, with fixed numbers substituted, compiled for the shape of a piece."""
 
     def __init__(
         self,
@@ -66,12 +66,12 @@ class Work:
             lacking |= {name for name in each.symbols if name not in known and name not in names}
         if lacking:
             spelt = ", ".join(sorted(lacking, key=lambda name: RANK[symbol(name)]))
-            raise SizeError(f"a sweep of {target} needs {spelt}: give each a number, or values to go over")
+            raise SizeError(f"a sweep of {target} needs {spelt}; set a number with --given or values with --over")
         said: set[str] = set()
         deciding: list[Program] = []  # programs with conditions on the free sizes
         for quantity, each in compiled.items():
             own = each.program.concerned(frozenset({*fixed, *names, *free}))
-            kept = tuple(held for held in own.conditions if held.said not in said)  # what two ask for is asked once
+            kept = tuple(held for held in own.conditions if held.said not in said)  # check shared conditions only once
             said |= {held.said for held in kept}
             made = Program(own.value, own.definitions, kept).at(fixed)
             deciding.append(made)
@@ -88,7 +88,7 @@ class Work:
             sides = [side.xreplace(relations) for side in (condition.left, condition.right)]
             asked = {str(name) for side in sides for name in side.free_symbols}
             if unknown := sorted(asked - {*fixed, *names, *compiled, *free}):
-                raise SizeError(f"{quoted(condition.said)} needs a number for {', '.join(unknown)}")
+                raise SizeError(f"{quoted(condition.said)} needs a value for {', '.join(unknown)}")
             made = tested(condition.said, condition.how, *sides).at(fixed)
             if asked & free.keys():
                 deciding.append(made)
@@ -96,14 +96,14 @@ class Work:
                 self.filters.append(Ready(made, shapes, ranges))
         self.free = FreeSizes(deciding, free)
         every = [*self.ready.values(), *self.filters]
-        self.cost = sum(each.cost for each in every) / math.prod(rows.shape)  # operations for each row
+        self.cost = sum(each.cost for each in every) / math.prod(rows.shape)  # operations per row
         self.where = {
             str(size): Compiled(str(size), program(relations[size]), (), frozenset({*fixed, *names}), fixed)
             for size in where
         }
 
     def reckoned(self, piece: Piece, seen: Counter[str]) -> tuple[dict[str, Any], Any]:
-        """The value of each quantity in a piece, and which rows stay, flat; None where all do."""
+        """Return the values of each quantity in a piece, and a flat mask of the remaining rows, or None for all."""
         import numpy
 
         values: dict[str, Any] = {}
@@ -128,7 +128,7 @@ class Work:
 
 
 def _both(allowed: Any, holds: Any, said: str, seen: Counter[str], piece: Piece) -> Any:
-    """What two conditions leave, and how many rows the second one takes from it."""
+    """Combine two masks, and count the rows that the second one removes."""
     import numpy
 
     holds = numpy.asarray(holds, bool)
@@ -145,12 +145,12 @@ def _rows_of(mask: Any, piece: Piece) -> int:
 
 
 def _over(above: Range) -> Range:
-    """What a quotient by a whole number stays between, whatever its sign."""
+    """Return bounds of a quotient by an integer of either sign."""
     most = max(map(abs, above))
     return -most, most
 
 
 def _axis(rows: Rows, place: int) -> tuple[int, ...]:
-    """The shape of one size's array in a piece."""
+    """Return the shape of one size's array in a piece."""
     shape = rows.shape
     return (shape[place], *(1,) * (len(shape) - place - 1)) if len(shape) == len(rows.names) else shape

@@ -12,7 +12,7 @@ ROLES = ("embeddings", "attention", "state-space mixer", "MLP", "norms", "head",
 
 
 def by_role(formula: Formula) -> dict[str, Expr]:
-    """What each role of a model's parts comes to; their sum is the formula."""
+    """Return the total of each role of a model's parts; the totals sum to the formula."""
     found: dict[str, Expr] = {}
 
     def walk(line: Line, count: Expr, role: str) -> None:
@@ -31,9 +31,9 @@ def by_role(formula: Formula) -> dict[str, Expr]:
 
 
 def gathers(formula: Formula) -> bool:
-    """Whether a total stands in all of a formula for what it counts: L alone, and neither L_dense nor L_moe beside it.
+    """Return True if a formula contains only totals such as L, and not also their summands L_dense and L_moe.
 
-    Where both stand in it one does not change without the other, and nothing is said of either alone.
+    If it contains both, neither can change alone.
     """
     sizes = formula.written.free_symbols
     return not any(formula.relations[total].free_symbols & sizes for total in formula.totals & sizes)

@@ -46,18 +46,18 @@ class File:
 
     @classmethod
     def open(cls, path: str) -> File:
-        """A file whose every row is whole numbers under the same sizes. Raises ConfigError, SizeError."""
+        """Open a file and check every number in it. Raises ConfigError, SizeError."""
         found = cls(path)
         if found._format not in FORMATS:
-            raise ConfigError(f"{path[:200]} is read as .csv, .parquet or .jsonl, and ends in none of these")
+            raise ConfigError(f"{path[:200]} has an unsupported format; use a .csv, .parquet or .jsonl file")
         if not Path(path).is_file():
-            raise ConfigError(f"{path[:200]} is no file")
+            raise ConfigError(f"{path[:200]} is not a file")
         if not os.access(path, os.R_OK):
             raise ConfigError(f"{path[:200]} cannot be read: permission denied")
         try:
             _ = found._looked
         except UnicodeDecodeError:
-            raise ConfigError(f"{path[:200]} is no text in UTF-8") from None
+            raise ConfigError(f"{path[:200]} is not UTF-8 text") from None
         return found
 
     @property
@@ -68,10 +68,10 @@ class File:
     def _columns(self) -> tuple[str, ...]:
         found = [name.strip() for name in self._head()]
         if not found or found == [""]:
-            raise ConfigError(f"{self.path} has no columns; its first line is to name sizes, such as E,L")
+            raise ConfigError(f"{self.path} has no columns; its first line must name sizes, such as E,L")
         for name in found:
             if found.count(name) > 1:
-                raise ConfigError(f"{self.path} has two columns {name}; keep one")
+                raise ConfigError(f"{self.path} has two columns named {name}; remove one")
         return tuple(found)
 
     @cached_property
@@ -107,17 +107,17 @@ class File:
 
     @property
     def count(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return self._looked[0]
 
     @property
     def ranges(self) -> Mapping[str, tuple[int, int]]:
-        """Between what each size is."""
+        """The smallest and the largest value of each size."""
         return self._looked[1]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of a whole piece."""
+        """The shape of a full piece."""
         return (min(PIECE, max(self.count, 1)),)
 
     @cached_property
@@ -135,7 +135,7 @@ class File:
         return count, ranges
 
     def pieces(self) -> Iterator[Piece]:
-        """The rows, a piece at a time."""
+        """Yield the rows, one piece at a time."""
         for piece in self._read():
             sizes, labels = ({name: piece[name] for name in names} for names in (self.names, self.labels))
             yield Piece(sizes, (len(next(iter(piece.values()))),), labels)
@@ -173,7 +173,7 @@ class File:
                         continue
                     if len(row) != len(names):
                         at = f"{self.path}, line {reader.line_num}"
-                        raise ConfigError(f"{at}: {len(row)} values stand under {len(names)} columns")
+                        raise ConfigError(f"{at}: {len(row)} values for {len(names)} columns")
                     yield [
                         self._size(_read, name, cell, reader.line_num)
                         if name in self.names
@@ -192,7 +192,7 @@ class File:
                 found = self._object(number, line)
                 if found.keys() != set(names):
                     other = listed(sorted(found.keys() ^ set(names)))
-                    raise ConfigError(f"{self.path}, line {number}: not the names of the first line: {other}")
+                    raise ConfigError(f"{self.path}, line {number}: the names differ from the first line: {other}")
                 yield [
                     self._size(whole, name, found[name], number)
                     if name in self.names
@@ -216,7 +216,7 @@ class File:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise ConfigError(f'{self.path}, line {number}: no JSON object, such as {{"E": 768}}')
+            raise ConfigError(f'{self.path}, line {number}: not a JSON object, such as {{"E": 768}}')
         return found
 
     def _size(self, read: Callable[[str, Any], int], name: str, value: object, line: int) -> int:
@@ -233,12 +233,12 @@ class File:
             parquet = import_module("pyarrow.parquet")
         except ImportError:
             raise ConfigError(
-                f"{self.path} is Parquet, which needs pyarrow; pip install pyarrow, or pip install symformer[parquet]"
+                f"{self.path} needs pyarrow; run pip install pyarrow, or pip install symformer[parquet]"
             ) from None
         try:
             return parquet.ParquetFile(self.path)
-        except Exception as error:  # of which pyarrow has many
-            raise ConfigError(f"{self.path} is no Parquet file: {' '.join(str(error).split())[:200]}") from None
+        except Exception as error:  # pyarrow has many exception types
+            raise ConfigError(f"{self.path} is not a Parquet file: {' '.join(str(error).split())[:200]}") from None
 
     def _batches(self) -> Iterator[dict[str, Any]]:
         import numpy
@@ -250,7 +250,7 @@ class File:
                     found[name] = numpy.array([self._label(name, each) for each in column.to_pylist()], object)
                     continue
                 if column.null_count or "int" not in str(column.type):
-                    what = "no value in some row" if column.null_count else f"values of {column.type}"
+                    what = "missing values" if column.null_count else f"values of type {column.type}"
                     raise SizeError(f"{self.path}: the column {name} has {what}; sizes are whole numbers")
                 array = column.to_numpy()
                 for each in (array.min(), array.max()) if len(array) else ():

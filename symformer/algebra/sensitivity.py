@@ -1,4 +1,4 @@
-"""What a quantity hangs on: derivatives and elasticities, what one more costs, and how it grows in the end."""
+"""Sensitivities: how a quantity depends on each size, as derivative, elasticity, unit increment and asymptote."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from ..models.model import Model
 from ..output.picture import Picture
 from .answer import Answer
 
-LONG = 160  # characters of a formula that anyone would read
-BUILT = ("layers", "heads", "experts")  # units of what one adds one more of
+LONG = 160  # maximum number of characters of a readable formula
+BUILT = ("layers", "heads", "experts")  # units of the sizes whose unit increment is listed below the table
 
 
 @dataclass(frozen=True)
 class Change(Immutable):
-    """How a formula changes with one size while the others stay."""
+    """The change of a formula with one size, holding the others fixed."""
 
     size: Symbol
     formula: Expr
@@ -41,12 +41,12 @@ class Change(Immutable):
 
     @property
     def value(self) -> int | None:
-        """The size's number."""
+        """The number of the size, or None."""
         return self.numbers.get(self.size)
 
     @cached_property
     def derivative(self) -> Expr | None:
-        """The partial derivative; None where there is none: a whole part, a least and a most have corners."""
+        """The partial derivative, or None if floor, ceiling, min or max make the formula non-differentiable."""
         if any(self.size in each.free_symbols for each in self.formula.atoms(floor, ceiling, Min, Max)):
             return None
         above, below = fraction(together(self.formula))
@@ -56,7 +56,7 @@ class Change(Immutable):
 
     @cached_property
     def elasticity(self) -> Expr | None:
-        """By how many per cent the value grows as the size does by one: derivative times size over value."""
+        """The elasticity, the percentage change per percent of the size: derivative times size over value."""
         if self.derivative is None or self.formula == 0:
             return None
         above, below = fraction(together(self.size * self.derivative / self.formula))
@@ -64,17 +64,17 @@ class Change(Immutable):
 
     @cached_property
     def one_more(self) -> Expr:
-        """What one more comes to: the value at the size and one, less the value at the size."""
+        """The unit increment: the value at size + 1 minus the value at the size."""
         return expand(put_in(self.formula, {self.size: self.size + 1}) - self.formula)
 
     @cached_property
     def alone(self) -> Expr:
-        """The value as a function of this size alone, the others at their numbers."""
+        """The value as a function of this size alone, with the numbers of the other sizes."""
         return expand(put_in(self.formula, {name: each for name, each in self.numbers.items() if name != self.size}))
 
     @cached_property
     def asymptote(self) -> Expr | None:
-        """What the value comes near to as the size grows, the others at their numbers; None where that is not sure.
+        """The asymptote of the value as this size tends to infinity, holding the others fixed; None if undecided.
 
         >>> from symformer.language.symbols import C, E, L
         >>> Change(L, 3*L**2*E + L, {}).asymptote, Change(C, 2*Min(C, 4095) + 5, {}).asymptote
@@ -90,7 +90,7 @@ class Change(Immutable):
         return expand(top / bottom) if not isinstance(bottom, Add) else top / bottom
 
     def at(self, expr: Expr | None) -> Fraction | None:
-        """An expression at the numbers, exactly; None where a size has none."""
+        """Return the exact value of an expression, or None if a size has no number."""
         if expr is None or not expr.free_symbols <= self.numbers.keys():
             return None
         found = put_in(expr, self.numbers)
@@ -98,7 +98,7 @@ class Change(Immutable):
 
 
 def _in_the_end(expr: Expr, size: Symbol) -> Expr | None:
-    """An expression as a size grows without end: whole parts become quotients, and one of several stays."""
+    """Return the asymptotic form for a large size: quotients without rounding, and one argument of each min or max."""
     if size not in expr.free_symbols or expr.is_Symbol:
         return expr
     arguments = [_in_the_end(each, size) for each in expr.args]
@@ -130,7 +130,7 @@ def _in_the_end(expr: Expr, size: Symbol) -> Expr | None:
 
 
 def _leading(expr: Expr, size: Symbol) -> Expr | None:
-    """The terms of the highest power of a size."""
+    """Return the terms with the highest power of a size, or None for a non-polynomial."""
     if expr == 0:
         return expr
     if not expr.is_polynomial(size):
@@ -141,36 +141,36 @@ def _leading(expr: Expr, size: Symbol) -> Expr | None:
 
 @dataclass(frozen=True, repr=False)
 class Sensitivity(Answer):
-    """How one quantity of one model changes with each of its sizes."""
+    """The sensitivity of one quantity of a model to each of its sizes."""
 
     model: Model
     formula: Formula
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """One for each size, in the order of the alphabet."""
+        """The change with each size, in the order of the alphabet."""
         known = {size: number for size, number in self.model.known.items() if size in self.formula.symbols}
         return tuple(Change(size, self.formula.expanded, known) for size in self.formula.symbols)
 
     def __getitem__(self, name: str) -> Change:
-        """The change with one size. Raises SizeError for one that the formula does not have."""
+        """Return the change with one size. Raises SizeError if the formula does not depend on it."""
         size = symbol(name)
         for each in self.changes:
             if each.size == size:
                 return each
         have = ", ".join(str(each.size) for each in self.changes)
-        raise SizeError(f"{self.formula.id} has no size {name} ({letter(size).meaning}) in it; it has {have}")
+        raise SizeError(f"{self.formula.id} does not depend on {name} ({letter(size).meaning}); its sizes are {have}")
 
     @cached_property
     def value(self) -> Fraction | None:
-        """The quantity at the numbers; None where a size has none."""
+        """The value of the quantity, or None if a size has no number."""
         with suppress(SymformerError):
             return Fraction(self.formula.value())
         return None
 
     @cached_property
     def broken(self) -> Mapping[Symbol, str]:
-        """The sizes of which one more breaks a condition, with what it says."""
+        """The sizes that violate a condition if increased by 1, each with the reason."""
         known, found = self.model.known, {}
         for each in self.changes:
             if each.value is not None:
@@ -182,7 +182,7 @@ class Sensitivity(Answer):
         return FrozenDict(found)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``sensitivity --json`` prints it; what is not whole is a string of two integers, "p/q"."""
+        """Return the sensitivity as ``sensitivity --json`` prints it; a fraction is a string "p/q"."""
         measure = self.formula.measure
         return {
             "target": self.model.target,
@@ -214,10 +214,10 @@ class Sensitivity(Answer):
     @property
     def head(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return ("size", "is", "derivative", "elasticity", "one more", "", "in the end, alone")
+        return ("size", "value", "derivative", "elasticity", "one more", "", "asymptote (others fixed)")
 
     def rows(self, spell: Callable[[Tree | Expr], str] = text) -> list[list[str]]:
-        """One row a size."""
+        """Return the table cells, one row per size."""
         found = []
         for each in self.changes:
             cells = [_shown(each.derivative, spell), _near(each.at(each.elasticity), each.elasticity, spell)]
@@ -227,7 +227,7 @@ class Sensitivity(Answer):
         return found
 
     def lines(self, spell: Callable[[Tree | Expr], str] = text) -> list[str]:
-        """What is said before the rows."""
+        """Return the lines above the table: the formula, its value, definitions, conventions and ranks."""
         measure = self.formula.measure
         closed = f"{measure.letter} = {spell(self.formula.written)}"
         equals = "" if self.value is None else _number(self.value)
@@ -237,23 +237,23 @@ class Sensitivity(Answer):
         return found + self.of_ranks(spell)
 
     def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """Return the number of ranks that its numbers are of one of."""
+        """Return the number of ranks if the values are per rank."""
         return ranks.stated(self.formula.ranks, self.model.known, spell)
 
     def below(self) -> list[str]:
-        """What is said behind the rows: what one more layer, head or expert costs, and what it breaks."""
+        """Return the lines below the table: the cost of one more layer, head or expert, and violated conditions."""
         found = []
         for each in self.changes:
             cost = each.at(each.one_more)
             if cost is None or letter(each.size).unit not in BUILT:
                 continue
-            share = f", {_digits(100 * cost / self.value)} % of the whole" if self.value else ""
+            share = f", {_digits(100 * cost / self.value)} % of the total" if self.value else ""
             what = f"one more of the {letter(each.size).meaning} ({each.size})"
             found.append(f"{what}: {_number(cost)} {self.formula.measure.unit}{share}")
-        return found + [f"one more {size} alone breaks a condition: {why}" for size, why in self.broken.items()]
+        return found + [f"{size} + 1 alone violates a condition: {why}" for size, why in self.broken.items()]
 
     def table(self) -> dict[str, list[Any]]:
-        """One row a size: formulas, and their numbers where all sizes have one."""
+        """Return one row per size: formulas, and their values if all sizes have numbers."""
         each = self.changes
         return {
             "size": [one.size for one in each],
@@ -264,11 +264,11 @@ class Sensitivity(Answer):
             "elasticity value": [one.at(one.elasticity) for one in each],
             "one more": [one.one_more for one in each],
             "one more value": [one.at(one.one_more) for one in each],
-            "in the end, alone": [one.asymptote for one in each],
+            "asymptote (others fixed)": [one.asymptote for one in each],
         }
 
     def plot(self, path: str | None = None, *, by: str = "") -> Picture:
-        """The elasticities as bars; with a size, the quantity against it and what it comes near to."""
+        """Plot the elasticities as bars or, with ``by``, the quantity and its asymptote against that size."""
         return self._put(path, by)
 
     def _picture(self, by: str) -> Picture:
@@ -281,7 +281,7 @@ class Sensitivity(Answer):
 
     @property
     def card(self) -> Card:
-        """A row for each size."""
+        """A table with one row per size."""
         cells: list[list[Cell]] = []
         for each in self.changes:
             formulas = [each.derivative, each.one_more, each.asymptote]
@@ -322,11 +322,21 @@ def _near(value: Fraction | None, expr: Expr | None, spell: Callable[[Tree | Exp
 
 
 def sensitivity(target: Model | AnyTarget, quantity: str = "params", **conventions: str) -> Sensitivity:
-    """How one quantity of a model changes with each of its sizes, as formulas and at the model's numbers.
+    """Return the sensitivity of one quantity of a model to each of its sizes.
 
+    Parameters
+    ----------
+    target
+        A model or its name.
+    quantity, conventions
+        The quantity and its conventions.
+
+    Examples
+    --------
     >>> found = sensitivity("llama-2-7b")["L"]
     >>> found.one_more, found.at(found.one_more)
     (2*A*D*E + 2*D*E*G + 3*E*H + 2*E, Fraction(202383360, 1))
+
     """
     model = composed(target)
     return Sensitivity(model, model.formula(quantity, **conventions))

@@ -1,4 +1,4 @@
-"""Which sizes give a total: integer solutions of a formula, all of them within a range, the buildable ones first."""
+"""Solver for sizes: all integer solutions of a formula for a given total, the practical ones first."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from .reach import MOST as COMBINATIONS
 from .reach import Open, Reach
 from .sweep import LISTED, SHOWN
 
-MOST = 10**6  # solutions that are kept
+MOST = 10**6  # maximum number of solutions
 STEPS = 4 * 10**9  # limit on evaluations: 200 million combinations, or fewer if each takes more
-DOUBLED = 40  # times that the nearest is looked for twice as far
+DOUBLED = 40  # how often the search for the nearest solution doubles its upper limit
 WORK = (
     2 * 10**7
-)  # rows that are tried for the nearest, where there is no solution; a step of its own is as many as STEP
+)  # rows tried for the nearest solution if there is no exact one; each call of more() counts as STEP rows
 STEP = 10_000
 
 Columns = dict[str, Any]
@@ -53,25 +53,23 @@ Columns = dict[str, Any]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a value is to be: from so much to so much, or at most so much and as much of one size as that allows."""
+    """The target of a search: a range of values, or an upper limit under which the first size is maximized."""
 
     said: str
     aim: int
-    low: int | None  # None where only the most is wanted
+    low: int | None  # None for an upper limit alone
     high: int
 
     @classmethod
     def of(
         cls, total: int | float | str | None, at_most: int | float | str | None, within: int | str | None, unit: str
     ) -> Wanted:
-        """Raises OptionError, ArithmeticTextError."""
+        """Return the target for a total or an upper limit. Raises OptionError, ArithmeticTextError."""
         if (total is None) == (at_most is None):
-            raise OptionError(
-                "a total, or what the value is at most, is wanted; give one of the two, such as --total 7e9"
-            )
+            raise OptionError("give exactly one of a total and an upper limit, such as --total 7e9 or --at-most 7e9")
         if at_most is not None:
             if within is not None:
-                raise OptionError("--within is about a total, and --at-most is a limit itself; keep one")
+                raise OptionError("--within needs --total and cannot be combined with --at-most; remove one of them")
             high = _whole(at_most, unit)
             return cls(f"at most {high:,} {unit}", high, None, high)
         aim = _whole(total, unit)
@@ -85,11 +83,11 @@ def _whole(value: int | float | str | None, unit: str) -> int:
     if isinstance(value, str):
         found = amount(value, unit)
     elif isinstance(value, bool) or value is None or (isinstance(value, float) and not value.is_integer()):
-        raise OptionError(f"{value!r} is no total; it is a whole number, such as 7e9")
+        raise OptionError(f"{value!r} is not a total; give a whole number, such as 7e9")
     else:
         found = int(value)
     if not 0 < found <= 10**40:
-        raise OptionError(f"{quoted(str(value))} is no total; it is a whole number from 1 on")
+        raise OptionError(f"{quoted(str(value))} is not a total; give a whole number from 1 to 1e40")
     return found
 
 
@@ -98,19 +96,19 @@ def _margin(within: object, aim: int, unit: str) -> Fraction:
         return Fraction(within)
     if not isinstance(within, str) or not within.strip()[:1].isdigit():
         spelt = quoted(within) if isinstance(within, str) else repr(within)
-        raise OptionError(f"within {spelt} is not a distance from a total; write a share, such as '1%', or an amount")
+        raise OptionError(f"--within {spelt} is not a tolerance; give a percentage, such as '1%', or an amount")
     found = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", within, re.ASCII)
     if found:
         share = Fraction(found[1]) / 100
         if share < 1:
             return share * aim
-        raise OptionError(f"within {within.strip()} is everything from 0 on; give less than 100%")
+        raise OptionError(f"--within {within.strip()} would accept every value from 0; choose less than 100%")
     return Fraction(_whole(within, unit))
 
 
 @dataclass(frozen=True)
 class Solution(Immutable):
-    """Sizes, in the order of the alphabet, and what they come to."""
+    """One solution: its sizes, in the order of the alphabet, and their value."""
 
     sizes: Mapping[str, int]
     value: int
@@ -118,7 +116,7 @@ class Solution(Immutable):
     buildable: bool
 
     def to_json(self) -> dict[str, Any]:
-        """As ``solve --json`` prints it."""
+        """Return the solution as ``solve --json`` prints it."""
         return {
             "sizes": dict(self.sizes),
             "value": self.value,
@@ -128,23 +126,21 @@ class Solution(Immutable):
 
 
 class _Tried:
-    """How much was tried; what would take minutes is given up."""
+    """A work counter that stops searches that would take minutes."""
 
     def __init__(self) -> None:
         self.rows = 0
 
     def more(self, rows: int) -> None:
-        """Raise SizeError where it is too much."""
+        """Add some rows. Raises SizeError if the total exceeds the limit."""
         self.rows += rows + STEP
         if self.rows > WORK:
-            raise SizeError(
-                "the conditions hold at few sizes, if any, and too many were tried; give a range for each size"
-            )
+            raise SizeError("search limit reached: almost no sizes satisfy the conditions; give each size a range")
 
 
 @dataclass(frozen=True, repr=False)
 class Solutions(Answer):
-    """The sizes that give a total, or that stay below a limit with as much of the first one as can be."""
+    """The sizes that give a total, or that stay within a limit with the first size as large as possible."""
 
     model: Model
     formula: Formula
@@ -152,21 +148,21 @@ class Solutions(Answer):
     follows: Mapping[Symbol, Expr]
     free: Mapping[Symbol, int | None]  # the sizes determined by conditions in each solution
     wanted: Wanted
-    told: Told = field(default=untold, compare=False)  # called with the combinations tried and their total
+    told: Told = field(default=untold, compare=False)  # called with the number of combinations tried and their total
 
     def __post_init__(self) -> None:
-        """Look at everything before anything is reckoned. Raises SizeError."""
+        """Validate all inputs before computing. Raises SizeError."""
         super().__post_init__()
         names = [each.name for each in self.open]
         for name in names:
             if names.count(name) > 1:
-                raise SizeError(f"{name} is to be found twice; keep one")
+                raise SizeError(f"--for {name} is given twice; keep one")
             if name not in self._program.sizes_of({*self._program.value.above.names, *dict(self._program.value.below)}):
-                raise SizeError(f"{name} changes nothing: {self.formula.id} = {text(self.formula.written)[:200]}")
+                raise SizeError(f"{name} does not affect {self.formula.id} = {text(self.formula.written)[:200]}")
         lacking = [name for name in self._compiled.symbols if name not in names and name not in self._compiled.given]
         if lacking:
             raise SizeError(
-                f"{self.formula.id} needs a number for {', '.join(lacking)}: give each one, or look for it too"
+                f"{self.formula.id} needs a value for {', '.join(lacking)}; set it with --given or solve for it"
             )
 
     @cached_property
@@ -192,12 +188,12 @@ class Solutions(Answer):
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The names of the sizes of a solution: those looked for, and those that follow them."""
+        """The names of the sizes of a solution: the unknowns, then the sizes that depend on them."""
         return (*self._names, *map(str, self.follows), *self._free.names)
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
-        """The sizes that had numbers."""
+        """The sizes with fixed numbers."""
         used = {*self._compiled.symbols, *(name for held in self._compiled.program.conditions for name in held.sizes)}
         known = {**self._compiled.given, **self._free.constant}
         own = sorted(used.difference(self._names) & known.keys(), key=lambda name: RANK[symbol(name)])
@@ -258,9 +254,9 @@ class Solutions(Answer):
 
     @cached_property
     def _last(self) -> str | None:
-        """The size that is solved for, where the others are gone over; None where all are.
+        """The size that is solved for while all others are enumerated, or None if every size is enumerated.
 
-        Where as much as can be is wanted of the first, that one; else the one that goes furthest.
+        With an upper limit it is the first size, otherwise the size with the most values.
         """
         if not self._reach.bounded:
             growing = [name for name in self._names if name in self._reach.growing]
@@ -273,7 +269,7 @@ class Solutions(Answer):
         return max(linear, key=lambda name: (len(self._reach.values(name, {}, self.wanted.high)), name))
 
     def _line(self, name: str) -> tuple[Program, Program] | None:
-        """What a size is multiplied by, and what is added, where the value is a straight line in it."""
+        """Return slope and intercept of the value as a linear function of one size, or None if it is not linear."""
         value, definitions = self._program.value, self._program.definitions
         inside = self._program.sizes_of(each.name for each in definitions)
         if name in inside or name in dict(value.below):
@@ -290,12 +286,12 @@ class Solutions(Answer):
 
     @cached_property
     def all(self) -> tuple[Solution, ...]:
-        """Every solution; the buildable first, and of these the nearest. Raises SizeError where they are too many."""
+        """Every solution, the practical ones first, then the nearest. Raises SizeError if there are too many."""
         found: list[Solution] = []
         for columns in self._found():
             found += self._checked(columns)
             if len(found) > MOST:
-                raise SizeError(f"there are more than {MOST:,} solutions; ask for less by --within, or give ranges")
+                raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --within, or give ranges")
         if self.wanted.low is None:
             best: dict[tuple[int, ...], Solution] = {}
             for each in found:
@@ -311,11 +307,11 @@ class Solutions(Answer):
         return not each.buildable, *rough, abs(each.difference), tuple(-number for number in each.sizes.values())
 
     def _found(self) -> Iterator[Columns]:
-        """Sizes whose value may be what is wanted, as columns."""
+        """Yield columns of sizes whose value may be in the wanted range."""
         last = self._last
         names = [name for name in self._names if name != last]
         if last is not None and self._reach.bounded:
-            self._reach.values(last, {}, self.wanted.high)  # which refuses where it has no end
+            self._reach.values(last, {}, self.wanted.high)  # raises SizeError if the size has no bound
         steps = 1 if last is None or self._line(last) else len(self._reach.sizes[last].all).bit_length()
         boxes = self._reach.looked(self._ordered(names), self.wanted.high, min(COMBINATIONS, STEPS // steps))
         total = sum(math.prod(len(axis.values) for axis in box) for box in boxes)
@@ -327,7 +323,7 @@ class Solutions(Answer):
                 self.told(done, total)
 
     def _ordered(self, names: Iterable[str]) -> list[str]:
-        """Those that go furthest last: the first ones are cut, and the last goes as far as the others let it."""
+        """Sort sizes by their number of values, the largest last: its range follows from the values of the others."""
         high = self.wanted.high
         return sorted(names, key=lambda name: (len(self._reach.values(name, {}, high)), RANK[symbol(name)]))
 
@@ -360,7 +356,7 @@ class Solutions(Answer):
         counts = numpy.maximum(top - bottom + 1, 0)
         total = int(counts.sum())
         if total > 10 * MOST:
-            raise SizeError(f"there are more than {MOST:,} solutions; ask for less by --within, or give ranges")
+            raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --within, or give ranges")
         if total:
             places = numpy.flatnonzero(counts)
             rows = numpy.repeat(places, counts[places])
@@ -369,7 +365,7 @@ class Solutions(Answer):
             yield {**{name: column[rows] for name, column in columns.items()}, last: _taken(every, own)}
 
     def _fitting(self, piece: Piece) -> tuple[Columns, int]:
-        """The rows of a piece that no condition on its own sizes speaks against, and how many they are."""
+        """Return the rows of a piece that satisfy every condition on its own sizes, and their number."""
         import numpy
 
         columns = {name: piece.column(name) for name in piece.arrays}
@@ -386,7 +382,7 @@ class Solutions(Answer):
         return {name: column[mask] for name, column in columns.items()}, int(mask.sum())
 
     def _largest(self, columns: Columns, last: str, top: Any, first: Any) -> Iterator[Columns]:
-        """The largest of a size that its conditions allow, from a place of its values down."""
+        """Yield the largest value of a size that the conditions allow, searching downwards from a given index."""
         import numpy
 
         every = self._reach.sizes[last].all
@@ -402,7 +398,7 @@ class Solutions(Answer):
             rows, place, first = rows[left], place[left] - 1, first[left]
 
     def _places(self, columns: Columns, last: str, limit: int, count: int) -> Any:
-        """For each row the last place among a size's values at which the value is no more than a limit; -1 for none."""
+        """Return for each row the last index among a size's values that stays within a limit, or -1."""
         import numpy
 
         every = self._reach.sizes[last].all
@@ -410,7 +406,7 @@ class Solutions(Answer):
         if line is not None:
             slope, rest = (numpy.atleast_1d(_run(each, columns)) for each in line)
             under = Program(Quotient(self._program.value.denominator), self._program.definitions)
-            below = numpy.atleast_1d(_run(under, columns))  # of objects alone, one is no array once it is reckoned with
+            below = numpy.atleast_1d(_run(under, columns))  # NumPy returns a scalar for arithmetic on 0-d object arrays
             big = [int(abs(each).max(initial=0)) if each.size else 0 for each in (slope, rest, below)]
             kind = numpy.int64 if max(big[0], big[1] + abs(limit) * max(big[2], 1)) < WIDE // 2 else object
             slope, rest, below = (each.astype(kind) for each in (slope, rest, below))
@@ -429,11 +425,11 @@ class Solutions(Answer):
         return low
 
     def _values(self, columns: Columns) -> Any:
-        """What each row comes to, whether its conditions hold or not; rounded down where it is not whole."""
+        """Return the value of each row, whether or not its conditions hold, rounded down to an integer."""
         return _run(replace(self._program, conditions=()), columns)
 
     def _checked(self, columns: Columns) -> Iterator[Solution]:
-        """The rows whose conditions hold, and whose value is what is wanted."""
+        """Yield the rows that satisfy all conditions and whose value is in the wanted range."""
         values, holds = self._answers(columns)
         places = holds.nonzero()[0]
         own = {name: column[places] for name, column in columns.items()}
@@ -472,12 +468,12 @@ class Solutions(Answer):
 
     @cached_property
     def nearest(self) -> Solution | None:
-        """The sizes that come nearest, where there is no solution; None where there are none, or too many to try."""
+        """The nearest sizes if there is no solution; None if there is one, or if the search finds none."""
         if self.all:
             return None
         high, tried = self.wanted.high, _Tried()
         try:
-            for _ in range(DOUBLED):  # what is beyond is farther than what is found within, once that is twice as much
+            for _ in range(DOUBLED):  # with a limit of twice the target, everything beyond it is farther away
                 high *= 2
                 if found := replace(self, wanted=replace(self.wanted, low=None, high=high))._nearest(tried):
                     return found
@@ -514,7 +510,7 @@ class Solutions(Answer):
         step: int,
         tried: _Tried,
     ) -> Solution | None:
-        """Return the nearest of the solutions found so far and those found when a size moves one way to its end."""
+        """Return the nearest of the best solution so far and those found by moving one size in one direction."""
         import numpy
 
         every = self._reach.sizes[last].all
@@ -531,7 +527,7 @@ class Solutions(Answer):
         return best
 
     def _nearer(self, best: Solution | None, columns: Columns) -> tuple[Solution | None, Any]:
-        """The nearest of what was found and of some rows, and which of the rows are nearer still but may not be."""
+        """Return the nearest solution so far, and a mask of rows that are nearer but violate a condition."""
         import numpy
 
         values, holds = self._answers(columns)
@@ -548,7 +544,7 @@ class Solutions(Answer):
         return best, ~holds & nearer
 
     def to_json(self) -> dict[str, Any]:
-        """As ``solve --json`` prints it."""
+        """Return the solutions as ``solve --json`` prints them."""
         measure = self.formula.measure
         return {
             "target": self.model.target,
@@ -568,11 +564,11 @@ class Solutions(Answer):
         }
 
     def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """Return the number of ranks that its numbers are of one of."""
+        """Return the number of ranks if the values are per rank."""
         return ranks.stated(self.formula.ranks, self.model.known, spell)
 
     def lines(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """What is said before the rows."""
+        """Return the lines above the table: the target, fixed sizes, conventions and ranks."""
         found = [f"{self.formula.measure.title}: {self.wanted.said}, for {' and '.join(self._names)}"]
         if self.numbers:
             found.append("with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items()))
@@ -583,28 +579,28 @@ class Solutions(Answer):
 
     @property
     def verdict(self) -> str:
-        """How many there are; or that there is none, and the nearest."""
+        """The number of solutions, or the nearest one if there is none."""
         count = len(self.all)
         if count:
             plural = "solution" if count == 1 else "solutions"
             if not {"A", *(name for name in self.columns if _is_width(name))} & {*self.columns}:
                 return f"{count:,} {plural}"
             good = sum(1 for each in self.all if each.buildable)
-            return f"{count:,} {plural}, {good:,} with widths that are multiples of 64 and heads that divide"
+            return f"{count:,} {plural}, {good:,} with widths divisible by 64 and E divisible by A"
         if self.nearest is None:
-            return "no solution, nor was one found that is near"
+            return "no solution, and no near one found"
         sizes = ", ".join(f"{name} = {number:,}" for name, number in self.nearest.sizes.items())
         return f"no solution; the nearest is {sizes}: {self.nearest.value:,}, {_signed(self.nearest.difference)}"
 
     def rows(self) -> list[list[str]]:
-        """The first solutions, as cells."""
+        """Return the first solutions as table cells."""
         return [
             [*(f"{number:,}" for number in each.sizes.values()), f"{each.value:,}", _signed(each.difference)]
             for each in self.all[:SHOWN]
         ]
 
     def table(self) -> dict[str, list[Any]]:
-        """Every solution, in order: its sizes, what they come to, and by how much that is off."""
+        """Return every solution, in order: its sizes, their value, and its difference from the target."""
         found: dict[str, list[Any]] = {name: [each.sizes[name] for each in self.all] for name in self.columns}
         found[self.formula.measure.name] = [each.value for each in self.all]
         found["off by"] = [each.difference for each in self.all]
@@ -621,7 +617,7 @@ class Solutions(Answer):
 
     @property
     def card(self) -> Card:
-        """The first solutions."""
+        """The first solutions, as a table."""
         more = f", of which {SHOWN} are shown" if len(self.all) > SHOWN else ""
         head: list[Cell] = [tree(symbol(name)) for name in self.columns]
         table = Table([*head, Name(self.formula.measure.name), "off by"], self.rows(), "r" * (len(head) + 2))
@@ -638,7 +634,7 @@ def _signed(difference: int) -> str:
 
 
 def _pieces(box: Sequence[Axis]) -> Iterator[Piece]:
-    """The pieces of a box; one row without a size where there is none to go over."""
+    """Yield the pieces of a box, or a single row without sizes for an empty box."""
     if box:
         yield from Grid(tuple(box)).pieces()
     else:
@@ -646,7 +642,7 @@ def _pieces(box: Sequence[Axis]) -> Iterator[Piece]:
 
 
 def _taken(every: range | tuple[int, ...], places: Any) -> Any:
-    """The values at some places."""
+    """Return the values at some indices."""
     import numpy
 
     if isinstance(every, range):
@@ -655,7 +651,7 @@ def _taken(every: range | tuple[int, ...], places: Any) -> Any:
 
 
 def _run(made: Program, columns: Columns) -> Any:
-    """A program of no conditions over columns, as an array."""
+    """Return the values of a program without conditions, as an array."""
     return ready(made, columns).run(columns)[0]
 
 
@@ -671,18 +667,40 @@ def solve(
     where: Where = None,
     **conventions: str,
 ) -> Solutions:
-    """The sizes that give a total, or that stay below a limit.
+    """Return all integer sizes that give a total, or that stay within an upper limit.
 
-    A size that is looked for is any whole number, or one of a range: ``"E=512:8192:128"``. Raises SizeError,
-    OptionError, UnknownNameError.
+    Parameters
+    ----------
+    target
+        A model or its name.
+    total, at_most
+        The total, or the upper limit under which the first size is maximized. Give exactly one of the two.
+    for_
+        The sizes to solve for: any positive integer, as in ``"L"``, or a range, as in ``"E=512:8192:128"``.
+    within
+        The tolerance around the total: a percentage such as ``"1%"``, or an amount.
+    quantity, conventions
+        The quantity and its conventions.
+    given
+        Numbers or expressions for other sizes.
+    where
+        Sizes defined by others, such as ``{"H": "4*E"}``.
 
+    Raises
+    ------
+    SizeError, OptionError, UnknownNameError
+        If the arguments do not fit together, or if the search is too large.
+
+    Examples
+    --------
     >>> found = solve("llama-2-7b", 6738415616, for_="L")
     >>> [dict(each.sizes) for each in found.all]
     [{'L': 32}]
+
     """
     sizes = tuple(Open.read(each) for each in ([for_] if isinstance(for_, str) else for_))
     if not sizes:
-        raise SizeError("nothing is looked for; name a size, such as --for L")
+        raise SizeError("no size to solve for; name one, such as --for L")
     posed = Posed.of(target, [each.name for each in sizes], [quantity], given, where, conventions)
     (formula,) = posed.formulas
     wanted = Wanted.of(total, at_most, within, formula.measure.unit)

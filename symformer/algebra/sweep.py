@@ -1,4 +1,4 @@
-"""A formula over many configs: every row exact, in pieces, so that memory does not grow with how many there are."""
+"""Sweeps: exact values of formulas at many configs, computed in pieces so that memory use stays constant."""
 
 from __future__ import annotations
 
@@ -32,38 +32,38 @@ from .posed import Given, Posed, Where, conventions_of, stated
 from .reckoning import Rows, Work
 from .rows import File
 
-SHOWN = 20  # rows of a table that anyone would read
-LISTED = 10_000  # rows of one JSON document
-HELD = 10**8  # rows whose columns are handed out at once
+SHOWN = 20  # rows of a printed table
+LISTED = 10_000  # maximum number of rows in a JSON document
+HELD = 10**8  # maximum number of rows that table() returns
 WORK = 2 * 10**11  # limit on 64-bit operations per sweep: some minutes
 
 
 @dataclass(frozen=True, repr=False)
 class Sweep(Answer):
-    """Quantities of one model over rows of sizes. Nothing is reckoned before it is asked for.
+    """Quantities of one model over rows of sizes, computed on demand.
 
-    A row that breaks a condition of a formula is left out and counted; ``left_out`` says how many, and by which.
+    Rows that violate a condition of a formula are omitted; ``left_out`` counts them by condition.
     """
 
     model: Model
     formulas: tuple[Formula, ...]
     rows: Rows
-    where: tuple[Symbol, ...] = ()  # sizes that follow others, which have a column of their own
+    where: tuple[Symbol, ...] = ()  # sizes defined by others, which have columns of their own
     filters: tuple[Filter, ...] = ()
     pareto: tuple[Objective, ...] = ()
     top: int | None = None
     by: Objective | None = None
     free: Mapping[Symbol, int | None] = field(default_factory=dict)  # the sizes determined by conditions in each row
-    told: Told = field(default=untold, compare=False)  # called with the rows computed and their total
-    seen: Counter[str] = field(default_factory=Counter)  # of the last time it was gone through
+    told: Told = field(default=untold, compare=False)  # called with the number of rows computed and their total
+    seen: Counter[str] = field(default_factory=Counter)  # the rows omitted by each condition in the last iteration
 
     def __post_init__(self) -> None:
-        """Look at everything before the first row. Raises OptionError, SizeError."""
+        """Validate all inputs before computing. Raises OptionError, SizeError."""
         super().__post_init__()
         if self.pareto and self.top is not None:
-            raise OptionError("a Pareto front and the first rows are two choices; keep one")
+            raise OptionError("pareto and top cannot be combined; remove one of them")
         if self.by is not None and self.top is None:
-            raise OptionError(f"by {self.by} says which rows come first; say how many are kept")
+            raise OptionError(f"by {self.by} needs a number of rows; set top")
         for each in (*self.pareto, *([self.by] if self.by else [])):
             if each.name not in self.columns or each.name in self.rows.labels:
                 numbers = [name for name in self.columns if name not in self.rows.labels]
@@ -82,12 +82,12 @@ class Sweep(Answer):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What is counted."""
+        """The names of the quantities."""
         return tuple(each.measure.name for each in self.formulas)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of what a row has."""
+        """The names of the columns."""
         return (*self.rows.labels, *self.rows.names, *map(str, self.where), *self._work.free.names, *self.quantities)
 
     @property
@@ -99,12 +99,12 @@ class Sweep(Answer):
 
     @property
     def largest(self) -> dict[str, int]:
-        """What no number of a quantity's column is beyond, whatever its sign."""
+        """An upper bound on the absolute values of each quantity."""
         return {name: max(map(abs, self._work.ranges[name])) for name in self.quantities}
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The sizes that stay as they are in all rows."""
+        """The sizes that are the same in all rows."""
         used = {name for each in self._compiled for name in each.symbols}
         used |= {name for each in self._compiled for held in each.program.conditions for name in held.sizes}
         known = {name: number for each in self._compiled for name, number in each.given.items()}
@@ -130,7 +130,7 @@ class Sweep(Answer):
         return None if self.top is None else First(self.by or Objective(self.quantities[0]), self.top)
 
     def blocks(self) -> Iterator[Columns]:
-        """The rows that stay, as columns, some at a time: for a front or the first rows, all of them at the end."""
+        """Yield blocks of remaining rows as columns. A Pareto front or the first rows come in one block at the end."""
         kept, done = self._kept(), 0
         self.seen.clear()
         for piece in self.rows.pieces():
@@ -147,7 +147,7 @@ class Sweep(Answer):
             yield kept.found
 
     def table(self) -> Columns:
-        """Every row that stays, as one array a column. Raises OptionError where these are too many for memory."""
+        """Return all remaining rows, one array per column. Raises OptionError if there are too many for memory."""
         import numpy
 
         found: list[Columns] = []
@@ -156,19 +156,19 @@ class Sweep(Answer):
             found.append(each)
             held += len(next(iter(each.values())))
             if held > HELD:
-                raise OptionError(f"more than {HELD:,} rows stay; go through them by blocks()")
+                raise OptionError(f"more than {HELD:,} rows remain; iterate over blocks() instead")
         if not found:
             return {name: numpy.empty(0, "object" if kind == "text" else kind) for name, kind in self.kinds.items()}
         return {name: numpy.concatenate([each[name] for each in found]) for name in self.columns}
 
     @property
     def left_out(self) -> dict[str, int]:
-        """How many rows each condition left out, the last time the rows were gone through."""
+        """The number of rows omitted by each condition in the last iteration."""
         return dict(sorted(self.seen.items(), key=lambda each: (-each[1], each[0])))
 
     @cached_property
     def first(self) -> tuple[list[list[int | str]], int]:
-        """The first rows, as many as are shown, and how many there are."""
+        """The first rows, up to the limit of a JSON document, and the number of all rows."""
         rows: list[list[int | str]] = []
         count = 0
         for each in self.blocks():
@@ -179,12 +179,12 @@ class Sweep(Answer):
         return FrozenList(rows), count
 
     def to_json(self) -> dict[str, Any]:
-        """As ``sweep --json`` prints it. Raises OptionError where the rows are too many for one document."""
+        """Return the sweep as ``sweep --json`` prints it. Raises OptionError if it has too many rows."""
         rows, count = self.first
         if count > LISTED:
             raise OptionError(
-                f"{count:,} rows stay, and one JSON document has at most {LISTED:,}; write them to a file with -o, or "
-                "keep fewer by --filter, --pareto or --top"
+                f"{count:,} rows remain, but a JSON document has at most {LISTED:,}; write them to a file with -o, or "
+                "keep fewer with --filter, --pareto or --top"
             )
         return {
             "target": self.model.target,
@@ -207,12 +207,12 @@ class Sweep(Answer):
         return next(each.relations[size] for each in self.formulas if size in each.relations)
 
     def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """Return the number of ranks that its numbers are of one of."""
+        """Return the number of ranks of each quantity if the values are per rank."""
         sides = [(each.measure.name, each.ranks, self.model.known) for each in self.formulas]
         return ranks.stated_of_each(sides, spell)
 
     def lines(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """What is said around the rows: what stays as it is, and what was left out."""
+        """Return the lines above the table: fixed sizes, definitions, conventions and ranks."""
         found = []
         if self.numbers:
             found.append("with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items()))
@@ -222,13 +222,11 @@ class Sweep(Answer):
         return list(dict.fromkeys([*found, *self.of_ranks(spell)]))
 
     def counted(self, rows: int) -> list[str]:
-        """How many rows there were, and why some are not among those that stay."""
+        """Return a line with the number of remaining rows, and one for each condition that omitted some."""
         found = [f"{rows:,} of {self.rows.count:,} configs"]
         if self.pareto:
-            found[0] += f" on the front of {' and '.join(map(str, self.pareto))}, the first of those alike"
-        found += [
-            f"left out: {number:,}, for which it does not hold that {said}" for said, number in self.left_out.items()
-        ]
+            found[0] += f" on the Pareto front of {' and '.join(map(str, self.pareto))}, the first of equal rows"
+        found += [f"left out: {number:,} that violate {said}" for said, number in self.left_out.items()]
         return found
 
     @property
@@ -246,7 +244,7 @@ class Sweep(Answer):
 
     @property
     def card(self) -> Card:
-        """The first rows."""
+        """The first rows, as a table."""
         rows, count = self.first
         head: list[Cell] = [tree(symbol(name)) if name in map(str, RANK) else Name(name) for name in self.columns]
         cells = [cells_of(row) for row in rows[:SHOWN]]
@@ -264,24 +262,24 @@ class _Rows:
     values: Mapping[str, Any]
 
     def whole(self, name: str) -> Any:
-        """A column of every row."""
+        """Return one column, for all rows."""
         return self.at(None, (name,))[name]
 
     def at(self, places: Any, names: Sequence[str] = ()) -> Columns:
-        """The columns of some rows, by their places; of all for None."""
+        """Return the columns of the rows at some indices, or of all rows for None."""
         both = Piece({**self.piece.arrays, **self.values, **self.piece.labels}, self.piece.shape)
         found = {}
         for name in names or self.sweep.columns:
             if name in self.sweep._work.where:
                 known = {each: both.column(each, places) for each in self.sweep.rows.names}
-                value, _ = self.sweep._work.where[name].answers(**known)  # which may not be whole in a row left out
+                value, _ = self.sweep._work.where[name].answers(**known)  # may be a fraction in an omitted row
                 found[name] = value if names else value.astype("int64")
             else:
                 found[name] = both.column(name, places)
         return found
 
     def all_of(self, allowed: Any) -> Columns | None:
-        """The columns of the rows that stay; None where none does."""
+        """Return the columns of the remaining rows, or None if there are none."""
         if allowed is None:
             return self.at(None)
         places = allowed.nonzero()[0]
@@ -313,14 +311,42 @@ def sweep(
     by: str | None = None,
     **conventions: Any,
 ) -> Sweep:
-    """One or more quantities of a model over a grid of sizes, or over rows of them, such as those of FILE.csv.
+    """Compute quantities of a model over a grid of sizes, or over the rows of a file.
 
-    The grid may also be a keyword argument, as in ``over={"L": [12, 24]}``. If it is positional, ``over="step"`` is the
-    convention of ``pipeline-bubble``. Raises SizeError, OptionError, UnknownNameError before the first row.
+    Parameters
+    ----------
+    target
+        A model or its name.
+    grid
+        The values of each size, such as ``{"L": [12, 24]}``, or the name of a .csv, .parquet or .jsonl file. It may
+        also be the keyword argument ``over``. If it is positional, ``over="step"`` is the convention of
+        ``pipeline-bubble``.
+    quantity
+        One or more quantities.
+    given
+        Numbers or expressions for other sizes.
+    where
+        Sizes defined by others, such as ``{"H": "4*E"}``.
+    filters
+        Conditions on the rows, such as ``"params <= 7e9"``.
+    pareto
+        Two or more columns whose Pareto front is kept; the prefix ``max:`` maximizes a column.
+    top, by
+        The number of rows to keep, and the column that sorts them, ascending or, with the prefix ``max:``, descending.
+    conventions
+        Conventions of the quantities.
 
+    Raises
+    ------
+    SizeError, OptionError, UnknownNameError
+        If the arguments do not fit together, before the first row is computed.
+
+    Examples
+    --------
     >>> found = sweep("gpt2", {"E": "768:1536:768", "L": [12, 24]}, where={"P": "E"})
     >>> [list(map(int, row)) for row in zip(*found.table().values())][::3]
     [[768, 12, 768, 12, 124243200], [1536, 24, 1536, 12, 759513600]]
+
     """
     if grid is None:
         grid = conventions.pop("over", None)

@@ -1,4 +1,4 @@
-"""The conventions under which papers count, as switches: each a sentence, and what it adds to our formula."""
+"""Conventions under which papers count, as switches: each has a sentence and the terms it adds to our formula."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ..quantities.quantity import COUNTED
 from .naming import STORED
 from .pieces import PRIME, Piece, added, fingerprint, is_zero, pieces
 
-MOST = 4  # conventions at once
-MULTIPLES = (8, 16, 32, 64, 128, 256, 512, 1024)  # that a vocabulary is rounded up to
-LONG = 60  # terms of an account, up to which they are tried so
-PAIRS = 40  # of a quantity's own conventions, tried two at a time
-CHOICES = 6  # of an option, that are tried
-_SYMBOLIC = ("dtype = symbolic",)  # which bytes are divided by to count elements
-_SILENT = ("activation", "dropout")  # options that no paper counts by
+MOST = 4  # maximum number of conventions at once
+MULTIPLES = (8, 16, 32, 64, 128, 256, 512, 1024)  # usual multiples to which a vocabulary is rounded up
+LONG = 60  # maximum number of terms of a formula for pairs of conventions
+PAIRS = 40  # maximum number of pairs of the quantity's own conventions
+CHOICES = 6  # maximum number of values of an option
+_SYMBOLIC = ("dtype = symbolic",)  # makes bytes per element a size, so that bytes can be converted to elements
+_SILENT = ("activation", "dropout")  # options that do not affect the counts in papers
 
 
 @dataclass(frozen=True)
 class Switch:
-    """One convention beside those that were asked for, and what it adds to our formula."""
+    """One convention in addition to the requested ones, and the terms it adds to our formula."""
 
     name: str
     added: Expr
@@ -44,7 +44,7 @@ class Variant:
     names: tuple[str, ...]
     formula: Formula
     puts: Mapping[Symbol, Expr] = field(default_factory=dict)
-    whole: bool = False  # whether it is the rule set of others, of which nothing else is left out
+    whole: bool = False  # True for a complete rule set of somebody else, which is not combined with other switches
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Reckoned:
 def search(
     model: Model, formula: Formula, part: str | None, theirs: Sequence[Reckoned], asked: Mapping[str, str]
 ) -> list[Switch] | None:
-    """The fewest conventions under which ours is one of theirs; None where no few of them make it so."""
+    """Return the fewest conventions under which our formula equals one of theirs, or None."""
     wanted = [(fingerprint(each.expr), each) for each in theirs]
     best: list[Switch] | None = None
     for variant in _variants(model, formula, part, asked, theirs):
@@ -104,25 +104,27 @@ def _of_variant(
 
 
 def _scales(formula: Formula, whole: Expr) -> list[tuple[str, Expr]]:
-    """What one of ours is in theirs: of one token, of one sequence, elements instead of bytes."""
+    """Return the unit conversions of a formula: per sequence, per token, elements instead of bytes."""
     free = whole.free_symbols
     found: list[tuple[str, Expr]] = [("", Integer(1))]
     if B in free:
-        found.append(("one sequence is counted, not B of them", 1 / B))
-        found += [("one token is counted, not all B·S", 1 / (B * S))] * (S in free)
-        found += [("one token is counted, not all B·C", 1 / (B * C))] * (C in free)
+        found.append(("one sequence is counted instead of B", 1 / B))
+        found += [("one token is counted instead of B·S", 1 / (B * S))] * (S in free)
+        found += [("one token is counted instead of B·C", 1 / (B * C))] * (C in free)
     if W in free:
-        found += [(f"{name + ', and ' if name else ''}elements are counted, not bytes", by / W) for name, by in found]
+        found += [
+            (f"{name + ', and ' if name else ''}elements are counted instead of bytes", by / W) for name, by in found
+        ]
     if formula.within is not None and formula.copies != 1:
         found += [
             (
-                f"all {text(formula.copies)} copies are counted, not one" + (f", and {name}" if name else ""),
+                f"all {text(formula.copies)} copies are counted instead of one" + (f", and {name}" if name else ""),
                 by * formula.copies,
             )
             for name, by in found
         ]
     twice = {"FLOPs": ("multiply-adds are counted, 2 FLOPs each", Rational(1, 2))}
-    twice["MACs"] = ("FLOPs are counted, 2 for each multiply-add", Integer(2))
+    twice["MACs"] = ("FLOPs are counted, 2 per multiply-add", Integer(2))
     if formula.measure.unit in twice:
         said, other = twice[formula.measure.unit]
         found += [(f"{name}, and {said}" if name else said, by * other) for name, by in found]
@@ -130,7 +132,7 @@ def _scales(formula: Formula, whole: Expr) -> list[tuple[str, Expr]]:
 
 
 def groups_of(formula: Formula, parts: Sequence[Piece]) -> list[list[Switch]]:
-    """The switches of a quantity over its pieces; of each group one at most."""
+    """Return groups of switches for the pieces of a formula; at most one switch per group applies."""
     if formula.measure.name in STORED:
         groups = _stored(parts, whole=formula.within is None)
     elif formula.measure.unit in ("FLOPs", "MACs"):
@@ -172,13 +174,13 @@ def _stored(parts: Sequence[Piece], whole: bool) -> list[_Group]:
         ],
         [("the biases are left out", biases, _OUT)],
         [
-            ("the head is the embeddings' (or one of the two is left out)", head, _OUT),
+            ("the head is tied to the embeddings (or one of the two is left out)", head, _OUT),
             ("the embeddings are left out", tables, _OUT),
             ("the embeddings and the head are left out", [*tables, *head], _OUT),
-            ("the embeddings of positions are left out", placed, _OUT),
-            ("the embeddings of tokens are left out", words, _OUT),
+            ("the position embeddings are left out", placed, _OUT),
+            ("the token embeddings are left out", words, _OUT),
             (
-                "the embeddings alone are counted",
+                "only the embeddings are counted",
                 [each for each in parts if each not in tables] if tables else [],
                 _OUT,
             ),
@@ -194,15 +196,15 @@ def _multiplied(parts: Sequence[Piece]) -> list[_Group]:
     logits = [each for each in parts if each.entry.logits]
     return [
         [
-            ("attention's products of tokens with tokens are left out", core, _OUT),
+            ("the attention core (scores and weighted values) is left out", core, _OUT),
             ("attention is counted at a mean context of S/2 tokens", core, Rational(-1, 2)),
-            # Twice the others and once the core, halved: of causal attention alone, before multiply-adds of all of it.
+            # Subtract half of (2 * others + core): only the core remains, halved for causal attention.
             (
-                "attention's products of tokens with tokens alone are counted, at a mean context of S/2 tokens",
+                "only the attention core (scores and weighted values) is counted, at a mean context of S/2 tokens",
                 [*others, *others, *core] if others else [],
                 Rational(-1, 2),
             ),
-            ("attention's products of tokens with tokens alone are counted", others, _OUT),
+            ("only the attention core (scores and weighted values) is counted", others, _OUT),
         ],
         [("the logits are left out", logits, _OUT)],
     ]
@@ -218,22 +220,22 @@ def parameters(model: Model, counts: str = "") -> list[Reckoned]:
     head = [each for each in parts if each.entry.logits and not each.label.endswith(".bias")]
     matrices = [each for each in parts if each.entry.kind in (*MULTIPLYING, Kind.EXPERTS) and each.repeated]
     matrices = [each for each in matrices if not each.label.endswith(".bias")]
-    without = "its number of parameters leaves out the embeddings"
+    without = "its parameter count excludes the embeddings"
     ways = [
-        Reckoned(total, "its number of parameters is all of them", "all"),
+        Reckoned(total, "its parameter count includes all parameters", "all"),
         Reckoned(expand(total - added(tables)), without, "no embeddings"),
-        Reckoned(expand(total - added(placed)), f"{without} of positions", "no positions"),
+        Reckoned(expand(total - added(placed)), "its parameter count excludes the position embeddings", "no positions"),
         Reckoned(expand(total - added([*tables, *head])), f"{without} and the head", "no embeddings, no head"),
-        Reckoned(added(matrices), "its number of parameters is that of the layers' matrices", "matrices"),
+        Reckoned(added(matrices), "its parameter count includes only the layers' matrices", "matrices"),
         Reckoned(
             expand(added(matrices) + _head(parts)),
-            "its number of parameters is that of the layers' matrices and the head's",
+            "its parameter count includes only the layers' matrices and the head",
             "matrices and head",
         ),
     ]
     try:
         active = model.formula("active-params").expanded
-        ways.append(Reckoned(active, "its number of parameters is that of those active for a token", "active"))
+        ways.append(Reckoned(active, "its parameter count includes only the parameters active for a token", "active"))
     except SymformerError:
         pass
     found: dict[Expr, Reckoned] = {}
@@ -244,7 +246,7 @@ def parameters(model: Model, counts: str = "") -> list[Reckoned]:
 
 
 def _head(parts: Sequence[Piece]) -> Expr:
-    """The matrix of the logits: the head's own, or the table of tokens that it shares."""
+    """Return the size of the head matrix: its own, or the tied token embedding."""
     own = [each for each in parts if each.entry.logits and not each.label.endswith(".bias")]
     return added(own or [each for each in parts if each.entry.function == "tokens"])
 
@@ -265,7 +267,7 @@ def _variants(
         for name, convention in known.items()
         for choice in convention.meanings
         if choice != formula.conventions.get(name, convention.default)
-        and (not convention.quiet or name in formula.conventions)  # what is left out of weights has switches of its own
+        and (not convention.quiet or name in formula.conventions)  # weights that are omitted have their own switches
     ]
     for other in _options(model):
         named = [f"{key} = {value}" for key, value in _changed(model, other)]
@@ -297,7 +299,7 @@ def _made(model: Model, quantity: str, asked: Mapping[str, str], part: str | Non
 
 
 def _options(model: Model) -> Iterator[Model]:
-    """The same model with one option changed."""
+    """Yield the model with one option changed."""
     for name, choices in model.component.choices().items():
         if not 1 < len(choices) <= CHOICES or any(word in name for word in _SILENT):
             continue
@@ -316,7 +318,7 @@ def _changed(model: Model, other: Model) -> Iterator[tuple[str, str]]:
 
 
 def _padded(model: Model, theirs: Sequence[Reckoned]) -> Iterator[tuple[str, dict[Symbol, Expr]]]:
-    """What a formula rounds the vocabulary up to: as it writes it, or to a usual multiple where it has a number."""
+    """Yield padded vocabulary sizes: as the formula writes them, or at usual multiples if it contains numbers."""
     found: dict[Expr, None] = {}
     for each in theirs:
         for rounded in sorted(each.expr.atoms(ceiling), key=str):
@@ -330,9 +332,7 @@ def _padded(model: Model, theirs: Sequence[Reckoned]) -> Iterator[tuple[str, dic
 
 
 def _numbered(model: Model, formula: Formula, theirs: Sequence[Reckoned]) -> Iterator[tuple[str, dict[Symbol, Expr]]]:
-    """What stands for the sizes that a formula does not have by name: the model's numbers, and 4E for H where it can;
-    one at a time, then all of them.
-    """
+    """Yield values for sizes missing in a formula, one at a time, then all: the model's numbers, or 4E for H."""
     free = set().union(*(each.expr.free_symbols for each in theirs))
     known = model.known
     ways: dict[Symbol, Expr] = {

@@ -1,4 +1,4 @@
-"""Totals made equal: which value of one size of the second model makes it come to what the first does."""
+"""Ties: the value of one size of the second model that makes two totals equal."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from .letters import named, own_letters
 from .quotient import reduced
 
 Beside = tuple[tuple[int, int | None], ...]
-STEPS = 100_000  # whole numbers that are tried on each side
+STEPS = 100_000  # maximum number of integers tried in each direction
 
 
 @dataclass(frozen=True)
 class Tie:
-    """What makes two totals equal: one size of the second model, as a formula, exactly, and as whole numbers."""
+    """The size of the second model that makes two totals equal: its formula, exact value and nearest integers."""
 
-    measure: Measure  # of the totals
-    size: Symbol  # as the comparison calls it
+    measure: Measure  # the quantity of the totals
+    size: Symbol  # the size, with its name in the comparison
     formula: Expr
-    exact: Fraction | None  # None where a size has no number
-    beside: Beside  # whole numbers next to it, each with how much more the first model then has
-    chosen: int | None  # the nearer of these, with which the comparison is made
+    exact: Fraction | None  # None if a size has no number
+    beside: Beside  # the nearest allowed integers, each with the first total minus the second
+    chosen: int | None  # the nearer of these integers, used in the comparison
 
     @property
     def shown(self) -> Tree:
-        """The formula, what is added before what is taken away."""
+        """The formula for display, positive terms first."""
         above, below = map(expand, fraction(together(self.formula)))
         return balanced(above) if below == 1 else Quotient(balanced(above), balanced(below))
 
     def put_into(self, above: Expr, below: Expr | None = None) -> Expr | None:
-        """What an amount, or a quotient of two, is where the totals are equal; None for what has a min or a max."""
+        """Substitute the tie into an amount, or a quotient of two. Return None if it contains a min or max."""
         parts = [above] if below is None else [above, below]
         if not all(each.is_rational_function(*each.free_symbols) for each in parts):
             return None
@@ -58,7 +58,7 @@ class Tie:
         return None if up == 0 else reduced((over * down).expand(), (under * up).expand())
 
     def to_json(self) -> dict[str, Any]:
-        """As the JSON carries it."""
+        """Return the tie as JSON data."""
         exact = self.exact
         return {
             "quantity": self.measure.name,
@@ -72,7 +72,7 @@ class Tie:
 
 @dataclass(frozen=True)
 class Tied:
-    """The totals of two models, of which the second has one size free, and the number chosen for it."""
+    """The totals of two models, the adjusted size of the second, and the number chosen for it."""
 
     first: Formula
     second: Formula
@@ -83,12 +83,12 @@ class Tied:
 
     @property
     def model(self) -> Model:
-        """The second model with the number that was chosen; with the size free where there is none."""
+        """The second model with the chosen number, or unchanged if there is none."""
         model = model_of(self.second)
         return model if self.chosen is None else model.set({self.by: self.chosen})
 
     def called(self, mine: Mapping[Symbol, Symbol], other: Mapping[Symbol, Symbol]) -> Tie:
-        """The same by the names that a comparison has for the sizes of each. Raises SizeError for no solution."""
+        """Return the tie with a comparison's names for the sizes. Raises SizeError if there is no solution."""
         size = other.get(self.by, self.by)
         first, second = self.first.expanded.xreplace(dict(mine)), self.second.expanded.xreplace(dict(other))
         each, rest = coefficients(second, size)
@@ -100,14 +100,14 @@ class Tied:
 
 
 def model_of(formula: Formula) -> Model:
-    """The model that a formula is of. Raises OptionError for one of no model."""
+    """Return the model of a formula. Raises OptionError if it has none."""
     if not isinstance(formula.source, Model):
-        raise OptionError(f"{formula.id} belongs to no model, so there is nothing to compare; ask a model for it")
+        raise OptionError(f"{formula.id} does not belong to a model; take the formula from a model")
     return formula.source
 
 
 def again(formula: Formula, model: Model, quantity: str) -> Formula:
-    """A quantity of a model and of the part that another formula is of, under the conventions that both know."""
+    """Return a quantity of a model for the part and the applicable conventions of another formula."""
     known = find_quantity(quantity).choices
     conventions = {name: choice for name, choice in formula.conventions.items() if name in known}
     found = model.formula(quantity, **conventions)
@@ -115,42 +115,43 @@ def again(formula: Formula, model: Model, quantity: str) -> Formula:
 
 
 def tied(first: Formula, second: Formula, quantity: str, by: Symbol) -> Tied:
-    """How large one size of the second has to be for one quantity of both to be the same.
+    """Find the value of one size of the second model that makes a quantity of both models equal.
 
-    Raises SizeError where the second has no such size, where its total is not linear in it, and where none is right.
+    Raises SizeError if the second model does not have the size, if its total is not linear in it, or if there is no
+    solution.
     """
     model = model_of(second)
     above = again(first, model_of(first), quantity)
     below = again(second, model, quantity)
     for each in (above, below):
         if not each.additive:
-            raise OptionError(f"{quantity} is a ratio, which no size makes equal; tie its two sides")
+            raise OptionError(f"{quantity} is a ratio and cannot be made equal; use its numerator or denominator")
     if by in model.settable and by not in below.totals:
         below = again(second, model.set({by: by}), quantity)
     target = model.target
     if by in below.totals:
-        raise SizeError(f"{by} of {target} is {text(below.relations[by])}; name one of those by which it is to follow")
+        raise SizeError(f"{by} of {target} is {text(below.relations[by])}; adjust one of those sizes instead")
     if by not in below.symbols:
         has = ", ".join(str(each) for each in _linear(below))
         raise SizeError(
-            f"{by}: {target} has no such size ({letter(by).meaning}) in {quantity}; "
-            + (f"it is linear in {has}" if has else "it is linear in none")
-            + (f"; {model_of(first).target} has it: put that after the other" * (by in above.symbols))
+            f"{by} ({letter(by).meaning}) does not affect {quantity} of {target}; "
+            + (f"it is linear in {has}" if has else "it is not linear in any size")
+            + (f"; {model_of(first).target} depends on it: list that model second" * (by in above.symbols))
         )
     if by not in _linear(below):
         has = ", ".join(str(each) for each in _linear(below)) or "none"
-        raise SizeError(f"{quantity} of {target} is not linear in {by}, so no quotient gives it; it is in {has}")
+        raise SizeError(f"{quantity} of {target} is not linear in {by}; choose a size in which it is linear: {has}")
     return Tied(above, below, by, *_numbers(above, below, by))
 
 
 def _linear(formula: Formula) -> list[Symbol]:
-    """The sizes that a formula is linear in."""
+    """Return the sizes in which a formula is linear."""
     found = [each for each in formula.symbols if len(coefficients(formula.expanded, each)) == 2]
     return sorted(found, key=RANK.__getitem__)
 
 
 def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | None, Beside, int | None]:
-    """What the size has to be, exactly; the whole numbers beside it with how much more the first has; the nearer."""
+    """Return the exact value of the size, the nearest allowed integers with their differences, and the nearer one."""
     known = [model_of(each).known for each in (first, second)]
     known[1].pop(by, None)
     mine, other = own_letters(known, [set(first.symbols), set(second.symbols)], {(1, by)})
@@ -168,8 +169,8 @@ def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | No
     near = [*_next(allowed, int(whole_part(exact)), -1), *_next(allowed, int(ceiling(exact)), 1)]
     if not near:
         raise SizeError(
-            f"{by} of {model_of(second).target} would be {_spelt(exact)} for as many {first.measure.title}, and no "
-            "whole number near it is allowed by the conditions between its sizes"
+            f"{by} of {model_of(second).target} would have to be {_spelt(exact)} for equal {first.measure.title}, and "
+            "the conditions between its sizes allow no integer near it"
         )
     beside = []
     for number in dict.fromkeys(near):
@@ -179,7 +180,7 @@ def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | No
 
 
 def _next(allowed: Allowed, start: int, step: int) -> list[int]:
-    """The first whole number that is allowed, from one on."""
+    """Return the first allowed integer from a start in one direction, as a list, or [] if there is none."""
     for number in range(start, start + step * STEPS, step):
         if number < 1 or (allowed.high is not None and step > 0 and number > allowed.high):
             break
@@ -199,6 +200,6 @@ def _spelt(exact: Fraction) -> str:
 def _none(first: Formula, second: Formula, by: Symbol, total: str, rest: str) -> str:
     one, other = (model_of(each).target for each in (first, second))
     return (
-        f"no {by} gives {other} as many {first.measure.title} as {one} has, {total}: without {by} there are {rest} "
-        "already; put the larger one first, or make its other sizes smaller"
+        f"no {by} gives {other} the {first.measure.title} of {one}, {total}: without {by}, {other} already has {rest}; "
+        "list the larger model first, or reduce the other sizes of the second"
     )

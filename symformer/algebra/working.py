@@ -1,4 +1,4 @@
-"""The working behind a correction: amounts in letters or in numbers, one of them over another, each reckoned here."""
+"""The arithmetic behind a correction: amounts or quotients, in letters or in numbers, evaluated exactly."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..language.notation.tree import Number, tree
 from ..language.sizes import Numbers, evaluate
 from ..language.symbols import symbol
 
-NEAR = 5  # digits of what is not whole
+NEAR = 5  # significant digits of a fraction
 
 
 @dataclass(frozen=True, kw_only=True)
 class Working:
-    """One line: what it is, the arithmetic, and what it comes to.
+    """One line of arithmetic: its description, the formula and the result.
 
     >>> Working(what="updates of rank 4", formula="24*2*4*(1024 + 1024)").steps()[-1]
     '393{,}216'
@@ -31,8 +31,8 @@ class Working:
     """
 
     what: str
-    formula: str  # in letters, whose numbers are the sizes, or in numbers
-    over: str = ""  # what it is divided by
+    formula: str  # over sizes, or in numbers
+    over: str = ""  # the divisor
     sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -42,14 +42,14 @@ class Working:
 
     @cached_property
     def value(self) -> Fraction:
-        """What it comes to, exactly."""
+        """The exact value."""
         return Fraction(self._number(self.formula), self._number(self.over) if self.over else 1)
 
     def _number(self, source: str) -> int:
         return evaluate(parse(source), self.numbers, self.what)
 
     def steps(self) -> list[str]:
-        """The steps in LaTeX: in letters, in numbers, and the result."""
+        """Return the steps in LaTeX: in letters, in numbers, and the result."""
         if not self.over:
             expr = parse(self.formula)
             return in_numbers(expr.expand(), self.numbers) if expr.free_symbols else [_spelt(self.formula), self.result]
@@ -59,7 +59,7 @@ class Working:
 
     @property
     def result(self) -> str:
-        """What it comes to in LaTeX: exactly, or to some digits."""
+        """The result in LaTeX: an exact integer or a rounded decimal."""
         if self.value.denominator == 1:
             return latex(Number(int(self.value)))
         near = f"{float(self.value):.{NEAR}g}"
@@ -67,7 +67,7 @@ class Working:
 
 
 def in_numbers(expr: Expr, numbers: Numbers) -> list[str]:
-    """An amount in LaTeX: in letters, in numbers, and what it comes to; each equal to the next."""
+    """Return an amount as equal steps in LaTeX: in letters, in numbers, and its value."""
     steps = substitution(expr, numbers).steps
     return [*dict.fromkeys([latex(tree(expr)), latex(steps[0]), latex(steps[-1])])]
 
@@ -82,7 +82,7 @@ def _written(source: str) -> str:
 
 
 def _spelt(source: str) -> str:
-    """Arithmetic of numbers in LaTeX, as it stands: ``24*(3 + 2**4)``."""
+    """Return arithmetic such as ``24*(3 + 2**4)`` in LaTeX, without evaluating it."""
     spelt = re.sub(r"\s*\*\*\s*(\d+)", r"^{\1}", source)
     spelt = re.sub(r"\s*\*\s*", r" \\cdot ", spelt)
     return re.sub(r"\d+", lambda found: latex(Number(int(found[0]))), spelt)

@@ -1,1 +1,1 @@
-"""Ways in which people count a model: what is left out, counted twice, counted in another unit or at another size."""
+"""Alternative counts of a model: with parts omitted or counted twice, in another unit, or at another size."""

@@ -1,4 +1,4 @@
-"""How parameters are counted otherwise: tables, heads, biases, norms, vocabularies, packed weights, replicas."""
+"""Alternative parameter counts: embeddings, heads, biases, norms, vocabularies, packed weights, replicas."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from ...ledger.facts import Kind
 from ...models.model import Model
 from .switches import Found, Rank, Row, Switch, found, less, more, rows_of
 
-BLOCKS = (64, 128, 256, 1024)  # what vocabularies are padded to
-# Other vocabularies that a model of this architecture is counted with: a tokenizer's own, or another model's.
+BLOCKS = (64, 128, 256, 1024)  # multiples to which vocabularies are padded
+# Other vocabularies used in counts of an architecture: the tokenizer's own, or another model's.
 VOCABULARIES: Mapping[str, Mapping[int, str]] = {
     "gpt2": {40478: "GPT-1's", 50257: "GPT-2's", 51200: "Megatron's"},
     "gpt-neo": {50257: "GPT-2's"},
     "gptj": {50257: "GPT-2's", 50400: "GPT-J's"},
     "opt": {50265: "RoBERTa's", 50257: "GPT-2's"},
     "gpt-neox": {50254: "its tokenizer's without added tokens", 50277: "its tokenizer's"},
-    "llama": {32000: "Llama's", 32001: "Llama's with a token for padding", 128000: "Llama 3's without special tokens"},
-    "mistral": {32000: "Llama's", 32768: "Mistral's of version 3"},
-    "mixtral": {32000: "Llama's", 32768: "Mistral's of version 3"},
+    "llama": {32000: "Llama's", 32001: "Llama's with a padding token", 128000: "Llama 3's without special tokens"},
+    "mistral": {32000: "Llama's", 32768: "Mistral v3's"},
+    "mixtral": {32000: "Llama's", 32768: "Mistral v3's"},
     "qwen2": {151643: "its tokenizer's without added tokens", 151646: "its tokenizer's", 151665: "its tokenizer's"},
     "qwen3": {151643: "its tokenizer's without added tokens", 151665: "its tokenizer's", 151669: "its tokenizer's"},
     "t5": {32000: "its tokenizer's", 32100: "its tokenizer's with sentinels"},
-    "bert": {30000: "the paper's, rounded", 28996: "the cased one's", 30522: "the uncased one's"},
+    "bert": {30000: "the paper's, rounded", 28996: "cased BERT's", 30522: "uncased BERT's"},
     "bloom": {250680: "its tokenizer's"},
     "phi": {50295: "its tokenizer's", 50257: "GPT-2's"},
 }
 REPLICAS = (2, 4, 8)
-MASKED = ("gpt2", "gpt-neo")  # whose classes stored them
-OUTSIDE = "tokens positions segments head pooler norms biases fixed V"  # what nothing else can be said of then
+MASKED = ("gpt2", "gpt-neo")  # architectures whose classes stored causal masks
+OUTSIDE = "tokens positions segments head pooler norms biases fixed V"  # decided if only the layers are counted
 _EITHER = frozenset({"tokens", "head"})  # two tables of equal size: the number does not show which one is left out
-BACK = ("out_proj", "o_proj", "c_proj", "fc_out", "fc2", "dense_4h_to_h", "down_proj")  # by row-parallel products
+BACK = ("out_proj", "o_proj", "c_proj", "fc_out", "fc2", "dense_4h_to_h", "down_proj")  # row-parallel layers
 
 
 def switches(model: Model, formula: Formula, width: Fraction | None = None) -> list[Switch]:
@@ -64,7 +64,7 @@ def switches(model: Model, formula: Formula, width: Fraction | None = None) -> l
 
 
 def _head(rows: list[Row]) -> Found:
-    """What a head stores: the rows of its layer, where its matrix is its own."""
+    """Return the rows of the head if its matrix is not tied."""
     own = [row for row in rows if row.entry.logits or row.line.path.partition(".")[0] == "classifier"]
     return found(own) if any(len(row.term.factors) > 1 for row in own) else Found(Integer(0), ())
 
@@ -93,8 +93,8 @@ def _tables(rows: list[Row], formula: Formula) -> list[Switch]:
             if head.there and tokens.there
             else []
         ),
-        *(less("segments", "the embedding of segments left out", segments)),
-        *less("positions", "the rows of the position table before the first token's left out", padding),
+        *(less("segments", "the segment embedding left out", segments)),
+        *less("positions", "the rows of the position embedding before the first token left out", padding),
         *(
             switch
             for row in ids
@@ -109,7 +109,7 @@ def _tables(rows: list[Row], formula: Formula) -> list[Switch]:
 
 
 def _one_of_two(tokens: Found, head: Found) -> list[Switch]:
-    """The token embedding or the head left out: one switch where they are as large, as no number tells them apart."""
+    """Return switches that omit the token embedding or the head: a single one if the two have the same size."""
     if head.there and expand(tokens.total - head.total) == 0:
         either = Found(head.total, (*tokens.rows, *head.rows))
         return less(" ".join(_EITHER), "either the token embedding or the head left out", either)
@@ -126,7 +126,7 @@ def _heads(rows: list[Row], formula: Formula) -> list[Switch]:
     made += less("pooler", "the pooler left out", pooler)
     encoder = any(row.entry.function == "segments" for row in rows)
     if encoder and not pooler.there and not any(line.entry and line.entry.logits for line in formula.root.walk()):
-        made += more("pooler", "a pooler, E × E with its bias, counted besides", E**2 + E)
+        made += more("pooler", "a pooler (E × E with a bias) added", E**2 + E)
     return made
 
 
@@ -147,26 +147,26 @@ def _small(rows: list[Row]) -> list[Switch]:
 
 
 def _layers(rows: list[Row]) -> list[Switch]:
-    """What stands in the layers alone, and of that the matrices alone."""
+    """Return the switches that count only the layers, or only their weight matrices."""
     outside = found(row for row in rows if "*" not in row.line.path)
     small = found(row for row in rows if "*" in row.line.path and (row.entry.kind is Kind.NORM or row.is_bias))
     if not outside.there or not any("*" in row.line.path for row in rows):
         return []
-    alone = less(OUTSIDE, "all but the layers left out", outside)
+    alone = less(OUTSIDE, "only the layers counted", outside)
     return alone + (
-        less(OUTSIDE, "all but the matrices of the layers left out", outside + small) if small.there else []
+        less(OUTSIDE, "only the weight matrices of the layers counted", outside + small) if small.there else []
     )
 
 
 def _masks(model: Model) -> list[Switch]:
-    """The causal masks that some classes store beside their weights: P × P in each layer."""
+    """Return the switch that adds the causal masks that some classes store: P × P per layer."""
     if model.id not in MASKED or P not in model.known:
         return []
-    return more("masks", "the buffers of causal masks, P × P in each layer, counted besides", L * P**2)
+    return more("masks", "the causal-mask buffers (P × P per layer) added", L * P**2)
 
 
 def _fixed(rows: list[Row]) -> list[Switch]:
-    return less("fixed", "the fixed sines of the positions left out", found(row for row in rows if row.entry.fixed))
+    return less("fixed", "the fixed sinusoidal positions left out", found(row for row in rows if row.entry.fixed))
 
 
 def _sizes(model: Model, formula: Formula, rows: list[Row]) -> list[Switch]:
@@ -181,11 +181,11 @@ def _sizes(model: Model, formula: Formula, rows: list[Row]) -> list[Switch]:
         tables = tuple(dict.fromkeys(row.line.path for row in rows if V in row.term.expr.free_symbols))
         for other, whose in others.items():
             if other != numbers[V]:
-                said = f"a vocabulary of {other:,} ({whose}) for {numbers[V]:,}"
+                said = f"a vocabulary of {other:,} ({whose}) instead of {numbers[V]:,}"
                 made.append(Switch(frozenset({"V"}), said, sizes={V: other}, rows=tables))
     if G in numbers and A in numbers and numbers[G] != numbers[A]:
         grouped = tuple(dict.fromkeys(row.line.path for row in rows if G in row.term.expr.free_symbols))
-        said = f"keys and values at each of the {numbers[A]:,} heads (G = A) and not at {numbers[G]:,}"
+        said = f"keys and values for all {numbers[A]:,} heads (G = A) instead of {numbers[G]:,}"
         made.append(Switch(frozenset({"G"}), said, sizes={G: numbers[A]}, rows=grouped))
     return made
 
@@ -197,18 +197,18 @@ def _packed(rows: list[Row]) -> list[Switch]:
     scales = Add(*(row.count * row.term.factors[0] for row in channels))
     inner, whole, inputs, _ = _inner(rows)
     one_of = {
-        "an int8 scale for each output channel of each matrix": scales,
-        "4-bit weights packed by eight, a scale and a zero for each 128, and the order of inputs (GPTQ)": -whole
+        "an int8 scale per output channel of each matrix": scales,
+        "4-bit weights packed in eights, a scale and a zero point per 128 weights, and input order (GPTQ)": -whole
         + whole / 8
         + whole / 128
         + whole / 1024
         + inputs,
-        "4-bit weights packed by eight, and a scale and a zero for each 128 (AWQ)": -whole
+        "4-bit weights packed in eights, and a scale and a zero point per 128 weights (AWQ)": -whole
         + whole / 8
         + whole / 128
         + whole / 1024,
         "4-bit weights packed two to a byte": -whole / 2,
-        "an fp8 scale for each block of 128 × 128 weights": whole / 128**2,
+        "an fp8 scale per block of 128 × 128 weights": whole / 128**2,
     }
     paths = tuple(dict.fromkeys(row.line.path for row in inner))
     return [switch for says, change in one_of.items() for switch in more("packed", says, expand(change), paths)]
@@ -255,7 +255,7 @@ def _inner(rows: list[Row]) -> tuple[list[Row], Expr, Expr, Expr]:
 
 
 def _replicas(rows: list[Row]) -> list[Switch]:
-    """What model parallelism by rows and columns does not split, counted on every rank."""
+    """Return switches that count the weights that tensor parallelism replicates on every rank."""
     copied = [
         row for row in rows if row.entry.kind is Kind.NORM or (row.is_bias and row.line.path.rpartition(".")[2] in BACK)
     ]
@@ -267,13 +267,13 @@ def _replicas(rows: list[Row]) -> list[Switch]:
         again = (ranks - 1) * each.total
         said = f"the norms and output biases counted on each of {ranks} model-parallel ranks"
         made += more("replicas", said, again, each.rows)
-        said += ", and a bias of the embedding"
+        said += ", and an embedding bias"
         made += more("replicas", said, again + ranks * E, each.rows)
     return made
 
 
 def _of_experts(model: Model, formula: Formula) -> list[Switch]:
-    """Of DeepSeek-V3 and its like: a layer that predicts one token more, and what its routers are corrected by."""
+    """Return switches of DeepSeek-V3 models: the multi-token-prediction layer and the routers' correction biases."""
     if model.id != "deepseek-v3":
         return []
     whole, kinds = formula.root.each, symbol("L_moe")
@@ -281,10 +281,10 @@ def _of_experts(model: Model, formula: Formula) -> list[Switch]:
     module = layer + 2 * E**2 + 3 * E
     rows = ("layers.*", "moe_layers.*")
     return [
-        *more("mtp", "a multi-token-prediction layer counted besides", module, rows),
+        *more("mtp", "a multi-token-prediction layer added", module, rows),
         *more(
-            "mtp", "a multi-token-prediction layer with an embedding and a head of its own counted besides",
+            "mtp", "a multi-token-prediction layer with its own embedding and head added",
             module + 2 * V * E, rows,
         ),
-        *more("router", "the buffers that correct the routers' choices counted besides", kinds * X, ("moe_layers.*",)),
+        *more("router", "the routers' correction-bias buffers added", kinds * X, ("moe_layers.*",)),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Readings of a model: ways to count it with some things counted otherwise, every one of so many."""
+"""Readings: counts of a model under a given number of changed conventions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .ways import Way
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """One count: a way to count, some things otherwise, and what that comes to."""
+    """One count under some changed conventions, and its value."""
 
     way: Way
     switches: tuple[Switch, ...]
@@ -26,7 +26,7 @@ class Reading:
 
     @property
     def otherwise(self) -> tuple[str, ...]:
-        """All that is counted otherwise, in words."""
+        """All changed conventions, in words."""
         return (*self.way.says, *(switch.says for switch in self.switches))
 
     @property
@@ -36,11 +36,11 @@ class Reading:
 
     @property
     def sizes(self) -> Mapping[Symbol, int]:
-        """The sizes that are others here."""
+        """The sizes that this reading changes."""
         return {size: value for switch in self.switches for size, value in switch.sizes.items()}
 
     def how(self, asked: Printed) -> str:
-        """How a printed number stands for it: exact, rounded or cut off."""
+        """Return how a printed number represents the value: exact, rounded or cut off."""
         return asked.fits(self.value)
 
     def said(self, otherwise: str) -> Reading:
@@ -49,7 +49,7 @@ class Reading:
         return replace(self, way=replace(self.way, says=(*self.way.says, otherwise), rank=rank))
 
     def change(self, plain: Way) -> Expr | None:
-        """What this comes to less the plain count, as a formula; None where either is in another unit or scaled."""
+        """Return this count minus the plain count as a formula, or None if their units or scales differ."""
         scaled = (plain.scale, self.way.scale, *(switch.scale for switch in self.switches))
         if any(scale != 1 for scale in scaled) or plain.unit != self.way.unit:
             return None
@@ -63,7 +63,7 @@ class Reading:
         return expand(whole.xreplace(own))
 
     def steps(self) -> str:
-        """The arithmetic from what the way comes to as it stands to the value."""
+        """Return the arithmetic that leads from the value of the unchanged count to the value of this reading."""
         total, said = self.way.value / self.way.scale, ""
         said = number(plainly(total))
         numbers: Mapping[Symbol, int] = self.way.numbers
@@ -88,7 +88,7 @@ class Reading:
 
 
 def readings(found: Sequence[Way], count: int) -> Iterator[Reading]:
-    """Every reading in which so many things are otherwise."""
+    """Yield every reading with a given number of changed conventions."""
     for way in found:
         if way.cost <= count:
             yield from _of_way(way, count - way.cost)
@@ -120,7 +120,7 @@ def _clash(switches: Sequence[Switch]) -> bool:
 
 
 def value_of(way: Way, switches: Sequence[Switch]) -> Fraction:
-    """What a way comes to with some things otherwise."""
+    """Return the value of a count under some changed conventions."""
     numbers = {**way.numbers, **{size: value for switch in switches for size, value in switch.sizes.items()}}
     value = way.scale * reckoned(Add(way.whole, *(switch.change for switch in switches)), numbers)
     for switch in switches:
@@ -129,5 +129,5 @@ def value_of(way: Way, switches: Sequence[Switch]) -> Fraction:
 
 
 def plainly(value: Fraction | int) -> int | Fraction:
-    """A value as a whole number, where it is one."""
+    """Return a value as an int if it is an integer."""
     return int(value) if Fraction(value).denominator == 1 else value

@@ -1,4 +1,4 @@
-"""A switch: one thing that somebody counts otherwise, as a change of the formula, of a size or of the unit."""
+"""A switch: an alternative convention, as a change of the formula, of a size or of the unit."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True)
 class Switch(Immutable):
-    """One thing counted otherwise. ``decides`` names what it settles: two that settle the same never go together."""
+    """One alternative convention. Switches with a common name in ``decides`` exclude each other."""
 
     decides: frozenset[str]
     says: str  # "the tied head counted a second time"
     change: Expr = ZERO
     sizes: Mapping[Symbol, int] = field(default_factory=dict)
     scale: Fraction = Fraction(1)
-    rows: tuple[str, ...] = ()  # the paths of those that make the difference
-    meaning: str = ""  # of a convention that is named
+    rows: tuple[str, ...] = ()  # the paths of the rows that change
+    meaning: str = ""  # the meaning of a convention of a quantity
     rank: Rank = Rank.PLAIN
 
 
 @dataclass(frozen=True)
 class Found:
-    """What some rows of a formula come to together, in all their copies."""
+    """The total of some rows of a formula, over all copies."""
 
     total: Expr
     rows: tuple[str, ...]
 
     @property
     def there(self) -> bool:
-        """Whether there is any."""
+        """True if the total is not 0."""
         return bool(self.total != 0)
 
     def __add__(self, other: Found) -> Found:
@@ -61,7 +61,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Row:
-    """One term of a formula: its copies, where it stands, and what one is."""
+    """One term of a formula: its number of copies, its line and entry, and the term itself."""
 
     count: Expr
     line: Line
@@ -70,17 +70,17 @@ class Row:
 
     @property
     def total(self) -> Expr:
-        """All copies."""
+        """The total over all copies."""
         return self.count * self.term.expr
 
     @property
     def is_bias(self) -> bool:
-        """Whether it is added to what something gives."""
+        """True for a bias."""
         return self.term.label.endswith("bias") and len(self.term.factors) < 3
 
 
 def rows_of(formula: Formula) -> list[Row]:
-    """Every term of a formula."""
+    """Return every term of a formula."""
     return [
         Row(count, line, line.entry, term)
         for count, line in formula.root.leaves()
@@ -90,25 +90,25 @@ def rows_of(formula: Formula) -> list[Row]:
 
 
 def found(rows: Iterable[Row]) -> Found:
-    """What rows come to together."""
+    """Return the total of some rows."""
     taken = list(rows)
     return Found(Add(*(row.total for row in taken)), tuple(dict.fromkeys(row.line.path for row in taken)))
 
 
 def less(decides: str, says: str, what: Found) -> list[Switch]:
-    """The switch by which some rows are left out; none where there are none."""
+    """Return the switch that omits some rows, or [] if their total is 0."""
     return [Switch(frozenset(decides.split()), says, -what.total, rows=what.rows)] if what.there else []
 
 
 def more(decides: str, says: str, change: Expr, rows: Iterable[str] = ()) -> list[Switch]:
-    """The switch by which something is counted besides; none where that is nothing."""
+    """Return the switch that adds an amount, or [] if it is 0."""
     return [Switch(frozenset(decides.split()), says, change, rows=tuple(rows))] if change != 0 else []
 
 
 def reckoned(expr: Expr, numbers: Mapping[Symbol, int]) -> Fraction:
-    """An expression at numbers, exactly: by whole powers of sizes where it has no others, which is fast.
+    """Return the exact value of an expression, with a fast path for integer powers of sizes.
 
-    Raises SizeError where a size has no number.
+    Raises SizeError if a size has no number.
     """
     terms = _terms(expr)
     if terms is None or any(size not in numbers for _, powers in terms for size, _ in powers):
@@ -128,7 +128,7 @@ Terms = tuple[tuple[Fraction, tuple[tuple[Symbol, int], ...]], ...]
 
 @lru_cache(4096)
 def _terms(expr: Expr) -> Terms | None:
-    """An expression as numbers times powers of sizes; None where it has a floor or a quotient of sums."""
+    """Return an expression as numbers times powers of sizes, or None if it contains a floor or a quotient of sums."""
     terms = []
     for term in Add.make_args(expand(expr)):
         number, rest = term.as_coeff_Mul()

@@ -1,4 +1,4 @@
-"""What a printed number can be a count of: the quantities that its unit fits, each with what is counted otherwise."""
+"""Possible counts behind a published number: the quantities in its unit, each with alternative conventions."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from ...quantities.quantity import COUNTED
 from . import parameters
 from .switches import Rank, Row, Switch, found, less, reckoned, rows_of
 
-STORED = ("params", "active-params", "trainable-params")  # whose unit is elements, and whose rows are weights
+STORED = ("params", "active-params", "trainable-params")  # counts in elements with weights as rows
 OPERATIONS = ("flops", "macs", "train-flops", "run-flops", "prefill-flops", "decode-flops", "generation-flops")
 BYTES = {Fraction(2): "2 bytes (bf16 or fp16)", Fraction(4): "4 bytes (fp32)", Fraction(1): "1 byte (int8 or fp8)"}
-# In what a quantity can be printed, by what it is counted in.
+# The units in which a quantity can be printed, by its own unit.
 FITS = {"FLOPs": ("FLOPs", "MACs"), "MACs": ("MACs",), "bytes": ("bytes", "elements"), "elements": ("elements",)}
 FITS |= dict.fromkeys(("of the FLOPs", "of the peak", "of the time"), (PERCENT,))
 HALF = Fraction(1, 2)
@@ -41,32 +41,32 @@ _SIZE = re.compile(r"(?<![^-_/])(\d+(?:\.\d+)?)([mb])(?![^-_/])")  # 7b of llama
 
 @dataclass(frozen=True, eq=False)
 class Way(Immutable):
-    """One count: a formula at numbers, in a unit, and what may be counted otherwise in it."""
+    """One count: a formula with numbers, in a unit, and its alternative conventions."""
 
     counts: str  # "every parameter"
     formula: Formula
     numbers: Mapping[Symbol, int]
     model: Model | None = None  # the model, for a count of parameters
     scale: Fraction = Fraction(1)
-    says: tuple[str, ...] = ()  # what is otherwise in it already
-    made: Callable[[], Sequence[Switch]] = tuple  # what may be counted otherwise in it, reckoned when it is asked for
+    says: tuple[str, ...] = ()  # the conventions that already differ from symformer's count
+    made: Callable[[], Sequence[Switch]] = tuple  # returns the alternative conventions, computed on demand
     unit: str = "elements"
     rank: Rank = Rank.PLAIN
     nominal: int = 0  # the parameters stated in the name of the model, if used
 
     @property
     def cost(self) -> int:
-        """How many things are otherwise in it already."""
+        """The number of conventions that already differ."""
         return len(self.says)
 
     @cached_property
     def switches(self) -> tuple[Switch, ...]:
-        """What may be counted otherwise in it."""
+        """The alternative conventions."""
         return tuple(self.made())
 
     @cached_property
     def whole(self) -> Expr:
-        """The formula as it adds up, with no relation put in: sizes change one by one."""
+        """The formula without substituted relations, so that each size can change alone."""
         if self.nominal:
             return Integer(self.nominal)
         above = self.formula.root.each
@@ -74,19 +74,19 @@ class Way(Immutable):
 
     @cached_property
     def value(self) -> Fraction:
-        """What it comes to as it stands."""
+        """The exact value of the count."""
         return self.scale * reckoned(self.whole, self.numbers)
 
 
 def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str, str]) -> Iterator[Way]:
-    """Every count that a printed number can be, the plain ones first. Raises SymformerError where there is none."""
+    """Yield the counts that a published number can be, plain counts first. Raises SymformerError if there are none."""
     if number.unit == PERCENT and quantity is None:
-        raise OptionError(f"{number.text!r} is a share; name what it is a share of, as in -q mfu")
+        raise OptionError(f"{number.text!r} is a percentage; name the quantity, as in -q mfu")
     if quantity is not None:
         _held(number, find_quantity(quantity).measure.unit, quantity)
         yield from _asked(model, number, quantity, given)
     elif given:
-        raise OptionError(f"{next(iter(given))} is a convention of a quantity; name the quantity that is meant")
+        raise OptionError(f"{next(iter(given))} is a convention of a quantity; name the quantity with -q")
     elif number.unit in ("FLOPs", "MACs"):
         yield from _operations(model, number, "flops")
         yield from _operations(model, number, "train-flops", 1)
@@ -102,11 +102,11 @@ def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str
 def _held(number: Printed, unit: str, quantity: str) -> None:
     fits = FITS.get(unit, ())
     if not fits:
-        raise OptionError(f"{quantity} is counted in {unit}, which is a ratio; explain takes counts")
+        raise OptionError(f"{quantity} is a ratio in {unit}; explain accepts only counts")
     if PERCENT in fits and number.unit != PERCENT:
-        raise OptionError(f"{number.text!r} is no share, and {quantity} is one; give it in per cent, as in 46.2 %")
+        raise OptionError(f"{number.text!r} is not a percentage, but {quantity} is one; write it as in 46.2 %")
     if number.unit and number.unit not in fits:
-        raise OptionError(f"{number.text!r} is printed in {number.unit}, and {quantity} is counted in {unit}")
+        raise OptionError(f"{number.text!r} is in {number.unit}, but {quantity} is counted in {unit}")
 
 
 def _asked(model: Model, number: Printed, quantity: str, given: Mapping[str, str]) -> Iterator[Way]:
@@ -121,7 +121,7 @@ def _asked(model: Model, number: Printed, quantity: str, given: Mapping[str, str
 
 
 def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[Way]:
-    """Parameters, of the model and of each that differs from it in one option; active ones of a mixture too."""
+    """Yield the parameter counts of the model, of its variants with one option changed, and of active experts."""
     wanted = "active-params" if active else quantity
     called = {"params": "every parameter", "active-params": "every active parameter"}
     yield _of_weights(model, wanted, called.get(wanted, "every trained parameter"))
@@ -172,7 +172,7 @@ def _nominal(model: Model, active: bool) -> Iterator[Way]:
 
 
 def _as_named(model: Model) -> bool:
-    """Return whether a model has the unchanged sizes of its target."""
+    """Return True if a model has the unchanged sizes of its target."""
     if model.target in presets():
         known = composed(model.target).known
         return all(model.known.get(size) == number for size, number in known.items())
@@ -180,12 +180,12 @@ def _as_named(model: Model) -> bool:
 
 
 def _numbers(model: Model, formula: Formula) -> Mapping[Symbol, int]:
-    formula.value()  # holds the sizes to every condition, and says which has no number
+    formula.value()  # checks every condition, and raises SizeError if a size has no number
     return model.known
 
 
 def _options(model: Model) -> Iterator[tuple[str, Model]]:
-    """The model with one option changed that changes what is stored."""
+    """Yield the variants of a model with one option changed that store other weights."""
     component, own = model.component, model.params.expanded
     for name, values in component.choices().items():
         if any(word in name for word in ("activation", "dropout", "window")):
@@ -205,7 +205,7 @@ def _options(model: Model) -> Iterator[tuple[str, Model]]:
 def _operations(
     model: Model, number: Printed, quantity: str, cost: int = 0, given: Mapping[str, str] = NONE
 ) -> Iterator[Way]:
-    """FLOPs of a run, and by the rules of thumb: 2 or 6 for each parameter and token."""
+    """Yield the FLOPs of a run, exactly and by the rules of thumb: 2 or 6 per parameter and token."""
     model = _run(model, quantity, given)
     formula = model.formula(quantity, **given)
     scale = HALF if number.unit == "MACs" and quantity != "macs" else Fraction(1)
@@ -219,13 +219,13 @@ def _operations(
     each, said = rules[quantity]
     tokens = model.known[N_tok] if quantity == "run-flops" else model.known[B] * model.known[S]
     thumb = _of_weights(model, "active-params" if symbol("X") in model.known else "params", "")
-    counts = f"{said} for each parameter and each of {tokens:,} tokens"
+    counts = f"{said} per parameter and token for {tokens:,} tokens"
     says = (*says, "attention left out")
     yield replace(thumb, counts=counts, scale=scale * each * tokens, says=says, unit=formula.measure.unit)
 
 
 def _run(model: Model, quantity: str, conventions: Mapping[str, str]) -> Model:
-    """A model with a run: one sequence, as long as its positions reach where nothing is said."""
+    """Return the model with the sizes of a run: by default one sequence of its maximum length."""
     formula = model.formula(quantity, **conventions)
     wanting = [size for size in formula.symbols if size not in model.known]
     given: dict[Symbol | str, Expr | int | str] = {}
@@ -251,7 +251,7 @@ def _run_said(model: Model, formula: Formula, quantity: str, number: Printed) ->
 
 
 def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[str, str]) -> Way:
-    """A quantity, each other value of a convention of its as a switch, but of those that are given."""
+    """Return the count of a quantity, with all values of its conventions that are not given as alternatives."""
     model = _run(model, quantity, given)
     formula = model.formula(quantity, **given)
     unit, scale = formula.measure.unit, Fraction(1)
@@ -260,7 +260,7 @@ def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[s
     if unit == "bytes" and number.unit == "elements":
         size = SIZES.get(formula.conventions.get("dtype", ""))
         if size is None:
-            raise OptionError(f"{number.text!r} is printed in elements, and {quantity} is counted in bytes")
+            raise OptionError(f"{number.text!r} is in elements, but {quantity} is counted in bytes")
         counts, scale, unit = counts.replace("bytes of", "elements of"), Fraction(1, int(size)), "elements"
 
     def made() -> list[Switch]:
@@ -273,7 +273,7 @@ def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[s
 
 
 def _share(model: Model, quantity: str, given: Mapping[str, str]) -> Way:
-    """A share in per cent; what it is under other conventions it is asked for under those."""
+    """Return the count of a percentage, with the given conventions only."""
     formula = model.formula(quantity, **given)
     numbers = _numbers(model, formula)
     run = ", ".join(f"{size} = {numbers[size]:,}" for size in formula.symbols if letter(size).run)
@@ -281,7 +281,7 @@ def _share(model: Model, quantity: str, given: Mapping[str, str]) -> Way:
 
 
 def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str, str]) -> Iterator[Switch]:
-    """A switch for every other value of each convention."""
+    """Yield a switch for every other value of each convention."""
     known = find_quantity(quantity).choices
     for name, convention in known.items():
         if convention.quiet and name != COUNTED:
@@ -297,13 +297,13 @@ def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str
             change = each * other.root.each - formula.root.each
             if change != 0 and change.free_symbols <= model.known.keys():
                 said = f"{name}={choice}"
-                # A rule set decides all conventions, and what of attention and the head counts.
+                # A rule set decides all conventions, including attention and the head.
                 decides = {name, *known, "attention", "logits"} if name == COUNTED else {name}
                 yield Switch(frozenset(decides), said, change, rows=_differing(formula, other), meaning=meaning)
 
 
 def _products(formula: Formula, number: Printed) -> list[Switch]:
-    """What is left out of a count of FLOPs, and multiply-adds that are counted once."""
+    """Return switches that omit products from a FLOP count, and one that converts between FLOPs and MACs."""
     rows = rows_of(formula)
     core = found(row for row in rows if row.entry.kind in ATTENDING)
     rest = found(row for row in rows if not _of_each(row))
@@ -311,20 +311,20 @@ def _products(formula: Formula, number: Printed) -> list[Switch]:
     if "MACs" in (number.unit, formula.measure.unit):
         said, factor = "each multiply-add counted twice, as FLOPs", Fraction(2)
     return [
-        *less("attention", "the attention core, scores and mix, left out", core),
+        *less("attention", "the attention core (scores and weighted values) left out", core),
         *less("logits", "the head left out", found(row for row in rows if row.entry.logits)),
-        *less("attention logits", "all but each token's products with the matrices of the layers left out", rest),
+        *less("attention logits", "only the products of tokens with the layers' weight matrices counted", rest),
         Switch(MACS, said, scale=factor),
     ]
 
 
 def _of_each(row: Row) -> bool:
-    """Whether it is the product of each token with a matrix of a layer, and not of one vector for all tokens."""
+    """Return True for the product of each token with a matrix of a layer, rather than of one vector per sequence."""
     return row.entry.kind is Kind.LINEAR and "*" in row.line.path and len(row.entry.inputs[0].shape) > 2
 
 
 def _differing(formula: Formula, other: Formula) -> tuple[str, ...]:
-    """The rows in which two formulas of one model differ."""
+    """Return the paths of the rows in which two formulas of one model differ."""
     ours, theirs = (
         {row.line.path: Add(*(each.total for each in rows if each.line.path == row.line.path)) for row in rows}
         for rows in (rows_of(formula), rows_of(other))

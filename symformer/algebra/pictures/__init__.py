@@ -1,1 +1,1 @@
-"""Answers as pictures: what each draws, exactly, and where it has nothing to draw."""
+"""Plots of the results of the algebra."""

@@ -1,4 +1,4 @@
-"""Along an axis: which whole numbers of a size are drawn, and what a formula comes to at each."""
+"""Points along the x-axis of a plot: the integers of a size, and the exact value of a formula at each."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from ...language.sizes import Numbers, put_in
 from ...language.symbols import RANK, letter
 from ..crossover import Allowed
 
-POINTS = 64  # of a line
-USUAL = 4096  # how far a size of the run goes that has no number
+POINTS = 64  # points per line
+USUAL = 4096  # end of the axis for a size of the run without a number
 
 
 def label(size: Symbol) -> str:
-    """What stands along the axis: ``layers $L$``."""
+    """Return the label of an axis: ``layers $L$``."""
     return f"{letter(size).meaning} ${latex(tree(size))}$"
 
 
 def only(expr: Expr, size: Symbol, numbers: Numbers, what: str) -> Expr:
-    """An amount in which all but one size have their numbers. Raises SizeError for those that have none."""
+    """Substitute the numbers of all sizes but one. Raises SizeError if a number is missing."""
     found = put_in(expr, {name: number for name, number in numbers.items() if name != size})
     if lacking := sorted(found.free_symbols - {size}, key=RANK.__getitem__):
         names = ", ".join(map(str, lacking))
-        raise SizeError(f"a plot is of numbers, and {what} needs one for {names}; give each a number of its own")
+        raise SizeError(f"a plot of {what} needs a value for {names}; set each one with --set")
     return found
 
 
 def at(expr: Expr, size: Symbol, number: int | Fraction) -> Fraction:
-    """What it comes to, exactly. Raises SizeError where it divides by zero."""
+    """Return the exact value of an expression at a number. Raises SizeError if it divides by zero."""
     found = expr.xreplace({size: Rational(number)})
     if not isinstance(found, Rational):
         raise SizeError(f"{size} = {number} makes a divisor zero")
@@ -42,7 +42,7 @@ def at(expr: Expr, size: Symbol, number: int | Fraction) -> Fraction:
 
 
 def along(top: int, allowed: Allowed) -> list[int]:
-    """Whole numbers up to one that conditions allow, some of them where they are many."""
+    """Return the integers up to a limit that the conditions allow, or a selection if there are many."""
     top = top if allowed.high is None else min(top, allowed.high)
     least = lcm(*allowed.multiple_of)
     step = least * max(1, top // (POINTS * least))
@@ -52,12 +52,12 @@ def along(top: int, allowed: Allowed) -> list[int]:
 
 
 def furthest(numbers: Iterable[int], least: int = 8) -> int:
-    """How far an axis goes so that each of some numbers is well inside."""
+    """Return the end of an axis that contains some numbers with a margin."""
     return max([least, *(number * 5 // 4 + 1 for number in numbers)])
 
 
 def met(expr: Expr, size: Symbol, low: int, high: int) -> Fraction:
-    """Between two numbers at which an amount has different signs, where it is 0, nearly: to be drawn, not printed."""
+    """Return an approximate root between two numbers with different signs, for drawing only."""
     below, above = Fraction(low), Fraction(high)
     sign = at(expr, size, below) > 0
     for _ in range(40):
@@ -70,5 +70,5 @@ def met(expr: Expr, size: Symbol, low: int, high: int) -> Fraction:
 
 
 def grouped(number: int) -> str:
-    """A number among mathematics."""
+    """Return a number with thousands separators, for LaTeX mathematics."""
     return f"{number:,}".replace(",", "{,}")

@@ -1,4 +1,4 @@
-"""A comparison as a picture: its rows side by side, or each model against one size, with where one overtakes."""
+"""Plots of a comparison: its rows side by side, or the totals against one size with their crossovers."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from .axis import along, at, furthest, grouped, label, met, only
 if TYPE_CHECKING:
     from ..comparison import Comparison
 
-FAR = 10**7  # beyond which no point is looked at
+FAR = 10**7  # limit on crossovers that extend the axis
 
 
 def drawn(found: Comparison, by: str) -> Picture:
-    """The picture. Raises OptionError, SizeError."""
+    """Return the plot of a comparison. Raises OptionError, SizeError."""
     if len(found.models) > MOST:
-        raise OptionError(f"{len(found.models)} models are compared, and {MOST} are told apart in a plot")
+        raise OptionError(f"{len(found.models)} models do not fit in one plot; compare at most {MOST}")
     return curves(found, symbol(by)) if by else rows(found)
 
 
 def names(found: Comparison) -> list[str]:
-    """What each is called, without the folders that it lies in."""
+    """Return the name of each model, without folders."""
     return [
         literal(name.replace(model.target, name_of(model.target), 1))
         for name, model in zip(found.names, found.models, strict=True)
@@ -43,20 +43,20 @@ def names(found: Comparison) -> list[str]:
 
 
 def amount(found: Comparison) -> str:
-    """What is counted, in words."""
+    """Return the title of the quantity and its divisor."""
     title = found.formulas[0].measure.title
     return title if found.per == 1 else f"{title} per ${latex(tree(found.per))}$"
 
 
 def rows(found: Comparison) -> Bars:
-    """Each row of all models side by side, and the total."""
+    """Return bars of each row and the total, side by side for all models."""
     values = [[side.value for side in sides] for _, *sides in found.rows]
     if any(each is None for row in values for each in row):
         used = set().union(*(side.expr.free_symbols for side in found.totals))
         free = sorted(used - found.numbers.keys(), key=RANK.__getitem__)
         raise SizeError(
-            f"bars are of numbers, and there is none for {listed(free)}; give each one"
-            + (f", or draw against it: by={str(free[0])!r}, --crossover {free[0]}" if len(free) == 1 else "")
+            f"a bar plot needs a value for {listed(free)}; set each one with --set"
+            + (f", or plot against it with by={str(free[0])!r} or --crossover {free[0]}" if len(free) == 1 else "")
         )
     told = names(found)
     columns = {name: [row[place] or 0 for row in values] for place, name in enumerate(told)}
@@ -69,7 +69,7 @@ def rows(found: Comparison) -> Bars:
 
 
 def curves(found: Comparison, size: Symbol) -> Chart:
-    """Each total against one size, which is the same in all, with all else as it is in each."""
+    """Return each total against one size, which is the same in all models, holding their other sizes fixed."""
     letters = [own.get(size, size) for own in found.own]
     exprs: list[Expr] = []
     for side, numbers, own, model, formula in zip(
@@ -77,10 +77,10 @@ def curves(found: Comparison, size: Symbol) -> Chart:
     ):
         if size in formula.totals and own not in side.expr.free_symbols:
             kinds = text(formula.relations[size])
-            raise SizeError(f"{size} is {kinds} in {formula.id}; draw against one of those")
+            raise SizeError(f"{size} is {kinds} in {formula.id}; plot against one of those sizes")
         exprs.append(only(side.expr.xreplace({own: size}), size, numbers, model.target))
     if not any(size in each.free_symbols for each in exprs):
-        raise SizeError(f"{size} changes nothing of {' and '.join(found.names)}, so nothing runs along the axis")
+        raise SizeError(f"{size} does not affect {' and '.join(found.names)}; plot against another size")
     allowed = Allowed()
     for formula, model in zip(found.formulas, found.models, strict=True):
         allowed &= Allowed.of(size, formula.constraints, model.known)
@@ -94,7 +94,7 @@ def curves(found: Comparison, size: Symbol) -> Chart:
     series = [Series(name, xs, [at(expr, size, x) for x in xs]) for name, expr in zip(told, exprs, strict=True)]
     notes = [
         f"{told[place - 1]} has ${latex(tree(tie.size))} = {grouped(tie.chosen)}$, "
-        f"with {'' if tie.exact == tie.chosen else 'nearly '}as many {tie.measure.title}"
+        f"for {'' if tie.exact == tie.chosen else 'nearly '}equal {tie.measure.title}"
         for place, tie in found.ties.items()
         if tie.chosen is not None
     ]
@@ -109,10 +109,10 @@ def curves(found: Comparison, size: Symbol) -> Chart:
 
 
 def turning(difference: Expr, size: Symbol, allowed: Allowed) -> dict[tuple[int, int], int]:
-    """Where a difference changes its sign: the last number before and the first one after, and where it is marked."""
+    """Return the sign changes of a difference: the last integer before and the first after, and the marked integer."""
     found: dict[tuple[int, int], int] = {}
     for before, after in pairwise(_spans(difference, size, allowed)):
-        assert before.last is not None  # noqa: S101  (another comes after it)
+        assert before.last is not None  # noqa: S101  (another span follows)
         if after.sign == 0:
             found[after.first, after.first] = after.first
         elif before.sign:
@@ -121,16 +121,16 @@ def turning(difference: Expr, size: Symbol, allowed: Allowed) -> dict[tuple[int,
 
 
 def said(difference: Expr, size: Symbol, allowed: Allowed, first: str, other: str, than: bool) -> Iterator[str]:
-    """Which of two has more at which whole numbers; of several, than which."""
+    """Yield notes that state which model is larger at which integers, and than which of several."""
     every = _spans(difference, size, allowed)
-    told = {1: f"{first} has more", -1: f"{other} has more", 0: "both the same"}
+    told = {1: f"{first} has more", -1: f"{other} has more", 0: "equal totals"}
     if than:
-        told = {1: f"{told[1]} than {other}", -1: f"{told[-1]} than {first}", 0: f"{first} and {other} have the same"}
+        told = {1: f"{told[1]} than {other}", -1: f"{told[-1]} than {first}", 0: f"{first} and {other} are equal"}
     for sign, words in told.items():
         if which := [each.said for each in every if each.sign == sign]:
             alone = len(every) == 1
             yield f"{words}" + (
-                f" at every ${latex(tree(size))}$" if alone else f": ${latex(tree(size))}$ " + ", ".join(which)
+                f" for every ${latex(tree(size))}$" if alone else f": ${latex(tree(size))}$ " + ", ".join(which)
             )
 
 

@@ -1,4 +1,4 @@
-"""One quantity over another as a picture: the quotient against one size, and what it comes near to."""
+"""Plots of quotients of two quantities against one size, with their limits."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .axis import USUAL, along, at, furthest, label, only
 if TYPE_CHECKING:
     from ..over import Over
 
-WIDE = 4  # times its number that a size goes
-NEAR = 10  # one part of so many is near enough to a limit
-DOUBLED = 64  # times its number at most, for a limit that is far
+WIDE = 4  # end of the axis, as a multiple of the size's number
+NEAR = 10  # the axis extends until the quotient is within 1/NEAR of its limit
+DOUBLED = 64  # maximum extension of the axis for a distant limit, as a factor
 
 
 def drawn_together(found: Sequence[Over], by: str) -> Chart:
-    """The picture of several, with how many ranks each is of. Raises OptionError, SizeError."""
+    """Return the plot of several quotients, with notes on per-rank values. Raises OptionError, SizeError."""
     sides = [
         (f"{side.measure.name} of {name_of(each.model.target)}", side.ranks, each.model.known)
         for each in found
@@ -38,9 +38,9 @@ def drawn_together(found: Sequence[Over], by: str) -> Chart:
 
 
 def drawn(found: Sequence[Over], by: str) -> Chart:
-    """The picture of each. Raises OptionError, SizeError."""
+    """Return the plot of some quotients. Raises OptionError, SizeError."""
     if len(found) > MOST:
-        raise OptionError(f"{len(found)} quotients are asked for, and {MOST} are told apart in a plot")
+        raise OptionError(f"{len(found)} quotients do not fit in one plot; choose at most {MOST}")
     size = symbol(by) if by else _usual(found)
     series: list[Series] = []
     across: list[Across] = []
@@ -50,7 +50,10 @@ def drawn(found: Sequence[Over], by: str) -> Chart:
         ratio, name = value(each.ratio), literal(name_of(each.model.target) + (f" ({each.part})" if each.part else ""))
         if size not in ratio.free_symbols and len(found) == 1:
             has = listed(sorted(ratio.free_symbols, key=RANK.__getitem__))
-            raise SizeError(f"{size} is not in {each.unit} of {each.model.target}" + (f"; it has {has}" if has else ""))
+            raise SizeError(
+                f"{each.unit} of {each.model.target} does not depend on {size}"
+                + (f"; its sizes are {has}" if has else "")
+            )
         exact = only(ratio, size, each.model.known, each.model.target)
         allowed = Allowed()
         for formula in (each.above, each.below):
@@ -66,20 +69,20 @@ def drawn(found: Sequence[Over], by: str) -> Chart:
             across.append(Across(f"{name} {spelt}", number))
             told = f"{number.numerator:,}" + (f"/{number.denominator:,}" if number.denominator != 1 else "")
             near = "" if number.denominator == 1 else rf" $\approx$ {float(number):,.6g}"
-            notes.append(f"{name} comes near to {told}{near} {spelt}")
+            notes.append(f"{name} tends to {told}{near} {spelt}")
         else:
-            notes.append(f"{name} comes near to 0 {spelt}" if limit.kind == "0" else f"{name} grows without bound")
+            notes.append(f"{name} tends to 0 {spelt}" if limit.kind == "0" else f"{name} grows without bound")
     first = found[0]
     return Chart(label(size), f"{first.above.measure.title} over\n{first.below.measure.title}", series, across, notes)
 
 
 def _usual(found: Sequence[Over]) -> Symbol:
-    """The only size without a number; else the first of the usual ones."""
+    """Return the only size without a number, or else the first of S, C, L and E in the quotients."""
     used = set().union(*(value(each.ratio).free_symbols for each in found))
     free = set().union(*(value(each.ratio).free_symbols - each.model.known.keys() for each in found))
     if not used:
         raise OptionError(
-            f"{found[0].above.id} over {found[0].below.id} is {found[0]!r} at every size; nothing to plot"
+            f"{found[0].above.id} over {found[0].below.id} is {found[0]!r} for all sizes; there is nothing to plot"
         )
     if len(free) == 1:
         return free.pop()
@@ -89,7 +92,7 @@ def _usual(found: Sequence[Over]) -> Symbol:
 
 
 def _top(found: Over, size: Symbol) -> int:
-    """How far the axis goes: some times its number, and on to where a limit is near."""
+    """Return the end of the axis: a multiple of the size's number, extended until the quotient is near its limit."""
     known = found.model.known.get(size)
     top = USUAL if known is None and letter(size).run else furthest([WIDE * (known or 8)])
     limit = found.limits.get(size)

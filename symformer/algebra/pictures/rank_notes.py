@@ -1,4 +1,4 @@
-"""The line below a plot that states how many ranks its numbers are of one of, as matplotlib spells it."""
+"""The note below a plot of per-rank values that states the number of ranks, in matplotlib's notation."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from ...language.notation.latex import latex
 from ...language.notation.tree import tree
 from ...output.style import escaped
 
-_MARK = "\0"  # around mathematics, which is not escaped; no name has it
+_MARK = "\0"  # delimits mathematics, which is not escaped; it occurs in no name
 
 
 def spell(expr: Expr) -> str:
-    """Return mathematics for a line that ``line`` finishes."""
+    """Return mathematics in delimiters for ``line``."""
     return f"{_MARK}${latex(tree(expr))}${_MARK}"
 
 
 def line(text: str) -> str:
-    """Return a line whose words are escaped and whose mathematics stays."""
+    """Return a line with escaped words and unchanged mathematics."""
     pieces = text.replace("×", rf"{_MARK}$\times${_MARK}").split(_MARK)
     return "".join(piece if place % 2 else escaped(piece) for place, piece in enumerate(pieces))

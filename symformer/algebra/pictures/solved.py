@@ -1,4 +1,4 @@
-"""Solutions as a picture: the total against the size that was looked for, or one such size against another."""
+"""Plots of solutions: the total against the unknown size, or one unknown size against another."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .axis import along, at, furthest, grouped, label
 if TYPE_CHECKING:
     from ..solve import Solutions
 
-DRAWN = 5_000  # solutions that a plot has room for
+DRAWN = 5_000  # maximum number of solutions in a plot
 
 
 def drawn(found: Solutions) -> Chart:
-    """The picture. Raises SizeError where there is nothing to mark."""
+    """Return the plot of solutions. Raises SizeError if there is nothing to plot."""
     if not found.all and found.nearest is None:
         raise SizeError(f"there is nothing to plot: {found.verdict}")
     return line(found) if len(found.open) == 1 else points(found)
 
 
 def line(found: Solutions) -> Chart:
-    """The total against the one size, with what is wanted across and the solutions on it."""
+    """Return the total against the only unknown size, with the target as a horizontal line and the solutions."""
     (open_,) = found.open
     size = open_.size
     numbers = {symbol(name): number for name, number in found.numbers.items()}
@@ -53,12 +53,12 @@ def line(found: Solutions) -> Chart:
 
 
 def points(found: Solutions) -> Chart:
-    """The first size against the second, one point a solution."""
+    """Return the second unknown size against the first, with one point per solution."""
     first, second = (each.size for each in found.open[:2])
     every = list(found.all[:DRAWN]) or [each for each in (found.nearest,) if each is not None]
     series = []
     for name, kind, chosen in (
-        ("heads divide, widths multiples of 64", "points", [each for each in every if each.buildable]),
+        ("widths divisible by 64, E divisible by A", "points", [each for each in every if each.buildable]),
         ("other solutions", "hollow", [each for each in every if not each.buildable]),
     ):
         if chosen:
@@ -66,9 +66,9 @@ def points(found: Solutions) -> Chart:
             series.append(Series(name if found.all else "the nearest", xs, ys, kind))
     notes = [f"{escaped(found.formula.measure.title)}: {escaped(found.wanted.said)}", *_notes(found)]
     if len(found.all) > DRAWN:
-        notes.append(f"the first {DRAWN:,} are drawn")
+        notes.append(f"only the first {DRAWN:,} are drawn")
     if others := [latex(tree(each.size)) for each in found.open[2:]]:
-        notes.append(f"a point can be several solutions, by ${', '.join(others)}$")
+        notes.append(f"a point can represent several solutions with different ${', '.join(others)}$")
     return Chart(label(first), label(second), series, (), notes, from_zero=False)
 
 
@@ -77,7 +77,7 @@ def _wanted(found: Solutions) -> str:
 
 
 def _notes(found: Solutions) -> list[str]:
-    """The verdict; of a single solution its sizes."""
+    """Return the verdict, or the sizes of the only solution."""
     if len(found.all) == 1:
         only = found.all[0]
         sizes = ", ".join(f"${latex(tree(symbol(name)))} = {grouped(number)}$" for name, number in only.sizes.items())

@@ -1,4 +1,4 @@
-"""A sweep as a picture: the front among all rows, a quantity along one size, or over two."""
+"""Plots of a sweep: the Pareto front, a quantity against one size, or a heat map over two sizes."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .axis import label
 if TYPE_CHECKING:
     from ..sweep import Sweep
 
-DRAWN = 4_000  # points that tell anything in a column's width
-CELLS = 250_000  # of a heat map
-ALL = 10**7  # rows that are gone through for a picture
+DRAWN = 4_000  # maximum number of drawn points
+CELLS = 250_000  # maximum number of cells of a heat map
+ALL = 10**7  # maximum number of rows of a plotted sweep
 
 
 def drawn(found: Sweep) -> Picture:
-    """The picture. Raises OptionError for rows that one picture does not tell."""
+    """Return the plot of a sweep. Raises OptionError if a single plot cannot show it."""
     if found.rows.count > ALL:
         raise OptionError(
-            f"a plot goes through {ALL:,} rows at most, and these are {found.rows.count:,}; give larger steps"
+            f"a plot can have at most {ALL:,} rows, but the sweep has {found.rows.count:,}; use larger steps"
         )
     if found.pareto:
         return front(found)
     if found.top is not None:
-        raise OptionError("the first rows are a table, which a plot does not tell; leave top out, or ask for a front")
+        raise OptionError("a plot cannot show the first rows of a table; remove top, or use pareto")
     names = found.rows.names
     if len(names) == 1:
         return line(found)
@@ -42,15 +42,15 @@ def drawn(found: Sweep) -> Picture:
     if len(names) == 2 and len(found.quantities) == 1:
         return heat(found)
     raise OptionError(
-        f"a plot has two axes, and this sweep goes over {', '.join(names)} for {', '.join(found.quantities)}; go over "
-        "one or two sizes for one quantity, or ask for two quantities, or for a front of two"
+        f"a plot has two axes, but this sweep has {', '.join(names)} and {', '.join(found.quantities)}; sweep one or "
+        "two sizes for one quantity, choose two quantities, or use pareto with two columns"
     )
 
 
 def front(found: Sweep) -> Chart:
-    """Every row by the two objectives, and those that no other beats."""
+    """Return all rows by two objectives, with the Pareto front."""
     if len(found.pareto) != 2:
-        raise OptionError(f"a front of {len(found.pareto)} objectives has no picture on two axes; keep two of them")
+        raise OptionError(f"a plot can show a front of two objectives, not {len(found.pareto)}; choose two of them")
     first, second = (each.name for each in found.pareto)
     every, count, step = _some(replace(found, pareto=()), (first, second))
     kept = found.table()
@@ -61,7 +61,7 @@ def front(found: Sweep) -> Chart:
 
 
 def cloud(found: Sweep) -> Chart:
-    """One quantity against the other, a point a row."""
+    """Return one quantity against the other, with one point per row."""
     first, second = found.quantities
     every, count, step = _some(found, (first, second))
     notes = [f"{count:,} configs of {literal(name_of(found.model.target))}", *_drawn(count, step)]
@@ -70,19 +70,17 @@ def cloud(found: Sweep) -> Chart:
 
 
 def line(found: Sweep) -> Chart:
-    """Each quantity against the one size."""
+    """Return each quantity against the only swept size."""
     units = {each.measure.unit for each in found.formulas}
     if len(units) > 1:
-        raise OptionError(f"{' and '.join(sorted(units))} have no axis in common; keep quantities of one unit")
+        raise OptionError(f"{' and '.join(sorted(units))} cannot share an axis; choose quantities with one unit")
     if len(found.quantities) > MOST:
-        raise OptionError(
-            f"{len(found.quantities)} quantities are asked for, and {MOST} lines are told apart in a plot"
-        )
+        raise OptionError(f"{len(found.quantities)} quantities do not fit in one plot; choose at most {MOST}")
     (name,) = found.rows.names
     columns = found.table()
     xs = list(map(int, columns[name].tolist()))
     if not xs:
-        raise OptionError("no row stays, so there is nothing to plot")
+        raise OptionError("no rows remain, so there is nothing to plot")
     step = -(-len(xs) // DRAWN)
     order = sorted(range(len(xs)), key=xs.__getitem__)[::step]
     several = len(found.quantities) > 1
@@ -100,17 +98,15 @@ def line(found: Sweep) -> Chart:
 
 
 def heat(found: Sweep) -> Heat:
-    """The quantity at every pair of two sizes."""
+    """Return a heat map of the quantity over two sizes."""
     if found.rows.count > CELLS:
-        raise OptionError(
-            f"{found.rows.count:,} configs are more than {CELLS:,} cells of a heat map; give larger steps"
-        )
+        raise OptionError(f"{found.rows.count:,} configs exceed the {CELLS:,} cells of a heat map; use larger steps")
     first, second = found.rows.names
     columns = found.table()
     rows = zip(*(columns[name].tolist() for name in (first, second, found.quantities[0])), strict=True)
     numbers = {(int(x), int(y)): int(value) for x, y, value in rows}
     if not numbers:
-        raise OptionError("no row stays, so there is nothing to plot")
+        raise OptionError("no rows remain, so there is nothing to plot")
     xs, ys = (sorted({pair[place] for pair in numbers}) for place in (0, 1))
     blank = found.rows.count - len(numbers)
     notes = [
@@ -121,7 +117,7 @@ def heat(found: Sweep) -> Heat:
 
 
 def _some(found: Sweep, names: tuple[str, str]) -> tuple[tuple[list[int], list[int]], int, int]:
-    """Two columns of every row, or of every so many where they are too many; how many rows there are, and how many."""
+    """Return two columns of all rows, or of every n-th row if there are too many, the number of rows, and n."""
     step = max(1, -(-found.rows.count // DRAWN))
     columns: tuple[list[int], list[int]] = [], []
     count = 0
@@ -132,16 +128,16 @@ def _some(found: Sweep, names: tuple[str, str]) -> tuple[tuple[list[int], list[i
             column += [int(each) for each in block[name][start::step].tolist()]
         count += length
     if not count:
-        raise OptionError("no row stays, so there is nothing to plot")
+        raise OptionError("no rows remain, so there is nothing to plot")
     return columns, count, step
 
 
 def _drawn(count: int, step: int) -> list[str]:
-    return [f"one of {step:,} is drawn"] if step > 1 else []
+    return [f"one in {step:,} is drawn"] if step > 1 else []
 
 
 def _column(found: Sweep, name: str) -> Any:
-    """What stands along an axis of a column: a quantity by its title, a size by its letter."""
+    """Return the axis label of a column: the title of a quantity, or the letter of a size."""
     for each in found.formulas:
         if each.measure.name == name:
             return escaped(each.measure.title)
