@@ -169,9 +169,7 @@ _RULES: Mapping[Kind, Rule] = {
     **rows(nothing, Kind.PARAMETER, *ARRANGING),
     Kind.JOIN: join,
     **rows(
-        refused(
-            "which experts' weights are read depends on the routing of the batch, so there is no closed form"
-        ),
+        refused("which experts' weights are read depends on the routing of the batch, so there is no closed form"),
         Kind.EXPERTS,
         *ROUTING,
     ),

@@ -50,7 +50,9 @@ def scores_by_block(entry: Entry, q: Shape, k: Shape, size: Expr, conventions: C
 def softmax_by_block(entry: Entry, p: Shape, size: Expr, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the statistics of each query: maximum and sum, or one log-sum-exp."""
     if entry.inputs[0].name.rpartition(".")[2] != "scores":
-        raise RuleError(f"{entry.path}: kernels={conventions['kernels']} does not support operations on the scores")
+        raise RuleError(
+            f"{entry.path}: blockwise kernels do not support operations on the scores; choose kernels=separate"
+        )
     batch, heads, length, keys = p
     _, keyed = _blocks(length, keys, conventions)
     if conventions["kernels"] == "flash2":

@@ -157,7 +157,9 @@ QUANTITY = Communication(
     },
     ("tensor (collective)", "factors"),
     {
-        "step": Convention({"training": "one forward and backward pass, and the gradient reduction", "forward": "one forward pass"}),
+        "step": Convention(
+            {"training": "one forward and backward pass, and the gradient reduction", "forward": "one forward pass"}
+        ),
         "count": Convention(
             {
                 "ring": "bytes a rank sends with ring algorithms: the tensor minus one rank's shard for all-gather or "

@@ -52,7 +52,10 @@ CONVOLUTION_BYTES = (
     "that dtype is fp8, because no model computes in fp8."
 )
 
-DIVIDES = {"context": ("on", "N_cp"), "tensor": ("sequence", "N_tp")}  # conventions that shard a sequence, and their ranks
+DIVIDES = {
+    "context": ("on", "N_cp"),
+    "tensor": ("sequence", "N_tp"),
+}  # conventions that shard a sequence, and their ranks
 
 
 def tokens(entry: Entry, window: str) -> Expr:

@@ -196,8 +196,8 @@ def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions
             raise RuleError(f"{entry.path}: a trained attention bias is not supported with implementation=sdpa")
         if conventions["recompute"] != "none":
             raise RuleError(
-                f"{entry.path}: an attention bias that layers share is not supported with "
-                f"recompute={conventions['recompute']}; choose recompute=none"
+                f"{entry.path}: an attention bias that layers share is not supported with recomputation; choose "
+                "recompute=none"
             )
 
 
@@ -205,9 +205,7 @@ def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> 
     """Return the recomputed regions: attention cores (scores to mix) or repeated layers."""
     if recompute == "full":
         if any(scope.distinct is not None for scope in ledger.root.walk()):
-            raise RuleError(
-                "recompute=full: transformers does not recompute layers that share weights"
-            )
+            raise RuleError("recompute=full: transformers does not recompute layers that share weights")
         return [[entry for _, entry in Ledger(scope, None)] for scope in ledger.root.walk() if scope.loop]
     cores = []
     for _, entry in ledger if recompute == "selective" else ():
@@ -316,7 +314,9 @@ def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition
     return tuple(found)
 
 
-DROPOUT = Convention({"off": "no dropout", "on": "dropout is active and saves its mask"}, lambda entry: entry.kind is Kind.DROPOUT)
+DROPOUT = Convention(
+    {"off": "no dropout", "on": "dropout is active and saves its mask"}, lambda entry: entry.kind is Kind.DROPOUT
+)
 
 
 RECOMPUTE = Convention(

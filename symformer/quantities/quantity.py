@@ -109,7 +109,7 @@ class Convention:
 
     @property
     def default(self) -> str:
-        """The value used if none is given."""
+
         return next(iter(self.meanings))
 
 
@@ -211,7 +211,7 @@ class Quantity:
                 raise UnknownNameError(f"convention of {self.measure.name}", name, known)
             if value not in known[name].meanings:
                 choices = ", ".join(known[name].meanings)
-                raise OptionError(f"{name}={value} is not a value of {name} in {self.measure.name}; choose from {choices}")
+                raise OptionError(f"{name}={value} is not supported by {self.measure.name}; choose from {choices}")
         chosen = {name: given.get(name, convention.default) for name, convention in known.items()}
         return {name: value for name, value in chosen.items() if not known[name].quiet or value != known[name].default}
 
@@ -259,7 +259,10 @@ class Quantity:
             ledger = place(part, placement)
             constraints = (*constraints, *conditions(ledger, placement, constraints))
             if placement.context == "on" and chosen.get("attention") == "causal":
-                constraints = (*constraints, Divides(2 * N_cp, S))  # each rank has an early and a late piece: equal work
+                constraints = (
+                    *constraints,
+                    Divides(2 * N_cp, S),
+                )  # each rank has an early and a late piece: equal work
         root = self.account(ledger, chosen)
         if placement.context == "on" and root.each.has(C):
             constraints = (*constraints, Divides(N_cp, C))
