@@ -82,10 +82,9 @@ QUANTITY = Activations(
         "dtype": Convention(
             {
                 "fp32": "4 bytes per element",
-                "bf16": "2 bytes per element; tensors that the model casts to float32 are copies of 4 bytes per element",
-                "fp16": "2 bytes per element; tensors that the model casts to float32 are copies of 4 bytes per element",
-                "symbolic": "W bytes per element; tensors that the model casts to float32 are copies of 4 bytes per "
-                "element",
+                "bf16": "2 bytes per element; copies that the model casts to float32 have 4 bytes per element",
+                "fp16": "2 bytes per element; copies that the model casts to float32 have 4 bytes per element",
+                "symbolic": "W bytes per element; copies that the model casts to float32 have 4 bytes per element",
             }
         ),
     },

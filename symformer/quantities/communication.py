@@ -32,7 +32,7 @@ FORWARD: Mapping[str, Moves] = {
     "send": (("send", None, "output"),),
     "receive": (),
 }
-# Korthikanti et al. 2022, section 4.2.2: only the shard of a linear layer's input is saved, and it is gathered again for
+# Korthikanti et al. 2022, section 4.2.2: only the shard of a linear layer's input is saved; it is gathered again for
 # the gradient of the weight. Keys and values are gathered again too.
 BACKWARD: Mapping[str, Moves] = {
     "copy": (("all-reduce", N_tp, "input"),),
@@ -147,8 +147,8 @@ class Communication(Quantity):
 _ZERO = "; Rajbhandari et al. 2020 [rajbhandari2020], section 7"
 QUANTITY = Communication(
     Measure("communication", "bytes moved between ranks", "Q_comm", "bytes"),
-    "The bytes that the collectives of one rank move in one step over B sequences of S tokens, all in the same dtype. A "
-    "model on one rank moves nothing. Excluded: the reductions of a loss over a sharded vocabulary, and the gradient "
+    "The bytes that the collectives of one rank move in one step over B sequences of S tokens, all in the same dtype. "
+    "A model on one rank moves nothing. Excluded: the reductions of a loss over a sharded vocabulary, and the gradient "
     "of a tied embedding between the first and last pipeline stages.",
     {
         **rows(nothing, *WEIGHTLESS),

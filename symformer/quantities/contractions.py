@@ -53,8 +53,8 @@ PRODUCTS = Convention(
 COUNT = Convention(
     {
         "contractions": "counts matrix products only",
-        "all": "counts matrix products and elementwise operations, the latter by a fixed table: 3 FLOPs per element for "
-        "a softmax, 7 for a layer norm with scale and bias, 1 for a sum",
+        "all": "counts matrix products and elementwise operations, the latter by a fixed table: per element, 3 FLOPs "
+        "for a softmax, 7 for a layer norm with scale and bias, 1 for a sum",
     }
 )
 
@@ -139,8 +139,8 @@ def scan(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """h[B, A, D, N] · c[B, G, N] -> y[B, A, D] after each token: 2 · B · S · A · D · N; the rest is elementwise.
 
     With chunks of Q tokens, Dao and Gu 2024, section 6: in each of the ceil(S/Q) chunks, all pairs of tokens are
-    multiplied (masked pairs included), the chunk's state is computed, and the preceding state is read. The states of all
-    chunks and the initial one are then combined once. A single new token uses the recurrent form.
+    multiplied (masked pairs included), the chunk's state is computed, and the preceding state is read. The states of
+    all chunks and the initial one are then combined once. A single new token uses the recurrent form.
     """
     x, _, write, read = entry.inputs
     batch, heads, length, width = x.shape

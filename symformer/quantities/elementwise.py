@@ -76,10 +76,10 @@ def seen(entry: Entry) -> Expr:
 def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
     """Return factors whose product is the number of elements that are computed of a tensor.
 
-    Scores under a causal mask have S² elements per head with attention=full and S(S+1)/2 with attention=causal. A single
-    new token (attention=new) has C + 1. With a window of w tokens, query i sees min(i, w) keys: m(2S - m + 1)/2 pairs
-    for m = min(S, w). With n = ceil(S/w) chunks of w tokens, the first n - 1 chunks have w(w + 1)/2 pairs each, and the
-    last one, of r = S - (n - 1)w tokens, has r(r + 1)/2.
+    Scores under a causal mask have S² elements per head with attention=full and S(S+1)/2 with attention=causal. A
+    single new token (attention=new) has C + 1. With a window of w tokens, query i sees min(i, w) keys:
+    m(2S - m + 1)/2 pairs for m = min(S, w). With n = ceil(S/w) chunks of w tokens, the first n - 1 chunks have
+    w(w + 1)/2 pairs each, and the last one, of r = S - (n - 1)w tokens, has r(r + 1)/2.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ CONVOLUTION_BYTES = (
 DIVIDES = {
     "context": ("on", "N_cp"),
     "tensor": ("sequence", "N_tp"),
-}  # conventions that shard a sequence, and their ranks
+}  # how ranks shard a sequence
 
 
 def tokens(entry: Entry, window: str) -> Expr:

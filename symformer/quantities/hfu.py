@@ -9,9 +9,9 @@ from .utilization import Utilization
 QUANTITY = Utilization(
     Measure("hfu", "hardware FLOPs utilization", "Y_HFU", "of the peak"),
     "The fraction of peak FLOPs that training executes: the FLOPs of N_tps tokens per second, in sequences of S, "
-    "divided by the peak of N_dev devices with N_peak FLOPs per second each; Korthikanti et al. 2022 [korthikanti2022], "
-    "section 6. Counts one forward and one backward pass over each token, and any recomputation: contractions only, at "
-    "2 FLOPs per multiply-add.",
+    "divided by the peak of N_dev devices with N_peak FLOPs per second each; Korthikanti et al. 2022 "
+    "[korthikanti2022], section 6. Counts one forward and one backward pass over each token, and any recomputation: "
+    "contractions only, at 2 FLOPs per multiply-add.",
     STEP.rules,
     STEP.columns,
     STEP.conventions,

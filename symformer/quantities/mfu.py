@@ -9,8 +9,8 @@ from .utilization import Utilization
 QUANTITY = Utilization(
     Measure("mfu", "model FLOPs utilization", "Y_MFU", "of the peak"),
     "The fraction of peak FLOPs that training needs: the FLOPs of N_tps tokens per second, in sequences of S, divided "
-    "by the peak of N_dev devices with N_peak FLOPs per second each; Chowdhery et al. 2022 [chowdhery2022], appendix B. "
-    "Counts one forward and one backward pass over each token: contractions only, at 2 FLOPs per multiply-add. "
+    "by the peak of N_dev devices with N_peak FLOPs per second each; Chowdhery et al. 2022 [chowdhery2022], appendix "
+    "B. Counts one forward and one backward pass over each token: contractions only, at 2 FLOPs per multiply-add. "
     "Recomputation is excluded.",
     STEP.rules,
     STEP.columns,

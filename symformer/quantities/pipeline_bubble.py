@@ -102,10 +102,10 @@ def _layers(rules: list[Condition]) -> list[Expr]:
 
 QUANTITY = Bubble(
     Measure("pipeline-bubble", "bubble of the pipeline", "Y_bubble", "of the time"),
-    "The idle time of the N_pp pipeline stages in a training step of N_micro micro-batches, as a fraction of the working "
-    "time or of the whole step. A stage is idle until the first micro-batch reaches it and after the last one has left "
-    "it. All stages are assumed to take the same time, with the same ratio of backward to forward time, and "
-    "communication to take no time.",
+    "The idle time of the N_pp pipeline stages in a training step of N_micro micro-batches, as a fraction of their "
+    "working time or of the whole step. The idle time is the time until the first micro-batch reaches the last stage, "
+    "plus the time until the last one returns from it. Assumes that all stages take the same time, that the ratio of "
+    "backward to forward time is the same in every stage, and that communication takes no time.",
     rows(nothing, *Kind),
     ("state", "slots"),
     {"schedule": SCHEDULE, "over": OVER},

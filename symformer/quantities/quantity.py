@@ -262,7 +262,7 @@ class Quantity:
                 constraints = (
                     *constraints,
                     Divides(2 * N_cp, S),
-                )  # each rank has an early and a late piece: equal work
+                )  # an early and a late piece per rank
         root = self.account(ledger, chosen)
         if placement.context == "on" and root.each.has(C):
             constraints = (*constraints, Divides(N_cp, C))
