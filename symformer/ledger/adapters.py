@@ -124,8 +124,8 @@ class _AdaptedOperations(Operations):
                 raise OptionError(f"{adapter}: {path} is the LM head, and adapters of the LM head are not supported")
             if facts.get("shared"):
                 raise RuleError(
-                    f"{adapter}: {path} uses a matrix, or rows of one, that is stored in another layer, and adapters of "
-                    "shared matrices are not supported"
+                    f"{adapter}: {path} uses a matrix, or rows of one, that is stored elsewhere, and adapters of shared "
+                    "matrices are not supported"
                 )
             self._adapted[path.rpartition(".")[0]] = path
             self._unscanned()
@@ -143,8 +143,8 @@ class _AdaptedOperations(Operations):
     def _unscanned(self) -> None:
         for module in self._scanning & self._adapted.keys():
             raise RuleError(
-                f"{self._adapted[module]} belongs to a scan, whose code reads the stored matrices directly, so adapters "
-                "of it are not supported"
+                f"{self._adapted[module]} belongs to a scan, whose code reads the stored matrices directly, so "
+                "adapters of it are not supported"
             )
 
     def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr, **facts: Any) -> Tensor:

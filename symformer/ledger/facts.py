@@ -83,8 +83,8 @@ class Kind(StrEnum):
     OBSERVED = "observed"  # traced from torch and not recognized: counts only for the quantity it was traced for
 
 
-# Families of kinds; every kind except OBSERVED is in one. A table can give one rule to a whole family. A new kind joins a
-# family and needs its own row only if its rule differs.
+# Families of kinds; every kind except OBSERVED is in one. A table can give one rule to a whole family. A new kind joins
+# a family and needs its own row only if its rule differs.
 STORING = (Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER)  # have weights
 MULTIPLYING = (Kind.LINEAR, Kind.CONVOLUTION)  # multiply their whole input by a stored matrix; vectors are biases
 ATTENDING = (Kind.SCORES, Kind.MIX)  # read keys or values of earlier tokens
