@@ -124,7 +124,7 @@ class _AdaptedOperations(Operations):
                 raise OptionError(f"{adapter}: {path} is the LM head, and adapters of the LM head are not supported")
             if facts.get("shared"):
                 raise RuleError(
-                    f"{adapter}: {path} uses a matrix, or rows of one, that is stored elsewhere, and adapters of shared "
+                    f"{adapter}: {path} uses a matrix, or rows of one, that is stored elsewhere, and adapters of such "
                     "matrices are not supported"
                 )
             self._adapted[path.rpartition(".")[0]] = path

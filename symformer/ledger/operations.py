@@ -95,7 +95,7 @@ class Operations:
     def repeat(
         self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, distinct: Expr | None = None
     ) -> Tensor:
-        """Record ``count`` identical layers, each on the output of the previous one: recorded once, counted symbolically.
+        """Record ``count`` identical layers, each on the output of the previous one. The count is symbolic.
 
         If ``distinct`` is given, only that many layers have their own weights; the others share them.
         """
@@ -347,11 +347,11 @@ class Operations:
         return self._write(Kind.POSITIONS, name, (x,), (*x.shape, width), function="waves", module=True)
 
     def slopes(self, name: str, heads: Expr, length: Expr) -> Tensor:
-        """Return a fixed table [1, heads, 1, length] to add to scores: linear in the key position, with a slope per head."""
+        """Return a fixed table [1, heads, 1, length] to add to scores: per head, a slope times the key position."""
         return self._write(Kind.POSITIONS, name, (), (ONE, heads, ONE, length), function="slopes")
 
     def rotate(self, name: str, x: Tensor, angles: Tensor) -> Tensor:
-        """Apply rotary positions to x[B,A,S,D] by angles[2,S,D], or to its first elements if the angles are narrower."""
+        """Apply rotary positions to x[B,A,S,D] by angles[2,S,D]; narrower angles rotate only the first elements."""
         return self._write(Kind.ROTATE, name, (x, angles), x.shape)
 
     def join(self, name: str, x: Tensor, y: Tensor) -> Tensor:

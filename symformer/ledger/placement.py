@@ -312,7 +312,7 @@ class _RankOperations(Operations):
         return self._leave(name, x) if divided else x
 
     def linear(self, name: str, x: Tensor, out: Expr, **facts: Any) -> Tensor:
-        """Record a column-parallel layer for a sharded output, or a row-parallel one; Shoeybi et al. 2019, section 3."""
+        """Record a column-parallel or a row-parallel layer; Shoeybi et al. 2019, section 3."""
         columns, rows = out.has(N_tp), x.width.has(N_tp)
         if columns and rows:
             raise RuleError(
