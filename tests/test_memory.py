@@ -111,7 +111,7 @@ def test_megatrons_layer_beside_its_states() -> None:
 
 
 def test_precisions_are_not_mixed() -> None:
-    with pytest.raises(SymformerError, match="implementation=megatron is known in half precision"):
+    with pytest.raises(SymformerError, match="implementation=megatron needs half precision"):
         architecture("gpt2").formula("train-memory", implementation="megatron")
     with pytest.raises(SymformerError, match="transformers does not have this model"):
         architecture("palm").formula("train-memory")
