@@ -169,7 +169,7 @@ def test_show_states_the_dtype_of_each_state(target: str, words: int) -> None:
         assert result.exit_code == 0, result.output
         said = result.output
         assert ("The convolution state has the model's dtype" in said) == (words > 0)
-        assert ("stored in single precision, 4 bytes per element" in said) == (words > 0)
+        assert ("stored in float32, 4 bytes per element" in said) == (words > 0)
         notes = json.loads(CliRunner().invoke(cli, ["show", target, "-q", quantity, "--json"]).stdout)["notes"]
         assert len(notes) == words
 

@@ -148,7 +148,7 @@ def scan(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     every = (TWO, batch, heads)
     if entry.chunk is None or conventions.get("attention") == "new":
         factors = (*every, length, *([width] if width != 1 else []), state)
-        return (Contraction(factors, (("the state", x.grad), ("what is read", read.grad))),)
+        return (Contraction(factors, (("the state", x.grad), ("the readout", read.grad))),)
     size, chunks = entry.chunk, ceiling(length / entry.chunk)
     within = (("the left side", x.grad), ("the right side", x.grad))
     found = {

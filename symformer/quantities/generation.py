@@ -44,8 +44,7 @@ LATENT = Convention(
 )
 
 STATE_BYTES = (
-    "The recurrent state is stored in single precision, 4 bytes per element, whatever the other dtypes, as in "
-    "transformers."
+    "The recurrent state is stored in float32, 4 bytes per element, regardless of the other dtypes, as in transformers."
 )
 CONVOLUTION_BYTES = (
     "The convolution state has the model's dtype, as in transformers: the dtype of {of}, or 2 bytes per element if "

@@ -268,12 +268,12 @@ def implemented(part: Counted, implementation: str, besides: str = "") -> None:
         return
     if part.library != "transformers":
         raise RuleError(
-            f"implementation={implementation} needs a model of transformers, and transformers does not have this one; "
-            f"choose a model of transformers, or implementation=megatron{besides}"
+            f"implementation={implementation} counts the tensors that transformers saves, but transformers does not have "
+            f"this model; choose one of its models, or implementation=megatron{besides}"
         )
     if part.unread:
         raise RuleError(
-            f"implementation={implementation} needs a model of transformers, and {part.unread}; "
+            f"implementation={implementation} counts the tensors that transformers saves, but {part.unread}; "
             f"choose implementation=megatron{besides}"
         )
 

@@ -101,7 +101,7 @@ def _layers(rules: list[Condition]) -> list[Expr]:
 
 
 QUANTITY = Bubble(
-    Measure("pipeline-bubble", "bubble of the pipeline", "Y_bubble", "of the time"),
+    Measure("pipeline-bubble", "pipeline bubble", "Y_bubble", "of the time"),
     "The idle time of the N_pp pipeline stages in a training step of N_micro micro-batches, as a fraction of their "
     "working time or of the whole step. The idle time is the time until the first micro-batch reaches the last stage, "
     "plus the time until the last one returns from it. Assumes that all stages take the same time, that the ratio of "
