@@ -268,8 +268,8 @@ def implemented(part: Counted, implementation: str, besides: str = "") -> None:
         return
     if part.library != "transformers":
         raise RuleError(
-            f"implementation={implementation} counts the tensors that transformers saves, but transformers does not have "
-            f"this model; choose one of its models, or implementation=megatron{besides}"
+            f"implementation={implementation} counts the tensors that transformers saves, but transformers does not "
+            f"have this model; choose one of its models, or implementation=megatron{besides}"
         )
     if part.unread:
         raise RuleError(
