@@ -279,7 +279,7 @@ def implemented(part: Counted, implementation: str, besides: str = "") -> None:
 
 
 def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-    """Return the conditions under which transformers makes the masks and the key/value copies that are counted.
+    """Return the conditions under which the masks and key/value copies of transformers are counted correctly.
 
     Parameters
     ----------
@@ -315,7 +315,8 @@ def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition
 
 
 DROPOUT = Convention(
-    {"off": "no dropout", "on": "dropout is active and saves its mask"}, lambda entry: entry.kind is Kind.DROPOUT
+    {"off": "dropout is disabled", "on": "dropout is enabled and saves its mask"},
+    lambda entry: entry.kind is Kind.DROPOUT,
 )
 
 
