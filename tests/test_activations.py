@@ -101,23 +101,23 @@ def test_what_an_implementation_is_not_for_is_refused() -> None:
     with pytest.raises(SymformerError, match="transformers does not have this model"):
         architecture("gpt-from-scratch").formula("activations")
     with pytest.raises(
-        SymformerError, match="rotary_emb: implementation=megatron knows the layers that its paper counts"
+        SymformerError, match="rotary_emb: implementation=megatron supports only the layers of its paper"
     ):
         architecture("llama").formula("activations", implementation="megatron")
     with pytest.raises(
-        SymformerError, match="rotary_emb: implementation=megatron knows the layers that its paper counts"
+        SymformerError, match="rotary_emb: implementation=megatron supports only the layers of its paper"
     ):
         architecture("llama").formula("activations", implementation="megatron", recompute="full")
-    with pytest.raises(SymformerError, match="implementation=megatron is known in half precision"):
+    with pytest.raises(SymformerError, match="implementation=megatron needs half precision"):
         architecture("gpt2").formula("activations", implementation="megatron", dtype="fp32")
-    with pytest.raises(SymformerError, match="is known for dtype=fp32 and recompute=none only"):
+    with pytest.raises(SymformerError, match="supports only dtype=fp32 and recompute=none"):
         architecture("gpt2").formula("activations", implementation="sdpa", dropout="on", dtype="bf16")
 
 
 def test_one_head_of_one_sequence_is_refused() -> None:
     """Torch keeps an expanded view there, so the formula, which counts the copy, would be wrong."""
     formula = architecture("llama-2-7b").formula("activations")
-    with pytest.raises(SymformerError, match="does not hold for B=1 and G=1: torch then keeps a view"):
+    with pytest.raises(SymformerError, match="does not hold for B=1 and G=1: in that case torch saves a view"):
         formula.value({"B": 1, "G": 1, "S": 7, "V": 29, "E": 24, "H": 11, "L": 5, "A": 6, "D": 10})
     assert formula.value("llama-2-7b", B=1, S=7) > 0
 
@@ -135,7 +135,9 @@ def test_a_group_of_wide_heads_is_refused() -> None:
         )
         assert same == (width == 256)
     assert formula.value({**sizes, "D": 256}) > 0
-    with pytest.raises(SymformerError, match=r"256 is less than D=258 \(width of one head\); transformers then copies"):
+    with pytest.raises(
+        SymformerError, match=r"256 is less than D=258 \(width of one head\); in that case transformers copies"
+    ):
         formula.value({**sizes, "D": 258})
 
 
@@ -156,7 +158,7 @@ def test_a_window_on_both_sides_of_the_tokens(implementation: str, recompute: st
             assert formula.value({**sizes, "C_win": window}) == theirs
         else:
             assert formula.expanded.xreplace(numbers) < theirs
-            with pytest.raises(SymformerError, match=f"C_win - 1={window - 1} is less than S=11 .* then makes a mask"):
+            with pytest.raises(SymformerError, match=f"C_win - 1={window - 1} is less than S=11 .* creates a mask"):
                 formula.value({**sizes, "C_win": window})
 
 
@@ -168,7 +170,7 @@ def test_the_memory_of_training_knows_of_the_window() -> None:
     numbers = {SYMBOLS[name]: number for name, number in {**sizes, "C_win": 12}.items()}
     assert formula.value({**sizes, "C_win": 12}) == train_bytes(mistral.component, numbers, implementation="sdpa")
     for way in ({}, {"recompute": "selective"}, {"recompute": "full"}, {"dropout": "on"}):
-        with pytest.raises(SymformerError, match="then makes a mask, which every layer keeps"):
+        with pytest.raises(SymformerError, match="creates a mask that every layer saves"):
             mistral.formula("train-memory", implementation="sdpa", **way).value({**sizes, "C_win": 11})
     assert mistral.formula("train-memory").value({**sizes, "C_win": 11}) > 0
 
@@ -236,7 +238,7 @@ def test_one_sequence_or_one_head_is_copied_once_more(alone: str) -> None:
     copies = 2 * 4 * sizes["B"] * sizes["S"] * sizes["E"] * sizes["L"]
     assert formula.expanded.xreplace(numbers) + copies == theirs
     with pytest.raises(
-        SymformerError, match=f"does not hold for {alone}=1: torch then copies the queries and the keys"
+        SymformerError, match=f"does not hold for {alone}=1: in that case torch copies the queries and keys"
     ):
         formula.value(sizes)
 

@@ -123,10 +123,10 @@ def test_as_much_as_one_block_of_everything_moves() -> None:
 @pytest.mark.parametrize(
     ("target", "way", "said"),
     [
-        ("bloom", {}, "what is added to scores is read in blocks too, and how is not stated"),
-        ("t5", {}, "what is added to scores is read in blocks too"),
-        ("llama", {"context": "on"}, "which blocks one of N_cp ranks reads at a time with kernels=flash"),
-        ("mixtral", {}, "which experts' weights are read depends on where"),
+        ("bloom", {}, "blockwise kernels do not support operations on the scores; choose kernels=separate"),
+        ("t5", {}, "blockwise kernels do not support operations on the scores"),
+        ("llama", {"context": "on"}, "kernels=flash2? does not support context=on"),
+        ("mixtral", {}, "which experts' weights are read depends on the routing"),
     ],
 )
 def test_what_is_not_stated(target: str, way: dict[str, str], said: str) -> None:
@@ -137,9 +137,7 @@ def test_what_is_not_stated(target: str, way: dict[str, str], said: str) -> None
 
 def test_intensity_has_masked_blocks_on_both_sides_or_none() -> None:
     llama = sf.architecture("llama")
-    with pytest.raises(
-        RuleError, match="kernels=flash2 reads masked blocks too; count them as well, by attention=full"
-    ):
+    with pytest.raises(RuleError, match="kernels=flash2 also reads masked blocks; choose attention=full to count them"):
         llama.formula("intensity", kernels="flash2", attention="causal")
     assert llama.formula("intensity", kernels="flash2").over.equals(llama.formula("traffic", kernels="flash2"))  # type: ignore[attr-defined]
 

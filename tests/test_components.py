@@ -307,7 +307,7 @@ def test_one_expert_is_its_network_and_a_router() -> None:
     assert component("moe").formula("train-flops").equals(3 * cost.expanded - 2 * B * S * E * (X + 2 * K * M))
     with pytest.raises(SymformerError, match=r"X=2 \(experts\) is less than K=3 \(experts per token\)"):
         component("moe").params.value(E=24, X=2, K=3, M=7)
-    with pytest.raises(SymformerError, match="what transformers keeps of experts is not known"):
+    with pytest.raises(SymformerError, match="activation memory of experts in transformers is not supported"):
         architecture("mixtral").formula("activations")
 
 

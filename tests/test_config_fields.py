@@ -1096,9 +1096,9 @@ def test_a_function_without_a_rule_is_refused_where_it_counts(tmp_path: Path) ->
         assert at(model.formula(quantity, **conventions), model) == same > 0
     for quantity, conventions, sentence in (
         ("activations", {}, "h.*.mlp.act: "),
-        ("activations", {"implementation": "megatron"}, "this is mish"),
+        ("activations", {"implementation": "megatron"}, "not mish"),
         ("train-memory", {}, "the function 'mish'"),
-        ("flops", {"count": "all"}, "no count of FLOPs is stated for 'mish'"),
+        ("flops", {"count": "all"}, "count=all does not support 'mish'"),
     ):
         with pytest.raises(SymformerError) as caught:
             model.formula(quantity, **conventions)

@@ -76,7 +76,7 @@ def test_command() -> None:
     assert "attention=full *" in CliRunner().invoke(cli, run).stdout
     refused = CliRunner().invoke(cli, ["show", "llama", "-q", "activations", "--conventions"]).stdout
     assert "refused: " in refused
-    assert "megatron is known in half precision" in refused
+    assert "megatron needs half precision" in refused
 
 
 def test_a_quantity_without_conventions() -> None:

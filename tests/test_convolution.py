@@ -160,15 +160,19 @@ def test_what_autograd_keeps(part: Component, module: Callable[[], nn.Module], p
 
 def test_what_a_convolution_does_not_answer() -> None:
     for quantity in ("kv-cache", "prefill-flops", "decode-flops", "inference-memory"):
-        with pytest.raises(RuleError, match="conv: what a cache keeps of the places that a convolution reads again"):
+        with pytest.raises(
+            RuleError, match="conv: this convolution is not causal, so its earlier positions cannot be cached"
+        ):
             Slide().formula(quantity)
-    with pytest.raises(RuleError, match="conv: a convolution reads places beside its own, and is not known with con"):
+    with pytest.raises(
+        RuleError, match="conv: a convolution reads neighboring positions and is not supported with con"
+    ):
         Slide().formula("params", context="on")
-    with pytest.raises(RuleError, match="conv: implementation=megatron knows the layers that its paper counts"):
+    with pytest.raises(RuleError, match="conv: implementation=megatron supports only the layers of its paper"):
         activation_terms(Slide().ledger, {"implementation": "megatron", "dropout": "off", "recompute": "none"})
-    with pytest.raises(ShapeError, match=r"a kernel of 2 axes slides over .*, and x is \[B, E, S\]"):
+    with pytest.raises(ShapeError, match=r"a kernel with 2 axes needs .*, but x is \[B, E, S\]"):
         _ = Slide(kernel=(3, 3)).ledger
-    with pytest.raises(ShapeError, match="groups=2 of E channels to H; one group, or a channel to a group"):
+    with pytest.raises(ShapeError, match="groups=2 from E channels to H is not supported; use one group"):
         _ = Slide(groups=2).ledger
 
 
@@ -194,5 +198,5 @@ class Divided(Component):
 def test_a_rank_slides_over_the_channels_that_it_has() -> None:
     """By hand, of 10 channels on two ranks: 5*6 + 5 before it, then 5 rows of 4 and a bias of 5."""
     assert Divided().formula("params", tensor="on").value(E=6, H=10, N_tp=2) == 35 + 25
-    with pytest.raises(RuleError, match="a convolution over channels that are divided among ranks is not known"):
+    with pytest.raises(RuleError, match="a convolution over sharded channels is not supported"):
         Divided(alone=False).formula("params", tensor="on")

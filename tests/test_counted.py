@@ -178,22 +178,34 @@ PUBLISHED = {
     "vit-large-patch16-224": "59.70",
 }
 REFUSED: dict[str, tuple[str, dict[str, str], str, dict[str, str], str]] = {
-    "a mixture": ("mixtral", {}, "train-flops", {"counted": "palm"}, "PaLM's N is of a dense model"),
+    "a mixture": ("mixtral", {}, "train-flops", {"counted": "palm"}, "PaLM's rule is for dense models"),
     "a mixture of nanoGPT": ("olmoe", {}, "train-flops", {"counted": "nanogpt"}, "layers.*.mlp.experts"),
-    "an encoder-decoder": ("t5", {}, "train-flops", {"counted": "palm"}, "attends to every token, or to those of an"),
+    "an encoder-decoder": ("t5", {}, "train-flops", {"counted": "palm"}, "attends to all tokens or to an encoder"),
     "an encoder": ("bert", {}, "train-flops", {"counted": "megatron"}, "Megatron-LM counts decoders"),
-    "a scan": ("mamba", {}, "train-flops", {"counted": "torchtitan"}, "is a convolution, which torchtitan has no rule"),
+    "a scan": ("mamba", {}, "train-flops", {"counted": "torchtitan"}, "torchtitan has no rule for the convolution"),
     "images": ("vit", {}, "train-flops", {"counted": "maxtext"}, "MaxText counts decoders"),
-    "adapters": ("llama", {"lora": "q_proj"}, "train-flops", {"counted": "verl"}, "of adapters is not stated"),
+    "adapters": ("llama", {"lora": "q_proj"}, "train-flops", {"counted": "verl"}, "do not cover adapters"),
     "no head": ("gpt2", {"head": "none"}, "train-flops", {"counted": "megatron"}, "gpt2 computes no logits"),
     "a part": ("component:gated-mlp", {}, "train-flops", {"counted": "palm"}, "gated-mlp computes no logits"),
     "no attention": ("feed-forward-lm", {}, "train-flops", {"counted": "palm"}, "feed-forward-lm has none"),
     "a gate of another kind": ("gemma", {}, "train-flops", {"counted": "megatron"}, "gates with gelu_pytorch_tanh"),
-    "a type that verl counts as 0": ("gpt2", {}, "train-flops", {"counted": "verl"}, "for gpt2 none that is stated"),
-    "what runs beside experts": ("qwen2-moe", {}, "train-flops", {"counted": "maxtext"}, "runs beside the experts"),
+    "a type that verl counts as 0": ("gpt2", {}, "train-flops", {"counted": "verl"}, "are not supported for gpt2"),
+    "what runs beside experts": ("qwen2-moe", {}, "train-flops", {"counted": "maxtext"}, "runs next to the experts"),
     "positions in scores": ("gopher", {}, "train-flops", {"counted": "palm"}, "layers.*.attention.distance_scores"),
-    "a config that vLLM reads otherwise": ("bloom", {}, "prefill-flops", {"counted": "vllm"}, "of bloom is not stated"),
-    "adapters of images": ("vit-base-patch16-224", {"lora": "q_proj"}, "flops", {"counted": "timm"}, "of adapters"),
+    "a config that vLLM reads otherwise": (
+        "bloom",
+        {},
+        "prefill-flops",
+        {"counted": "vllm"},
+        "are not supported for bloom",
+    ),
+    "adapters of images": (
+        "vit-base-patch16-224",
+        {"lora": "q_proj"},
+        "flops",
+        {"counted": "timm"},
+        "do not cover adapters",
+    ),
     "a pooler": ("vit", {}, "flops", {"counted": "timm"}, "vit with its pooler"),
     "text": ("gpt2", {}, "flops", {"counted": "timm"}, "this is gpt2"),
 }
@@ -258,9 +270,9 @@ def test_what_they_have_no_rule_for(name: str) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"attention": "causal"}, "counted=palm decides attention by itself; leave out attention=causal"),
-        ({"recompute": "full"}, "counted=palm decides recompute by itself; leave out recompute=full"),
-        ({"tensor": "on"}, "counted=palm counts a whole model, and not what one rank of many has; leave out tensor=on"),
+        ({"attention": "causal"}, "counted=palm determines attention; remove attention=causal"),
+        ({"recompute": "full"}, "counted=palm determines recompute; remove recompute=full"),
+        ({"tensor": "on"}, "counted=palm counts a whole model, not one rank; remove tensor=on"),
     ],
 )
 def test_a_rule_set_decides_all(given: dict[str, str], words: str) -> None:
@@ -271,13 +283,13 @@ def test_a_rule_set_decides_all(given: dict[str, str], words: str) -> None:
 def test_nanogpt_has_heads_that_share_out_the_width() -> None:
     """Gemma 3 1B: A·D = 4 · 256, and E = 1,152."""
     gemma = sf.model("gemma-3-1b").formula("train-flops", counted="nanogpt")
-    with pytest.raises(SizeError, match="in nanoGPT, whose rule was asked for, the heads share out the width"):
+    with pytest.raises(SizeError, match="counted=nanogpt requires that the heads divide the hidden size"):
         gemma.value(B=1, S=64)
 
 
 def test_vllm_takes_four_times_the_width_for_gpt2() -> None:
     gpt2 = sf.architecture("gpt2").set({"H": 3000})
-    with pytest.raises(SizeError, match="reads no width of an MLP of gpt2 and takes 4E"):
+    with pytest.raises(SizeError, match="assumes 4E, because vLLM reads no intermediate size from a gpt2 config"):
         gpt2.formula("prefill-flops", counted="vllm").value(B=1, S=31)
 
 
@@ -344,7 +356,7 @@ def test_side_by_side() -> None:
     assert [*rules] == ["here", *TRAINING]
     assert rules["here"]["chosen"]
     assert rules["torchtitan"]["used_by"][0]["where"].startswith("torchtitan/models/utils.py")
-    assert rules["verl"]["refused"].startswith("counted=verl: verl has a rule for each of some model types")
+    assert rules["verl"]["refused"].startswith("counted=verl: verl's rules are not supported for gpt2")
     alone = run("show", "gpt2", "-q", "train-flops", "--conventions", "--option", "counted=palm").stdout
     assert "counted=palm *" in alone
     assert "attention=" not in alone
@@ -354,7 +366,7 @@ def test_other_doors() -> None:
     """The command, a sentence of check and of explain, solve, and a document."""
     shown = run("show", "gpt2-xl", "-q", "train-flops", "--option", "counted=torchtitan", "--set", "B=1").stdout
     assert "counted = torchtitan" in shown
-    assert "counted as torchtitan counts, torchtitan/models/utils.py" in shown
+    assert "counted by the rules of torchtitan, torchtitan/models/utils.py" in shown
     assert "attention = " not in shown
     # 6(12LE² + 13LE + VE + 2E) + 12LES a token
     checked = run("check", "6(12LE^2 + 13LE + VE + 2E) + 12LES", "--against", "gpt2", "-q", "train-flops").stdout
@@ -380,10 +392,10 @@ def test_a_config_that_nothing_composed_reads(tmp_path: Any) -> None:
     asked = ("show", str(place), "-q", "train-flops", "--set", "B=2", "--set", "S=29", "--option")
     shown = run(*asked, "counted=torchtitan").stdout
     assert "= 16,269,696" in shown
-    assert "counted as torchtitan counts" in shown
+    assert "counted by the rules of torchtitan" in shown
     refused = run(*asked, "counted=megatron")
     assert refused.exit_code == 2
-    assert "what Megatron-LM counts of it is not stated" in refused.stderr
+    assert "the rules of Megatron-LM do not cover it" in refused.stderr
 
 
 def test_a_document_says_whose_rules(tmp_path: Any) -> None:
@@ -391,6 +403,6 @@ def test_a_document_says_whose_rules(tmp_path: Any) -> None:
     assert run("derive", "llama", "-q", "train-flops", "--option", "counted=maxtext", "-o", str(place)).exit_code == 0
     said = place.read_text("utf-8")
     assert "by MaxText's rule" in said
-    assert "Counted as MaxText counts, src/maxtext/utils/maxtext" in said
+    assert "Counted by the rules of MaxText, src/maxtext/utils/maxtext" in said
     assert "torch counts under" not in said
     assert "Contractions (matrix products) only" not in said

@@ -164,7 +164,7 @@ def test_the_number_of_all_layers_follows_from_that_of_each_kind() -> None:
         model.params.partial(L=70)
     with pytest.raises(SymformerError, match=r"L=70 is not L_dense"):
         model.params.value(L=70)
-    with pytest.raises(SymformerError, match="DeepSeek-V3 has layers of 2 kinds; stages are known for layers of one"):
+    with pytest.raises(SymformerError, match="DeepSeek-V3 has layers of 2 kinds; pipeline stages support one"):
         model.formula("params", pipeline="first")
 
 

@@ -208,15 +208,15 @@ def test_a_config_that_is_refused(fields: dict[str, Any], sentence: str, tmp_pat
 @pytest.mark.parametrize(
     ("quantity", "conventions", "sentence"),
     [
-        ("kv-cache", {}, "this attention is not causal, so no cache"),
-        ("decode-flops", {}, "this attention is not causal, so no cache"),
-        ("generation-flops", {}, "this attention is not causal, so no cache"),
-        ("inference-memory", {}, "this attention is not causal, so no cache"),
+        ("kv-cache", {}, "this attention is not causal, so the keys"),
+        ("decode-flops", {}, "this attention is not causal, so the keys"),
+        ("generation-flops", {}, "this attention is not causal, so the keys"),
+        ("inference-memory", {}, "this attention is not causal, so the keys"),
         ("activations", {}, "transformers does not have this model"),
-        ("activations", {"implementation": "megatron"}, "and those have no gates"),
-        ("communication", {"data": "zero3"}, "of a table that is not trained is not stated"),
-        ("params", {"pipeline": "first"}, "every layer reads emb.sum beside what the one before it gives"),
-        ("params", {"context": "on"}, "a convolution reads places beside its own"),
+        ("activations", {"implementation": "megatron"}, "of its paper, without gates"),
+        ("communication", {"data": "zero3"}, "of a table that is not trained is not supported"),
+        ("params", {"pipeline": "first"}, "every layer reads emb.sum in addition to the output of the previous layer"),
+        ("params", {"context": "on"}, "a convolution reads neighboring positions"),
         ("params", {"expert": "on"}, "DiT has no experts"),
     ],
 )
@@ -229,7 +229,7 @@ def test_what_it_does_not_answer(quantity: str, conventions: dict[str, str], sen
 def test_what_runs_twice_has_no_adapter() -> None:
     """The first block's embedder, before the output: an update beside it would run there too."""
     each = architecture("dit", embedders="each")
-    with pytest.raises(SymformerError, match="linear_1 reads some rows of a matrix, or all, that is stored elsewhere"):
+    with pytest.raises(SymformerError, match="linear_1 uses a matrix, or rows of one, that is stored elsewhere"):
         each.formula("train-flops", train="lora")
     with pytest.raises(SymformerError, match="lora=linear_1: transformer_blocks"):
         architecture("dit", embedders="each", lora="linear_1").formula("params")

@@ -700,7 +700,7 @@ def test_a_sentence_is_true_of_the_model_it_stands_in() -> None:
     said = " ".join([*paragraphs(derivation("mamba-130m", "flops")), *paragraphs(derivation("mamba-130m", "kv-cache"))])
     assert "x + f(norm(x)) for its single sublayer" in said
     assert "attention=" not in said
-    assert "keys and the values" not in said
+    assert "keys and values" not in said
     assert "whose sizes do not depend on the number of tokens" in said
     # Black et al. 2022, section 2.1.2, and its figure: two norms; Chowdhery et al. 2022, section 2: one
     assert any("with a norm for each sublayer" in line for line in paragraphs(derivation("gpt-neox-20b")))
@@ -715,7 +715,7 @@ def test_a_sentence_is_true_of_the_model_it_stands_in() -> None:
     assert "Logits are computed at all positions. " in " ".join(paragraphs(derivation("gpt2", "train-flops")))
     # NVIDIA 2025, section 2.1: only some layers attend
     said = " ".join(paragraphs(derivation("nemotron-h-8b", "kv-cache")))
-    assert "in every layer that attends" in said
+    assert "for every key/value head of every attention layer" in said
     assert "its recurrent state and its convolution state" in said
     # Radford et al. 2022, section 2.2: sines for the encoder, learned positions for the decoder
     kinds = [line for line in paragraphs(derivation("whisper-tiny")) if ".embed_positions. " in line]

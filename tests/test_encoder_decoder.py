@@ -76,7 +76,7 @@ def test_decoding_by_hand() -> None:
         assert SYMBOLS["L_enc"] not in whole.formula(quantity).expanded.free_symbols  # the encoder has run
     assert SYMBOLS["L_enc"] in whole.formula("prefill-flops").expanded.free_symbols
     for part in (architecture("transformer-encoder-layer"), component("post-norm-block")):
-        with pytest.raises(SymformerError, match="this attention is not causal, so no cache"):
+        with pytest.raises(SymformerError, match="this attention is not causal, so the keys"):
             part.formula("decode-flops")
 
 
@@ -93,12 +93,12 @@ def test_positions_reach_as_far_as_they_are() -> None:
     bart = architecture("bart-base")
     assert bart.formula("flops").value(B=1, S=1024, S_enc=1024) > 0
     for lengths in ({"S": 1025, "S_enc": 9}, {"S": 9, "S_enc": 1025}):
-        with pytest.raises(SymformerError, match="no learned position further on"):
+        with pytest.raises(SymformerError, match="later tokens have no learned position"):
             bart.formula("flops").value(B=1, **lengths)
     assert bart.formula("decode-flops").value(B=1, C=1023, S_enc=9) > 0
-    with pytest.raises(SymformerError, match="no learned position further on"):
+    with pytest.raises(SymformerError, match="later tokens have no learned position"):
         bart.formula("decode-flops").value(B=1, C=1024, S_enc=9)
-    with pytest.raises(SymformerError, match="no learned position further on"):
+    with pytest.raises(SymformerError, match="later tokens have no learned position"):
         architecture("whisper-tiny").formula("flops").value(B=1, S=449)
 
 
@@ -112,14 +112,14 @@ def test_a_table_that_is_not_trained_has_no_gradient() -> None:
     assert memory == 16 * elements - 12 * fixed + 4 * trained
     # keras-hub prints 37,184,256 for the English model, whose vocabulary has a row less, without the sines
     assert whisper.formula("trainable-params").value() == elements - fixed == 37_184_256 + 384
-    assert "Weights that are stored but not trained also count" in _stated(whisper, "params")
+    assert "Stored weights that are not trained also count" in _stated(whisper, "params")
     assert "never trained" not in _stated(architecture("gpt2"), "params")
-    with pytest.raises(SymformerError, match="not trained is not stated"):
+    with pytest.raises(SymformerError, match="not trained is not supported"):
         whisper.formula("communication", data="zero2")
 
 
 def test_what_is_counted_is_said_of_two_towers_alone() -> None:
-    assert "keys and the values of all that the encoder read" in _stated(architecture("t5"), "kv-cache")
+    assert "cross-attention keys and values of all encoder tokens" in _stated(architecture("t5"), "kv-cache")
     assert "encoder" not in _stated(architecture("gpt2"), "kv-cache")
 
 
@@ -132,9 +132,9 @@ def _stated(model: Any, quantity: str) -> str:
 @pytest.mark.parametrize(
     ("target", "asked", "sentence"),
     [
-        ("t5", {"implementation": "sdpa"}, "fused attention keeps where a bias is added is not known"),
-        ("t5", {"recompute": "full"}, "checkpoint holds of a bias that layers share is not known"),
-        ("whisper", {"implementation": "sdpa"}, "fused attention keeps of scaled queries is not known"),
+        ("t5", {"implementation": "sdpa"}, "a trained attention bias is not supported with implementation=sdpa"),
+        ("t5", {"recompute": "full"}, "an attention bias that layers share is not supported with recomputation"),
+        ("whisper", {"implementation": "sdpa"}, "scaled queries are not supported with implementation=sdpa"),
         ("gopher", {}, "transformers does not have this model"),
     ],
 )
@@ -145,11 +145,11 @@ def test_what_is_kept_is_refused_where_it_is_not_known(target: str, asked: dict[
 
 def test_ranks_of_what_has_a_fixed_length_or_distances() -> None:
     for target, asked, sentence in (
-        ("t5", {"tensor": "on"}, "what a rank holds of a table of distances"),
-        ("t5", {"context": "on"}, "what a rank holds of a table of distances"),
-        ("whisper", {"context": "on"}, "reads places beside its own"),
-        ("gopher", {"context": "on"}, "keys of distances are not known where ranks divide the sequence"),
-        ("gopher", {"tensor": "sequence"}, "is not known|are not known"),
+        ("t5", {"tensor": "on"}, "a table of distances, with one column per head, is not supported"),
+        ("t5", {"context": "on"}, "a table of distances, with one column per head, is not supported"),
+        ("whisper", {"context": "on"}, "reads neighboring positions"),
+        ("gopher", {"context": "on"}, "keys of distances are not supported if ranks shard the sequence"),
+        ("gopher", {"tensor": "sequence"}, "is not supported|are not supported"),
     ):
         with pytest.raises(SymformerError, match=sentence):
             architecture(target).formula("flops", **asked)

@@ -47,9 +47,9 @@ def test_layers_that_share_weights_are_stored_once_and_run_each() -> None:
     # 2*B*S*(4*E*E + 2*E*H) and 4*B*S*S*E in each of L layers
     layers = albert.formula("flops").part("encoder.albert_layer_groups")
     assert layers.equals("8*B*S*E**2 + 4*B*S*E*H + 4*B*S**2*E")
-    with pytest.raises(SymformerError, match="layers that share their weights are not known in stages"):
+    with pytest.raises(SymformerError, match="layers that share weights are not supported with pipeline stages"):
         albert.formula("params", pipeline="first")
-    with pytest.raises(SymformerError, match="transformers computes no layer again of a model whose layers share"):
+    with pytest.raises(SymformerError, match="transformers does not recompute layers that share weights"):
         albert.formula("activations", recompute="full")
 
 
@@ -75,9 +75,11 @@ def test_local_attention_on_both_sides_of_the_tokens() -> None:
             assert formula.value({**sizes, "S": length}) == theirs > 0
         else:
             assert formula.expanded.xreplace(numbers) < theirs
-            with pytest.raises(SymformerError, match="then makes a mask, which every layer keeps"):
+            with pytest.raises(SymformerError, match="creates a mask that every layer saves"):
                 formula.value({**sizes, "S": length})
-    with pytest.raises(SymformerError, match="local on both sides is not known with recompute=full"):
+    with pytest.raises(
+        SymformerError, match="bidirectional attention with a window is not supported with recompute=full"
+    ):
         modern.formula("activations", recompute="full")
 
 
@@ -97,5 +99,5 @@ def test_an_image_is_so_many_patches_and_a_class_token() -> None:
     with pytest.raises(SymformerError, match="S"):
         vit.formula("flops").value({**sizes, "B": 8}, S=10)
     for option in ({"context": "on"}, {"tensor": "sequence"}):
-        with pytest.raises(SymformerError, match="a convolution reads places beside its own"):
+        with pytest.raises(SymformerError, match="a convolution reads neighboring positions"):
             vit.formula("flops", **option)

@@ -132,7 +132,7 @@ def test_a_function_without_a_row_is_refused() -> None:
     from symformer.models.model import Model
 
     model = Model(target="mlp", component=MLP(activation="swish-of-nobody"))
-    with pytest.raises(SymformerError, match="no count of FLOPs is stated for 'swish-of-nobody'"):
+    with pytest.raises(SymformerError, match="count=all does not support 'swish-of-nobody'"):
         model.formula("flops", count="all")
 
 

@@ -142,4 +142,4 @@ def test_a_short_form_of_macros_is_refused() -> None:
 def test_what_is_never_trained_is_not_said_to_store_nothing() -> None:
     """The sines of a DiT are a fixed table, and 1,152 columns of 256 rows of its parameters."""
     said = words(made("dit-xl-2"))
-    assert "Weights that are stored but not trained also count" in said
+    assert "Stored weights that are not trained also count" in said

@@ -124,7 +124,7 @@ class Some(Component):
 
 
 def test_what_hangs_on_the_order_of_the_layers_is_refused() -> None:
-    with pytest.raises(SymformerError, match="of which some keep what they are given and some do not"):
+    with pytest.raises(SymformerError, match="and only some of them save their input"):
         Some().formula("activations", implementation="megatron")
     known = Some(order="kind by kind").formula("activations", implementation="megatron")
     layers = (

@@ -106,9 +106,11 @@ def test_the_layers_divide() -> None:
     with pytest.raises(SizeError, match="L=80 is not a multiple of N_pp=7"):
         model.formula("pipeline-bubble").value(N_pp=7, N_micro=32)
     woven = model.formula("pipeline-bubble", schedule="interleaved")
-    with pytest.raises(SizeError, match=r"L=80 is not a multiple of .*=24 .*; every stage is given as many layers"):
+    with pytest.raises(
+        SizeError, match=r"L=80 is not a multiple of .*=24 .*; all stages need the same number of layers"
+    ):
         woven.value(N_pp=8, N_micro=32, N_virt=3)
-    with pytest.raises(SizeError, match=r"N_micro=30 is not a multiple of N_pp=8 .*as many micro-batches at a time"):
+    with pytest.raises(SizeError, match=r"N_micro=30 is not a multiple of N_pp=8 .*micro-batches in groups of N_pp"):
         woven.value(N_pp=8, N_micro=30, N_virt=5)
     with pytest.raises(SizeError, match="has no size N_virt"):
         model.formula("pipeline-bubble").value(N_pp=8, N_micro=32, N_virt=5)
@@ -117,20 +119,20 @@ def test_the_layers_divide() -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("t5", "T5 has 2 stacks of equal layers; stages are known for one stack only"),
+        ("t5", "T5 has 2 stacks of repeated layers; pipeline stages support one stack only"),
         ("deepseek-v3", "DeepSeek-V3 has layers of 2 kinds"),
-        ("hf:bloom", "how a model is divided into stages is not read off its code"),
+        ("hf:bloom", "a traced model cannot be divided into pipeline stages"),
     ],
 )
 def test_stages_of_what_they_are_not_known_for(target: str, said: str) -> None:
     with pytest.raises(RuleError, match=said):
         sf.model(target).formula("pipeline-bubble")
-    with pytest.raises(RuleError, match="0 stacks of equal layers"):
+    with pytest.raises(RuleError, match="0 stacks of repeated layers"):
         sf.component("mlp").formula("pipeline-bubble")
 
 
 def test_it_is_of_all_stages() -> None:
-    with pytest.raises(RuleError, match="is of all stages together; leave out pipeline=first"):
+    with pytest.raises(RuleError, match="describes all stages together, not one rank; remove pipeline=first"):
         sf.architecture("gpt2").formula("pipeline-bubble", pipeline="first")
     with pytest.raises(UnknownNameError, match="unknown convention of pipeline-bubble 'attention'"):
         sf.architecture("gpt2").formula("pipeline-bubble", attention="causal")

@@ -374,7 +374,7 @@ def test_sizes_that_do_not_divide_are_refused() -> None:
     with pytest.raises(SizeError, match=r"S=30 is not a multiple of 2·N_cp=4"):
         llama.formula("flops", attention="causal", context="on").value(**LLAMA, B=1, S=30, N_cp=2)
     with pytest.raises(
-        SizeError, match=r"N_pp - 2=2 is less than I_pp=3 \(pipeline stages before this one\); a middle stage has one"
+        SizeError, match=r"N_pp - 2=2 is less than I_pp=3 \(pipeline stages before this one\); at least one stage"
     ):
         llama.formula("params", pipeline="middle").value(**LLAMA | {"L": 8}, N_pp=4, I_pp=3)
 
@@ -406,24 +406,24 @@ def test_one_new_token_is_not_divided(option: str, choice: str) -> None:
         asked += [("inference-memory", {}), ("kv-cache", {"tokens": "one"})]
     for quantity, facts in asked:
         with pytest.raises(
-            RuleError, match=f"{option}={choice} divides a sequence among N_.. ranks, and one new token cannot"
+            RuleError, match=f"{option}={choice} shards a sequence over N_.. ranks, and one new token cannot"
         ):
             sf.architecture("llama").formula(quantity, **facts, **{option: choice})
 
 
 def test_the_last_position_stands_on_one_rank() -> None:
     for quantity in ("flops", "prefill-flops", "traffic", "intensity"):
-        with pytest.raises(RuleError, match="lm_head: with context=on one of N_cp ranks has the last position"):
+        with pytest.raises(RuleError, match="lm_head: with context=on only one of N_cp ranks has the last position"):
             sf.architecture("gpt2").formula(quantity, logits="last", context="on")
 
 
 def test_one_stage_and_one_rank_are_no_parallelism() -> None:
     for stage in ("first", "last"):
-        with pytest.raises(SizeError, match=r"N_pp=1 \(pipeline stages\) is less than 2; one stage alone is the whole"):
+        with pytest.raises(SizeError, match=r"N_pp=1 \(pipeline stages\) is less than 2; for a single stage choose"):
             sf.architecture("gpt2").formula("params", pipeline=stage).value("gpt2", N_pp=1)
     for count in ("limit", "payload"):
         moved = sf.architecture("gpt2").formula("communication", tensor="on", vocab="padded", count=count)
-        with pytest.raises(SizeError, match="is less than 2; one rank alone has nothing to move"):
+        with pytest.raises(SizeError, match="is less than 2; a single rank moves nothing"):
             moved.value("gpt2", B=1, S=8, N_tp=1)
 
 
@@ -456,10 +456,10 @@ class Divided(Component):
 @pytest.mark.parametrize(
     ("done", "reason"),
     [
-        ("norm", "norm: norm is over an axis of which a rank has only H/N_tp, a share"),
-        ("softmax", "softmax: softmax is over an axis of which a rank has only H/N_tp, a share"),
-        ("linear", "across: a linear whose input and output are both divided is not known"),
-        ("experts", "act reads a part of a sum over ranks, experts, and is not known of parts"),
+        ("norm", "norm: norm needs a whole axis, but a rank has only a shard of it, H/N_tp"),
+        ("softmax", "softmax: softmax needs a whole axis, but a rank has only a shard of it, H/N_tp"),
+        ("linear", "across: a linear layer with a sharded input and a sharded output is not supported"),
+        ("experts", "act reads experts, a partial sum on this rank; this operation has no rule"),
     ],
 )
 @pytest.mark.parametrize("quantity", ["communication", "flops", "params"])
@@ -471,25 +471,27 @@ def test_what_needs_all_of_a_divided_axis_is_refused(done: str, reason: str, qua
 
 
 def test_what_cannot_be_placed_is_refused() -> None:
-    with pytest.raises(RuleError, match="how many of a token's K experts stand on one of N_ep ranks differs by token"):
+    with pytest.raises(RuleError, match="K experts on one rank differs from token to token"):
         sf.architecture("mixtral").formula("active-params", expert="on")
-    with pytest.raises(RuleError, match=r"Rotary positions is given heads \(q, k\), which the part that makes them"):
+    with pytest.raises(
+        RuleError, match=r"Rotary positions takes heads as input \(q, k\), and the part that computes them"
+    ):
         sf.component("rotary-positions").formula("flops", count="all", tensor="on")
-    with pytest.raises(RuleError, match="Transformer has 2 stacks of equal layers"):
+    with pytest.raises(RuleError, match="Transformer has 2 stacks of repeated layers"):
         sf.architecture("transformer").formula("params", pipeline="first")
-    with pytest.raises(RuleError, match="one rank of many keeps is known for implementation=megatron only"):
+    with pytest.raises(RuleError, match="per-rank activations need implementation=megatron"):
         sf.architecture("gpt2").formula("activations", tensor="on")
-    with pytest.raises(RuleError, match="one key/value head for all is not known with tensor=sequence"):
+    with pytest.raises(RuleError, match="a single key/value head is not supported with tensor=sequence"):
         sf.architecture("palm").formula("flops", tensor="sequence")
-    with pytest.raises(RuleError, match="reads one position, which one rank has where the sequence is divided"):
+    with pytest.raises(RuleError, match="selects one position, which only one rank has if ranks shard the sequence"):
         sf.architecture("bert").formula("params", tensor="sequence")
     with pytest.raises(RuleError, match="GPT-2 has no experts for expert=on to divide"):
         sf.architecture("gpt2").formula("params", expert="on")
-    with pytest.raises(RuleError, match="experts are not known with tensor=sequence; tensor=on is"):
+    with pytest.raises(RuleError, match="experts are not supported with tensor=sequence; choose tensor=on"):
         sf.architecture("mixtral").formula("params", tensor="sequence")
-    with pytest.raises(RuleError, match="a window is not known with context=on"):
+    with pytest.raises(RuleError, match="a window is not supported with context=on"):
         sf.architecture("mistral").formula("flops", context="on")
-    with pytest.raises(OptionError, match="tensor=maybe is not a convention of params; choose from off, on, sequence"):
+    with pytest.raises(OptionError, match="tensor=maybe is not supported by params; choose from off, on, sequence"):
         sf.architecture("gpt2").formula("params", tensor="maybe")
 
 

@@ -104,9 +104,9 @@ def test_attention_in_chunks_is_counted_as_transformers_masks_it(tmp_path: Path)
     assert decode.value(B=5, C=21) - decode.value(B=5, C=3) == 2 * 2 * 5 * 4 * 8 * (3 * (8 - 3) + 21 - 3)
     memory = found.formula("inference-memory").value(B=5, C=21)
     assert memory == 2 * found.params.value() + cache.value(B=5, C=21) + 4 * 5 * 101
-    with pytest.raises(RuleError, match="no rule for attention within chunks of tokens"):
+    with pytest.raises(RuleError, match="no rule for chunked attention"):
         found.formula("train-flops", counted="palm")
-    with pytest.raises(RuleError, match="window=rolling is known for sliding windows"):
+    with pytest.raises(RuleError, match="window=rolling needs a sliding window"):
         found.formula("kv-cache", window="rolling")
     with pytest.raises(RuleError, match=r"multiplies every token with all matrices of .*experts\.gate_up_proj"):
         found.formula("active-params")

@@ -59,13 +59,11 @@ def test_whole_sequences_where_anything_is_counted_once_in_each() -> None:
     t5 = sf.architecture("t5-small").formula("run-flops")
     step = sf.architecture("t5-small").formula("train-flops")
     assert t5.value(N_tok=90, **sizes) == 3 * step.value(B=1, **sizes)
-    with pytest.raises(
-        SizeError, match=r"N_tok=100 is not a multiple of S=30 .* as many tokens as whole sequences have"
-    ):
+    with pytest.raises(SizeError, match=r"N_tok=100 is not a multiple of S=30 .* choose a whole number of sequences"):
         t5.value(N_tok=100, **sizes)
     assert sf.architecture("llama-3-8b").formula("run-flops").value(S=8192, N_tok=15 * 10**12) > 0
     gopher = sf.architecture("gopher-44m").formula("run-flops")
-    with pytest.raises(SizeError, match=r"is not a multiple of BS=.*as many tokens as whole batches have"):
+    with pytest.raises(SizeError, match=r"is not a multiple of BS=.*choose a whole number of batches"):
         gopher.value(S=30, B=7, N_tok=90)
 
 
@@ -81,19 +79,19 @@ def test_adapters_and_ranks() -> None:
 
 @pytest.mark.parametrize("target", ["vit", "clip"])
 def test_images_are_no_tokens(target: str) -> None:
-    with pytest.raises(RuleError, match=r"run-flops is reckoned by tokens, and .* reads images"):
+    with pytest.raises(RuleError, match=r"run-flops is computed per token, but .* takes images"):
         sf.architecture(target).formula("run-flops")
 
 
 def test_an_image_beside_each_sequence_is_no_token_either() -> None:
-    with pytest.raises(RuleError, match=r"run-flops is reckoned by tokens, and .* reads images"):
+    with pytest.raises(RuleError, match=r"run-flops is computed per token, but .* takes images"):
         sf.model("hf:blip").formula("run-flops")
 
 
 @pytest.mark.parametrize("target", ["pooler", "conditioning"])
 def test_what_reads_one_vector_reads_no_image(target: str) -> None:
     """Of each sequence its first state, and of each image a timestep and a class."""
-    with pytest.raises(RuleError, match=r"run-flops is reckoned by tokens, and .* reads none"):
+    with pytest.raises(RuleError, match=r"run-flops is computed per token, but .* takes no tokens"):
         sf.component(target).formula("run-flops")
 
 

@@ -169,7 +169,7 @@ def test_show_states_the_dtype_of_each_state(target: str, words: int) -> None:
         assert result.exit_code == 0, result.output
         said = result.output
         assert ("The convolution state has the model's dtype" in said) == (words > 0)
-        assert ("stored in single precision, 4 bytes per element" in said) == (words > 0)
+        assert ("stored in float32, 4 bytes per element" in said) == (words > 0)
         notes = json.loads(CliRunner().invoke(cli, ["show", target, "-q", quantity, "--json"]).stdout)["notes"]
         assert len(notes) == words
 
@@ -177,16 +177,16 @@ def test_show_states_the_dtype_of_each_state(target: str, words: int) -> None:
 def test_what_is_not_known_of_a_scan_is_refused() -> None:
     mamba, hybrid = architecture("mamba-130m"), architecture("nemotron-h-8b")
     for quantity, conventions, said in (
-        ("activations", {}, "what transformers keeps of a scan, which it writes out token by token, is not known"),
-        ("traffic", {}, "depends on the kernel that runs it"),
-        ("flops", {"count": "all"}, "no count of FLOPs is stated for what a scan does element by element"),
-        ("params", {"tensor": "on"}, "a scan is not known with tensor=on"),
-        ("flops", {"context": "on"}, "is not known with context=on"),
+        ("activations", {}, "activation memory of a scan, which transformers runs token by token, is not supported"),
+        ("traffic", {}, "of its state depend on the kernel"),
+        ("flops", {"count": "all"}, "count=all does not support the elementwise work of a scan"),
+        ("params", {"tensor": "on"}, "a scan is not supported with tensor=on"),
+        ("flops", {"context": "on"}, "is not supported with context=on"),
     ):
         for model in (mamba, hybrid):
             with pytest.raises(SymformerError, match=said):
                 model.formula(quantity, **conventions)
-    with pytest.raises(SymformerError, match=r"S=3 .* is less than K_conv=4 .*transformers then pads the prompt"):
+    with pytest.raises(SymformerError, match=r"S=3 .* is less than K_conv=4 .*transformers pads the prompt"):
         mamba.formula("prefill-flops").value(B=1, S=3)
     with pytest.raises(SymformerError, match="N_state=1"):
         architecture("mamba2").set({"N_state": 1})

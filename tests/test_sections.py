@@ -185,28 +185,30 @@ def test_texts_and_images_need_not_be_as_many() -> None:
 def test_clip_is_asked_for_what_it_was_not_made_for() -> None:
     clip = architecture("clip-vit-base-patch32")
     for quantity in ("kv-cache", "decode-flops", "prefill-flops", "generation-flops", "inference-memory"):
-        with pytest.raises(SymformerError, match="not causal, so no cache of earlier tokens stands for its keys"):
+        with pytest.raises(
+            SymformerError, match="not causal, so the keys and values of earlier tokens cannot be cached"
+        ):
             clip.formula(quantity)
-        with pytest.raises(SymformerError, match="no token is generated after it"):
+        with pytest.raises(SymformerError, match="no token is generated after that"):
             component("text-encoder").formula(quantity)
     for quantity in ("traffic", "intensity"):
         assert component("text-encoder").formula(quantity)
-        with pytest.raises(SymformerError, match="no token is generated after it"):
+        with pytest.raises(SymformerError, match="no token is generated after that"):
             component("text-encoder").formula(quantity, phase="decode")
     with pytest.raises(SymformerError, match="is less than S=78"):
         clip.formula("flops").value(B=1, B_vis=1, S=78)
     for options, because in (
-        ({"tensor": "sequence"}, "a convolution reads places beside its own"),
-        ({"context": "on"}, "a convolution reads places beside its own"),
+        ({"tensor": "sequence"}, "a convolution reads neighboring positions"),
+        ({"context": "on"}, "a convolution reads neighboring positions"),
         ({"expert": "on"}, "has no experts"),
-        ({"pipeline": "first"}, "CLIP has 2 stacks of equal layers; stages are known for one stack only"),
+        ({"pipeline": "first"}, "CLIP has 2 stacks of repeated layers; pipeline stages support one stack only"),
     ):
         with pytest.raises(SymformerError, match=because):
             clip.formula("params", **options)
     for quantity in ("train-memory", "communication"):
-        with pytest.raises(SymformerError, match="logit_scale is one number, which ranks cannot share evenly"):
+        with pytest.raises(SymformerError, match="logit_scale is a single number, which cannot be sharded evenly"):
             clip.formula(quantity, data="zero1")
-    with pytest.raises(SymformerError, match="no count of FLOPs is stated for 'mish'"):
+    with pytest.raises(SymformerError, match="count=all does not support 'mish'"):
         architecture("clip", activation="mish").formula("flops", count="all")
 
 
@@ -215,7 +217,7 @@ def test_what_is_said_of_texts_and_images() -> None:
     for quantity in ("flops", "train-flops", "activations", "train-memory"):
         said = quantities()[quantity].states(clip.formula(quantity))
         assert "over B sequences of S tokens and B_vis images" in said
-    assert "but those of an image's places, which it holds" in quantities()["activations"].states(
+    assert "except those of image positions, which it stores" in quantities()["activations"].states(
         clip.formula("activations")
     )
 

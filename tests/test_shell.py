@@ -260,7 +260,7 @@ def test_a_refusal_names_an_option_that_works() -> None:
 
     for name in components.names():
         arguments = ("show", f"component:{name}", "-q", "train-memory")
-        assert "or none, which leaves activations out" in sentence(run(*arguments))
+        assert "or none, which excludes activations" in sentence(run(*arguments))
         assert run(*arguments, "--option", "implementation=none").exit_code == 0
 
 

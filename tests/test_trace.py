@@ -1051,7 +1051,7 @@ def test_what_a_trace_does_not_know_is_refused(quantity: str) -> None:
             with pytest.raises(sf.SymformerError, match=f"{quantity} needs the elementwise operations too"):
                 door(quantity)
         question = quantities()[quantity]
-        with pytest.raises(sf.SymformerError, match="a trace saw this for"):  # the rows as they are
+        with pytest.raises(sf.SymformerError, match="this was traced for"):  # the rows as they are
             question.account(asked.model.ledger, question.choose({}))
 
 
@@ -1071,7 +1071,7 @@ def test_a_trace_gives_the_quantity_that_it_is_asked_for() -> None:
             assert found("train-flops").value(sizes) == 3 * forward
             assert found("params").equals("12*L*E**2 + 13*L*E + V*E + P*E + 2*E")
     training = quantities()["train-flops"]
-    with pytest.raises(sf.SymformerError, match="a trace saw this for flops"):
+    with pytest.raises(sf.SymformerError, match="this was traced for flops"):
         training.account(stored.of("flops").model.ledger, training.choose({}))
     with pytest.raises(sf.SymformerError, match="tensor=on: a trace does not show how a model is divided among ranks"):
         stored.model.formula("params", tensor="on")

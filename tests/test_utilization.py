@@ -82,9 +82,9 @@ def test_of_what_a_trace_saw() -> None:
 
 
 def test_what_it_is_not_known_of() -> None:
-    with pytest.raises(RuleError, match=r"mfu is of all devices together, .* leave out tensor"):
+    with pytest.raises(RuleError, match=r"mfu describes all devices together, .* remove tensor"):
         sf.architecture("llama-2-7b").formula("mfu", tensor="on")
-    with pytest.raises(RuleError, match="hfu is reckoned by tokens, and ViT reads images"):
+    with pytest.raises(RuleError, match="hfu is computed per token, but ViT takes images"):
         sf.architecture("vit").formula("hfu")
     with pytest.raises(SizeError, match="is of the whole model, and of no part of it"):
         sf.architecture("gpt2").formula("mfu").part("h.attn")

@@ -96,7 +96,7 @@ def test_it_is_called_what_it_is() -> None:
 def test_without_a_table_of_tokens_nobody_says_what_an_embedding_is(target: str) -> None:
     model = sf.component("mlp") if target == "component:mlp" else sf.architecture(target)
     for left in ("embeddings", "positions"):
-        with pytest.raises(RuleError, match=f"without={left} is known of a model with a table of tokens, and .* none"):
+        with pytest.raises(RuleError, match=f"without={left} needs a model with a token embedding; .* none"):
             model.formula("params", without=left)
 
 
@@ -118,7 +118,7 @@ def test_other_doors(tmp_path: Path) -> None:
     assert run(cli, ["derive", "gpt2", "--option", "without=embeddings", "-o", str(page)]).exit_code == 0
     said = page.read_text("utf-8")
     assert "non-embedding parameters" in said
-    assert "is counted that is not left out" in said
+    assert "that is not excluded is counted" in said
     assert "What is certified is the formula of all weights" in said
     solved = run(
         cli, ["solve", "gpt2", "--total", "85056000", "--for", "L", "--option", "without=embeddings", "--json"]
@@ -127,11 +127,11 @@ def test_other_doors(tmp_path: Path) -> None:
     explained = sf.explain(sf.architecture("gpt2"), "85,056,000", "params", without="embeddings")
     assert explained.verdict == "exact"
     assert "124,439,808" in run(cli, ["show", "gpt2", "--option", "without=embeddings", "--conventions"]).stdout
-    with pytest.raises(OptionError, match="without=heads is not a convention of params; choose from nothing, embedd"):
+    with pytest.raises(OptionError, match="without=heads is not supported by params; choose from nothing, embedd"):
         sf.architecture("gpt2").formula("params", without="heads")
 
 
 def test_a_pooler_is_left_out_of_what_has_one() -> None:
     for left in ("pooler", "embeddings-and-pooler"):
-        with pytest.raises(RuleError, match=f"without={left} is known of a model with a pooler, and GPT-2 has none"):
+        with pytest.raises(RuleError, match=f"without={left} needs a model with a pooler; GPT-2 has none"):
             sf.architecture("gpt2").formula("params", without=left)

@@ -1,1 +1,1 @@
-"""The ledger: facts, the operations that write them, and their placement on ranks."""
+"""The ledger: the operations of a model as data, the functions that record them, and their placement on ranks."""

@@ -1,4 +1,4 @@
-"""The ledger: what a model computes, as facts. One entry for each operation, in symbols; no formula lives here."""
+"""The data types of the ledger: one entry per operation of a model, with symbolic shapes and no formulas."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from .operations import Operations
 
 Mask = Literal["none", "causal"]
-# What is divided by the root of a head's width; a number of the model's own may stand for one over that root. Scores
-# of distances are divided with those of tokens that they are added to.
+# What is scaled by 1 / sqrt(head dimension), or by a number that the model defines instead. Scores of distances are
+# scaled together with the token scores they are added to.
 Scale = Literal["scores", "queries", "none", "number", "distances"]
-Factor = Literal["", "root", "over root"]  # what a tensor is multiplied by: a number, or by way of its width
-Table = Literal["tokens", "positions", "segments", "distances", "classes"]  # what the rows of a stored table stand for
-Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" is any, but for the first layer
-ROTARY = ("rotary", "rotary_single")  # tables to rotate by, in the model's own precision or in single
-INDEXED = "indexed"  # of a position that is another one in each sequence: a copy, and no view
-STATE = "state"  # of a cache that torch filled, what is neither keys nor values
+Factor = Literal["", "root", "over root"]  # the factor of a tensor: a number, sqrt(width) or 1 / sqrt(width)
+Table = Literal["tokens", "positions", "segments", "distances", "classes"]  # the meaning of a table's rows
+Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" fixes only the first layer
+ROTARY = ("rotary", "rotary_single")  # rotary tables, in the model's dtype or in float32
+INDEXED = "indexed"  # a selection of a different position in each sequence: a copy, not a view
+STATE = "state"  # a tensor of a traced cache that is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
-# Elementwise functions without weights of their own, by the names of transformers.
+# Elementwise functions without weights, by their names in transformers.
 Activation = Literal[
     "gelu",
     "gelu_new",
@@ -55,11 +55,11 @@ Activation = Literal[
 
 
 class Kind(StrEnum):
-    """The closed set of operations. A quantity has one rule for each of them."""
+    """The closed set of operations. Every quantity has one rule for each."""
 
     LOOKUP = "lookup"  # rows of a table, chosen by index
     LINEAR = "linear"  # x · Wᵀ + b
-    CONVOLUTION = "convolution"  # the same matrix over a window of positions at every place that it slides to
+    CONVOLUTION = "convolution"  # a kernel that slides over the positions
     SCORES = "scores"  # queries · keysᵀ, by head
     SOFTMAX = "softmax"
     MIX = "mix"  # attention weights · values, by head
@@ -70,50 +70,50 @@ class Kind(StrEnum):
     DROPOUT = "dropout"
     ROTATE = "rotate"  # rotary positions applied to the heads
     POSITIONS = "positions"  # a fixed table of positions
-    JOIN = "join"  # two tensors side by side, along the last axis, or one before the other, along the sequence
+    JOIN = "join"  # concatenation of two tensors along the last axis or along the sequence
     SELECT = "select"  # one position of each sequence
-    ROUTE = "route"  # the best of several, with a weight for each
-    EXPERTS = "experts"  # x · Wᵀ, by a matrix of its own for each expert chosen
-    COMBINE = "combine"  # what the chosen experts give, weighted and added up
-    MATCH = "match"  # each row of one tensor with each row of another
-    SCAN = "scan"  # a state carried from token to token: it decays, takes the token in and is read
-    PRODUCT = "product"  # x · y, of two tensors that were both computed: what for, nothing says
+    ROUTE = "route"  # the top-k experts of each token, with their weights
+    EXPERTS = "experts"  # x · Wᵀ, with one matrix per chosen expert
+    COMBINE = "combine"  # the weighted sum of the outputs of the chosen experts
+    MATCH = "match"  # the product of each row of one tensor with each row of another
+    SCAN = "scan"  # a recurrent state: it decays, is updated with each token, and is read
+    PRODUCT = "product"  # x · y of two computed tensors in a trace, with unknown purpose
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
-    MOVE = "move"  # from rank to rank: nothing is computed
-    OBSERVED = "observed"  # what torch was seen to store or do, and nobody recognised: it answers what it was seen for
+    MOVE = "move"  # communication between ranks: no computation
+    OBSERVED = "observed"  # traced from torch and not recognized: counts only for the quantity it was traced for
 
 
-# Families, of which every kind but OBSERVED is in one. A table that says something of a family decides it for each kind
-# in it: a new kind joins a family, and has a row of its own only where it is told apart.
-STORING = (Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER)  # weights
-MULTIPLYING = (Kind.LINEAR, Kind.CONVOLUTION)  # of these, what is read whole by a stored matrix; a vector is a bias
-ATTENDING = (Kind.SCORES, Kind.MIX)  # meet what earlier tokens left
+# Families of kinds; every kind except OBSERVED is in one. A table can give one rule to a whole family. A new kind joins
+# a family and needs its own row only if its rule differs.
+STORING = (Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER)  # have weights
+MULTIPLYING = (Kind.LINEAR, Kind.CONVOLUTION)  # multiply their whole input by a stored matrix; vectors are biases
+ATTENDING = (Kind.SCORES, Kind.MIX)  # read keys or values of earlier tokens
 POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE)  # compute each element by itself
 ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
-ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts, and weigh them
-CARRYING = (Kind.SCAN,)  # hand a state on from token to token
-MATRICES = "matrices"  # the function of a product with a stored table of matrices, which is no attention
-MATCHING = (Kind.MATCH, Kind.PRODUCT)  # multiply what was computed with what was computed, by no attention
+ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts and weight their outputs
+CARRYING = (Kind.SCAN,)  # carry a recurrent state
+MATRICES = "matrices"  # the function of a product with a stored table of matrices (not attention)
+MATCHING = (Kind.MATCH, Kind.PRODUCT)  # multiply two computed tensors outside attention
 WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
 
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """An activation: its shape and the entry that made it. A view names the tensor whose storage it looks into."""
+    """An activation: its shape and its gradient. A view refers to the tensor whose storage it shares."""
 
     name: str
     shape: Shape
     base: Tensor | None = None
-    grad: Expr = ZERO  # whether training needs its gradient: 1, 0, or the share of a repeated layer's copies that do
-    mask: Mask = "none"  # which query-key pairs it holds a needed number for, where it has one for each pair
-    window: Expr | None = None  # and how far back these look
-    whole: bool = False  # and whether a cache keeps every token nevertheless
-    chunked: bool = False  # and whether the window is a chunk
-    encoded: bool = False  # whether nothing that a decoder reads is in it: it is there before the first new token
-    place: int | None = None  # of a piece of a split, which of them
+    grad: Expr = ZERO  # whether training needs its gradient: 1, 0, or the share of repeated layers that need it
+    mask: Mask = "none"  # the mask of a tensor with one element per query-key pair
+    window: Expr | None = None  # the window of such a tensor
+    whole: bool = False  # whether the cache stores every token despite the window
+    chunked: bool = False  # whether the window is a chunk
+    encoded: bool = False  # whether it depends only on an encoder's input, so it exists before the first new token
+    place: int | None = None  # the index of a piece of a split
 
     def view(self, shape: Shape, name: str = "") -> Tensor:
-        """The same storage in another shape."""
+        """Return a view of the same storage with another shape."""
         return Tensor(name or self.name, shape, self, self.grad, encoded=self.encoded)
 
     @property
@@ -124,52 +124,52 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Weight:
-    """A stored parameter, by its path as torch would name it."""
+    """A stored weight, named by its torch path."""
 
     path: str
     shape: Shape
-    share: Expr = ONE  # of the copies that run, those that are stored: fewer where layers share their weights
+    share: Expr = ONE  # the ratio of stored to executed copies: less than 1 if layers share their weights
 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One operation."""
+    """One operation of a model."""
 
     kind: Kind
-    path: str  # "h.*.attn.c_attn": as torch names the module, * for a repeated layer
+    path: str  # "h.*.attn.c_attn": the torch path of the module, with * for a repeated layer
     inputs: tuple[Tensor, ...]
     output: Tensor
     weights: tuple[Weight, ...] = ()  # stored here
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
-    function: str = ""  # which activation, norm, table or collective; a softmax's precision; a scale; a mix's layout
-    mask: Mask = "none"  # which query-key pairs the attention needs
-    window: Expr | None = None  # how many keys, its own among them, a query looks back on; None: all
-    whole: bool = False  # whether a cache keeps every token nevertheless, and a new one is held against all of them
-    chunked: bool = False  # whether the window is a chunk: no query sees a key of an earlier chunk of so many tokens
-    chunk: Expr | None = None  # of a scan, how many tokens it takes at a time, by matrix products; None: one
-    causal: bool = False  # of a convolution, whether it looks back only: a cache then stands for what it reads again
-    latent: tuple[Tensor, ...] = ()  # what the keys and values of attention can be made from again, where they are
-    skipped: Expr = ZERO  # of a table of positions, the rows that stand before the first token's
-    held: bool = False  # of a lookup, whether the model holds its indices itself, and keeps no others
-    capped: bool = False  # of scores or logits, whether they are drawn within bounds: c·tanh(x/c)
-    adapter: bool = False  # whether it is a part of an adapter, and those alone are trained
-    frozen: bool = False  # whether its weights are stored as such, and not trained
-    fixed: bool = False  # and of these, whether they never are: sines that are stored among the weights
-    # Whether it runs over all tokens in a cache, and not over the new ones only; of scores, whether their keys do.
+    function: str = ""  # the activation, norm, table, collective, softmax dtype, scale or layout of a mix
+    mask: Mask = "none"  # the query-key pairs that the attention needs
+    window: Expr | None = None  # the number of keys a query sees, including its own; None: all
+    whole: bool = False  # whether the cache stores every token despite the window, and a new token reads all of them
+    chunked: bool = False  # whether the window is a chunk: no query sees a key of an earlier chunk of that length
+    chunk: Expr | None = None  # scan: the number of tokens processed at once by matrix products; None: one
+    causal: bool = False  # convolution: whether it reads earlier positions only, so they can be cached
+    latent: tuple[Tensor, ...] = ()  # attention: the latents from which the keys and values can be recomputed
+    skipped: Expr = ZERO  # table of positions: the number of rows before the first token's row
+    held: bool = False  # lookup: whether the model stores the indices itself
+    capped: bool = False  # scores or logits: whether they are soft-capped, c·tanh(x/c)
+    adapter: bool = False  # whether it is part of an adapter; then only adapters are trained
+    frozen: bool = False  # whether its weights are not trained
+    fixed: bool = False  # whether its weights are never trained, such as stored sinusoidal positions
+    # Whether it runs over all cached tokens rather than the new ones; for scores, whether their keys do.
     recalled: bool = False
-    logits: bool = False  # whether its output is one number for each token of the vocabulary
-    module: bool = False  # whether it is a module of its own in torch's print(model)
-    measured: str = ""  # the one quantity that it was read off torch for; an operation answers every quantity
-    share: Tensor | None = None  # of keys or values that came from all ranks, those that are this rank's own
-    summed: Shape | None = None  # of a sum over ranks, what is left to this rank, and a bias is added to
+    logits: bool = False  # whether its output has one number per token of the vocabulary
+    module: bool = False  # whether it is a separate module in torch's print(model)
+    measured: str = ""  # the only quantity it was traced for; "" for an operation, which counts for every quantity
+    share: Tensor | None = None  # keys or values gathered from all ranks: this rank's shard
+    summed: Shape | None = None  # linear layer with a sum over ranks: the shape of this rank's result, before the bias
 
     def __post_init__(self) -> None:
         if self.weights and self.kind not in (*STORING, Kind.OBSERVED):
-            raise ShapeError(f"{self.path}: the operation {self.kind.value!r} stores no weights; see ledger.STORING")
+            raise ShapeError(f"{self.path}: the operation {self.kind.value!r} cannot store weights; see ledger.STORING")
 
 
 class Part(Protocol):
-    """Anything that can write itself into a ledger."""
+    """A component whose ``forward`` records its operations in a ledger."""
 
     @property
     def name(self) -> str: ...
@@ -185,27 +185,27 @@ class Part(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Layers of several kinds in one list."""
+    """A list of layers of several kinds."""
 
-    path: str  # of what all of them have: "layers.*"
-    total: Expr  # how many there are of all kinds
+    path: str  # the path of their shared operations: "layers.*"
+    total: Expr  # the number of layers of all kinds
     order: Order = "any"
 
 
 @dataclass(eq=False)
 class Scope:
-    """A part inside another, with the entries and parts it wrote, in order."""
+    """A part inside another, with its entries and inner parts in order."""
 
     name: str
     part: Part
     count: Expr = ONE
     loop: tuple[Tensor, Tensor, Tensor] | None = (
-        None  # of repeated layers: what goes in, what each reads, what it gives
+        None  # repeated layers: their input, the input of each layer, and its output
     )
-    handed: tuple[Tensor, ...] = ()  # what each of repeated layers reads beside its input
-    distinct: Expr | None = None  # of repeated layers, how many have weights of their own; None: all
-    mixture: Mixture | None = None  # that these layers are one kind of
-    among: Expr | None = None  # of how many layers these are some, where only what is their own stands here
+    handed: tuple[Tensor, ...] = ()  # further inputs of each repeated layer
+    distinct: Expr | None = None  # the number of repeated layers with their own weights; None: all
+    mixture: Mixture | None = None  # the mixture of layers that these are one kind of
+    among: Expr | None = None  # the number of layers of all kinds, if this scope has only one kind's own operations
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property
@@ -213,7 +213,7 @@ class Scope:
         return self.name.endswith("*")
 
     def walk(self) -> Iterator[Scope]:
-        """This part and all parts below it, in order."""
+        """Yield this part and all parts below it, in order."""
         yield self
         for item in self.items:
             if isinstance(item, Scope):
@@ -221,10 +221,10 @@ class Scope:
 
 
 class Ledger:
-    """Everything a model computes, as a tree of scopes whose leaves are entries.
+    """All operations of a model, as a tree of scopes whose leaves are entries.
 
-    What several kinds of layers have alike is one entry; ``apart`` has each kind by itself, one kind after another, for
-    whoever follows tensors from entry to entry.
+    An operation that several layer kinds share is one entry. In ``apart`` the kinds are separate and follow one
+    another, so tensors can be followed from entry to entry.
     """
 
     def __init__(
@@ -242,16 +242,16 @@ class Ledger:
         self._copies = FrozenDict(copies or {})
 
     def copies(self, entry: Entry) -> tuple[tuple[Expr, Entry], ...]:
-        """What an entry is where the kinds are apart: one entry, or one for each kind and its share of all layers."""
+        """Return the entries of ``apart`` that an entry represents, each with its share of all layers."""
         return self._copies.get(entry, ((ONE, entry),))
 
     def __iter__(self) -> Iterator[tuple[Expr, Entry]]:
-        """Each entry with the number of times it stands in the model."""
+        """Yield each entry with its number of copies in the model."""
         return _walk(self.root, ONE)
 
     @cached_property
     def sizes(self) -> frozenset[Symbol]:
-        """The symbols of its shapes."""
+        """The symbols of the ledger's shapes."""
         return frozenset(sizes_of(self))
 
     @property
@@ -261,7 +261,14 @@ class Ledger:
 
 
 def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
-    """The symbols of these entries' shapes, windows, chunks and numbers of copies."""
+    """Return the symbols in the shapes, windows, chunks and numbers of copies of entries.
+
+    Parameters
+    ----------
+    entries : Iterable[tuple[Expr, Entry]]
+        Entries with their number of copies.
+
+    """
     found: set[Symbol] = set()
     for count, entry in entries:
         tensors: list[Tensor | Weight] = [entry.output, *entry.inputs, *entry.weights, *entry.shared]
@@ -283,5 +290,5 @@ def _walk(scope: Scope, count: Expr) -> Iterator[tuple[Expr, Entry]]:
 
 
 def equal(left: Expr, right: Expr) -> bool:
-    """Whether two sizes are the same expression."""
+    """Return True if two sizes are the same expression."""
     return bool(left == right or cancel(left - right) == 0)

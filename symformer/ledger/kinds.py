@@ -1,7 +1,7 @@
-"""Layers of several kinds: what all of them have is one entry of the ledger, and what is a kind's own stands beside it.
+"""Layers of several kinds: merge operations that all kinds share into one entry, and keep the rest with each kind.
 
-Each kind is first written in a scope of its own, one kind after another. What then stands in all of them alike, shape
-by shape, goes into one scope that is repeated for all layers; the rest stays with its kind.
+Each kind is first recorded in its own scope, one kind after another. Operations that are identical in all of them, in
+every shape, then move to one scope that is repeated for all layers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ Item = Entry | Scope
 
 
 def sharing(root: Scope, output: Any) -> Ledger:
-    """The ledger of what was written, in which what several kinds of layers have alike is one entry."""
+    """Return the ledger of the recorded scopes, with operations shared by several layer kinds merged.
+
+    Parameters
+    ----------
+    root : Scope
+        The scope of the whole part.
+    output : Any
+        The output of its forward pass.
+
+    """
     if not any(scope.mixture for scope in root.walk()):
         return Ledger(root, output)
     apart = Ledger(root, output)
@@ -29,7 +38,7 @@ def sharing(root: Scope, output: Any) -> Ledger:
 
 
 def mixtures(apart: Ledger) -> dict[Mixture, list[Scope]]:
-    """The layers of several kinds of a ledger in which the kinds are apart, each with its kinds."""
+    """Return the mixtures of layers in a ledger with separate kinds, each with the scopes of its kinds."""
     found: dict[Mixture, list[Scope]] = {}
     for scope in apart.root.walk():
         if scope.mixture is not None:
@@ -38,17 +47,17 @@ def mixtures(apart: Ledger) -> dict[Mixture, list[Scope]]:
 
 
 class _Moves:
-    """What becomes of each tensor of a ledger once entries are shared, and of what each entry is made."""
+    """Maps tensors and entries to their merged versions."""
 
     def __init__(self, apart: Ledger) -> None:
         self.outputs = {id(entry.output) for _, entry in apart}
         self.copies: dict[Entry, tuple[tuple[Expr, Entry], ...]] = {}
-        self.renamed: dict[str, str] = {}  # the paths of a kind's weights that all kinds have
+        self.renamed: dict[str, str] = {}  # paths of weights that all kinds have: old -> new
         self._moved: dict[int, Tensor] = {}
-        self._held: list[Tensor] = []  # whose ids are in use above
+        self._held: list[Tensor] = []  # keeps the tensors alive whose ids are keys of _moved
 
     def rewritten(self, scope: Scope) -> Scope:
-        """A scope with its layers of several kinds shared, and all that follows them reading what these give."""
+        """Return a scope with merged layers, and with the following operations reading the merged tensors."""
         items: list[Item] = []
         for mixture, alike in groupby(scope.items, lambda item: item.mixture if isinstance(item, Scope) else None):
             if mixture is None:
@@ -58,7 +67,7 @@ class _Moves:
         return replace(scope, items=items, loop=_each(scope.loop, self.now), handed=_each(scope.handed, self.now))
 
     def settled(self, entry: Entry, now: Callable[[Tensor], Tensor] | None = None) -> Entry:
-        """An entry that reads what tensors are now."""
+        """Return an entry that reads the merged tensors."""
         moved = {
             each.name: _each(getattr(entry, each.name), now or self.now)
             for each in fields(entry)
@@ -74,7 +83,7 @@ class _Moves:
         self._held.append(old)
 
     def now(self, tensor: Tensor) -> Tensor:
-        """What a tensor is once entries are shared: a view follows what it looks into."""
+        """Return the merged version of a tensor; a view follows its base."""
         if id(tensor) not in self._moved and tensor.base is not None:
             base = self.now(tensor.base)
             if base is not tensor.base:
@@ -82,18 +91,18 @@ class _Moves:
         return self._moved.get(id(tensor), tensor)
 
     def own(self, tensor: Tensor) -> Tensor:
-        """What a kind's own entry reads, whose layers may need another gradient than all together do."""
+        """Return the merged version of a tensor with the gradient share of one kind's layers."""
         now = self.now(tensor)
         return now if now.grad == tensor.grad else replace(now, base=now, grad=tensor.grad)
 
     def made(self, entry: Entry, of: tuple[tuple[Expr, Entry], ...]) -> Entry:
-        """An entry that stands for several."""
+        """Register an entry that represents several."""
         self.copies[entry] = of
         return entry
 
 
 class _Sharing:
-    """The kinds of one mixture, one of which stands for all that is shared."""
+    """The kinds of one mixture; one of them represents the shared operations."""
 
     def __init__(self, kinds: Sequence[Scope], mixture: Mixture, moves: _Moves) -> None:
         self.kinds, self.mixture, self.moves = kinds, mixture, moves
@@ -102,7 +111,7 @@ class _Sharing:
         self.outside = [moves.outputs - {id(entry.output) for _, entry in Ledger(kind, None)} for kind in kinds]
 
     def split(self) -> list[Scope]:
-        """What all kinds share, and what is each kind's own."""
+        """Return the scope that all kinds share, then the scopes of each kind's own operations."""
         loops = [kind.loop for kind in self.kinds if kind.loop is not None]
         given, first, last = loops[0]
         inner = replace(first, grad=self._grad([each.grad for _, each, _ in loops]))
@@ -136,11 +145,11 @@ class _Sharing:
         return self.moves.settled(item, now)
 
     def _divide(self, scopes: Sequence[Scope]) -> tuple[list[Item], list[list[Item]]]:
-        """What stands in all of these scopes, and what does not, in the order of each."""
+        """Return the items that all of these scopes share, and the other items of each, in order."""
         named = [_named(scope, path) for scope, path in zip(scopes, self.paths, strict=True)]
         shared: list[Item] = []
         own: list[list[Item]] = [[] for _ in scopes]
-        halves: dict[str, list[Item | None]] = {}  # of a part that is shared in part, each kind's own half
+        halves: dict[str, list[Item | None]] = {}  # of a partly shared part: the rest of each kind
         for name in named[0]:
             alike = [items.get(name) for items in named]
             scoped = [item for item in alike if isinstance(item, Scope)]
@@ -166,7 +175,7 @@ class _Sharing:
         return shared, own
 
     def _same(self, entries: Sequence[Entry]) -> bool:
-        """Whether entries say the same, and read the same of what stands outside their layers."""
+        """Return True if entries are identical and read the same tensors from outside their layers."""
         first, *others = (_facts(entry, path) for entry, path in zip(entries, self.paths, strict=True))
         read, *reads = (
             tuple(id(x) if id(x) in outside else None for x in map(_root, entry.inputs))
@@ -175,7 +184,7 @@ class _Sharing:
         return all(other == first for other in others) and all(other == read for other in reads)
 
     def _shared(self, entries: Sequence[Entry]) -> Entry:
-        """One entry for all kinds, under the path of what is shared."""
+        """Return one entry for all kinds, under the path of the shared scope."""
         first = entries[0]
         path = self.mixture.path + first.path.removeprefix(self.paths[0])
         output = replace(first.output, name=path, grad=self._grad([entry.output.grad for entry in entries]))
@@ -189,11 +198,11 @@ class _Sharing:
         return self.moves.made(found, tuple(zip(shares, entries, strict=True)))
 
     def _renamed(self, weight: Weight) -> Weight:
-        """A weight of the first kind, as one that is shared."""
+        """Return a weight of the first kind under the path of the shared scope."""
         return Weight(self.mixture.path + weight.path.removeprefix(self.paths[0]), weight.shape)
 
     def _grad(self, grads: Sequence[Expr]) -> Expr:
-        """The share of all layers that need a gradient, from the share of each kind's."""
+        """Return the share of all layers that need a gradient, from the shares of the kinds."""
         if len(set(grads)) == 1:
             return grads[0]
         counts = [kind.count for kind in self.kinds]
@@ -202,19 +211,19 @@ class _Sharing:
 
 
 def _root(tensor: Tensor) -> Tensor:
-    """What a view looks into."""
+    """Return the tensor that owns the storage of a view."""
     return tensor if tensor.base is None else _root(tensor.base)
 
 
 def _each(fact: Any, now: Callable[[Tensor], Tensor]) -> Any:
-    """A fact of an entry with its tensors as they are now."""
+    """Return a field of an entry with its tensors replaced by the merged ones."""
     if isinstance(fact, tuple):
         return tuple(_each(one, now) for one in fact)
     return now(fact) if isinstance(fact, Tensor) else fact
 
 
 def _named(scope: Scope, path: str) -> Mapping[str, Item]:
-    """The items of a scope by their names, the second of a name apart from the first."""
+    """Return the items of a scope by name; duplicate names get a prime."""
     found: dict[str, Item] = {}
     for item in scope.items:
         name = item.name if isinstance(item, Scope) else item.path.removeprefix(path)
@@ -225,7 +234,7 @@ def _named(scope: Scope, path: str) -> Mapping[str, Item]:
 
 
 def _facts(value: Any, path: str) -> Any:
-    """All that an entry says: paths from its kind's scope on, tensors without what they are called and made of."""
+    """Return the comparable facts of an entry: paths relative to its scope, tensors without name, base and gradient."""
     if isinstance(value, Entry):
         return tuple(_facts(getattr(value, each.name), path) for each in fields(value))
     if isinstance(value, Tensor):

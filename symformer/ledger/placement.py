@@ -1,8 +1,8 @@
-"""Placement: what one rank of many holds and computes, written as a ledger of its own.
+"""Placement: the ledger of one rank, with what it stores, computes and communicates.
 
-A part says how its sizes are cut (:meth:`Component.split`); the operations here do the rest: they divide what is
-repeated among stages and what is read among ranks, and write down what has to move between ranks. Every quantity then
-counts a rank's ledger by the rules it has for the whole model's.
+A part defines how its sizes are sharded (:meth:`Component.split`). The operations in this module divide repeated layers
+among pipeline stages and inputs among ranks, and record the communication between ranks. Every quantity then applies
+the same rules to the ledger of a rank as to the ledger of the whole model.
 """
 
 from __future__ import annotations
@@ -42,74 +42,74 @@ from .operations import Operations
 from .operations import given as input_of
 
 PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
-# The axis of its first input that an operation adds up, or weighs one against another: where ranks divide that axis no
-# rank can do it alone. None: it works element by element, or its own method below says how ranks do it together.
+# The axis of its first input that an operation reduces or normalizes over: if ranks shard that axis, no rank can do it
+# alone. None: the operation is elementwise, or its method below defines how ranks do it together.
 REDUCED: Mapping[Kind, int | None] = {
     **dict.fromkeys((*STORING, *POINTWISE, *ARRANGING), None),
     **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING, *MULTIPLYING), -1),
-    **dict.fromkeys((Kind.LINEAR, Kind.CONVOLUTION), None),  # which have such methods
+    **dict.fromkeys((Kind.LINEAR, Kind.CONVOLUTION), None),  # these have such methods
     Kind.MATCH: -1,
     Kind.COMBINE: -2,
     Kind.SCAN: 2,  # from token to token
-    **dict.fromkeys((Kind.PRODUCT, Kind.OBSERVED), None),  # of a trace, which has no ranks
+    **dict.fromkeys((Kind.PRODUCT, Kind.OBSERVED), None),  # only in traces, which have no ranks
 }
 
-# Each kind of parallelism is a convention; the first value is the whole model on one rank.
+# Each kind of parallelism is a convention; the first value means the whole model on one rank.
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "tensor": {
         "off": "no tensor parallelism",
-        "on": "heads, hidden widths and the vocabulary are divided among N_tp ranks, "
-        "Shoeybi et al. 2019 [shoeybi2019], section 3",
-        "sequence": "heads, hidden widths and the vocabulary are divided among N_tp ranks, and what lies between "
-        "them along the sequence, Korthikanti et al. 2022 [korthikanti2022], section 4.2.2",
+        "on": "heads, intermediate sizes and the vocabulary are sharded over N_tp ranks, Shoeybi et al. 2019 "
+        "[shoeybi2019], section 3",
+        "sequence": "heads, intermediate sizes and the vocabulary are sharded over N_tp ranks, and the tensors between "
+        "these layers are sharded along the sequence, Korthikanti et al. 2022 [korthikanti2022], section 4.2.2",
     },
     "pipeline": {
-        "off": "no pipeline",
-        "first": "the first of N_pp stages: the embeddings and its share of the layers",
-        "middle": "a stage with I_pp stages before it: its share of the layers",
-        "last": "the last of N_pp stages: its share of the layers and the head, with a copy of what is tied",
+        "off": "no pipeline parallelism",
+        "first": "the first of N_pp stages: the embeddings and 1/N_pp of the layers",
+        "middle": "a stage with I_pp stages before it: 1/N_pp of the layers",
+        "last": "the last of N_pp stages: 1/N_pp of the layers and the LM head, with a copy of any tied embedding",
     },
     "context": {
-        "off": "every rank has whole sequences",
-        "on": "each of N_cp ranks has its share of every sequence; keys and values go round",
+        "off": "every rank processes whole sequences",
+        "on": "each of N_cp ranks processes a shard of every sequence; keys and values are exchanged in a ring",
     },
     "expert": {
-        "off": "every rank has all experts",
-        "on": "the experts of a layer are divided among N_ep ranks, each of which has B sequences of its own, and is "
-        "sent as many tokens as it sends",
+        "off": "every rank stores all experts",
+        "on": "the experts of a layer are divided among N_ep ranks, each with its own B sequences; tokens are assumed "
+        "to be routed evenly, so a rank receives as many as it sends",
     },
     "vocab": {
-        "stored": "the vocabulary as the model stores it",
-        "padded": f"the vocabulary is padded to a multiple of {PADDING}·N_tp rows, as Megatron-LM does",
+        "stored": "the vocabulary size of the model, unpadded",
+        "padded": f"the vocabulary is padded to a multiple of {PADDING}·N_tp rows, as in Megatron-LM",
     },
 }
 
 
 @dataclass(frozen=True)
 class Cut:
-    """How the sizes of a part become those of one rank."""
+    """How the sizes of a part are sharded for one rank."""
 
-    tensor: Expr  # how many ranks share heads, hidden widths and the vocabulary
-    experts: Expr  # how many share the experts of a layer
-    padded: bool
+    tensor: Expr  # the number of ranks that share heads, intermediate sizes and the vocabulary
+    experts: Expr  # the number of ranks that share the experts of a layer
+    padded: bool  # whether the vocabulary is padded
 
     def share(self, size: Expr) -> Expr:
-        """A rank's share of heads or of a hidden width. One head alone is on every rank, Shazeer 2019."""
+        """Return a rank's share of heads or of an intermediate size. A single head is on every rank, Shazeer 2019."""
         return size if size == 1 or size.has(N_tp) else size / self.tensor
 
     def rows(self, size: Expr) -> Expr:
-        """A rank's share of the rows of a vocabulary."""
+        """Return a rank's share of the rows of a vocabulary."""
         if size.has(N_tp):
             return size
         return PADDING * ceiling(size / (PADDING * self.tensor)) if self.padded else size / self.tensor
 
     def experts_of(self, size: Expr) -> Expr:
-        """A rank's share of the experts of a layer."""
+        """Return a rank's share of the experts of a layer."""
         return size if size.has(N_ep) else size / self.experts
 
 
 class Divisible(Part, Protocol):
-    """A part that says how it is cut."""
+    """A part that defines how its sizes are sharded."""
 
     def split(self, cut: Cut) -> Divisible: ...
 
@@ -126,12 +126,12 @@ class Placement:
 
     @classmethod
     def of(cls, chosen: Mapping[str, str]) -> Self:
-        """The placement among conventions that were chosen."""
+        """Return the placement that these conventions contain."""
         return cls(**{name: chosen[name] for name in CHOICES if name in chosen})
 
     @property
     def cut(self) -> Cut:
-        """How sizes are cut."""
+        """How the sizes of a part are sharded under this placement."""
         tensor = ONE if self.tensor == "off" else N_tp
         return Cut(tensor, N_ep if self.expert == "on" else ONE, self.vocab == "padded")
 
@@ -140,14 +140,28 @@ WHOLE = Placement()
 
 
 def place(part: Divisible, placement: Placement) -> Ledger:
-    """The ledger of one rank. Raises RuleError for a part that cannot be placed so."""
+    """Return the ledger of one rank.
+
+    Parameters
+    ----------
+    part : Divisible
+        The part to place.
+    placement : Placement
+        The choice for each kind of parallelism.
+
+    Raises
+    ------
+    RuleError
+        For a part that does not support this placement.
+
+    """
     split = part.split(placement.cut)
     ops = _RankOperations(split, placement)
     given = shape_line(part.shapes).inputs
     if placement.tensor != "off" and (heads := [axes.name for axes in given if {A, G} & set(axes.dims)]):
         raise RuleError(
-            f"{part.title} is given heads ({', '.join(heads)}), which the part that makes them divides; "
-            f"tensor={placement.tensor} is known for that part"
+            f"{part.title} takes heads as input ({', '.join(heads)}), and the part that computes them shards them; use "
+            f"tensor={placement.tensor} with that part"
         )
     inputs = [input_of(axes.name, ops.local(axes.example)) for axes in given]
     ledger = sharing(ops.root, ops.run(split, inputs))
@@ -159,7 +173,18 @@ def place(part: Divisible, placement: Placement) -> Ledger:
 
 
 def conditions(ledger: Ledger, placement: Placement, known: Sequence[Condition]) -> tuple[Condition, ...]:
-    """What has to divide what, for every size of a rank's ledger to be whole; and where a middle stage can stand."""
+    """Return the conditions of a placement: every size of the rank's ledger is an integer, and the stage exists.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The ledger of one rank.
+    placement : Placement
+        The choice for each kind of parallelism.
+    known : Sequence[Condition]
+        The conditions of the model.
+
+    """
     shapes = [tensor.shape for _, entry in ledger for tensor in (*entry.inputs, entry.output)]
     shapes += [weight.shape for _, weight in ledger.weights]
     shapes.append(tuple(scope.count for scope in ledger.root.walk()))
@@ -173,9 +198,9 @@ def conditions(ledger: Ledger, placement: Placement, known: Sequence[Condition])
         if above not in implied
     ]
     if placement.pipeline == "middle":
-        rules.append(AtMost(I_pp, N_pp - 2, "a middle stage has one after it"))
+        rules.append(AtMost(I_pp, N_pp - 2, "at least one stage must follow a middle stage"))
     elif placement.pipeline != "off":
-        rules.append(AtMost(Integer(2), N_pp, "one stage alone is the whole model, which is pipeline=off"))
+        rules.append(AtMost(Integer(2), N_pp, "for a single stage choose pipeline=off"))
     return tuple(rules)
 
 
@@ -200,10 +225,19 @@ def ranks(placement: Placement, data: bool) -> Expr:
 
 
 def replicas(kind: Kind, placement: Placement, data: bool) -> Expr:
-    """How many ranks hold a weight of such an operation, each for tokens of its own; 1 for none but this one.
+    """Return the number of ranks that hold the same weight and process different tokens; 1 if there are no others.
 
-    Those are the ranks that a gradient is summed over, and that ZeRO divides among. Of tensor-parallel ranks all have
-    the same tokens.
+    Gradients are summed over these ranks, and ZeRO shards over them. Tensor-parallel ranks process the same tokens.
+
+    Parameters
+    ----------
+    kind : Kind
+        The kind of the operation that stores the weight.
+    placement : Placement
+        The choice for each kind of parallelism.
+    data : bool
+        Whether there are N_dp data-parallel ranks.
+
     """
     ranks: Expr = N_dp if data else ONE
     if placement.context == "on":
@@ -214,20 +248,20 @@ def replicas(kind: Kind, placement: Placement, data: bool) -> Expr:
 
 
 class _RankOperations(Operations):
-    """The same operations as one of many ranks carries them out."""
+    """Operations as executed by one rank."""
 
     def __init__(self, part: Part, placement: Placement) -> None:
         super().__init__(part)
         self.placement = placement
         self.cut = placement.cut
         self.sequence = placement.tensor == "sequence"
-        self._read: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}  # what was brought, by what and for which layers
-        self._summing: dict[int, Tensor] = {}  # and by its own name: its gradient is summed on the way back
-        self._partial: dict[int, Tensor] = {}  # a rank's part of what is summed over the ranks later
-        self._shares: dict[int, Tensor] = {}  # what is a rank's own of keys or values that went round
+        self._read: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}  # gathered inputs, by input and repeated layer
+        self._summing: dict[int, Tensor] = {}  # gathered inputs, whose gradients are summed in the backward pass
+        self._partial: dict[int, Tensor] = {}  # partial sums that are summed over the ranks later
+        self._shares: dict[int, Tensor] = {}  # this rank's shard of keys or values that were exchanged
 
     def local(self, shape: Shape) -> Shape:
-        """The shape of an input as this rank has it: its share of the tokens."""
+        """Return the shape of this rank's shard of an input."""
         ranks = ONE
         if self.placement.context == "on":
             ranks = ranks * N_cp
@@ -236,7 +270,7 @@ class _RankOperations(Operations):
         return tuple(dim.xreplace({S: S / ranks, S_enc: S_enc / ranks}) for dim in shape)
 
     def run(self, part: Part, inputs: Sequence[Any]) -> Any:
-        """Run a part. Its shape line is of the whole model, which holds it to it when it is composed."""
+        """Record a part without a shape check: its shape line describes the whole model, which is checked there."""
         return part.forward(self, *inputs)
 
     def _enter(self, scope: Scope, inputs: Sequence[Any]) -> Any:
@@ -246,9 +280,9 @@ class _RankOperations(Operations):
     def repeat(
         self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, distinct: Expr | None = None
     ) -> Tensor:
-        """The share of the layers that one stage has."""
+        """Record one stage's share of the layers."""
         if self.placement.pipeline != "off" and distinct is not None:
-            raise RuleError(f"{self._path(name)}: layers that share their weights are not known in stages")
+            raise RuleError(f"{self._path(name)}: layers that share weights are not supported with pipeline stages")
         count = count if self.placement.pipeline == "off" else count / N_pp
         return super().repeat(name, count, part, x, *context, distinct=distinct)
 
@@ -260,48 +294,52 @@ class _RankOperations(Operations):
         x: Tensor,
         order: Order = "any",
     ) -> Tensor:
-        """Layers of several kinds, all of them: which of them a stage has is not known."""
+        """Record layers of several kinds. Raises RuleError for pipeline stages: their layers are undetermined."""
         if self.placement.pipeline != "off":
             raise RuleError(
-                f"{self.root.part.title} has layers of {len(kinds)} kinds; stages are known for layers of one kind only"
+                f"{self.root.part.title} has layers of {len(kinds)} kinds; pipeline stages support one kind only"
             )
         return super().mix_layers(name, total, kinds, x, order)
 
     def lookup(self, name: str, index: Tensor, rows: Expr, width: Expr, table: Table, **facts: Any) -> Tensor:
-        """A rank looks up the rows it has; the sum over the ranks is the embedding."""
+        """Record a lookup of this rank's rows, followed by a sum over the ranks."""
         if table == "distances" and (self.placement.tensor != "off" or self.placement.context != "off"):
             raise RuleError(
-                f"{self._path(name)}: what a rank holds of a table of distances, with one column a head, is not stated"
+                f"{self._path(name)}: a table of distances, with one column per head, is not supported on several ranks"
             )
         divided = rows.has(N_tp)
         x = super().lookup(name, self._gathered(index) if divided else index, rows, width, table, **facts)
         return self._leave(name, x) if divided else x
 
     def linear(self, name: str, x: Tensor, out: Expr, **facts: Any) -> Tensor:
-        """By columns where the output is divided, by rows where the input is; Shoeybi et al. 2019, section 3."""
+        """Record a column-parallel or a row-parallel layer; Shoeybi et al. 2019, section 3."""
         columns, rows = out.has(N_tp), x.width.has(N_tp)
         if columns and rows:
-            raise RuleError(f"{self._path(name)}: a linear whose input and output are both divided is not known")
+            raise RuleError(
+                f"{self._path(name)}: a linear layer with a sharded input and a sharded output is not supported"
+            )
         y = super().linear(name, self._brought(name, x) if columns else x, out, **facts)
         return self._leave(name, y) if rows else y
 
     def convolution(self, name: str, x: Tensor, out: Expr, kernel: Sequence[Expr | int], **facts: Any) -> Tensor:
-        """On every rank as it is, or the channels that a rank has, where each is by itself."""
+        """Record a convolution: whole on every rank, or depthwise on this rank's channels."""
         path = self._path(name)
         if self.sequence or self.placement.context == "on":
             how = "tensor=sequence" if self.sequence else "context=on"
-            raise RuleError(f"{path}: a convolution reads places beside its own, and is not known with {how}")
+            raise RuleError(f"{path}: a convolution reads neighboring positions and is not supported with {how}")
         groups = facts.get("groups", 1)
         if any(size.has(N_tp) for size in (x.shape[1], out)) and groups == 1:
-            raise RuleError(f"{path}: a convolution over channels that are divided among ranks is not known")
+            raise RuleError(f"{path}: a convolution over sharded channels is not supported")
         return super().convolution(name, x, out, kernel, **facts)
 
     def experts(self, name: str, x: Tensor, chosen: Tensor, rows: Expr, out: Expr, **facts: Any) -> Tensor:
-        """Tokens go to the ranks that have their experts; a rank is sent as many as it sends."""
+        """Record experts after an all-to-all of tokens; a rank receives as many tokens as it sends."""
         divided = x.width.has(N_tp)
         if out.has(N_tp):
             if divided:
-                raise RuleError(f"{self._path(name)}: experts whose input and output are both divided are not known")
+                raise RuleError(
+                    f"{self._path(name)}: experts with a sharded input and a sharded output are not supported"
+                )
             x = self._brought(name, x)
         if self.placement.expert == "on" and len(x.shape) == len(chosen.shape):
             x = self._move(name, "all-to-all", x, (*chosen.shape, x.width), None)
@@ -311,9 +349,9 @@ class _RankOperations(Operations):
         return y
 
     def combine(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
-        """What experts give comes back, and where their widths are divided, it is summed over the ranks.
+        """Record the return of the experts' outputs, and their sum over the ranks if intermediate sizes are sharded.
 
-        Each rank then has a part of the gradient of the weights.
+        In that case each rank has a partial gradient of the weights.
         """
         partial = _of(self._partial, x)
         if self.placement.expert == "on":
@@ -322,69 +360,75 @@ class _RankOperations(Operations):
         return self._leave(name, y) if partial else y
 
     def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
-        """A choice for every token that this rank has."""
+        """Record the routing of this rank's tokens."""
         if self.sequence:
-            raise RuleError(f"{self._path(name)}: experts are not known with tensor=sequence; tensor=on is")
+            raise RuleError(f"{self._path(name)}: experts are not supported with tensor=sequence; choose tensor=on")
         return super().route(name, x, chosen)
 
     def join(self, name: str, x: Tensor, y: Tensor) -> Tensor:
-        """What stands side by side has the same tokens."""
+        """Record a concatenation along the last axis."""
         if self.sequence:
-            raise RuleError(f"{self._path(name)}: latent attention is not known with tensor=sequence; tensor=on is")
+            raise RuleError(
+                f"{self._path(name)}: latent attention is not supported with tensor=sequence; choose tensor=on"
+            )
         return super().join(name, x, y)
 
     def precede(self, name: str, x: Tensor, y: Tensor) -> Tensor:
-        """Before tokens of which a rank has its share there is no place for others."""
+        """Record a concatenation along the sequence. Raises RuleError if ranks shard the sequence."""
         if self.sequence or self.placement.context == "on":
-            raise RuleError(f"{self._path(name)}: tokens before others are not known where the sequence is divided")
+            raise RuleError(f"{self._path(name)}: concatenating tokens is not supported if ranks shard the sequence")
         return super().precede(name, x, y)
 
     def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask, window: Expr | None = None, **facts: Any) -> Tensor:
-        """A rank's queries with the keys of all ranks."""
+        """Record the scores of this rank's queries with the keys of all ranks."""
         if facts.get("recalled") and (self.sequence or self.placement.context == "on"):
-            raise RuleError(f"{self._path(name)}: keys of distances are not known where ranks divide the sequence")
+            raise RuleError(f"{self._path(name)}: keys of distances are not supported if ranks shard the sequence")
         if window is not None and self.placement.context == "on":
-            raise RuleError(f"{self._path(name)}: a window is not known with context=on, which divides the sequence")
+            raise RuleError(f"{self._path(name)}: a window is not supported with context=on, which shards the sequence")
         if self.sequence and q.shape[1].has(N_tp) != k.shape[1].has(N_tp):
-            raise RuleError(f"{self._path(name)}: one key/value head for all is not known with tensor=sequence")
+            raise RuleError(f"{self._path(name)}: a single key/value head is not supported with tensor=sequence")
         return super().scores(name, q, self._round(name, "keys", self._meeting(name, q, k)), mask, window, **facts)
 
     def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask, window: Expr | None = None, **facts: Any) -> Tensor:
-        """Attention weights with the values of all ranks."""
+        """Record the mix of this rank's attention weights with the values of all ranks."""
         return super().mix(name, p, self._round(name, "values", self._meeting(name, p, v)), mask, window, **facts)
 
     def scan(self, name: str, *inputs: Any, **facts: Any) -> Tensor:
-        """Every rank would carry the whole state, which no published division of a scan does."""
+        """Record a scan. Raises RuleError with tensor parallelism, which would replicate the whole state."""
         if self.placement.tensor != "off":
-            raise RuleError(f"{self._path(name)}: a scan is not known with tensor={self.placement.tensor}")
+            raise RuleError(f"{self._path(name)}: a scan is not supported with tensor={self.placement.tensor}")
         return super().scan(name, *inputs, **facts)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
-        """Rotary tables are read where the sequence is whole again."""
+        """Record a table of positions. Rotary tables cover the gathered sequence."""
         return super().positions(
             name, length * N_tp if self.sequence and function in ROTARY else length, width, function
         )
 
     def select(self, name: str, x: Tensor, *, each: bool = False) -> Tensor:
-        """One position stands on one rank only where the sequence is divided."""
+        """Record the selection of a position. Raises RuleError if ranks shard the sequence."""
         if self.sequence or self.placement.context == "on":
-            raise RuleError(f"{self._path(name)} reads one position, which one rank has where the sequence is divided")
+            raise RuleError(
+                f"{self._path(name)} selects one position, which only one rank has if ranks shard the sequence"
+            )
         return super().select(name, x, each=each)
 
     def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
-        """Write an operation, once it is known how it is carried out with what this rank has of its inputs.
+        """Record an operation on this rank's shards of its inputs.
 
-        Raises RuleError for one over an axis of which a rank has its share only, and for one of a part of a sum.
+        Raises RuleError for a reduction over a sharded axis, and for a partial sum as input.
         """
         path = self._path(name)
         for x in inputs:
             if _of(self._partial, x) and kind is not Kind.COMBINE:
-                raise RuleError(f"{path} reads a part of a sum over ranks, {x.name}, and is not known of parts")
+                raise RuleError(
+                    f"{path} reads {x.name}, a partial sum on this rank; this operation has no rule for partial sums"
+                )
         axis = REDUCED[kind]
         if axis is not None and inputs[0].shape[axis].free_symbols & {N_tp, N_cp, N_ep}:
             share = text(inputs[0].shape[axis])
-            raise RuleError(f"{path}: {kind.value} is over an axis of which a rank has only {share}, a share")
-        if kind is not Kind.EXPERTS:  # which tokens go to which expert has no gradient
+            raise RuleError(f"{path}: {kind.value} needs a whole axis, but a rank has only a shard of it, {share}")
+        if kind is not Kind.EXPERTS:  # the choice of experts has no gradient
             like = Tensor(path, shape)
             inputs = tuple(self._meeting(name, like, x) for x in inputs)
         if kind is Kind.LINEAR and self.sequence and inputs[0].width.has(N_tp):
@@ -394,7 +438,7 @@ class _RankOperations(Operations):
         return super()._write(kind, name, inputs, shape, **facts)
 
     def _meeting(self, name: str, like: Tensor, x: Tensor) -> Tensor:
-        """What every rank has whole and meets what is divided: each rank then has a part of its gradient."""
+        """Return a replicated input of a sharded operation, marked so that its partial gradients are summed."""
         if self.placement.tensor != "on" or x.grad == 0 or _divided(x) or not _divided(like) or _of(self._summing, x):
             return x
         return self._brought(name, x)
@@ -409,14 +453,14 @@ class _RankOperations(Operations):
         return self.index(x.name, *_along(x.shape, N_tp)) if self.sequence else x
 
     def _brought(self, name: str, x: Tensor) -> Tensor:
-        """What a linear by columns reads: every rank has it, or it is gathered for as long as it is read."""
+        """Return the input of a column-parallel layer: replicated, or gathered along the sequence."""
         layers = next((scope for scope in reversed(self._scopes) if scope.repeated), self.root)
         key = (id(x), id(layers))
         if key not in self._read:
             if self.sequence:
                 if not x.shape[1].has(N_tp):
                     raise RuleError(
-                        f"{self._path(name)}: tensor=sequence divides sequences among N_tp ranks, and "
+                        f"{self._path(name)}: tensor=sequence shards sequences over N_tp ranks, but "
                         f"{text(x.shape[1])} is a fixed length"
                     )
                 y = self._move(name, "all-gather", x, _along(x.shape, N_tp), x)
@@ -427,7 +471,7 @@ class _RankOperations(Operations):
         return self._read[key][1]
 
     def _leave(self, name: str, y: Tensor) -> Tensor:
-        """The sum over the ranks of what a linear by rows gives."""
+        """Return the sum over the ranks of the output of a row-parallel layer."""
         if self.sequence:
             return self._move(name, "reduce-scatter", y, _along(y.shape, 1 / N_tp), None)
         return self._move(name, "all-reduce", y, y.shape, y)
@@ -439,7 +483,7 @@ class _RankOperations(Operations):
         path = self._path(f"{name}.{what}")
         if not length.has(N_cp):
             raise RuleError(
-                f"{path}: context=on divides sequences among N_cp ranks, and {text(length)} is a fixed length"
+                f"{path}: context=on shards sequences over N_cp ranks, but {text(length)} is a fixed length"
             )
         whole = k.view((batch, heads, length * N_cp, width), path)
         self._shares[id(whole)] = k
@@ -448,33 +492,35 @@ class _RankOperations(Operations):
 
 
 def _of(marked: Mapping[int, Tensor], x: Tensor) -> bool:
-    """Whether a tensor is one of those marked, or a view of one."""
+    """Return True for a marked tensor or a view of one."""
     return id(x) in marked or (x.base is not None and _of(marked, x.base))
 
 
 def _divided(x: Tensor) -> bool:
-    """Whether tensor-parallel ranks have a share of it."""
+    """Return True if the tensor is sharded over tensor-parallel ranks."""
     return any(dim.has(N_tp) for dim in x.shape)
 
 
 def _along(shape: Shape, factor: Expr) -> Shape:
-    """A shape with its axis of tokens, the second, made longer or shorter."""
+    """Return a shape with its second axis (tokens) multiplied by a factor."""
     return (shape[0], shape[1] * factor, *shape[2:])
 
 
 def _stage(root: Scope, which: str) -> Scope:
-    """One stage of a model: what stands before its layers, its share of them, what stands after."""
+    """Return one pipeline stage: its layers, with the operations before (first stage) or after them (last stage)."""
     stacks = [index for index, item in enumerate(root.items) if isinstance(item, Scope) and item.loop]
     if len(stacks) != 1:
-        several = sum(1 for scope in root.walk() if scope.loop)  # inside a part of the model too
-        raise RuleError(f"{root.part.title} has {several} stacks of equal layers; stages are known for one stack only")
+        several = sum(1 for scope in root.walk() if scope.loop)  # includes stacks inside parts of the model
+        raise RuleError(
+            f"{root.part.title} has {several} stacks of repeated layers; pipeline stages support one stack only"
+        )
     at = stacks[0]
     before, stack, after = root.items[:at], cast(Scope, root.items[at]), root.items[at + 1 :]
     given, inner, last = cast(tuple[Tensor, Tensor, Tensor], stack.loop)
     if made := next((each for each in stack.handed if each.grad != 0), None):
         raise RuleError(
-            f"{root.part.title}: every layer reads {made.name} beside what the one before it gives; stages are known "
-            "for layers that read one another alone"
+            f"{root.part.title}: every layer reads {made.name} in addition to the output of the previous layer; "
+            "pipeline stages support only layers that read the previous one"
         )
     send = Entry(Kind.MOVE, "send", (last,), Tensor("send", last.shape, last, last.grad), function="send")
     if which == "first":
@@ -491,7 +537,7 @@ def _stage(root: Scope, which: str) -> Scope:
 
 
 def _copied(entry: Entry, own: set[Weight]) -> Entry:
-    """What another stage stores, this one stores too."""
+    """Return an entry that stores its shared weights too, if another stage stores them."""
     missing = tuple(weight for weight in entry.shared if weight not in own)
     own.update(missing)
     return replace(entry, weights=(*entry.weights, *missing)) if missing else entry
@@ -503,14 +549,27 @@ def _each(scope: Scope, change: Callable[[Entry], Entry]) -> Scope:
 
 
 def evenly(ledger: Ledger, placement: Placement, data: bool) -> tuple[Condition, ...]:
-    """What has to divide what for every weight to be shared evenly by the ranks that hold it: the fewest conditions.
+    """Return the fewest divisibility conditions under which every weight is sharded evenly over the ranks that hold it.
 
-    Raises RuleError for a weight of one number, which no two ranks can share.
+    Parameters
+    ----------
+    ledger : Ledger
+        The ledger of one rank.
+    placement : Placement
+        The choice for each kind of parallelism.
+    data : bool
+        Whether there are N_dp data-parallel ranks.
+
+    Raises
+    ------
+    RuleError
+        For a weight of one number, which cannot be sharded.
+
     """
     for _, entry in ledger:
         for weight in entry.weights:
             if not weight.shape and replicas(entry.kind, placement, data) != 1:
-                raise RuleError(f"{weight.path} is one number, which ranks cannot share evenly, as is asked of weights")
+                raise RuleError(f"{weight.path} is a single number, which cannot be sharded evenly over ranks")
     shared = {
         (Mul(*weight.shape), replicas(entry.kind, placement, data)) for _, entry in ledger for weight in entry.weights
     }
@@ -527,5 +586,14 @@ def evenly(ledger: Ledger, placement: Placement, data: bool) -> tuple[Condition,
 
 
 def in_flight(pipeline: str) -> Expr:
-    """Micro-batches whose activations a stage holds at once under 1F1B, Narayanan et al. 2021, section 2.2.1."""
+    """Return the number of micro-batches whose activations a stage stores at once with 1F1B.
+
+    Narayanan et al. 2021, section 2.2.1.
+
+    Parameters
+    ----------
+    pipeline : str
+        The stage: a value of the convention ``pipeline``.
+
+    """
     return {"first": N_pp, "middle": N_pp - I_pp}.get(pipeline, Integer(1))

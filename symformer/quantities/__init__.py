@@ -1,4 +1,4 @@
-"""Quantities: one question a file, its rules as a table over the kinds of operation."""
+"""Quantities: one per file, each with a table of rules over the kinds of operation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .quantity import Quantity
 
 @cache
 def quantities() -> dict[str, Quantity]:
-    """Every quantity by its name: each file of this folder that defines ``QUANTITY``."""
+    """Return all quantities by name: one for each file of this folder that defines ``QUANTITY``."""
     found: dict[str, Quantity] = {}
     for module in iter_modules(__path__):
         quantity = getattr(import_module(f"{__name__}.{module.name}"), "QUANTITY", None)
@@ -24,7 +24,19 @@ def quantities() -> dict[str, Quantity]:
 
 
 def quantity(name: str) -> Quantity:
-    """The quantity of that name, whose file is called so: the others are not imported. Raises UnknownNameError."""
+    """Return one quantity by name, importing only its own file.
+
+    Parameters
+    ----------
+    name : str
+        The name, such as "train-flops".
+
+    Raises
+    ------
+    UnknownNameError
+        If no quantity has this name.
+
+    """
     word = name.replace("-", "_")
     if word.isidentifier() and find_spec(f"{__name__}.{word}"):
         found = getattr(import_module(f"{__name__}.{word}"), "QUANTITY", None)

@@ -1,4 +1,4 @@
-"""What operations read and write: the bytes of every tensor and weight that an operation touches, once."""
+"""Rules for memory traffic: each operation reads or writes each of its tensors and weights once."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Shape = tuple[Expr, ...]
 
 
 def whole(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """An operation reads its inputs and its weights, and writes its output."""
+    """Return the bytes of an operation that reads its inputs and weights and writes its output."""
     tensors = [("input", _run(entry, tensor, conventions)) for tensor in entry.inputs]
     return _terms(entry, conventions, tensors, _run(entry, entry.output, conventions))
 
 
 def lookup(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Indices, and the rows they name."""
+    """Return the bytes of the indices, of the rows read, and of the output. Raises RuleError."""
     if entry.function == "distances" and conventions["phase"] == "decode":
-        raise RuleError(f"{entry.path}: what is read of a table of distances for one new token is not stated")
+        raise RuleError(f"{entry.path}: phase=decode does not support a table of distances; choose phase=prefill")
     index, rows = _run(entry, entry.inputs[0], conventions), _run(entry, entry.output, conventions)
     size = SIZES[conventions["dtype"]]
     return (
@@ -39,7 +39,7 @@ def lookup(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """X and the weights in, y out; logits at the last position read and write that one."""
+    """Return the bytes of x, the weights and y. With logits=last, the LM head reads and writes one position."""
     x, y = (_run(entry, tensor, conventions) for tensor in (entry.inputs[0], entry.output))
     if at_the_last(entry, conventions):
         x, y = (x[0], x[-1]), (y[0], y[-1])
@@ -58,7 +58,7 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Queries and all keys in, a score for each pair out; in one kernel for all of attention the scores stay inside."""
+    """Return the bytes of the queries, all keys and the scores. A fused kernel does not write the scores."""
     q, k = entry.inputs
     if is_blockwise(conventions):
         size = SIZES[conventions["dtype"]]
@@ -68,7 +68,7 @@ def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def mix(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Weights and all values in, one mixed value for each query out."""
+    """Return the bytes of the attention weights, all values and the output. A fused kernel does not read weights."""
     p, v = entry.inputs
     if is_blockwise(conventions):
         size, y = SIZES[conventions["dtype"]], _run(entry, entry.output, conventions)
@@ -87,7 +87,7 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def softmax(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """A score in and a weight out, for each pair."""
+    """Return the bytes of one score and one weight per query-key pair. A fused kernel moves neither."""
     if is_blockwise(conventions) and len(entry.output.shape) == 4:
         size = SIZES[conventions["dtype"]]
         return softmax_by_block(entry, _run(entry, entry.output, conventions), size, conventions)
@@ -99,12 +99,12 @@ def _fused(conventions: Conventions) -> bool:
 
 
 def _run(entry: Entry, tensor: Tensor, conventions: Conventions) -> Shape:
-    """A tensor's shape in the run that is asked about: one new token is one query, and it sees the keys of others."""
+    """Return the shape of a tensor in the run. In a decoding step there is one query and all cached keys."""
     if conventions["phase"] == "prefill":
         return tensor.shape
     alone(entry, conventions)
     *before, last = tensor.shape
-    keys = len(before) == 3  # [B,A,S,C]: the last axis of four is the only one that counts keys
+    keys = len(before) == 3  # [B,A,S,C]: only the last axis of a four-axis tensor counts keys
     return (*(_one(dim) for dim in before), last.xreplace({S: _seen(entry)}) if keys else _one(last))
 
 
@@ -113,12 +113,12 @@ def _one(dim: Expr) -> Expr:
 
 
 def _seen(entry: Entry) -> Expr:
-    """The keys that one new token sees: those in the cache, and its own."""
+    """Return the number of keys that one new token sees: the cached ones and its own."""
     return tokens(entry, "needed") + 1
 
 
 def _cached(entry: Entry, tensor: Tensor, conventions: Conventions) -> Shape:
-    """Keys or values: all that the run sees."""
+    """Return the shape of all keys or values that the run reads."""
     if conventions["phase"] == "prefill":
         return tensor.shape
     cacheable(entry)
@@ -139,7 +139,7 @@ def _terms(
 
 
 def _once(rule: Rule) -> Rule:
-    """A rule for every run, with the encoder's part of it left out where one new token is decoded: that ran before."""
+    """Return the rule without the encoder's operations in decoding steps, because the encoder has already run."""
 
     def terms(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         if entry.output.encoded and conventions["phase"] == "decode":
@@ -148,7 +148,10 @@ def _once(rule: Rule) -> Rule:
         if entry.kind is Kind.SELECT and conventions["phase"] == "decode":
             cacheable(entry)
         if entry.recalled and conventions["phase"] == "decode":
-            raise RuleError(f"{entry.path}: what is read to make keys of all tokens in the cache again is not stated")
+            raise RuleError(
+                f"{entry.path}: phase=decode does not support keys that are recomputed for all cached tokens; choose "
+                "phase=prefill"
+            )
         return rule(entry, conventions)
 
     return terms
@@ -166,29 +169,28 @@ _RULES: Mapping[Kind, Rule] = {
     **rows(nothing, Kind.PARAMETER, *ARRANGING),
     Kind.JOIN: join,
     **rows(
-        refused(
-            "which experts' weights are read depends on where the tokens of a batch go, so this has no closed form"
-        ),
+        refused("which experts' weights are read depends on the routing of the batch, so there is no closed form"),
         Kind.EXPERTS,
         *ROUTING,
     ),
-    Kind.PRODUCT: refused("what a product of two tensors reads of earlier tokens is not stated"),
-    Kind.SCAN: refused("what a scan reads and writes of its state depends on the kernel that runs it"),
+    Kind.PRODUCT: refused("memory traffic of a product of two computed tensors is not supported"),
+    Kind.SCAN: refused("the bytes that a scan reads and writes of its state depend on the kernel"),
     Kind.OBSERVED: unseen,
 }
 
 RULES: Mapping[Kind, Rule] = {kind: _once(rule) for kind, rule in _RULES.items()}
-ENCODER = "With phase=prefill the encoder runs as well; with phase=decode it has run, and its keys and values are kept."
+ENCODER = "The encoder's pass is included with phase=prefill; with phase=decode its keys and values are cached."
 PHASE = Convention(
     {
         "prefill": "one forward pass over B sequences of S tokens",
-        "decode": "one new token in each of B sequences, after C in the cache",
+        "decode": "one new token in each of B sequences, with C tokens in the cache",
     }
 )
 KERNELS = Convention(
     {
-        "separate": "scores, softmax and mix are operations of their own",
-        "fused": "attention is one kernel, which keeps scores and weights to itself; Dao et al. 2022 [dao2022]",
+        "separate": "scores, softmax and mix are separate operations",
+        "fused": "attention is one kernel that neither reads nor writes scores and attention weights; Dao et al. 2022 "
+        "[dao2022]",
         **BLOCKWISE,
     },
     lambda entry: entry.kind in ATTENDING,

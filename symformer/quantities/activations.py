@@ -1,4 +1,4 @@
-"""Activations: the bytes that one named implementation keeps from the forward pass for the backward pass."""
+"""Activation memory: the bytes that one named implementation saves during the forward pass for the backward pass."""
 
 from __future__ import annotations
 
@@ -15,63 +15,65 @@ from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_condit
 from .kernels import IMPLEMENTATIONS
 from .quantity import BOTH, Convention, Conventions, Counted, Quantity, tally
 
-GIVEN = "given every index that it looks up"
+GIVEN = "All lookup indices are inputs of the model"
 
 
 @dataclass(frozen=True)
 class Activations(Quantity):
-    """A quantity whose terms belong to the operation that made a tensor, whoever keeps it.
+    """Activation memory, with one table of rules per implementation.
 
-    Each implementation has a table of its own.
+    The bytes of a saved tensor belong to the operation that produced it, even if another operation saves it.
     """
 
     @property
     def tables(self) -> Iterable[Mapping[Kind, Any]]:
-        """One for each implementation."""
+        """One table per implementation."""
         return IMPLEMENTATIONS.values()
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
-        """As everywhere, but Megatron's kernels are for half precision, and have it where nothing is said."""
+        """Return the value of every convention; with implementation=megatron the default dtype is fp16.
+
+        Raises OptionError, UnknownNameError, and RuleError for implementation=megatron with dtype=fp32.
+        """
         half = {"dtype": "fp16"} if given.get("implementation") == "megatron" else {}
         chosen = super().choose({**half, **given})
         if chosen["implementation"] == "megatron" and chosen["dtype"] == "fp32":
-            raise RuleError("implementation=megatron is known in half precision; choose dtype=fp16, bf16 or symbolic")
+            raise RuleError("implementation=megatron needs half precision; choose dtype=fp16, bf16 or symbolic")
         return chosen
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
-        """What transformers keeps is known of models that transformers has."""
+        """Raise RuleError if transformers does not have the model and the implementation needs it."""
         implemented(part, self.choose(given)["implementation"])
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """What has to hold for the copies to be copies."""
+        """Return the conditions for counting copies as transformers makes them."""
         return kept_conditions(ledger, conventions)
 
     def states(self, formula: Formula) -> str:
-        """What is counted, and which indices the model is not given."""
+        """Return the statement; it names the image-position indices that the model stores itself, if any."""
         said = super().states(formula)
         held = any(line.entry and line.entry.held for _, line in formula.root.leaves())
-        return said.replace(GIVEN, f"{GIVEN} but those of an image's places, which it holds") if held else said
+        return said.replace(GIVEN, f"{GIVEN} except those of image positions, which it stores") if held else said
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """What every entry's tensors come to. Raises RuleError for a kind that has no rule."""
+        """Return the bytes of every entry's saved tensors. Raises RuleError for an unsupported operation."""
         terms = activation_terms(ledger, conventions)
         return tally(ledger.root, lambda entry: terms.get(id(entry), ()))
 
 
 QUANTITY = Activations(
     Measure("activations", "bytes of activations", "U_act", "bytes"),
-    "The bytes kept from one forward pass over B sequences of S tokens for the backward pass, by the named "
-    f"implementation. The model is {GIVEN}, and fills no cache. A tensor that several "
-    "operations keep is counted once, with the operation that made it. Left out are the weights, what is live for a "
-    "moment only (in the backward pass, the activations of the one part that is being recomputed) and the random state "
-    "that torch notes for each part.",
+    "The bytes of activations that the named implementation saves for the backward pass during one forward pass over B "
+    f"sequences of S tokens. {GIVEN}. No KV cache is filled. A tensor that several operations save is counted once, "
+    "with the operation that produced it. Excluded: the weights, temporary buffers (such as activations while they are "
+    "recomputed in the backward pass) and the random state that torch stores for each checkpointed part.",
     {},
-    ("tensor", "multiplied out"),
+    ("tensor", "factors"),
     {
         "implementation": Convention(
             {
-                "eager": "transformers on the CPU, with attention written out",
-                "sdpa": "transformers on the CPU, with torch's fused attention",
+                "eager": "transformers on the CPU with eager attention",
+                "sdpa": "transformers on the CPU with torch's fused attention",
                 "megatron": "the kernels of Korthikanti et al. 2022 [korthikanti2022], section 4",
             }
         ),
@@ -79,13 +81,13 @@ QUANTITY = Activations(
         "recompute": RECOMPUTE,
         "dtype": Convention(
             {
-                "fp32": "single precision, 4 bytes an element",
-                "bf16": "2 bytes an element; what the model casts to single precision is a copy of 4",
-                "fp16": "2 bytes an element; what the model casts to single precision is a copy of 4",
-                "symbolic": "W bytes an element; what the model casts to single precision is a copy of 4",
+                "fp32": "4 bytes per element",
+                "bf16": "2 bytes per element; copies that the model casts to float32 have 4 bytes per element",
+                "fp16": "2 bytes per element; copies that the model casts to float32 have 4 bytes per element",
+                "symbolic": "W bytes per element; copies that the model casts to float32 have 4 bytes per element",
             }
         ),
     },
-    by_format="layers with quantized weights keep other tensors for the backward pass",
+    by_format="layers with quantized weights save different tensors for the backward pass",
     encoder=BOTH,
 )

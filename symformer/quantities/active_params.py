@@ -1,4 +1,4 @@
-"""Active parameters: what one token goes through, K of X experts."""
+"""Active parameters: the parameters one token uses, with K of X experts per layer."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from .without import WITHOUT, Weighed
 
 
 def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Of a table of experts, the rows of those that a token goes to: [K, out, in] of [X, out, in]."""
+    """Return the terms of the experts a token is routed to: [K, out, in] of [X, out, in]."""
     if conventions.get("expert") == "on":
-        raise RuleError(f"{entry.path}: how many of a token's K experts stand on one of N_ep ranks differs by token")
+        raise RuleError(
+            f"{entry.path}: with expert=on, the number of a token's K experts on one rank differs from token to token"
+        )
     some = entry.output.shape[-2]
     return tuple(Term(weight.path, (some, *weight.shape[1:])) for weight in entry.weights)
 
 
 QUANTITY = Weighed(
     Measure("active-params", "active parameters", "N_active", "elements"),
-    "Every element of every trained weight is counted, but of the experts of a layer only those that a token goes to. "
-    "The whole router, the embedding and the head count, and a weight that is used in two places counts once. Without "
-    "experts this is the number of parameters.",
+    "The number of parameters that one token uses: every element of every trained weight is counted, but only those "
+    "experts of a layer that a token is routed to. The whole router, the embedding and the LM head are included. A "
+    "weight used in two places counts once. Without experts, this equals the number of parameters.",
     {
         **rows(stored, *STORING),
         Kind.EXPERTS: chosen,
@@ -31,5 +33,5 @@ QUANTITY = Weighed(
     ("weight", "shape"),
     {"without": WITHOUT},
     weighs=True,
-    frozen="Weights that are stored but not trained also count.",
+    frozen="Stored weights that are not trained also count.",
 )

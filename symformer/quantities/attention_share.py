@@ -1,4 +1,4 @@
-"""Attention's share: of the FLOPs of a forward pass, those of tokens with tokens."""
+"""Attention's share: the fraction of forward FLOPs in the two products of attention."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .quantity import BOTH, Conventions, Counted, Quantity, unseen
 
 
 def attending(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The two products of attention, and nothing of any other."""
+    """Return the terms of the two products of attention only."""
     return forward(entry, {**conventions, "products": "attention"})
 
 
@@ -23,16 +23,16 @@ CONVENTIONS = {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING,
 ABOVE = Measure("attention", "FLOPs of the products of attention", "F_attn", "FLOPs")
 WHOLE = Quantity(
     Measure("flops", "forward FLOPs", "F", "FLOPs"),
-    "One forward pass over B sequences of S tokens, 2 FLOPs a multiply-add.",
+    "The FLOPs of one forward pass over B sequences of S tokens, at 2 FLOPs per multiply-add.",
     rules(forward),
-    ("operation", "multiplied out"),
+    ("operation", "factors"),
     CONVENTIONS,
 )
 
 
 @dataclass(frozen=True)
 class Share(Quantity):
-    """A part of a sum over the whole of it."""
+    """A ratio of part of a sum to the whole sum."""
 
     def formula(
         self,
@@ -42,25 +42,28 @@ class Share(Quantity):
         relations: Relations,
         source: Source | None = None,
     ) -> Ratio:
-        """Some FLOPs over all, under the same conventions. Raises OptionError, UnknownNameError, RuleError."""
+        """Return attention FLOPs over all FLOPs, under the same conventions.
+
+        Raises OptionError, UnknownNameError, RuleError.
+        """
         above = super().formula(part, stem, given, relations, source)
         below = WHOLE.formula(part.answering(self, given), stem, given, relations, source)
         one, all_ = of_one(above.root), of_one(below.root)
-        if one is not None and all_ is not None:  # the share is the same, however many there are
+        if one is not None and all_ is not None:  # the share does not depend on B
             above, below = replace(above, root=one), replace(below, root=all_)
         return Ratio(**{item.name: getattr(above, item.name) for item in fields(above)}, counts=ABOVE, over=below)
 
 
 QUANTITY = Share(
     Measure("attention-share", "attention's share of the FLOPs", "Y_attn", "of the FLOPs"),
-    "Of a forward pass over sequences of S tokens, the FLOPs of the two products of attention, queries with keys and "
-    "weights with values, over those of all that is counted, 2 for a multiply-add. Both are of one sequence, where all "
-    "cost alike.",
+    "The fraction of forward FLOPs in the two products of attention: the FLOPs of queries with keys and of attention "
+    "weights with values, divided by all forward FLOPs, at 2 FLOPs per multiply-add. Both counts are for one sequence "
+    "of S tokens if they are proportional to the number of sequences.",
     {**rules(attending), Kind.OBSERVED: unseen},
-    ("operation", "multiplied out"),
+    ("operation", "factors"),
     CONVENTIONS,
-    "A share has no certificate of its own. What stands above is a part of what stands below, product by product, and "
-    "that is certified as the forward FLOPs.",
+    "A share has no certificate of its own. The denominator is the forward FLOPs, which have a certificate, and the "
+    "numerator is the sum of some of its products.",
     follows="flops",
     encoder=BOTH,
 )

@@ -1,7 +1,7 @@
-"""What attention reads and writes block by block: FlashAttention's algorithms, read for the loads and stores they make.
+"""Memory traffic of blockwise attention: the loads and stores of the FlashAttention algorithms.
 
-Each query head is by itself, as in both papers: heads that share keys and values each load them. All elements have as
-many bytes, those of the statistics too, and every block is counted, masked or not.
+As in both papers, each query head is processed separately: heads that share keys and values each load them. All
+elements have the same size, including the statistics, and every block is counted, masked or not.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from ..ledger.facts import ONE, Entry
 from .quantity import Conventions
 
 BLOCKWISE = {
-    "flash": "attention is one kernel by algorithm 1 of Dao et al. 2022 [dao2022]: of each query head, every block of "
-    "C_kv keys and values is read once; for each of them all queries, the output and two statistics a query are read, "
-    "and the output and the statistics, which were written once before, are written again; masked or not",
-    "flash2": "attention is one kernel by algorithm 1 of Dao 2023 [dao2023]: of each query head, every block of C_q "
-    "queries is read once; for each of them all keys and values are read, and the output and one statistic a query are "
+    "flash": "attention is one kernel, algorithm 1 of Dao et al. 2022 [dao2022]: per query head, the output and two "
+    "statistics per query are initialized, and every block of C_kv keys and values is read once; for each block all "
+    "queries, the output and the statistics are read, and the output and the statistics are written; masked or not",
+    "flash2": "attention is one kernel, algorithm 1 of Dao 2023 [dao2023]: per query head, every block of C_q queries "
+    "is read once; for each block all keys and values are read, and the output and one statistic per query are "
     "written; masked or not",
 }
 Shape = tuple[Expr, ...]
 
 
 def is_blockwise(conventions: Conventions) -> bool:
-    """Whether attention is read and written block by block."""
+    """Return True if attention reads and writes block by block."""
     return conventions["kernels"] in BLOCKWISE
 
 
 def times(length: Expr, size: Expr) -> Expr:
-    """How many blocks of a size there are; one token is one block."""
+    """Return the number of blocks of a size; one token is one block."""
     return ONE if length == 1 else ceiling(length / size)
 
 
 def scores_by_block(entry: Entry, q: Shape, k: Shape, size: Expr, conventions: Conventions) -> tuple[Term, ...]:
-    """Queries [B,A,S,D] and keys [B,G,C,D], each of which all A query heads load."""
+    """Return the bytes of queries [B,A,S,D] and of keys [B,G,C,D], which all A query heads load."""
     _hold(entry, conventions)
     batch, heads, length, width = q
     keys = k[2]
@@ -48,9 +48,11 @@ def scores_by_block(entry: Entry, q: Shape, k: Shape, size: Expr, conventions: C
 
 
 def softmax_by_block(entry: Entry, p: Shape, size: Expr, conventions: Conventions) -> tuple[Term, ...]:
-    """The statistics of each query: the maximum and the sum, or the logarithm of both as one number."""
+    """Return the bytes of the statistics of each query: maximum and sum, or one log-sum-exp."""
     if entry.inputs[0].name.rpartition(".")[2] != "scores":
-        raise RuleError(f"{entry.path}: what is added to scores is read in blocks too, and how is not stated")
+        raise RuleError(
+            f"{entry.path}: blockwise kernels do not support operations on the scores; choose kernels=separate"
+        )
     batch, heads, length, keys = p
     _, keyed = _blocks(length, keys, conventions)
     if conventions["kernels"] == "flash2":
@@ -63,7 +65,7 @@ def softmax_by_block(entry: Entry, p: Shape, size: Expr, conventions: Convention
 
 
 def mix_by_block(entry: Entry, p: Shape, v: Shape, y: Shape, size: Expr, conventions: Conventions) -> tuple[Term, ...]:
-    """Values [B,G,C,D], which all A query heads load, and the output."""
+    """Return the bytes of values [B,G,C,D], which all A query heads load, and of the output."""
     batch, heads, length, keys = p
     queried, keyed = _blocks(length, keys, conventions)
     values = Term(f"{entry.path} (values)", (*_often(queried), batch, heads, keys, v[-1], size))
@@ -77,7 +79,7 @@ def mix_by_block(entry: Entry, p: Shape, v: Shape, y: Shape, size: Expr, convent
 
 
 def _blocks(length: Expr, keys: Expr, conventions: Conventions) -> tuple[Expr, Expr]:
-    """How often keys are read, and how often queries: once for each block of the others, or once."""
+    """Return how often the keys and the queries are read: one of them once per block of the other."""
     if conventions["kernels"] == "flash2":
         return times(length, C_q), ONE
     return ONE, times(keys, C_kv)
@@ -88,9 +90,9 @@ def _often(number: Expr) -> tuple[Expr, ...]:
 
 
 def _hold(entry: Entry, conventions: Conventions) -> None:
-    """Raise RuleError for what leaves some of the blocks out, or divides them."""
+    """Raise RuleError for conventions that skip or shard blocks."""
     kernels = f"kernels={conventions['kernels']}"
     if conventions.get("context") == "on":
-        raise RuleError(f"{entry.path}: which blocks one of N_cp ranks reads at a time with {kernels} is not stated")
+        raise RuleError(f"{entry.path}: {kernels} does not support context=on; choose context=off")
     if conventions.get("attention") == "causal" and entry.mask == "causal":
-        raise RuleError(f"{entry.path}: {kernels} reads masked blocks too; count them as well, by attention=full")
+        raise RuleError(f"{entry.path}: {kernels} also reads masked blocks; choose attention=full to count them")

@@ -1,4 +1,4 @@
-"""A count of B sequences of S tokens, reckoned for one sequence, or for so many tokens in sequences of that length."""
+"""Rescale a count for B sequences of S tokens to one sequence, or to a number of tokens in sequences of S."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..ledger.facts import ONE, Ledger
 
 
 def by_token(line: Line, tokens: Expr) -> Line:
-    """Every term over B·S, and times so many tokens."""
+    """Return the account with every term divided by B·S and multiplied by a number of tokens."""
     terms = tuple(replace(term, factors=_factors(term, tokens)) for term in line.terms)
     return replace(line, terms=terms, lines=tuple(by_token(below, tokens) for below in line.lines))
 
 
 def _factors(term: Term, tokens: Expr) -> tuple[Expr, ...]:
-    """The axis of tokens becomes all of them, and that of sequences goes; what has no such axis is divided."""
+    """Return the factors with S replaced by the number of tokens and B dropped; a missing B or S divides instead."""
     factors = list(term.factors)
     for size, new in ((S, tokens), (B, None)):
         for place, factor in enumerate(factors):
@@ -35,7 +35,7 @@ def _factors(term: Term, tokens: Expr) -> tuple[Expr, ...]:
 
 
 def of_one(line: Line) -> Line | None:
-    """The same of one sequence; None where not every term is in proportion to how many there are."""
+    """Return the account for one sequence, or None if a term is not proportional to B."""
     terms = [term for _, below in line.counted() for term in below.terms]
     return _of_one(line) if all(B in term.factors for term in terms) else None
 
@@ -49,11 +49,11 @@ def _of_one(line: Line) -> Line:
 
 
 def holds_tokens(title: str, ledger: Ledger, what: str) -> None:
-    """Raise RuleError for what reads images, or no tokens: how many of those a run goes over is not told by tokens."""
+    """Raise RuleError for a model that takes images, or no tokens: the number of tokens does not determine its cost."""
     read = {size for _, entry in ledger for dim in entry.output.shape for size in dim.free_symbols}
     if read & {B_vis, Z}:
         raise RuleError(
-            f"{what} is reckoned by tokens, and {title} reads images; see the train-flops of a batch of them"
+            f"{what} is computed per token, but {title} takes images; use train-flops for a batch of images"
         )
     if S not in read:
-        raise RuleError(f"{what} is reckoned by tokens, and {title} reads none")
+        raise RuleError(f"{what} is computed per token, but {title} takes no tokens")

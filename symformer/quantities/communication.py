@@ -1,4 +1,4 @@
-"""Communication: the bytes that one rank's collectives move in one step of training."""
+"""Communication: the bytes that the collectives of one rank move in one training step."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..ledger.placement import Placement, evenly, replicas
 from .generation import DTYPE, SIZES
 from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, unseen
 
-# What follows from one move, forward and backward: the collective, its ranks (none for a message from one rank to
-# another), and whether its tensor is what goes in or what comes out, whichever is the whole.
+# The communication of one move, forward and backward: the collective, its ranks (None for a point-to-point message),
+# and whether its full tensor is the input or the output.
 Moves = tuple[tuple[str, Expr | None, str], ...]
 FORWARD: Mapping[str, Moves] = {
     "copy": (),
@@ -32,8 +32,8 @@ FORWARD: Mapping[str, Moves] = {
     "send": (("send", None, "output"),),
     "receive": (),
 }
-# Korthikanti et al. 2022, section 4.2.2: what a linear reads is kept in pieces, and gathered again for the gradient of
-# its weight. Keys and values that went round go round again.
+# Korthikanti et al. 2022, section 4.2.2: only the shard of a linear layer's input is saved; it is gathered again for
+# the gradient of the weight. Keys and values are gathered again too.
 BACKWARD: Mapping[str, Moves] = {
     "copy": (("all-reduce", N_tp, "input"),),
     "all-reduce": (),
@@ -44,7 +44,7 @@ BACKWARD: Mapping[str, Moves] = {
     "send": (),
     "receive": (("send of the gradient", None, "output"),),
 }
-# What the ranks that hold the same weight move of it: in a forward pass, and in the rest of a step of training.
+# The collectives for a weight among the ranks that hold it: in the forward pass, and in the rest of a training step.
 SUMMED = "all-reduce of the gradient"
 DATA: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "off": ((), (SUMMED,)),
@@ -60,7 +60,7 @@ DATA: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Collective:
-    """One collective: what is moved, among which ranks (none for a message), and in what share of a layer's copies."""
+    """One collective: its tensor, its ranks (None for a message), and the share of a layer's copies that run it."""
 
     label: str
     what: str
@@ -69,7 +69,7 @@ class Collective:
     share: Expr = ONE
 
     def term(self, conventions: Conventions) -> Term:
-        """The bytes that a rank sends."""
+        """Return the bytes that one rank sends."""
         times = Integer(2) if self.what.startswith("all-reduce") and conventions["count"] != "payload" else ONE
         ring = (self.ranks - 1) / self.ranks if conventions["count"] == "ring" and self.ranks is not None else ONE
         factors = [factor for factor in (times, ring, self.share) if factor != 1]
@@ -77,12 +77,12 @@ class Collective:
 
 
 def moved(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """What an entry moves forward and backward, and what its weights move."""
+    """Return the terms of all collectives of an entry and of its weights."""
     return tuple(each.term(conventions) for each in collectives(entry, conventions))
 
 
 def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
-    """Those of an entry's tensors, then those of its weights."""
+    """Return the collectives of an entry's tensors, then those of its weights."""
     found: list[Collective] = []
     if entry.kind is Kind.MOVE:
         moves = [(move, ONE) for move in FORWARD[entry.function]]
@@ -96,23 +96,23 @@ def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
     for weight in entry.weights:
         pairs = _weight(entry.kind, weight, conventions)
         if pairs and entry.frozen:
-            raise RuleError(f"{entry.path}: what ranks move of a table that is not trained is not stated")
+            raise RuleError(f"{entry.path}: communication of a table that is not trained is not supported")
         found += [Collective(weight.path, what, weight.shape, ranks, weight.share) for what, ranks in pairs]
     return found
 
 
 def _needed(what: str, entry: Entry) -> Expr:
-    """Of a repeated layer's copies, the share that moves this: a gradient where one is asked for; the rest always."""
+    """Return the share of a layer's copies that run this: copies without a gradient do not communicate one."""
     return ONE if what.endswith("again") else entry.output.grad
 
 
 def _weight(kind: Kind, weight: Weight, conventions: Conventions) -> list[tuple[str, Expr]]:
-    """A gradient is summed over all ranks that hold the weight and have seen other tokens."""
+    """Return the collectives of a weight: its gradient is summed over all ranks that processed different tokens."""
     forward, backward = DATA[conventions["data"]]
     training = conventions["step"] == "training"
     ranks = replicas(kind, Placement.of(conventions), conventions["data"] != "off")
     found = [(what, ranks) for what in (*forward, *(backward if training else ())) if ranks != 1]
-    # Where the sequence is divided, tensor-parallel ranks too have each seen other tokens.
+    # With tensor=sequence, the tensor-parallel ranks processed different tokens too.
     if training and conventions.get("tensor") == "sequence" and not any(dim.has(N_tp) for dim in weight.shape):
         found.insert(0, (SUMMED, N_tp))
     return found
@@ -120,26 +120,26 @@ def _weight(kind: Kind, weight: Weight, conventions: Conventions) -> list[tuple[
 
 @dataclass(frozen=True)
 class Communication(Quantity):
-    """A quantity of what is moved, whatever computes it."""
+    """The bytes moved between ranks."""
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """What every entry moves. Raises RuleError for a model of which only a part is trained."""
+        """Return the bytes that every entry moves. Raises RuleError for a model with adapters."""
         if is_adapted(ledger):
-            raise RuleError("what ranks move of a model of which only the adapters are trained is not stated")
+            raise RuleError("communication of a model with adapters is not supported; remove the adapters")
         return super().account(ledger, conventions)
 
     def format_dependence(self, part: Counted, given: Mapping[str, str]) -> str:
-        """A forward pass moves activations alone, unless its weights are gathered first."""
+        """Return the reason, or "" for a forward pass that moves only activations."""
         chosen = self.choose(given)
         return "" if chosen["step"] == "forward" and not DATA[chosen["data"]][0] else self.by_format
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """Weights are shared evenly; and there are ranks to share with, where a count does not show it."""
+        """Return the conditions: even sharding, and at least two ranks unless the count is 0 for one."""
         placement, data = Placement.of(conventions), conventions["data"] != "off"
         if conventions["count"] == "ring":
             return evenly(ledger, placement, data)
         groups = {each.ranks for _, entry in ledger for each in collectives(entry, conventions)} - {None}
-        because = "one rank alone has nothing to move; leave that option out, or choose count=ring, which is 0"
+        because = "a single rank moves nothing; remove that option, or choose count=ring, which is 0 in this case"
         others = tuple(AtMost(Integer(2), cast(Expr, ranks), because) for ranks in sorted(groups, key=str))
         return (*others, *(evenly(ledger, placement, data) if data else ()))
 
@@ -147,47 +147,50 @@ class Communication(Quantity):
 _ZERO = "; Rajbhandari et al. 2020 [rajbhandari2020], section 7"
 QUANTITY = Communication(
     Measure("communication", "bytes moved between ranks", "Q_comm", "bytes"),
-    "What one rank's collectives move in one step over B sequences of S tokens, all in the same precision. A model on "
-    "one rank moves nothing. The sums that a loss over a divided vocabulary needs, and the gradient of a tied "
-    "embedding between the first and the last stage, are left out.",
+    "The bytes that the collectives of one rank move in one step over B sequences of S tokens, all in the same dtype. "
+    "A model on one rank moves nothing. Excluded: the reductions of a loss over a sharded vocabulary, and the gradient "
+    "of a tied embedding between the first and last pipeline stages.",
     {
         **rows(nothing, *WEIGHTLESS),
         **rows(moved, Kind.MOVE, *STORING),
         Kind.OBSERVED: unseen,
     },
-    ("what is moved", "multiplied out"),
+    ("tensor (collective)", "factors"),
     {
-        "step": Convention({"training": "forward and backward, and the gradients' sum", "forward": "one forward pass"}),
+        "step": Convention(
+            {"training": "one forward and backward pass, and the gradient reduction", "forward": "one forward pass"}
+        ),
         "count": Convention(
             {
-                "ring": "what a rank sends by ring algorithms: the tensor less one rank's share of it to gather or to "
-                "scatter it, twice that to reduce it for all",
-                "limit": "what a rank of very many sends by ring algorithms: the tensor once, or twice to reduce it "
-                "for all; Rajbhandari et al. 2020 [rajbhandari2020], section 7",
-                "payload": "the tensor of each collective once, as a profiler lists it",
+                "ring": "bytes a rank sends with ring algorithms: the tensor minus one rank's shard for all-gather or "
+                "reduce-scatter, and twice that for all-reduce",
+                "limit": "bytes a rank sends with ring algorithms for many ranks: the tensor once, or twice for "
+                "all-reduce; Rajbhandari et al. 2020 [rajbhandari2020], section 7",
+                "payload": "the tensor of each collective once, as in a profiler",
             }
         ),
         "gather": Convention(
             {
-                "again": "what was gathered is kept in pieces, and gathered again for the gradient of what read it, "
+                "again": "only the shard of a gathered tensor is saved; it is gathered again in the backward pass, "
                 "Korthikanti et al. 2022 [korthikanti2022], section 4.2.2",
-                "once": "what was gathered is kept whole, as torch's DTensor does",
+                "once": "the gathered tensor is saved, as in torch's DTensor",
             }
         ),
         "dtype": Convention(DTYPE),
         "data": Convention(
             {
-                "off": "one data-parallel rank; with context=on gradients are summed over N_cp ranks, with expert=on "
-                "those of what is no expert over N_ep",
-                "replicated": "gradients are summed over N_dp ranks, with context=on over N_cp times as many, with "
-                "expert=on those of what is no expert over N_ep times as many",
-                "zero1": f"ZeRO stage 1: gradients are scattered, weights gathered{_ZERO}",
-                "zero2": f"ZeRO stage 2: gradients are scattered, weights gathered{_ZERO}",
-                "zero3": f"ZeRO stage 3: weights are gathered forward and backward, gradients scattered{_ZERO}",
+                "off": "no data parallelism; gradients are all-reduced over N_cp ranks with context=on and, except for "
+                "experts, over N_ep ranks with expert=on",
+                "replicated": "gradients are all-reduced over N_dp ranks (times N_cp with context=on; times N_ep with "
+                "expert=on, except for experts)",
+                "zero1": f"ZeRO stage 1: gradients are reduce-scattered, weights all-gathered{_ZERO}",
+                "zero2": f"ZeRO stage 2: gradients are reduce-scattered, weights all-gathered{_ZERO}",
+                "zero3": "ZeRO stage 3: weights are all-gathered in the forward and in the backward pass, gradients "
+                f"reduce-scattered{_ZERO}",
             }
         ),
     },
-    "torch counts no such thing for a whole model. What its DTensor hands to collectives, forward and backward, is "
-    "compared with this formula in the tests, and the rest is worked by hand there or set against what papers print.",
-    by_format="it counts the bytes of weights and gradients, of which step=forward moves neither",
+    "torch has no counter for this. The tests compare this formula with the tensors that torch's DTensor passes to "
+    "collectives, forward and backward, and otherwise with hand calculations and published values.",
+    by_format="it counts the bytes of weights and gradients; step=forward without zero3 moves neither",
 )

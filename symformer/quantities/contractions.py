@@ -1,8 +1,8 @@
-"""What every count of FLOPs rests on: the contractions of an entry, 2 FLOPs for each multiply-add.
+"""Contractions of an entry, at 2 FLOPs per multiply-add: the basis of every FLOP count.
 
-A linear layer is one contraction, and so is the layer of the experts that a token goes to; attention is two, queries
-with keys and weights with values. Biases, norms, activations and softmax are elementwise: no contraction, and counted
-by a table of their own where that is asked for.
+A linear layer is one contraction, and so is an expert layer. Attention is two: queries with keys, and attention weights
+with values. Biases, norms, activations and softmax are elementwise: they are not contractions, and a separate table
+counts them if ``count=all``.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ TWO = Integer(2)
 
 ATTENTION = Convention(
     {
-        "full": "attention counts every query-key pair, masked or not",
-        "causal": "attention under a causal mask counts only the pairs it keeps: S(S+1)/2, or "
-        "fewer where a window slides",
+        "full": "counts every query-key pair, masked or not",
+        "causal": "under a causal mask, counts only unmasked query-key pairs: S(S+1)/2, or fewer with a sliding window",
     },
     lambda entry: entry.kind in ATTENDING and entry.mask == "causal",
 )
@@ -36,49 +35,50 @@ LOGITS = Convention(
 )
 EMBEDDING = Convention(
     {
-        "lookup": "the token embedding is a lookup and costs nothing",
-        "matmul": "the token embedding is a product of one-hot rows with the table of V rows; learned positions and "
-        "segments stay lookups",
+        "lookup": "the token embedding is a lookup and has no FLOPs",
+        "matmul": "the token embedding is a matrix product of one-hot rows with the table of V rows; position and "
+        "segment embeddings remain lookups",
     },
     lambda entry: entry.kind is Kind.LOOKUP and entry.function == "tokens",
 )
 PRODUCTS = Convention(
     {
-        "all": "every product is counted",
-        "attention": "the two products of attention alone are counted, queries with keys and weights with values",
-        "others": "all but the two products of attention are counted, queries with keys and weights with values",
+        "all": "counts every product",
+        "attention": "counts only the two products of attention, queries with keys and attention weights with values",
+        "others": "counts every product except the two of attention, queries with keys and attention weights with "
+        "values",
     },
     quiet=True,
 )
 COUNT = Convention(
     {
-        "contractions": "matrix products only",
-        "all": "matrix products and elementwise operations, these by a stated table: 3 FLOPs an element for a softmax, "
-        "7 for a layer norm with scale and bias, 1 for a sum",
+        "contractions": "counts matrix products only",
+        "all": "counts matrix products and elementwise operations, the latter by a fixed table: per element, 3 FLOPs "
+        "for a softmax, 7 for a layer norm with scale and bias, 1 for a sum",
     }
 )
 
 
 @dataclass(frozen=True)
 class Contraction:
-    """One contraction of a forward pass, and the two whose gradients training may need."""
+    """One contraction of a forward pass, and the operands whose gradients training may need."""
 
     factors: tuple[Expr, ...]
-    sides: tuple[tuple[str, Expr], ...]  # what is multiplied, and whether its gradient is needed
-    what: str = ""  # which of an entry's several it is
+    sides: tuple[tuple[str, Expr], ...]  # each operand, and whether its gradient is needed
+    what: str = ""  # its name, if the entry has several contractions
 
     def forward(self, path: str) -> Term:
-        """The FLOPs of the product itself."""
+        """Return the FLOPs of the forward product."""
         return Term(f"{path} ({self.what})" if self.what else path, self.factors)
 
     def backward(self, path: str) -> list[Term]:
-        """The FLOPs of each gradient that is needed: a product of the same size as the forward's."""
+        """Return the FLOPs of each gradient that is needed: a product of the same size as the forward product."""
         needed = [(name, grad) for name, grad in self.sides if grad != 0]
         return [Term(f"{path} (gradient of {name})", _scaled(self.factors, grad), name) for name, grad in needed]
 
 
 def lookup(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
-    """i[...] -> x[..., E]: of the token table [V, E], where that is asked for, 2 · i · V · E; else nothing."""
+    """i[...] -> x[..., E]: 2 · i · V · E for the token table [V, E] with embedding=matmul, otherwise nothing."""
     rows, width = (*entry.weights, *entry.shared)[0].shape
     if entry.function != "tokens" or conventions["embedding"] == "lookup":
         return ()
@@ -97,9 +97,9 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
 
 
 def convolution(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
-    """x[B, in, n] * W[out, in/groups, k] -> y[B, out, m]: 2 · B · out · m · in/groups · k, padding multiplied too.
+    """x[B, in, n] * W[out, in/groups, k] -> y[B, out, m]: 2 · B · out · m · in/groups · k, including padding.
 
-    Each gradient is as many products: those of x have the same pairs, and W's are summed over B and m instead.
+    Each gradient has as many products: the gradient of x pairs the same elements, the gradient of W sums over B and m.
     """
     x, weight = entry.inputs[0], entry.weights[0]
     factors = (TWO, *slid(entry, conventions), *weight.shape[1:])
@@ -138,9 +138,9 @@ def match(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
 def scan(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """h[B, A, D, N] · c[B, G, N] -> y[B, A, D] after each token: 2 · B · S · A · D · N; the rest is elementwise.
 
-    By chunks of Q tokens, Dao and Gu 2024, section 6: in each of S/Q, rounded up, the tokens meet as under a causal
-    mask that is not made use of, give the chunk's state, and read the state before it; the states of all chunks and
-    the one before them meet once. A new token alone takes the recurrent form.
+    With chunks of Q tokens, Dao and Gu 2024, section 6: in each of the ceil(S/Q) chunks, all pairs of tokens are
+    multiplied (masked pairs included), the chunk's state is computed, and the preceding state is read. The states of
+    all chunks and the initial one are then combined once. A single new token uses the recurrent form.
     """
     x, _, write, read = entry.inputs
     batch, heads, length, width = x.shape
@@ -148,7 +148,7 @@ def scan(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     every = (TWO, batch, heads)
     if entry.chunk is None or conventions.get("attention") == "new":
         factors = (*every, length, *([width] if width != 1 else []), state)
-        return (Contraction(factors, (("the state", x.grad), ("what is read", read.grad))),)
+        return (Contraction(factors, (("the state", x.grad), ("the readout", read.grad))),)
     size, chunks = entry.chunk, ceiling(length / entry.chunk)
     within = (("the left side", x.grad), ("the right side", x.grad))
     found = {
@@ -169,7 +169,7 @@ def product(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
 
 
 def none(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
-    """No contraction."""
+    """Return no contraction."""
     return ()
 
 
@@ -192,12 +192,26 @@ CONTRACTIONS: Mapping[Kind, Callable[[Entry, Conventions], tuple[Contraction, ..
 
 
 def contractions(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
-    """The contraction of an entry; none for an elementwise operation, and none for a lookup that costs nothing."""
+    """Return the contractions of an entry: none for elementwise operations and lookups."""
     return CONTRACTIONS[entry.kind](entry, conventions)
 
 
 def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """What an entry comes to in a forward pass: its contraction, and its elementwise operations where those count."""
+    """Return the FLOPs of an entry in a forward pass: its contractions and, with count=all, its elementwise operations.
+
+    Parameters
+    ----------
+    entry : Entry
+        An operation.
+    conventions : Conventions
+        The conventions of the quantity.
+
+    Raises
+    ------
+    RuleError
+        For an operation without a rule.
+
+    """
     which = conventions.get("products", "all")
     found = contractions(entry, conventions)
     wanted = which == "all" or (entry.kind in ATTENDING) == (which == "attention")
@@ -208,25 +222,31 @@ def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def once(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The multiply-adds of a forward pass: of each contraction its FLOPs without the 2."""
+    """Return the multiply-adds of a forward pass: half the FLOPs of each contraction."""
     products = contractions(entry, conventions)
     return tuple(replace(product, factors=product.factors[1:]).forward(entry.path) for product in products)
 
 
 def ran(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """What torch ran: a term of its own for each product, forward or backward."""
+    """Return the FLOPs of a traced product, forward or backward."""
     return (Term(entry.path, (TWO, *entry.output.shape)),)
 
 
 def ran_once(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The same in multiply-adds."""
+    """Return the multiply-adds of a traced product."""
     return (Term(entry.path, entry.output.shape),)
 
 
 def rules(counted: Rule, seen: str = "") -> Mapping[Kind, Rule]:
-    """A table in which one rule counts the contractions of every kind, by the table above.
+    """Return a table with one rule for the contractions of every kind.
 
-    Of a trace it takes the products of a run that was made for the quantity named as ``seen``, and nothing else.
+    Parameters
+    ----------
+    counted : Rule
+        The rule for every kind of operation.
+    seen : str
+        The quantity whose traced products the table accepts; "" to accept none.
+
     """
     traced = {Kind.OBSERVED: measured(seen, ran)} if seen else {}
     return {**rows(counted, *CONTRACTIONS), **traced}

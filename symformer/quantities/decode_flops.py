@@ -10,15 +10,15 @@ from .quantity import Quantity
 
 QUANTITY = Quantity(
     Measure("decode-flops", "decode FLOPs", "F_decode", "FLOPs"),
-    "One new token in each of B sequences, with C tokens in the cache; the new token attends to them, as far "
-    "back as a window lets it, and to itself. "
-    "2 FLOPs a multiply-add.",
+    "The FLOPs of one decoding step, at 2 FLOPs per multiply-add: one new token in each of B sequences, with C tokens "
+    "in the cache. The new token attends to the cached tokens, within any sliding window, and to itself.",
     rules(one_token),
-    ("operation", "multiplied out"),
+    ("operation", "factors"),
     {"embedding": EMBEDDING, "count": COUNT},
     of=(B, C),
-    latent="Latent attention makes keys and values of all of them from the latents again, as transformers does.",
-    carried="One new token in each of B sequences, from the states that the tokens before it left. "
-    "2 FLOPs a multiply-add.",
-    encoder="The encoder has run, and the keys and values of what it read are kept.",
+    latent="Latent attention recomputes the keys and values of all cached tokens from their latents, as transformers "
+    "does.",
+    carried="The FLOPs of one decoding step, at 2 FLOPs per multiply-add: one new token in each of B sequences, from "
+    "the recurrent states of the preceding tokens.",
+    encoder="The encoder's pass is excluded: its keys and values are already in the cache.",
 )

@@ -1,8 +1,8 @@
-"""Elementwise operations: the FLOPs of one element of the output, each formula written out and its operations counted.
+"""Elementwise operations: FLOPs per element of the output, counted operation by operation.
 
-An addition, a product, a division, a maximum, an exponential, a tanh and an erf are 1 each. A sum over a row is one
-addition for each element. What is done once a row (the root of a variance, the division of a mean) is left out, as is
-what is done once a run (a table of positions). Dropout is off.
+An addition, a product, a division, a maximum, an exponential, a tanh and an erf count 1 each. A sum over a row counts
+one addition per element. Work done once per row (the root of a variance, the division of a mean) or once per run (a
+table of positions) is excluded. Dropout is disabled.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .quantity import Conventions, Rule, nothing, refused, refusing, rows, unsee
 
 
 class Count(NamedTuple):
-    """The FLOPs of one element, and what they are."""
+    """The FLOPs of one element, and the operations they consist of."""
 
     flops: int
     steps: str
 
 
-# Before scale and bias, which are 1 each where they are stored.
+# Without scale and bias, which add 1 each if they are stored.
 NORMS: Mapping[str, Count] = {
     "layer": Count(5, "sum for the mean, difference from it, square, sum for the variance, division by its root"),
     "layer_cast": Count(5, "sum for the mean, difference from it, square, sum for the variance, division by its root"),
@@ -43,7 +43,7 @@ ACTIVATIONS: Mapping[str, Count] = {
     "quick_gelu": Count(4, "x / (1 + exp(-1.702 * x)): product, exponential, sum, division"),
     "exp": Count(1, "exp(x)"),
     "gelu": Count(5, "x * 0.5 * (1 + erf(x / sqrt(2))): division, erf, sum, two products"),
-    # one kernel of torch computes what the next writes out in Python
+    # the same function as gelu_new, in one kernel of torch
     "gelu_pytorch_tanh": Count(9, "0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): as gelu_new"),
     "gelu_new": Count(9, "0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): six products, two sums, tanh"),
 }
@@ -54,14 +54,14 @@ EACH: Mapping[Kind, Count] = {
     Kind.MULTIPLY: Count(1, "a product"),
 }
 BIAS = Count(1, "a sum")
-SCALE = Count(1, "of a norm, a product")
-ROOT = Count(1, "of a score, or of a query, a product by one over the root of a head's width")
-LIFTED = Count(1, "of what is multiplied with 1 more than a tensor, a sum for each element of that")
-MASK = Count(1, "of a score, a sum, where masked pairs are computed at all")
+SCALE = Count(1, "a product, for the scale of a norm")
+ROOT = Count(1, "a product of each score (or query) with 1 / sqrt(head dimension)")
+LIFTED = Count(1, "a sum for each element of y in x * (1 + y)")
+MASK = Count(1, "a sum for each score, if masked pairs are computed")
 
 
 def stated() -> list[tuple[str, Count]]:
-    """The whole table, by the names that a document prints."""
+    """Return the whole table, by the names printed in documents."""
     rows = [(f"norm {name}", count) for name, count in NORMS.items()]
     rows += [(f"activation {name}", count) for name, count in ACTIVATIONS.items()]
     rows += [(kind.value, count) for kind, count in EACH.items()]
@@ -69,17 +69,27 @@ def stated() -> list[tuple[str, Count]]:
 
 
 def seen(entry: Entry) -> Expr:
-    """The keys that one new token sees: those of C tokens before it, as far back as its window, and its own."""
+    """Return the number of keys one new token sees: those of C earlier tokens, within any window, and its own."""
     return (C if entry.window is None or entry.whole else Min(C, entry.window - 1)) + 1
 
 
 def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
-    """The axes of a tensor, multiplied out to the elements that are computed of it.
+    """Return factors whose product is the number of elements that are computed of a tensor.
 
-    Of scores under a causal mask those are S² of each head, or S(S+1)/2 with attention=causal; a new token alone, which
-    a rule asks for by attention=new, has C + 1 of them. Under a window of w tokens query i sees min(i, w) keys, which
-    is m(2S - m + 1)/2 pairs for m = min(S, w). In chunks of w tokens, n = S/w rounded up, the first n - 1 chunks have
-    w(w + 1)/2 pairs each, and the last, of r = S - (n - 1)w tokens, has r(r + 1)/2.
+    Scores under a causal mask have S² elements per head with attention=full and S(S+1)/2 with attention=causal. A
+    single new token (attention=new) has C + 1. With a window of w tokens, query i sees min(i, w) keys:
+    m(2S - m + 1)/2 pairs for m = min(S, w). With n = ceil(S/w) chunks of w tokens, the first n - 1 chunks have
+    w(w + 1)/2 pairs each, and the last one, of r = S - (n - 1)w tokens, has r(r + 1)/2.
+
+    Parameters
+    ----------
+    shape : Shape
+        The shape of the tensor.
+    entry : Entry
+        The operation that computes it, with its mask and window.
+    conventions : Conventions
+        The conventions of the quantity.
+
     """
     if entry.mask != "causal" or conventions["attention"] == "full":
         return shape
@@ -97,75 +107,77 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
 
 
 def at_the_last(entry: Entry, conventions: Conventions) -> bool:
-    """Whether an entry computes logits, and at the last position only. Raises RuleError where one rank alone has it."""
+    """Return True if an entry computes logits at the last position only. Raises RuleError with context=on."""
     if not entry.logits or conventions.get("logits") != "last":
         return False
     if conventions.get("context") == "on":
-        raise RuleError(f"{entry.path}: with context=on one of N_cp ranks has the last position; logits=all is known")
+        raise RuleError(
+            f"{entry.path}: with context=on only one of N_cp ranks has the last position; choose logits=all"
+        )
     return True
 
 
 def slid(entry: Entry, conventions: Conventions) -> Shape:
-    """The places of a convolution: of one new token transformers computes two, from the places kept and its own."""
+    """Return the output shape of a convolution. For one new token, transformers computes two positions."""
     if entry.causal and conventions.get("attention") == "new":
         return (*entry.output.shape[:2], Integer(2))
     return entry.output.shape
 
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The bias, once for each element."""
-    shape = entry.summed or slid(entry, conventions)  # a bias is added to what is summed already
+    """Return the FLOPs of the bias: one per element."""
+    shape = entry.summed or slid(entry, conventions)  # a bias is added after the sum over ranks
     if at_the_last(entry, conventions):
         shape = (shape[0], shape[-1])
     return (_times(entry, " (bias)", BIAS.flops, shape),) if _vectors(entry) else ()
 
 
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The scale, and the mask where masked pairs are computed at all."""
+    """Return the FLOPs of the scale and, if masked pairs are computed, of the mask."""
     shape = elements(entry.output.shape, entry, conventions)
     scales: dict[str, Shape | None] = {"scores": shape, "queries": entry.inputs[0].shape, "none": None}
     scales |= {"number": shape, "distances": None}
     if entry.function not in scales:
-        raise RuleError(f"{entry.path}: whether the scores are scaled is not known")
+        raise RuleError(f"{entry.path}: unknown scaling of the scores, so count=all is not supported")
     scaled = scales[entry.function]
     scale = (_times(entry, " (scale)", ROOT.flops, scaled),) if scaled else ()
-    if entry.mask != "causal" or conventions["attention"] != "full" or entry.recalled:  # one sum of scores, one mask
+    if entry.mask != "causal" or conventions["attention"] != "full" or entry.recalled:  # summed scores have one mask
         return scale
     return (*scale, _times(entry, " (mask)", MASK.flops, shape))
 
 
 def softmax(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Each pair; a sink beside them has none. Raises RuleError."""
+    """Return the FLOPs of a softmax over all pairs. Raises RuleError for a softmax with a sink."""
     if entry.shared:
-        raise RuleError(f"{entry.path}: no count of FLOPs is stated for a softmax with a sink")
+        raise RuleError(f"{entry.path}: count=all does not support a softmax with a sink")
     return _by(EACH[Kind.SOFTMAX].flops)(entry, conventions)
 
 
 def norm(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """As the norm does, and 1 for each of scale and bias."""
+    """Return the FLOPs of the norm, plus 1 per element for each of scale and bias."""
     return _by(_row(NORMS, entry) + SCALE.flops * len(_vectors(entry)))(entry, conventions)
 
 
 def activation(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """As the function does."""
+    """Return the FLOPs of the activation function."""
     return _by(_row(ACTIVATIONS, entry))(entry, conventions)
 
 
 def multiply(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """A product for each element; and where that is with 1 more than a tensor, the sums that make it so."""
+    """Return the FLOPs of a product: one per element, plus one per element of y in x * (1 + y)."""
     product = _by(EACH[Kind.MULTIPLY].flops)(entry, conventions)
     lifted = entry.function == "lifted"
     return (*product, _times(entry, " (lifted)", LIFTED.flops, entry.inputs[1].shape)) if lifted else product
 
 
 def rotate(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """What turns, which may be a part of each head: as much as there are angles for."""
+    """Return the FLOPs of a rotation, for the part of each head that has angles."""
     x, angles = entry.inputs
     return (_times(entry, "", EACH[Kind.ROTATE].flops, (*x.shape[:-1], angles.width)),)
 
 
 def _by(flops: int) -> Rule:
-    """So many FLOPs for each element of the output that is computed."""
+    """Return a rule with a fixed number of FLOPs per computed element of the output."""
     return lambda entry, conventions: (_times(entry, "", flops, elements(entry.output.shape, entry, conventions)),)
 
 
@@ -178,7 +190,7 @@ def _vectors(entry: Entry) -> list[Weight]:
 
 
 ELEMENTWISE: Mapping[Kind, Rule] = refusing(
-    "no count of FLOPs is stated for what this does element by element",
+    "count=all does not support the elementwise work of this operation",
     {
         **rows(linear, *MULTIPLYING),
         Kind.SCORES: scores,
@@ -188,21 +200,21 @@ ELEMENTWISE: Mapping[Kind, Rule] = refusing(
         Kind.MULTIPLY: multiply,
         Kind.SOFTMAX: softmax,
         Kind.ROTATE: rotate,
-        Kind.SCAN: refused("no count of FLOPs is stated for what a scan does element by element"),
+        Kind.SCAN: refused("count=all does not support the elementwise work of a scan"),
         **rows(nothing, *MATCHING, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
-        **rows(nothing, *ARRANGING),  # dropout is off, and positions are made once
-        **rows(refused("no count of FLOPs is stated for choosing experts and weighing them"), *ROUTING),
+        **rows(nothing, *ARRANGING),  # dropout is disabled, and positions are computed once
+        **rows(refused("count=all does not support the routing and weighting of experts"), *ROUTING),
         Kind.OBSERVED: unseen,
     },
 )
 
 
 def elementwise(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """What the elementwise operations of an entry come to. Raises RuleError for a function that has no row here."""
+    """Return the FLOPs of the elementwise operations of an entry. Raises RuleError for a function without a row."""
     return ELEMENTWISE[entry.kind](entry, conventions)
 
 
 def _row(table: Mapping[str, Count], entry: Entry) -> int:
     if entry.function not in table:
-        raise RuleError(f"{entry.path}: no count of FLOPs is stated for {entry.function!r}; known: {', '.join(table)}")
+        raise RuleError(f"{entry.path}: count=all does not support {entry.function!r}; supported: {', '.join(table)}")
     return table[entry.function].flops

@@ -1,4 +1,4 @@
-"""Forward FLOPs: one forward pass; by default the contractions alone, as torch's FlopCounterMode counts them."""
+"""Forward FLOPs: one forward pass. By default contractions only, as in torch's FlopCounterMode."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .quantity import BOTH
 
 QUANTITY = CountedAs(
     Measure("flops", "forward FLOPs", "F", "FLOPs"),
-    "One forward pass over B sequences of S tokens, 2 FLOPs a multiply-add.",
+    "The FLOPs of one forward pass over B sequences of S tokens, at 2 FLOPs per multiply-add.",
     rules(forward, seen="flops"),
-    ("operation", "multiplied out"),
+    ("operation", "factors"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT, "products": PRODUCTS},
     encoder=BOTH,
     rule_sets=IMAGES,

@@ -1,4 +1,4 @@
-"""What generation needs: attention that looks back only, or to an encoder, so that keys and values can be kept."""
+"""Rules for generation with a cache: KV cache, recurrent state, convolution state, and one-token steps."""
 
 from __future__ import annotations
 
@@ -16,72 +16,91 @@ from .elementwise import seen
 from .quantity import Convention, Conventions, Quantity
 
 SIZES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
-CACHE = "cache"  # what of the whole is kept of earlier tokens
+CACHE = "cache"  # the purpose of terms that belong to the cache
 DTYPE = {
-    "bf16": "2 bytes an element",
-    "fp16": "2 bytes an element",
-    "fp32": "4 bytes an element",
-    "fp8": "1 byte an element",
-    "symbolic": "W bytes an element",
+    "bf16": "2 bytes per element",
+    "fp16": "2 bytes per element",
+    "fp32": "4 bytes per element",
+    "fp8": "1 byte per element",
+    "symbolic": "W bytes per element",
 }
 WINDOW = Convention(
     {
-        "needed": "under a sliding window the tokens that the next one sees beside itself, as transformers keeps",
-        "rolling": "under a sliding window a buffer of its length, Jiang et al. 2023 [jiang2023], section 2",
-        "reserved": "all C tokens in every layer, whatever its window",
+        "needed": "a layer with a sliding window caches only the earlier tokens that the next token attends to, as in "
+        "transformers",
+        "rolling": "a layer with a sliding window caches a buffer of its length, Jiang et al. 2023 [jiang2023], "
+        "section 2",
+        "reserved": "every layer caches all C tokens, regardless of its window",
     },
     lambda entry: entry.window is not None,
 )
 
 LATENT = Convention(
     {
-        "compressed": "of latent attention the latent and the rotary key, as transformers keeps",
-        "expanded": "of latent attention the keys and the values of every head",
+        "compressed": "latent attention caches the latent and the rotary key, as in transformers",
+        "expanded": "latent attention caches the keys and values of every head",
     },
     lambda entry: bool(entry.latent),
 )
 
 STATE_BYTES = (
-    "The recurrent state is stored in single precision, 4 bytes per element, whatever the other dtypes, as in "
-    "transformers."
+    "The recurrent state is stored in float32, 4 bytes per element, regardless of the other dtypes, as in transformers."
 )
 CONVOLUTION_BYTES = (
     "The convolution state has the model's dtype, as in transformers: the dtype of {of}, or 2 bytes per element if "
     "that dtype is fp8, because no model computes in fp8."
 )
 
-DIVIDES = {"context": ("on", "N_cp"), "tensor": ("sequence", "N_tp")}  # what divides a sequence, and among which ranks
+DIVIDES = {
+    "context": ("on", "N_cp"),
+    "tensor": ("sequence", "N_tp"),
+}  # how ranks shard a sequence
 
 
 def tokens(entry: Entry, window: str) -> Expr:
-    """How many of C earlier tokens an attention keeps."""
+    """Return how many of C earlier tokens an attention layer caches."""
     if entry.window is None or window == "reserved":
         return C
     if entry.chunked and window == "rolling":
-        raise RuleError(f"{entry.path}: window=rolling is known for sliding windows; this layer attends within chunks")
+        raise RuleError(f"{entry.path}: window=rolling needs a sliding window; this layer attends within chunks")
     return Min(C, entry.window) if window == "rolling" else seen(entry) - 1
 
 
 def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
-    """What attention keeps of C tokens: the keys [B,G,C,D] that the scores read, or the values that the mix reads.
+    """Return the cached bytes of the keys [B,G,C,D] that the scores read, or of the values that the mix reads.
 
-    What a decoder attends to of an encoder it keeps whole. Where ranks divide the sequence, each keeps its share.
+    Keys and values of an encoder are cached for all its tokens. If ranks shard the sequence, each caches its shard.
+
+    Parameters
+    ----------
+    entry : Entry
+        The scores or the mix of an attention layer.
+    size : Expr
+        The bytes per element.
+    conventions : Conventions
+        The conventions of the quantity.
+
+    Raises
+    ------
+    RuleError
+        If the attention cannot be cached, such as bidirectional self-attention.
+
     """
     cacheable(entry)
-    if entry.output.encoded or entry.recalled:  # an encoder's own attention runs once; such keys are made again
+    if entry.output.encoded or entry.recalled:  # an encoder's own attention runs once; recalled keys are recomputed
         return []
     if conventions.get("tokens") == "one":
         alone(entry, conventions, ("context",))
         read = {S: Integer(1)}
     else:
         read = {S: tokens(entry, conventions["window"])}
-    if entry.latent and conventions["latent"] == "compressed":  # once, for the keys and the values that it gives
+    if entry.latent and conventions["latent"] == "compressed":  # one latent serves keys and values
         latent = entry.latent if entry.kind is Kind.SCORES else ()
         return [
             Term(f"{x.name} (latent)", (*(dim.xreplace(read) for dim in x.shape), size), purpose=CACHE) for x in latent
         ]
     own = entry.share or entry.inputs[1]
-    if own.encoded and conventions.get("tokens") == "one":  # one token more is none of the encoder's
+    if own.encoded and conventions.get("tokens") == "one":  # one more token adds no encoder token
         return []
     batch, heads, length, width = own.shape
     what = "keys" if entry.kind is Kind.SCORES else "values"
@@ -117,7 +136,7 @@ def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
 
     """
     cacheable(entry)
-    if entry.output.encoded or conventions.get("tokens") == "one":  # of an encoder nothing is read again
+    if entry.output.encoded or conventions.get("tokens") == "one":  # an encoder's convolution runs once
         return []
     batch, channels, _ = entry.inputs[0].shape
     size = SIZES["bf16" if dtype == "fp8" else dtype]
@@ -125,8 +144,9 @@ def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
 
 
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The state [B,A,D,N] that a scan carries, however many tokens it has read: in single precision, as in
-    transformers, whatever the precision of the model.
+    """Return the bytes of the recurrent state [B,A,D,N] of a scan, in float32 for any model dtype, as in transformers.
+
+    The state does not depend on the number of tokens.
     """
     if conventions.get("tokens") == "one":
         return ()
@@ -137,39 +157,39 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def apart(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Nothing, of a product of each token by itself. Raises RuleError for one in which tokens meet."""
+    """Return no terms for a product of each token by itself. Raises RuleError for a product across tokens."""
     summed = entry.inputs[0].width
     places = [axis for axis in entry.output.shape if axis.has(S)]
     if len(places) > 1 or summed.has(S) or any(axis.diff(S, 2) != 0 for axis in places):
-        raise RuleError(f"{entry.path}: what a cache keeps of earlier tokens for this product is not known")
+        raise RuleError(f"{entry.path}: this product combines tokens, and caching it is not supported")
     return ()
 
 
 def cacheable(entry: Entry) -> None:
-    """Raise RuleError for an operation whose earlier tokens a cache cannot stand for."""
+    """Raise RuleError for an operation that cannot use a cache instead of its earlier tokens."""
     if entry.kind is Kind.SELECT and entry.function == INDEXED:
-        raise RuleError(f"{entry.path}: what stands at the end of a text is wanted, and no token is generated after it")
+        raise RuleError(f"{entry.path}: this selects the end-of-text position, and no token is generated after that")
     if entry.kind is Kind.CONVOLUTION and not (entry.causal or entry.output.encoded):
-        raise RuleError(f"{entry.path}: what a cache keeps of the places that a convolution reads again is not stated")
+        raise RuleError(f"{entry.path}: this convolution is not causal, so its earlier positions cannot be cached")
     if entry.kind in (Kind.SCORES, Kind.MIX) and entry.mask != "causal" and not entry.inputs[1].encoded:
         raise RuleError(
-            f"{entry.path}: this attention is not causal, so no cache of earlier tokens stands for its keys and values"
+            f"{entry.path}: this attention is not causal, so the keys and values of earlier tokens cannot be cached"
         )
 
 
 def alone(entry: Entry, conventions: Conventions, divides: tuple[str, ...] = tuple(DIVIDES)) -> None:
-    """Raise RuleError where ranks divide the sequence, and what is asked for is of one new token."""
+    """Raise RuleError if ranks shard the sequence: one new token cannot be sharded."""
     for name in divides:
         choice, ranks = DIVIDES[name]
         if conventions.get(name) == choice:
             raise RuleError(
-                f"{entry.path}: {name}={choice} divides a sequence among {ranks} ranks, and one new token cannot be "
-                f"divided; without {name}={choice} this is known"
+                f"{entry.path}: {name}={choice} shards a sequence over {ranks} ranks, and one new token cannot be "
+                f"sharded; remove {name}={choice}"
             )
 
 
 def pooled(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Of one position of each sequence nothing is kept. Raises RuleError where that is the last."""
+    """Return no terms: selecting a position caches nothing. Raises RuleError for the end-of-text position."""
     cacheable(entry)
     return ()
 
@@ -205,22 +225,22 @@ class FromPrompt(Quantity):
     """A quantity of a run that fills a cache from a prompt."""
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """A prompt that is shorter than a kernel that looks back is padded to it before it is kept."""
+        """Return the condition that the prompt is at least as long as every causal kernel, so it is not padded."""
         kernels = {entry.weights[0].shape[2] for _, entry in ledger if entry.causal}
-        because = "transformers then pads the prompt to the places of the convolution"
+        because = "in that case transformers pads the prompt to the kernel size of the convolution"
         return tuple(AtMost(kernel, S, because) for kernel in sorted(kernels, key=str))
 
 
 def prompt(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """A contraction over the whole prompt."""
+    """Return the terms of a contraction over the whole prompt. Raises RuleError if it cannot use a cache later."""
     cacheable(entry)
     return forward(entry, conventions)
 
 
 def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """What is left for one new token: S becomes 1, and attention reads what is cached of C tokens and the new one.
+    """Return the terms for one new token: S becomes 1, and attention reads the cached tokens and the new one.
 
-    Of an encoder nothing is left, nor of the keys and values that a decoder makes of its output.
+    An encoder adds nothing, and neither do the keys and values that a decoder computes from its output.
     """
     cacheable(entry)
     alone(entry, conventions)

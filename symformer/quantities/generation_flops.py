@@ -1,4 +1,4 @@
-"""Generation FLOPs: a prompt and the tokens that follow, each of them decoded from the cache."""
+"""Generation FLOPs: a prompt and the tokens generated after it, each decoded from the cache."""
 
 from __future__ import annotations
 
@@ -16,33 +16,35 @@ PASSES = N_new - 1
 
 
 def generated(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The prompt, then N_new - 1 passes of one token, after S, S + 1, ..., S + N_new - 2 in the cache.
+    """Return the terms of the prompt and of N_new - 1 decoding steps, with S, ..., S + N_new - 2 cached tokens.
 
-    In a pass attention reads C + 1 keys; over the passes those are S + 1, S + 2, ..., S + N_new - 1.
+    A step reads C + 1 keys: S + 1, S + 2, ..., S + N_new - 1 over all steps.
     """
     if entry.window is not None and not entry.output.encoded:
-        raise RuleError(f"{entry.path}: what a window keeps has no closed form over all passes; see decode-flops")
+        raise RuleError(
+            f"{entry.path}: with a sliding window, the sum over all decoding steps has no closed form; use decode-flops"
+        )
     return (*prompt(entry, {**conventions, "logits": "last"}), *map(_passes, one_token(entry, conventions)))
 
 
 def _passes(term: Term) -> Term:
-    """What a term of one pass comes to in all of them: as often as on the average, in which C is S + (N_new - 2)/2."""
+    """Return a term summed over all steps: N_new - 1 times its average, at C = S + (N_new - 2)/2."""
     label, grows = f"{term.label} (decoding)", [factor for factor in term.factors if factor.has(C)]
     if not grows:
         return Term(label, (*term.factors, PASSES))
     if len(grows) > 1 or grows[0].diff(C, 2) != 0:
-        raise RuleError(f"{label}: what does not grow in step with C has no closed form over all passes")
+        raise RuleError(f"{label}: not linear in C, so the sum over all decoding steps has no closed form")
     average = together(grows[0].xreplace({C: S + N_new / 2 - 1}))
     return Term(label, tuple(PASSES * average if factor is grows[0] else factor for factor in term.factors))
 
 
 QUANTITY = FromPrompt(
     Measure("generation-flops", "generation FLOPs", "F_gen", "FLOPs"),
-    "N_new new tokens in each of B sequences after a prompt of S tokens, with a cache. The prompt's "
-    "pass computes logits at its last position only and so gives the first new token; each of the others takes one "
-    "pass, which makes N_new - 1 of them; the last token is not fed back. 2 FLOPs a multiply-add.",
+    "The FLOPs of generating N_new tokens in each of B sequences after a prompt of S tokens, with a KV cache, at 2 "
+    "FLOPs per multiply-add. The prompt's pass computes logits at its last position only and returns the first new "
+    "token; the other N_new - 1 tokens take one decoding step each. The last token is not fed back.",
     rules(generated),
-    ("operation", "multiplied out"),
+    ("operation", "factors"),
     {"attention": ATTENTION, "embedding": EMBEDDING, "count": COUNT},
-    encoder="The prompt is the decoder's; the encoder runs once, with it.",
+    encoder="The prompt is the decoder's; one pass of the encoder is included.",
 )

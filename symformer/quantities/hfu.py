@@ -1,4 +1,4 @@
-"""Hardware FLOPs utilization: what training computes a second, what is computed again too, over what devices can do."""
+"""Hardware FLOPs utilization: training FLOPs per second, with recomputation, over the peak of the devices."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from .utilization import Utilization
 
 QUANTITY = Utilization(
     Measure("hfu", "hardware FLOPs utilization", "Y_HFU", "of the peak"),
-    "The FLOPs that training computes for N_tps tokens a second, in sequences of S, over the N_peak FLOPs a second of "
-    "each of N_dev devices; Korthikanti et al. 2022 [korthikanti2022], section 6. One forward and one backward pass "
-    "over each token, and what is computed again; contractions only and 2 FLOPs a multiply-add.",
+    "The fraction of peak FLOPs that training executes: the FLOPs of N_tps tokens per second, in sequences of S, "
+    "divided by the peak of N_dev devices with N_peak FLOPs per second each; Korthikanti et al. 2022 "
+    "[korthikanti2022], section 6. Counts one forward and one backward pass over each token, and any recomputation: "
+    "contractions only, at 2 FLOPs per multiply-add.",
     STEP.rules,
     STEP.columns,
     STEP.conventions,
-    "A share of a peak has no certificate of its own. What stands above is as many times the training FLOPs of a "
-    "batch, which are certified, as there are batches a second; the shares that papers print are compared with it in "
-    "the tests.",
+    "A fraction of a peak has no certificate of its own. The numerator is the training FLOPs of one batch, which have "
+    "a certificate, times the number of batches per second. The tests compare the fraction with published values.",
     follows="train-flops",
     logits=STEP.logits,
-    encoder="The tokens are the decoder's; the encoder reads one sequence for each S of them.",
+    encoder="The tokens are the decoder's; the encoder reads one sequence per S tokens.",
     frozen=STEP.frozen,
-    counts=Measure("used", "FLOPs a second that the devices compute", "F_hardware", "FLOPs"),
+    counts=Measure("used", "FLOPs per second that the devices execute", "F_hardware", "FLOPs"),
 )

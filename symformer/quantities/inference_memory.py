@@ -1,4 +1,4 @@
-"""Inference memory: the weights, the key/value cache, and the logits of the token that is being made."""
+"""Inference memory: the weights, the KV cache, and the logits of the current token."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .quantity import Convention, Conventions, nothing, rows, shared, unseen
 
 
 def weights(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The weights an entry stores."""
+    """Return the bytes of the weights an entry stores."""
     size = SIZES[conventions["weights"]]
     return tuple(
         Term(weight.path, (*weight.shape, size, *shared(weight)), purpose="weights") for weight in entry.weights
@@ -37,19 +37,19 @@ def weights(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Its weights, and of a head the logits it makes of one token."""
+    """Return the bytes of the weights and, for the LM head, of the logits of one token."""
     if not entry.logits:
         return weights(entry, conventions)
     alone(entry, conventions, ("context",))
     if len(entry.output.shape) != 3:
-        raise RuleError(f"{entry.path}: the logits of one token are known for [B,S,V] only")
+        raise RuleError(f"{entry.path}: the logits of one token need an output of shape [B,S,V]")
     one = tuple(dim.xreplace({S: Integer(1)}) for dim in entry.output.shape)
     logits = Term(f"{entry.path} (logits)", (*one, SIZES[conventions["logits"]]), purpose="logits")
     return (*weights(entry, conventions), logits)
 
 
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """What attention keeps of C tokens."""
+    """Return the bytes that attention caches for C tokens."""
     return tuple(keys_and_values(entry, SIZES[conventions["cache"]], conventions))
 
 
@@ -60,8 +60,8 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 QUANTITY = Cached(
     Measure("inference-memory", "bytes of inference memory", "U_infer", "bytes"),
-    "Every weight once, and the keys and values of C tokens in each of B sequences. What is needed only for a moment "
-    "is not counted.",
+    "The bytes needed for inference: every weight once, and the keys and values of C tokens in each of B sequences. "
+    "Temporary buffers are excluded.",
     {
         **rows(weights, *STORING),
         Kind.LINEAR: linear,
@@ -73,19 +73,19 @@ QUANTITY = Cached(
         Kind.PRODUCT: apart,
         Kind.OBSERVED: unseen,
     },
-    ("what is held", "multiplied out"),
+    ("tensor", "factors"),
     {
         "weights": Convention(DTYPE),
         "cache": Convention(DTYPE),
         "window": WINDOW,
         "latent": LATENT,
-        "logits": Convention({"fp32": "4 bytes an element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),
+        "logits": Convention({"fp32": "4 bytes per element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),
     },
-    logits="The logits of one token in each sequence are counted as well.",
+    logits="The logits of one token in each sequence are included.",
     by_format="it counts the bytes of the weights",
-    carried="Every weight once, and the states that the tokens before left in each of B sequences. What is needed only "
-    "for a moment is not counted.",
+    carried="The bytes needed for inference: every weight once, and the recurrent states of each of B sequences. "
+    "Temporary buffers are excluded.",
     notes={scans: STATE_BYTES, keeps_places: CONVOLUTION_BYTES.format(of="the weights")},
     model_dtype="weights",
-    encoder="To the keys and values belong those of all that the encoder read.",
+    encoder="The keys and values include those of all encoder tokens.",
 )

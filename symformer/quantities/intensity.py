@@ -1,4 +1,4 @@
-"""Arithmetic intensity: the FLOPs of a run for each byte that its operations read and write."""
+"""Arithmetic intensity: the FLOPs of a run per byte that its operations read or write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .quantity import Convention, Conventions, Counted, Quantity
 
 
 def counted(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The FLOPs of a contraction, of all tokens or of one."""
+    """Return the FLOPs of an entry's contractions, for all tokens or for one new token."""
     products = {**conventions, "embedding": "lookup", "count": "contractions"}
     return (forward if conventions["phase"] == "prefill" else one_token)(entry, products)
 
@@ -31,16 +31,16 @@ CONVENTIONS = {
 FLOPS = Measure("flops", "FLOPs", "F", "FLOPs")
 BYTES = Quantity(
     Measure("traffic", "bytes of memory traffic", "Q", "bytes"),
-    "What the operations of the run read and write, every tensor and weight once.",
+    "The bytes that the operations of the run read and write, every tensor and weight once per operation.",
     RULES,
-    ("what is read or written", "multiplied out"),
+    ("tensor read or written", "factors"),
     CONVENTIONS,
 )
 
 
 @dataclass(frozen=True)
 class Intensity(Quantity):
-    """A quantity that is one sum over another."""
+    """A ratio of two sums: FLOPs over bytes."""
 
     def formula(
         self,
@@ -50,7 +50,7 @@ class Intensity(Quantity):
         relations: Relations,
         source: Source | None = None,
     ) -> Ratio:
-        """FLOPs over bytes, under the same conventions. Raises OptionError, UnknownNameError, RuleError."""
+        """Return FLOPs over bytes, under the same conventions. Raises OptionError, UnknownNameError, RuleError."""
         above: Formula = super().formula(part, stem, given, relations, source)
         below = BYTES.formula(part, stem, given, relations, source)
         return Ratio(**{item.name: getattr(above, item.name) for item in fields(above)}, counts=FLOPS, over=below)
@@ -58,11 +58,12 @@ class Intensity(Quantity):
 
 QUANTITY = Intensity(
     Measure("intensity", "arithmetic intensity", "I", "FLOPs/byte"),
-    "The FLOPs of one run without gradients, contractions only and 2 for a multiply-add, over the bytes that its "
-    "operations read and write, every tensor and weight once; Williams et al. 2009 [williams2009]. Where "
-    "this exceeds a machine's FLOPs a second over its bytes a second, arithmetic bounds the run; below, memory does.",
+    "The FLOPs of one inference run divided by the bytes that its operations read and write; Williams et al. 2009 "
+    "[williams2009]. FLOPs are those of contractions only, at 2 per multiply-add. Each operation reads or writes each "
+    "of its tensors and weights once. If the ratio exceeds a machine's FLOPs per second over its bytes per second, the "
+    "run is compute-bound; otherwise it is memory-bound.",
     rules(counted),
-    ("operation", "multiplied out"),
+    ("operation", "factors"),
     CONVENTIONS,
     by_format="it counts the bytes of the weights that are read",
     encoder=ENCODER,

@@ -1,8 +1,8 @@
-"""What each implementation keeps from the forward pass for the backward pass.
+"""Tensors that each implementation saves during the forward pass for the backward pass.
 
-An operation keeps tensors that its gradient needs: some that it reads, some that it makes. Operations share tensors,
-so a tensor is counted once, with the operation that made it. Weights are left out. What is computed again in the
-backward pass keeps what it reads, and nothing that it makes.
+An operation saves the tensors its gradient needs: some of its inputs, some of its outputs and intermediates. A tensor
+that several operations save is counted once, with the operation that produced it. Weights are excluded. A recomputed
+region saves its inputs only.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from .kernels.saves import LONG, SINGLE, SIZES, made
 from .quantity import Convention, Conventions, Counted
 from .several import together
 
-FUSED = 256  # the widest head of grouped queries for which transformers leaves the grouping to torch's fused attention
+FUSED = 256  # largest head dimension for which transformers lets torch's fused attention handle grouped queries
 
 
 @dataclass
 class Kept:
-    """Which tensors are kept.
+    """The set of saved tensors.
 
-    Of what repeated layers give, all copies but the last are read by the next layer, and the last by what follows; so
-    the two are noted apart.
+    All outputs of repeated layers except the last are read by the next layer, and the last by the operations after the
+    layers, so the two are recorded separately.
     """
 
     conventions: Conventions
     makers: Mapping[int, Entry]
-    loops: Mapping[int, Scope]  # what each layer reads -> the repeated layers
+    loops: Mapping[int, Scope]  # the input of each layer -> the repeated layers
     whole: set[int] = field(default_factory=set)
     inside: set[int] = field(default_factory=set)
-    entered: set[int] = field(default_factory=set)  # repeated layers that keep what they are given
+    entered: set[int] = field(default_factory=set)  # repeated layers that save their input
 
     def storage(self, tensor: Tensor) -> Tensor:
-        """The tensor whose memory this one looks into: views and a dropout that is off have none of their own."""
+        """Return the tensor that owns the memory: views and disabled dropout have none of their own."""
         if tensor.base is not None:
             return self.storage(tensor.base)
         maker = self.makers.get(id(tensor))
@@ -54,12 +54,12 @@ class Kept:
         return tensor
 
     def made(self, tensor: Tensor) -> bool:
-        """Whether the model makes it, and it is not given to the model from outside."""
+        """Return True if the model produces the tensor, so it is not an input of the model."""
         key = id(self.storage(tensor))
         return key in self.makers or key in self.loops
 
     def keep(self, tensor: Tensor) -> None:
-        """Keep a tensor, or where it is what every repeated layer reads, what went in and what each layer gave."""
+        """Save a tensor. For the input of repeated layers, save the first input and the output of each layer."""
         storage = self.storage(tensor)
         scope = self.loops.get(id(storage))
         if scope is not None and scope.loop is not None:
@@ -67,12 +67,14 @@ class Kept:
             self.keep(scope.loop[0])
             self.inside.add(id(self.storage(scope.loop[2])))
         elif id(storage) not in self.makers:
-            raise RuleError(f"activations counts what a model makes, and {storage.name!r} is given to it from outside")
+            raise RuleError(
+                f"activations counts tensors that the model produces, and {storage.name!r} is an input of the model"
+            )
         else:
             self.whole.add(id(storage))
 
     def share(self, entry: Entry) -> Expr:
-        """The share of an entry's copies whose output is kept."""
+        """Return the fraction of an entry's copies whose output is saved."""
         given = {id(self.storage(scope.loop[2])): scope.count for scope in self.loops.values() if scope.loop}
         key = id(entry.output)
         if key not in given:
@@ -83,37 +85,56 @@ class Kept:
 
 
 def _selects(maker: Entry) -> bool:
-    """Whether it is a view of one position, the same in every sequence."""
+    """Return True if the operation is a view of the same position in every sequence."""
     return maker.kind is Kind.SELECT and maker.function != INDEXED
 
 
 def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
-    """The bytes kept of what each entry makes, by the entry's identity. Raises RuleError for a kind that is refused."""
+    """Return the saved bytes that each entry produces.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The operations of the model.
+    conventions : Conventions
+        The implementation, the dtype, dropout and recomputation.
+
+    Returns
+    -------
+    dict[int, tuple[Term, ...]]
+        The terms by the identity of the entry.
+
+    Raises
+    ------
+    RuleError
+        For an operation that the implementation does not support.
+
+    """
     return together(ledger, _kept(ledger.apart, conventions))
 
 
 def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
-    """The same where each kind of layers stands by itself."""
+    """Return the saved bytes for a ledger with separated layer kinds."""
     implementation = conventions["implementation"]
     if implementation != "megatron" and (shared := [name for name in CHOICES if name in conventions]):
         raise RuleError(
-            f"{shared[0]}={conventions[shared[0]]} and implementation={implementation}: what one rank of many keeps is "
-            "known for implementation=megatron only"
+            f"{shared[0]}={conventions[shared[0]]} with implementation={implementation} is not supported; per-rank "
+            "activations need implementation=megatron"
         )
     if is_adapted(ledger):
         raise RuleError(
-            "what is kept for the backward pass of a model of which only the adapters are trained is not stated; "
-            "train-memory without activations is known, with implementation=none"
+            "activation memory of a model with adapters is not supported; use train-memory with implementation=none, "
+            "which excludes activations"
         )
     makers = {id(entry.output): entry for _, entry in ledger}
     if sinks := [entry for _, entry in ledger if entry.kind is Kind.SOFTMAX and entry.shared]:
-        raise RuleError(f"{sinks[0].path}: what is kept of a softmax with a sink is not known")
+        raise RuleError(f"{sinks[0].path}: activation memory of a softmax with a sink is not supported")
     if implementation != "megatron":
         _plain(ledger, makers, conventions)
     table = IMPLEMENTATIONS[implementation]
     if _written_out(ledger, conventions):
         if (conventions["dtype"], conventions["recompute"]) != ("fp32", "none"):
-            raise RuleError("implementation=sdpa with dropout=on is known for dtype=fp32 and recompute=none only")
+            raise RuleError("implementation=sdpa with dropout=on supports only dtype=fp32 and recompute=none")
         table = {**table, **{kind: IMPLEMENTATIONS["eager"][kind] for kind in (Kind.SCORES, Kind.SOFTMAX, Kind.MIX)}}
     loops = {id(scope.loop[1]): scope for scope in ledger.root.walk() if scope.loop}
     kept = Kept(conventions, makers, loops)
@@ -121,7 +142,7 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
     inside = {id(entry) for region in again for entry in region}
     terms: dict[int, tuple[Term, ...]] = {}
     for _, entry in ledger:
-        saved = table[entry.kind](entry, conventions)  # refused, whether or not it would be kept
+        saved = table[entry.kind](entry, conventions)  # raises for unsupported kinds even if nothing would be saved
         if entry.output.grad == 0 or id(entry) in inside:
             continue
         for tensor in (*saved.reads, *((entry.output,) if saved.output else ())):
@@ -153,37 +174,38 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
 
 
 def _hold(ledger: Ledger, kept: Kept) -> None:
-    """Raise RuleError where what is kept hangs on which kind of layer follows which."""
+    """Raise RuleError if the saved tensors depend on the order of the layer kinds."""
     for mixture, kinds in mixtures(ledger).items():
         if mixture.order != "kind by kind" and len({id(kind) in kept.entered for kind in kinds}) > 1:
             raise RuleError(
-                f"{ledger.root.part.title} has layers of {len(kinds)} kinds, of which some keep what they are given "
-                "and some do not: what is kept hangs on their order"
+                f"{ledger.root.part.title} has layers of {len(kinds)} kinds, and only some of them save their input, "
+                "so the saved tensors depend on the order of the layers"
             )
 
 
 def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions) -> None:
-    """Raise RuleError where what is kept of attention is not known: of some with a trained bias or scaled queries."""
+    """Raise RuleError for attention with a trained bias or scaled queries that transformers' rules do not cover."""
     sdpa = conventions["implementation"] == "sdpa"
     for _, entry in ledger:
         if entry.kind is Kind.SCORES and entry.function == "queries" and sdpa:
-            raise RuleError(f"{entry.path}: what torch's fused attention keeps of scaled queries is not known")
+            raise RuleError(f"{entry.path}: scaled queries are not supported with implementation=sdpa")
         maker = makers.get(id(entry.inputs[0])) if entry.kind is Kind.ADD else None
         if maker is None or maker.kind is not Kind.SCORES or entry.inputs[1].grad == 0:
             continue
         if sdpa:
-            raise RuleError(f"{entry.path}: what torch's fused attention keeps where a bias is added is not known")
+            raise RuleError(f"{entry.path}: a trained attention bias is not supported with implementation=sdpa")
         if conventions["recompute"] != "none":
-            raise RuleError(f"{entry.path}: what torch's checkpoint holds of a bias that layers share is not known")
+            raise RuleError(
+                f"{entry.path}: an attention bias that layers share is not supported with recomputation; choose "
+                "recompute=none"
+            )
 
 
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
-    """What is computed again, each time as one: the core of an attention, scores to mix; or a repeated layer."""
+    """Return the recomputed regions: attention cores (scores to mix) or repeated layers."""
     if recompute == "full":
         if any(scope.distinct is not None for scope in ledger.root.walk()):
-            raise RuleError(
-                "recompute=full: transformers computes no layer again of a model whose layers share weights"
-            )
+            raise RuleError("recompute=full: transformers does not recompute layers that share weights")
         return [[entry for _, entry in Ledger(scope, None)] for scope in ledger.root.walk() if scope.loop]
     cores = []
     for _, entry in ledger if recompute == "selective" else ():
@@ -195,16 +217,16 @@ def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> 
 
 
 def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, Term]]:
-    """What transformers hands to every layer and torch's checkpoint holds: a mask, and the positions to rotate by.
+    """Yield the masks and position indices that transformers passes to every layer and torch's checkpoint saves.
 
-    Written out, attention reads its mask [B,1,S,S] in the model's precision; the fused kernel is told instead. A mask
-    serves all layers that have its like, so each of them has its share of it.
+    Eager attention reads a mask [B,1,S,S] in the model's dtype; the fused kernel gets a flag instead. All layers with
+    the same mask share one tensor, so each layer counts its share.
     """
     for _, entry in ledger:
         if entry.kind is Kind.SCORES and entry.mask == "none" and entry.window is not None:
             raise RuleError(
-                f"{entry.path}: what transformers hands to layers whose attention is local on both sides is not known "
-                f"with recompute={conventions['recompute']}; recompute=none is"
+                f"{entry.path}: bidirectional attention with a window is not supported with "
+                f"recompute={conventions['recompute']}; choose recompute=none"
             )
     masked = [(count, entry) for count, entry in ledger if entry.kind is Kind.SCORES and entry.mask != "none"]
     masks = {(entry.mask, entry.window, entry.chunked): (count, entry) for count, entry in reversed(masked)}
@@ -216,13 +238,13 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
         if entry.kind is Kind.POSITIONS and entry.function in ROTARY:
             yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
     handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
-    for _, entry in ledger:  # the indices themselves are of another tensor, so many rows further down
+    for _, entry in ledger:  # the lookup reads a new tensor: the indices plus an offset
         if entry.kind is Kind.LOOKUP and entry.skipped != 0 and entry.inputs[0].name in handed:
             yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
 
 
 def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
-    """Whether torch writes its fused attention out: on the CPU no kernel drops attention weights."""
+    """Return True if torch falls back to unfused attention: no CPU kernel applies dropout to attention weights."""
     if (conventions["implementation"], conventions["dropout"]) != ("sdpa", "on"):
         return False
     weights = {id(entry.inputs[0]) for _, entry in ledger if entry.kind is Kind.MIX}
@@ -230,56 +252,79 @@ def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
 
 
 def implemented(part: Counted, implementation: str, besides: str = "") -> None:
-    """Raise RuleError for an implementation that a model's library does not have; ``besides`` is what else there is."""
+    """Raise RuleError if the implementation needs transformers and does not support this model.
+
+    Parameters
+    ----------
+    part : Counted
+        The component to count.
+    implementation : str
+        The chosen implementation.
+    besides : str
+        Further alternatives to name in the error message.
+
+    """
     if implementation not in ("eager", "sdpa"):
         return
     if part.library != "transformers":
         raise RuleError(
-            f"implementation={implementation} is what transformers keeps, and transformers does not have this model; "
-            f"choose a model that it has, or implementation=megatron{besides}"
+            f"implementation={implementation} counts the tensors that transformers saves, but transformers does not "
+            f"have this model; choose one of its models, or implementation=megatron{besides}"
         )
     if part.unread:
         raise RuleError(
-            f"implementation={implementation} is what transformers keeps, and {part.unread}; "
+            f"implementation={implementation} counts the tensors that transformers saves, but {part.unread}; "
             f"choose implementation=megatron{besides}"
         )
 
 
 def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-    """Where transformers copies the keys and values of a group for each of its queries; where it makes a mask."""
+    """Return the conditions under which the masks and key/value copies of transformers are counted correctly.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The operations of the model.
+    conventions : Conventions
+        The implementation, dropout and recomputation.
+
+    """
     scores = [entry for _, entry in ledger if entry.kind is Kind.SCORES]
     grouped = {k.shape[1:4:2] for q, k in (entry.inputs for entry in scores) if q.shape[1] != k.shape[1]}
     found: list[Condition] = []
     if conventions["implementation"] == "sdpa":
-        # The fused kernel is told that attention is causal; of a window it has to be given a mask, of floats in each
-        # layer, and with a mask transformers copies grouped keys and values: masking_utils._ignore_causal_mask_sdpa.
-        held = "transformers then makes a mask, which every layer keeps; choose implementation=eager"
+        # Causal attention needs only a flag of the fused kernel. A window needs a mask of floats in each layer, and
+        # with a mask transformers copies grouped keys and values: masking_utils._ignore_causal_mask_sdpa.
+        held = "in that case transformers creates a mask that every layer saves; choose implementation=eager"
         windows = {entry.window for entry in scores if entry.window is not None}
         found += [AtMost(S, window - 1, held) for window in sorted(windows, key=str)]
     if _written_out(ledger, conventions):
-        copied = "torch then copies the queries and the keys once more"
+        copied = "in that case torch copies the queries and keys once more"
         alone = {B, *(heads for heads in (entry.inputs[0].shape[1] for entry in scores) if heads.is_Symbol)}
         found += [Excludes((size,), copied) for size in sorted(alone, key=str)]
-    elif conventions["recompute"] != "none":  # then it keeps what it would have copied
+    elif conventions["recompute"] != "none":  # the region saves the tensors before the copies
         return tuple(found)
     for group, width in sorted(grouped, key=str):
         if conventions["implementation"] == "eager" and isinstance(group, Symbol):
-            found.append(Excludes((B, group), "torch then keeps a view where it would keep a copy"))
+            found.append(Excludes((B, group), "in that case torch saves a view instead of a copy"))
         if conventions["implementation"] == "sdpa":
             found.append(
-                AtMost(width, Integer(FUSED), "transformers then copies keys and values for each of a group's heads")
+                AtMost(width, Integer(FUSED), "in that case transformers copies keys and values for every query head")
             )
     return tuple(found)
 
 
-DROPOUT = Convention({"off": "no dropout", "on": "dropout keeps its noise"}, lambda entry: entry.kind is Kind.DROPOUT)
+DROPOUT = Convention(
+    {"off": "dropout is disabled", "on": "dropout is enabled and saves its mask"},
+    lambda entry: entry.kind is Kind.DROPOUT,
+)
 
 
 RECOMPUTE = Convention(
     {
         "none": "nothing is recomputed",
-        "selective": "the attention core, from scores to mix, is computed again and keeps what it reads",
-        "full": "every repeated layer is computed again and keeps what it reads",
+        "selective": "the attention core (scores to mix) is recomputed, so it saves only its inputs",
+        "full": "every repeated layer is recomputed, so it saves only its inputs",
     },
     lambda entry: entry.kind in ATTENDING or "*" in entry.path.split("."),
 )

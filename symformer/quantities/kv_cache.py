@@ -1,4 +1,4 @@
-"""The key/value cache: what is kept of C tokens, so that the next one need not read them again."""
+"""KV cache: the bytes stored for C tokens so that the next token does not reprocess them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .quantity import Convention, Conventions, measured, nothing, rows
 
 
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The keys that the scores read, or the values that the mix reads."""
+    """Return the bytes of the keys that the scores read or of the values that the mix reads."""
     return tuple(keys_and_values(entry, SIZES[conventions["dtype"]], conventions))
 
 
@@ -35,16 +35,16 @@ def places(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """A tensor of a cache that torch filled. Raises RuleError for a state in another precision than it was seen in."""
+    """Return the bytes of a traced cache tensor. Raises RuleError for a state with a dtype other than fp32."""
     if entry.function == STATE and conventions["dtype"] != "fp32":
-        raise RuleError(f"{entry.path}: a state that is neither keys nor values is known for dtype=fp32")
+        raise RuleError(f"{entry.path}: a cached state other than keys and values needs dtype=fp32")
     return (Term(entry.path, (*entry.output.shape, SIZES[conventions["dtype"]])),)
 
 
 QUANTITY = Cached(
     Measure("kv-cache", "bytes of the key/value cache", "U_cache", "bytes"),
-    "The keys and the values of C tokens in each of B sequences, in every layer that attends, at the heads that store "
-    "them.",
+    "The bytes of the KV cache: the keys and values of C tokens in each of B sequences, for every key/value head of "
+    "every attention layer.",
     {
         **rows(nothing, *STORING, *WEIGHTLESS),
         **rows(cached, *ATTENDING),
@@ -54,23 +54,22 @@ QUANTITY = Cached(
         Kind.PRODUCT: apart,
         Kind.OBSERVED: measured("kv-cache", held),
     },
-    ("what is kept", "multiplied out"),
+    ("tensor", "factors"),
     {
         "dtype": Convention(DTYPE),
         "tokens": Convention(
-            {"all": "all C tokens in the cache", "one": "one token more, while no window is full"},
+            {"all": "all C tokens in the cache", "one": "one additional token, before any window is full"},
             lambda entry: entry.kind in ATTENDING,
         ),
         "window": WINDOW,
         "latent": LATENT,
     },
     after=0,
-    carried="What every layer hands on to the next token in each of B sequences.",
+    carried="The bytes of the recurrent state that each layer passes to the next token, for each of B sequences.",
     notes={
         scans: "A state-space layer stores its recurrent state and its convolution state, whose sizes do not depend on "
         f"the number of tokens. {STATE_BYTES}",
         keeps_places: CONVOLUTION_BYTES.format(of="the cache"),
     },
-    encoder="What a layer attends to of the encoder it keeps as well: the keys and the values of all that the encoder "
-    "read.",
+    encoder="The cross-attention keys and values of all encoder tokens are included.",
 )

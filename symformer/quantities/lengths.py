@@ -1,4 +1,4 @@
-"""How far a run may reach: a table of P learned positions has a row for each of P tokens, and for no further one."""
+"""Limits on the length of a run: a table of P learned positions supports at most P tokens."""
 
 from __future__ import annotations
 
@@ -8,13 +8,24 @@ from ..language.sizes import AtMost
 from ..language.symbols import C, N_new, S
 from ..ledger.facts import Kind, Ledger
 
-LONGER = "the model has no learned position further on; choose fewer tokens, or more positions"
+LONGER = "later tokens have no learned position; choose fewer tokens or more positions"
 
 
 def within(ledger: Ledger, letters: set[Symbol], after: int) -> tuple[AtMost, ...]:
-    """The conditions on the lengths of a run that stand in a formula; ``after`` tokens run after those in the cache."""
+    """Return the conditions on the lengths of a run that a formula contains.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The operations of the model.
+    letters : set[Symbol]
+        The symbols of the formula.
+    after : int
+        The number of tokens processed after those in the cache.
+
+    """
     ends: list[Expr] = []
-    if N_new in letters:  # the last new token is not read again
+    if N_new in letters:  # the last new token is not fed back
         ends.append(S + N_new - 1)
     elif S in letters:
         ends.append(S)

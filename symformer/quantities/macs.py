@@ -1,4 +1,4 @@
-"""Multiply-adds (MACs) of a forward pass, as vision papers, timm and fvcore print them: its FLOPs without the 2."""
+"""Multiply-adds (MACs) of a forward pass, as reported by vision papers, timm and fvcore: half its FLOPs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from .quantity import BOTH, Quantity, measured
 
 QUANTITY = Quantity(
     Measure("macs", "multiply-adds", "F_MAC", "MACs"),
-    "One forward pass over B sequences of S tokens. A multiply-add counts once, so this is half of the FLOPs of all "
-    "contractions (matrix products); an operation element by element has none.",
+    "The multiply-adds (MACs) of one forward pass over B sequences of S tokens: half the FLOPs of all contractions "
+    "(matrix products). Elementwise operations add nothing.",
     {**rules(once), Kind.OBSERVED: measured("flops", ran_once)},
-    ("operation", "multiplied out"),
+    ("operation", "factors"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING},
-    "torch's FlopCounterMode counts 2 FLOPs for each multiply-add. Twice this formula is the forward FLOPs of "
-    "contractions, which is what is certified, and half of what torch counts is compared with this one in the tests.",
+    "torch's FlopCounterMode counts 2 FLOPs per multiply-add. Twice this formula equals the forward FLOPs of "
+    "contractions, which have a certificate. The tests compare this formula with half of torch's count.",
     follows="flops",
     encoder=BOTH,
 )

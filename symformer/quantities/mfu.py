@@ -1,4 +1,4 @@
-"""Model FLOPs utilization: what training needs a second, without what is computed again, over what devices can do."""
+"""Model FLOPs utilization: training FLOPs per second, without recomputation, over the peak of the devices."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from .utilization import Utilization
 
 QUANTITY = Utilization(
     Measure("mfu", "model FLOPs utilization", "Y_MFU", "of the peak"),
-    "The FLOPs that training needs for N_tps tokens a second, in sequences of S, over the N_peak FLOPs a second of "
-    "each of N_dev devices; Chowdhery et al. 2022 [chowdhery2022], appendix B. One forward and one backward pass over "
-    "each token, contractions only and 2 FLOPs a multiply-add; nothing that is computed again is counted.",
+    "The fraction of peak FLOPs that training needs: the FLOPs of N_tps tokens per second, in sequences of S, divided "
+    "by the peak of N_dev devices with N_peak FLOPs per second each; Chowdhery et al. 2022 [chowdhery2022], appendix "
+    "B. Counts one forward and one backward pass over each token: contractions only, at 2 FLOPs per multiply-add. "
+    "Recomputation is excluded.",
     STEP.rules,
     STEP.columns,
     {name: convention for name, convention in STEP.conventions.items() if name != "recompute"},
-    "A share of a peak has no certificate of its own. What stands above is as many times the training FLOPs of a "
-    "batch, which are certified, as there are batches a second; the shares that papers print are compared with it in "
-    "the tests.",
+    "A fraction of a peak has no certificate of its own. The numerator is the training FLOPs of one batch, which have "
+    "a certificate, times the number of batches per second. The tests compare the fraction with published values.",
     follows="train-flops",
     logits=STEP.logits,
-    encoder="The tokens are the decoder's; the encoder reads one sequence for each S of them.",
+    encoder="The tokens are the decoder's; the encoder reads one sequence per S tokens.",
     frozen=STEP.frozen,
     rule_sets=STEP.rule_sets,
-    of_a_batch="The FLOPs that training needs for N_tps tokens a second, in sequences of S, over the N_peak FLOPs a "
-    "second of each of N_dev devices; Chowdhery et al. 2022 [chowdhery2022], appendix B. Of a batch of B sequences:",
-    counts=Measure("used", "FLOPs a second that the model needs", "F_model", "FLOPs"),
+    of_a_batch="The fraction of peak FLOPs that training needs: the FLOPs of N_tps tokens per second, in sequences of "
+    "S, divided by the peak of N_dev devices with N_peak FLOPs per second each; Chowdhery et al. 2022 [chowdhery2022], "
+    "appendix B. For one batch of B sequences:",
+    counts=Measure("used", "FLOPs per second that the model needs", "F_model", "FLOPs"),
 )

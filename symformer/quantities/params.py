@@ -1,4 +1,4 @@
-"""Parameters: the elements of every stored weight. A weight that two operations share is stored, and counted, once."""
+"""Parameters: the elements of all stored weights. A weight that two operations share counts once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .without import NO_WEIGHTS, WITHOUT, Weighed
 
 QUANTITY = Weighed(
     Measure("params", "parameters", "N", "elements"),
-    "Every element of every trained weight is counted: matrices, biases, and the scales and biases of norms. A weight "
-    f"that is used in two places is stored once and counted once. {NO_WEIGHTS}",
+    "The number of parameters: every element of every trained weight is counted, in matrices, in biases and in the "
+    f"scales and biases of norms. A weight used in two places is stored once and counted once. {NO_WEIGHTS}",
     {
         **rows(stored, *STORING),
         **rows(nothing, *WEIGHTLESS),
@@ -19,5 +19,5 @@ QUANTITY = Weighed(
     ("weight", "shape"),
     {"without": WITHOUT},
     weighs=True,
-    frozen="Weights that are stored but not trained also count.",
+    frozen="Stored weights that are not trained also count.",
 )

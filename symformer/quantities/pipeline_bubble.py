@@ -1,4 +1,4 @@
-"""The bubble of a pipeline: the time that its stages wait in a training step, over the time that they work."""
+"""Pipeline bubble: the idle time of the pipeline stages in a training step, relative to their working time."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from ..ledger.facts import ONE, Kind, Ledger
 from ..ledger.placement import Placement, conditions, place
 from .quantity import PLACEMENT, Convention, Counted, Quantity, nothing, rows
 
-IDLE = Measure("idle", "turns that a stage waits", "I_wait", "micro-batches")
-WORK = Measure("work", "turns that they are divided by", "I_time", "micro-batches")
+IDLE = Measure("idle", "idle slots per stage", "I_wait", "micro-batches")
+WORK = Measure("work", "slots in the denominator", "I_time", "micro-batches")
 SCHEDULE = Convention(
     {
-        "1f1b": "each stage has one forward and one backward pass in turn; Narayanan et al. 2021 [narayanan2021], "
+        "1f1b": "each stage alternates one forward and one backward pass; Narayanan et al. 2021 [narayanan2021], "
         "section 2.2.1",
-        "gpipe": "each stage has all forward passes, then all backward passes, which wait as long; Huang et al. 2019 "
-        "[huang2019]",
-        "interleaved": "each of N_pp ranks has N_virt stages, and passes of each in turn; Narayanan et al. 2021 "
+        "gpipe": "each stage runs all forward passes, then all backward passes, with the same idle time as 1f1b; Huang "
+        "et al. 2019 [huang2019]",
+        "interleaved": "each of N_pp ranks has N_virt stages and alternates between them; Narayanan et al. 2021 "
         "[narayanan2021], section 2.2.2",
     }
 )
 OVER = Convention(
     {
-        "work": "over the time that a stage works; Narayanan et al. 2021 [narayanan2021], section 2.2",
-        "step": "over the time of the whole step, waiting included",
+        "work": "relative to the working time of a stage; Narayanan et al. 2021 [narayanan2021], section 2.2",
+        "step": "relative to the time of the whole step, including idle time",
     }
 )
-EVEN = "every stage is given as many layers"
+EVEN = "all stages need the same number of layers"
 
 
 @dataclass(frozen=True)
 class Bubble(Quantity):
-    """A ratio of turns, which asks of a model only that its layers can be divided into stages alike."""
+    """A ratio of time slots. It only requires that the layers divide evenly into stages."""
 
     def formula(
         self,
@@ -49,15 +49,17 @@ class Bubble(Quantity):
         relations: Relations,
         source: Source | None = None,
     ) -> Ratio:
-        """The turns that a stage waits over those of the time. Raises OptionError, UnknownNameError, RuleError."""
+        """Return the idle slots over the slots of the denominator. Raises OptionError, UnknownNameError, RuleError."""
         chosen = self.choose(given)
         if ranks := [name for name in chosen if name in PLACEMENT]:
-            raise RuleError(f"{self.measure.name} is of all stages together; leave out {ranks[0]}={chosen[ranks[0]]}")
+            raise RuleError(
+                f"{self.measure.name} describes all stages together, not one rank; remove {ranks[0]}={chosen[ranks[0]]}"
+            )
         each, rules = ONE, self._rules(part)
         if chosen["schedule"] == "interleaved":
             each = N_virt
             rules = [Divides(N_pp * N_virt, layers, EVEN) for layers in _layers(rules)]
-            rules.append(Divides(N_pp, N_micro, "interleaved stages take as many micro-batches at a time"))
+            rules.append(Divides(N_pp, N_micro, "the interleaved schedule runs micro-batches in groups of N_pp"))
         wait, work = N_pp - 1, N_micro * each
         above = self._line(part, "waiting", wait)
         below = self._line(part, "working", *([work] if chosen["over"] == "work" else [work, wait]))
@@ -80,31 +82,32 @@ class Bubble(Quantity):
         return Line("", "", ONE, part=part, terms=tuple(Term(what, (each,)) for each in turns))
 
     def _rules(self, part: Counted) -> list[Condition]:
-        """That the layers divide. Raises RuleError for a model that stages are not known for."""
+        """Return the divisibility of the layers. Raises RuleError for a model that cannot be divided into stages."""
         first = Placement(pipeline="first")
         try:
             rules = conditions(place(part, first), first, part.constraints)
         except WitnessError:
-            raise RuleError(f"{part.name}: how a model is divided into stages is not read off its code") from None
+            raise RuleError(f"{part.name}: a traced model cannot be divided into pipeline stages") from None
         return [rule for rule in rules if isinstance(rule, Divides) and N_pp in rule.divisor.free_symbols]
 
     def account(self, ledger: Ledger, conventions: Mapping[str, str]) -> Line:
-        """Raise RuleError: it hangs on no operation."""
+        """Raise RuleError: the bubble does not depend on any operation."""
         raise RuleError(f"{self.measure.name} counts no operations")
 
 
 def _layers(rules: list[Condition]) -> list[Expr]:
-    """What the stages are given alike."""
+    """Return the layer counts that the stages divide."""
     return [rule.dividend for rule in rules if isinstance(rule, Divides)]
 
 
 QUANTITY = Bubble(
-    Measure("pipeline-bubble", "bubble of the pipeline", "Y_bubble", "of the time"),
-    "What part of the time the N_pp stages of a pipeline wait, in a training step of N_micro micro-batches: until the "
-    "first micro-batch comes to the last stage, and until the last one comes back from there. All stages take as long, "
-    "a backward pass as many times a forward pass in each, and what is sent from stage to stage takes no time.",
+    Measure("pipeline-bubble", "pipeline bubble", "Y_bubble", "of the time"),
+    "The idle time of the N_pp pipeline stages in a training step of N_micro micro-batches, as a fraction of their "
+    "working time or of the whole step. The idle time is the time until the first micro-batch reaches the last stage, "
+    "plus the time until the last one returns from it. Assumes that all stages take the same time, that the ratio of "
+    "backward to forward time is the same in every stage, and that communication takes no time.",
     rows(nothing, *Kind),
-    ("what", "turns"),
+    ("state", "slots"),
     {"schedule": SCHEDULE, "over": OVER},
-    "torch counts no such thing. The tests play the schedules, stage by stage and pass by pass, and compare.",
+    "torch has no counter for this. The tests simulate the schedules, stage by stage and pass by pass, and compare.",
 )

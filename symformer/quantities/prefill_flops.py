@@ -1,4 +1,4 @@
-"""Prefill FLOPs: the prompt, with its keys and values kept for the tokens that follow."""
+"""Prefill FLOPs: one forward pass over the prompt, which fills the KV cache."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from .generation import FromPrompt, prompt
 
 @dataclass(frozen=True)
 class PrefillFlops(CountedAs, FromPrompt):
-    """A prompt, by rules of our own or of others."""
+    """Prefill FLOPs, by symformer's rules or by a published rule set."""
 
 
 QUANTITY = PrefillFlops(
     Measure("prefill-flops", "prefill FLOPs", "F_prefill", "FLOPs"),
-    "One forward pass over a prompt of S tokens in each of B sequences, with an empty cache, 2 FLOPs a multiply-add.",
+    "The FLOPs of one forward pass over a prompt of S tokens in each of B sequences, with an empty cache, at 2 FLOPs "
+    "per multiply-add.",
     rules(prompt),
-    ("operation", "multiplied out"),
+    ("operation", "factors"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT},
-    encoder="The prompt is the decoder's; the encoder's run over what it reads is counted with it.",
+    encoder="The prompt is the decoder's; the encoder's pass over its own input is included.",
     rule_sets=PROMPT,
 )

@@ -1,7 +1,7 @@
-"""A quantity: a total table, one short rule for each kind of operation, summed over a ledger.
+"""Quantities: a total table with one short rule per kind of operation, summed over a ledger.
 
-Every kind has a row in every table: it adds something, adds nothing because somebody decided so, or is refused with
-the reason. A table that leaves a kind out cannot be made.
+Every kind has a row in every table: its rule adds terms, adds nothing (zero by decision, not by omission), or raises an
+error with the reason. Constructing a quantity whose table lacks a kind is an error.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from ..ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place, ranks
 from .lengths import within
 
-COUNTED = "counted"  # by whose rules, where a quantity knows others' too
+COUNTED = "counted"  # the convention that selects a published rule set
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
 TEXTS_AND_IMAGES = f"{SEQUENCES} and B_vis images"
-BOTH = "The S tokens are the decoder's; the encoder runs as well."  # where a decoder attends to an encoder
+BOTH = "The S tokens are the decoder's; the encoder's pass is included."  # if a decoder attends to an encoder
 Conventions = Mapping[str, str]
 R = TypeVar("R")
 Rule = Callable[[Entry, Conventions], tuple[Term, ...]]
 
 
 def nothing(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The stated rule of a kind that adds nothing: it is in the table because somebody decided so."""
+    """Return no terms: the kind adds zero by decision, not by omission."""
     return ()
 
 
 def stored(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The shape of each weight this entry stores, multiplied out."""
+    """Return one term per weight that the entry stores: the product of its shape."""
     return tuple(Term(weight.path, weight.shape) for weight in entry.weights)
 
 
 def shared(weight: Weight) -> tuple[Expr, ...]:
-    """The factor of a weight that fewer layers store than run; none where each has its own."""
+    """Return the stored share of a weight that several layers share; empty if each layer has its own."""
     return (weight.share,) if weight.share != 1 else ()
 
 
 def refused(because: str) -> Callable[[Entry, Conventions], Any]:
-    """The stated rule of a kind that a quantity cannot be answered with: a RuleError that gives the reason."""
+    """Return a rule that raises RuleError with this reason."""
 
     def rule(entry: Entry, conventions: Conventions) -> Any:
         raise RuleError(f"{entry.path}: {because}")
@@ -56,7 +56,7 @@ def refused(because: str) -> Callable[[Entry, Conventions], Any]:
 
 
 def measured(quantity: str, terms: Rule) -> Rule:
-    """The rule of what a run of torch was seen to do, which answers the quantity that the run was made for."""
+    """Return a rule for traced entries that counts them for ``quantity`` and raises RuleError if traced for another."""
 
     def rule(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         if entry.measured != quantity:
@@ -67,22 +67,22 @@ def measured(quantity: str, terms: Rule) -> Rule:
 
 
 def unseen(entry: Entry, conventions: Conventions) -> Any:
-    """The rule of what a trace saw, for every quantity that it did not see it for. Raises RuleError."""
-    raise RuleError(f"{entry.path}: a trace saw this for {entry.measured}, and knows nothing else of what it is for")
+    """Raise RuleError: the entry was traced for another quantity."""
+    raise RuleError(f"{entry.path}: this was traced for {entry.measured} only, so other quantities cannot count it")
 
 
 def rows(rule: R, *kinds: Kind) -> dict[Kind, R]:
-    """Rows of a table that share a rule."""
+    """Return table rows with one rule for all these kinds."""
     return dict.fromkeys(kinds, rule)
 
 
 def refusing(because: str, table: Mapping[Kind, R]) -> dict[Kind, R]:
-    """A table in which every kind that it has no row for is refused for one reason, a kind of tomorrow too."""
+    """Return the table completed with a refusal for every missing kind, including kinds added later."""
     return {**rows(cast(R, refused(because)), *Kind), **table}
 
 
 def total(table: Mapping[Kind, R], what: str) -> Mapping[Kind, R]:
-    """The table itself, which has a row for every kind of operation. Raises RuleError where one is left out."""
+    """Return the table unchanged. Raises RuleError if it lacks a row for a kind of operation."""
     if missing := [kind.value for kind in Kind if kind not in table]:
         raise RuleError(f"the table of {what} has no row for {', '.join(missing)}; state a rule, nothing or refused")
     return table
@@ -90,10 +90,17 @@ def total(table: Mapping[Kind, R], what: str) -> Mapping[Kind, R]:
 
 @dataclass(frozen=True)
 class Convention:
-    """A named choice. The first value is the one taken when nothing is said; each value says what it means.
+    """A named choice between values.
 
-    Of a model without an operation that it ``concerns`` nothing is said of it, unless another value than the first was
-    asked for. Of a ``quiet`` one nothing is said until then, whatever the model.
+    Attributes
+    ----------
+    meanings : Mapping[str, str]
+        The meaning of each value. The first value is the default.
+    concerns : Callable[[Entry], bool]
+        Whether an operation is affected. The default value is reported only for models with an affected operation.
+    quiet : bool
+        Whether the default value is never reported.
+
     """
 
     meanings: Mapping[str, str]
@@ -102,15 +109,16 @@ class Convention:
 
     @property
     def default(self) -> str:
+
         return next(iter(self.meanings))
 
 
-# Which rank's share is counted: understood by every quantity, and printed only where it is not the whole.
+# The placement of the counted rank: every quantity accepts these, and prints them only if they differ from the default.
 PLACEMENT: Mapping[str, Convention] = {name: Convention(meanings, quiet=True) for name, meanings in CHOICES.items()}
 
 
 class Counted(Divisible, Protocol):
-    """A part that knows its ledger, when its formulas hold, and the library that has it as a torch class."""
+    """A part with a ledger, the conditions of its formulas, and the library of its torch class."""
 
     @property
     def ledger(self) -> Ledger: ...
@@ -132,24 +140,27 @@ class Counted(Divisible, Protocol):
 
 @dataclass(frozen=True)
 class Quantity:
-    """One question, the rules that answer it, and the conventions it is answered under."""
+    """A quantity: its measure, its counting rules and its conventions.
+
+    Raises RuleError on construction if a table of rules lacks a kind of operation.
+    """
 
     measure: Measure
-    statement: str  # what is counted, in words, before any number
+    statement: str  # the definition of the quantity, in words
     rules: Mapping[Kind, Rule]
-    columns: tuple[str, str]  # what the table of a derivation calls a term and its factors
+    columns: tuple[str, str]  # the headers of the table of terms in a derivation: a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
-    checked: str = ""  # how it is checked, where torch counts no such thing and there is no certificate
+    checked: str = ""  # how it is checked if torch has no counter for it and there is no certificate
     by_format: str = ""  # why the storage format of weights affects the answer; "" if it does not
-    follows: str = ""  # the quantity that it is reckoned from: what torch was seen to count of that answers this
-    weighs: bool = False  # whether it counts what is stored, and not what runs: layers may share their weights
-    after: int = 1  # how many tokens run after those in a cache
-    of: tuple[Symbol, ...] = ()  # sizes of a run that define it, although a model may not depend on them
-    frozen: str = ""  # what there is to add to the statement where a weight is stored that is never trained
-    encoder: str = ""  # what there is to add to the statement where a decoder attends to an encoder
-    logits: str = ""  # what there is to add to the statement where logits are computed
-    latent: str = ""  # what there is to add to the statement where keys and values are made from latents
-    carried: str = ""  # the statement where nothing attends, and states are carried from token to token
+    follows: str = ""  # the quantity it is computed from: traced counts of that quantity answer this one too
+    weighs: bool = False  # whether it counts stored weights rather than executed layers; layers may share weights
+    after: int = 1  # the number of tokens processed after those in the cache
+    of: tuple[Symbol, ...] = ()  # the sizes of a run that define it, even if a model does not depend on them
+    frozen: str = ""  # added to the statement if a stored weight is never trained
+    encoder: str = ""  # added to the statement if a decoder attends to an encoder
+    logits: str = ""  # added to the statement if logits are computed
+    latent: str = ""  # added to the statement if keys and values are computed from latents
+    carried: str = ""  # replaces the statement for models with recurrent states and no attention
     notes: Mapping[Callable[[Entry], bool], str] = field(
         default_factory=dict
     )  # a sentence for models with a matching entry
@@ -160,28 +171,39 @@ class Quantity:
 
     @property
     def tables(self) -> Iterable[Mapping[Kind, Any]]:
-        """Every table that it is answered by, each of them total."""
+        """All tables of rules; each must be total."""
         return (self.rules,)
 
     @property
     def asked(self) -> str:
-        """The quantity that a model read off its code is asked for."""
+        """The quantity to trace a model for."""
         return self.follows or self.measure.name
 
     @property
     def seen(self) -> str:
-        """The quantity whose rows, seen and not recognised, answer it."""
+        """The quantity whose traced, unrecognized rows answer this one."""
         return self.measure.name if self.rules.get(Kind.OBSERVED) is unseen else self.asked
 
     @property
     def choices(self) -> Mapping[str, Convention]:
-        """Its conventions, and those of which rank's share is counted."""
+        """The conventions of the quantity and of the placement on ranks."""
         return {**self.conventions, **PLACEMENT}
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Every convention with the value chosen for it; of a rank's share and of quiet ones, only what is not usual.
+        """Return the value of every convention; quiet conventions only if they differ from the default.
 
-        Raises OptionError or UnknownNameError.
+        Parameters
+        ----------
+        given : Mapping[str, str]
+            The values that were set, by the name of the convention.
+
+        Raises
+        ------
+        UnknownNameError
+            For a convention that the quantity does not have.
+        OptionError
+            For a value that the convention does not have.
+
         """
         known = self.choices
         for name, value in given.items():
@@ -189,7 +211,7 @@ class Quantity:
                 raise UnknownNameError(f"convention of {self.measure.name}", name, known)
             if value not in known[name].meanings:
                 choices = ", ".join(known[name].meanings)
-                raise OptionError(f"{name}={value} is not a convention of {self.measure.name}; choose from {choices}")
+                raise OptionError(f"{name}={value} is not supported by {self.measure.name}; choose from {choices}")
         chosen = {name: given.get(name, convention.default) for name, convention in known.items()}
         return {name: value for name, value in chosen.items() if not known[name].quiet or value != known[name].default}
 
@@ -201,9 +223,28 @@ class Quantity:
         relations: Relations,
         source: Source | None = None,
     ) -> Formula:
-        """The formula of a part, whose id starts with ``stem``: the one way to any answer.
+        """Return the formula of a part. Every answer is computed here.
 
-        Raises OptionError, UnknownNameError, RuleError.
+        Parameters
+        ----------
+        part : Counted
+            The component to count.
+        stem : str
+            The beginning of the formula's id.
+        given : Mapping[str, str]
+            The conventions that were set.
+        relations : Relations
+            Sizes that are expressed by other sizes.
+        source : Source, optional
+            The model the formula belongs to.
+
+        Raises
+        ------
+        OptionError, UnknownNameError
+            For an unknown convention or value.
+        RuleError
+            If the model has an operation that the quantity does not support.
+
         """
         part = part.answering(self, given)
         constraints = part.constraints
@@ -214,11 +255,14 @@ class Quantity:
         if placement != WHOLE:
             if is_adapted(ledger):
                 options = ", ".join(f"{name}={chosen[name]}" for name in PLACEMENT if name in chosen)
-                raise RuleError(f"what one of several ranks has of adapters is not stated; leave out {options}")
+                raise RuleError(f"per-rank adapters are not supported; remove {options}")
             ledger = place(part, placement)
             constraints = (*constraints, *conditions(ledger, placement, constraints))
             if placement.context == "on" and chosen.get("attention") == "causal":
-                constraints = (*constraints, Divides(2 * N_cp, S))  # an early and a late piece each: equal work
+                constraints = (
+                    *constraints,
+                    Divides(2 * N_cp, S),
+                )  # an early and a late piece per rank
         root = self.account(ledger, chosen)
         if placement.context == "on" and root.each.has(C):
             constraints = (*constraints, Divides(N_cp, C))
@@ -237,7 +281,7 @@ class Quantity:
         )
 
     def said(self, formula: Formula) -> dict[str, str]:
-        """The conventions that a formula is counted under, without the usual ones that concern nothing in it."""
+        """Return the conventions of a formula, without default values that affect none of its operations."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         return {
             name: value
@@ -248,13 +292,13 @@ class Quantity:
         }
 
     def states(self, formula: Formula) -> str:
-        """What is counted by a formula, in words."""
+        """Return the statement of the quantity for one formula, in words."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         drawn = {size for each in entries for dim in each.output.shape for size in dim.free_symbols}
         read = SEQUENCES
         if B_vis in drawn:
             read = TEXTS_AND_IMAGES
-        elif Z in drawn and S not in drawn:  # of which the tokens follow
+        elif Z in drawn and S not in drawn:  # the number of tokens follows from the image size
             read = IMAGES
         kinds = {each.kind for each in entries}
         alone = self.carried and Kind.SCAN in kinds and kinds.isdisjoint(ATTENDING)
@@ -275,7 +319,7 @@ class Quantity:
         return [note for matches, note in self.notes.items() if any(map(matches, entries))]
 
     def checking(self, formula: Formula) -> str:
-        """How a formula is checked where there is no certificate of it; empty where nothing else holds it."""
+        """Return how a formula without a certificate is checked; "" if there is no such check."""
         return self.checked
 
     def format_dependence(self, part: Counted, given: Mapping[str, str]) -> str:
@@ -283,23 +327,23 @@ class Quantity:
         return self.by_format
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
-        """Raise RuleError where the conventions ask for an implementation that a model's library does not have."""
+        """Raise RuleError if a convention is not supported for this part."""
 
     def defining(self, conventions: Conventions) -> tuple[Symbol, ...]:
         """Return the sizes of a run that define the quantity. Each accepts a value even if it has no effect."""
         return self.of
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """What has to hold for the formula, beyond what the model asks for."""
+        """Return the conditions of the formula in addition to those of the model."""
         return ()
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """What every entry of a ledger comes to. Raises RuleError for a kind that is refused."""
+        """Return the total of every entry of a ledger. Raises RuleError for an unsupported kind of operation."""
         return tally(ledger.root, lambda entry: self.rules[entry.kind](entry, conventions), weighs=self.weighs)
 
 
 def _crosses(entry: Entry) -> bool:
-    """Whether a decoder's queries meet an encoder's keys."""
+    """Return True for cross-attention: a decoder's queries with an encoder's keys."""
     return entry.inputs[1].encoded and not entry.inputs[0].encoded
 
 
@@ -310,7 +354,22 @@ def tally(
     key: str = "",
     weighs: bool = False,
 ) -> Line:
-    """The account of a scope: its entries with their terms, its parts with their own accounts."""
+    """Return the account of a scope: a tree with one leaf per entry and one branch per part.
+
+    Parameters
+    ----------
+    scope : Scope
+        The scope to account for.
+    terms_of : Callable[[Entry], tuple[Term, ...]]
+        The rule that returns the terms of an entry.
+    path : str
+        The torch path of the scope.
+    key : str
+        The id of the scope within the formula.
+    weighs : bool
+        Whether to count only layers with distinct weights.
+
+    """
     lines = []
     for item, name in zip(scope.items, _names(scope.items), strict=True):
         own = _join(key, name)
@@ -323,15 +382,17 @@ def tally(
 
 
 def _called(item: Scope | Entry) -> str:
-    """What an id calls a part or an entry; what only has a number in its list goes by what it is."""
+    """Return the name of a part or an entry in ids. A list item without a name is named after its part."""
     if isinstance(item, Scope):
         return "parts" if item.name == "*" else item.name.removesuffix(".*") or item.part.name
     return item.path.rpartition(".")[2].replace("*", "weights")
 
 
 def _names(items: Sequence[Scope | Entry]) -> list[str]:
-    """What an id calls each of them. Entries that end alike go by one more word of their paths: ``output.dense``; what
-    then still is called as another is numbered: layers of two kinds are ``layers_1`` and ``layers_2``.
+    """Return unique names of items for ids.
+
+    Entries with the same last word get one more word of their paths: ``output.dense``. Remaining duplicates are
+    numbered: layers of two kinds are ``layers_1`` and ``layers_2``.
     """
     names = [_called(item) for item in items]
     longer = [

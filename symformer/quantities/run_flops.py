@@ -1,4 +1,4 @@
-"""FLOPs of a whole training run: what training costs a token, times the tokens that it goes over."""
+"""FLOPs of a whole training run: training FLOPs per token times the number of tokens."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ class RunFlops(TrainFlops):
     """Training FLOPs of many batches."""
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
-        """Raise RuleError for a model that reads anything but tokens."""
+        """Raise RuleError for a model with inputs other than tokens."""
         holds_tokens(part.title, part.ledger, self.measure.name)
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """The account of a step, for all tokens. Raises RuleError where a step has none."""
+        """Return the account of a training step, scaled to all tokens. Raises RuleError."""
         return by_token(super().account(ledger, conventions), N_tok)
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """Whole sequences where anything is counted once in each, and whole batches where it is once in those."""
+        """Return the divisibility of N_tok: by B·S if a term is counted per batch, by S if one is per sequence."""
         terms = (term for line in self.account(ledger, conventions).walk() for term in line.terms)
         below = {size for term in terms for each in term.factors for size in fraction(each)[1].free_symbols}
         if B in below:
-            whole: tuple[Condition, ...] = (Divides(B * S, N_tok, "choose as many tokens as whole batches have"),)
+            whole: tuple[Condition, ...] = (Divides(B * S, N_tok, "choose a whole number of batches"),)
         else:
-            whole = (Divides(S, N_tok, "choose as many tokens as whole sequences have"),) if S in below else ()
+            whole = (Divides(S, N_tok, "choose a whole number of sequences"),) if S in below else ()
         return (*super().conditions(ledger, conventions), *whole)
 
 
 QUANTITY = RunFlops(
     Measure("run-flops", "FLOPs of a training run", "F_run", "FLOPs"),
-    "The FLOPs of training on N_tok tokens, in sequences of S: of one forward and one backward pass over each of them. "
-    "Contractions (matrix products) only, 2 FLOPs a multiply-add. A product has two gradients, one for each side; the "
-    "gradient of the model's own input is not asked for.",
+    "The FLOPs of training on N_tok tokens in sequences of S, with one forward and one backward pass over each "
+    "sequence: contractions (matrix products) only, at 2 FLOPs per multiply-add. The backward pass of a product "
+    "computes two gradients, one per operand. The gradient with respect to the model's input is not computed.",
     STEP.rules,
     STEP.columns,
     STEP.conventions,
-    "The training FLOPs of a batch are certified. These are as many times those as there are batches in the run, and "
-    "are compared with the runs of papers in the tests.",
+    "The training FLOPs of one batch have a certificate. A run's FLOPs are that count times the number of batches; the "
+    "tests compare them with published training runs.",
     follows="train-flops",
     logits=STEP.logits,
-    encoder="The N_tok tokens are the decoder's; the encoder reads one sequence for each S of them.",
+    encoder="The N_tok tokens are the decoder's; the encoder reads one sequence per S tokens.",
     frozen=STEP.frozen,
     rule_sets=STEP.rule_sets,
-    of_a_batch="The FLOPs of training on N_tok tokens, in sequences of S: as many times those of a batch of B of them "
-    "as there are batches. Of a batch:",
+    of_a_batch="The FLOPs of training on N_tok tokens in sequences of S: the FLOPs of one batch of B sequences times "
+    "the number of batches. For one batch:",
 )

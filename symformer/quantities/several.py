@@ -1,4 +1,4 @@
-"""Terms counted where several kinds of layers stand apart, for the entries that stand for all of them."""
+"""Merge the terms of separated layer kinds into the entries that represent all of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ Terms = Mapping[int, tuple[Term, ...]]  # by the identity of an entry
 
 
 def together(ledger: Ledger, apart: Terms) -> dict[int, tuple[Term, ...]]:
-    """The terms of each entry of a ledger, from those of the entries that it stands for in ``ledger.apart``."""
+    """Return the terms of each entry of a ledger, merged from the entries it represents in ``ledger.apart``.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        A ledger in which entries that several layer kinds share are merged.
+    apart : Terms
+        The terms of each entry of ``ledger.apart``, by the identity of the entry.
+
+    """
     found = {}
     for _, entry in ledger:
         (_, first), *others = copies = ledger.copies(entry)
@@ -24,7 +33,7 @@ def together(ledger: Ledger, apart: Terms) -> dict[int, tuple[Term, ...]]:
 
 
 def _shared(entry: Entry, copies: Sequence[tuple[Expr, Entry]], apart: Terms) -> tuple[Term, ...]:
-    """Each term of any kind once, by the share of the layers that have it."""
+    """Return each distinct term once, weighted by the share of layers that have it."""
     shares: dict[Term, list[Expr]] = {}
     for share, each in copies:
         ours, theirs = _unlike(entry.path, each.path)
@@ -38,7 +47,7 @@ def _shared(entry: Entry, copies: Sequence[tuple[Expr, Entry]], apart: Terms) ->
 
 
 def _unlike(one: str, other: str) -> tuple[str, str]:
-    """Where two paths that end alike begin: ``layers`` and ``dense_layers`` are "" and ``dense_``."""
+    """Return two paths without their common suffix: for ``layers`` and ``dense_layers``, "" and ``dense_``."""
     while one and other and one[-1] == other[-1]:
         one, other = one[:-1], other[:-1]
     return one, other

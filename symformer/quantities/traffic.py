@@ -1,4 +1,4 @@
-"""Traffic: the bytes that the operations of a run read and write."""
+"""Memory traffic: the bytes that the operations of a run read and write."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .quantity import Convention, Quantity
 
 QUANTITY = Quantity(
     Measure("traffic", "bytes of memory traffic", "Q", "bytes"),
-    "What the operations of one run without gradients read and write: each reads its inputs and its weights once and "
-    "writes its output once. Views, and dropout, which is off, move nothing; fixed tables are counted where they are "
-    "read. Indices have 8 bytes.",
+    "The bytes that the operations of one inference run read and write: each operation reads its inputs and its "
+    "weights once and writes its output once. Views and dropout (disabled) move no data. Fixed tables count as inputs "
+    "of the operations that read them. Indices have 8 bytes.",
     RULES,
-    ("what is read or written", "multiplied out"),
+    ("tensor read or written", "factors"),
     {"phase": PHASE, "kernels": KERNELS, "logits": LOGITS, "dtype": Convention(DTYPE)},
-    "torch counts no such thing. What its matrix products are given and give is compared with this formula's terms in "
-    "the tests, and the rest is worked by hand there.",
+    "torch has no counter for this. The tests compare the terms of matrix products with the inputs and outputs of "
+    "torch's products, and the other terms with hand calculations.",
     by_format="it counts the bytes of the weights that are read",
     encoder=ENCODER,
 )

@@ -1,4 +1,4 @@
-"""Training FLOPs: the contractions of a forward and a backward pass, and of what is computed again."""
+"""Training FLOPs: the contractions of a forward pass, a backward pass, and any recomputation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .several import Terms, together
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Forward, a gradient for each side that needs one, and the forward again where it is recomputed."""
+    """Return the forward product, a gradient for each side that needs one, and the recomputed product if any."""
     terms: list[Term] = []
     for product in contractions(entry, conventions):
         terms += [product.forward(entry.path), *product.backward(entry.path)]
@@ -31,31 +31,32 @@ def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 @dataclass(frozen=True)
 class TrainFlops(CountedAs):
-    """Which gradients are needed follows from which weights are trained."""
+    """Training FLOPs: the trained weights determine which gradients are needed."""
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """The ledger as it stands, or written again with only some weights trained. Raises RuleError for no layers."""
+        """Return the account of the ledger, rebuilt if only some weights are trained. Raises RuleError."""
         if self.ruled(conventions) is not None:
             return super().account(ledger, conventions)
         if conventions["train"] == "all":
             if not is_adapted(ledger):
                 return super().account(ledger, conventions)
-            # Where the kinds of layers stand apart it shows which of them the gradients reach.
+            # The separated layer kinds show which of them the gradients reach.
             apart = {id(entry): self.rules[entry.kind](entry, conventions) for _, entry in ledger.apart}
             _hold(ledger.apart, apart)
             found = together(ledger, apart)
             return tally(ledger.root, lambda entry: found[id(entry)])
         if shared := [name for name in CHOICES if name in conventions]:
             raise RuleError(
-                f"train={conventions['train']} is known for a whole model, not with "
-                f"{shared[0]}={conventions[shared[0]]}"
+                f"train={conventions['train']} needs a whole model; remove {shared[0]}={conventions[shared[0]]}"
             )
         if is_adapted(ledger):
-            raise RuleError(f"train={conventions['train']} is known for a model without adapters; this one has some")
+            raise RuleError(
+                f"train={conventions['train']} needs a model without adapters, and this model has some; remove them"
+            )
         if conventions["train"] == "lora":
             whole = Adapter("lora")
             if not any(entry.kind is Kind.LINEAR and whole.wanted(entry.path) for _, entry in ledger):
-                raise RuleError("train=lora updates the linear layers inside repeated layers, and there are none here")
+                raise RuleError("train=lora updates the linear layers inside repeated layers, and this model has none")
             return super().account(adapted(ledger.root.part, [whole]), conventions)
         part = record(ledger.root.part, lambda kind, path: kind is not Kind.LOOKUP)
         tables = {
@@ -71,21 +72,21 @@ class TrainFlops(CountedAs):
 
 
 def _hold(ledger: Ledger, terms: Terms) -> None:
-    """Raise RuleError where it is not known which layers the gradients of adapters reach."""
+    """Raise RuleError if it is not determined which layers the gradients of adapters reach."""
     for mixture, kinds in mixtures(ledger).items():
         everywhere = all(kind.loop and kind.loop[2].grad == 1 for kind in kinds)
         known = mixture.order == "first" or _whichever_is_first(kinds, terms)
         if not (mixture.order == "kind by kind" or (everywhere and known)):
             raise RuleError(
-                "which layers gradients reach hangs on the order of layers of several kinds, which may be any here; "
-                "train-flops of adapters is known for layers of one kind, and of kinds that follow one another"
+                "which layers receive gradients depends on the order of the layer kinds, which is not fixed in this "
+                "model; train-flops with adapters needs layers of one kind, or kinds that follow one another"
             )
     if any(entry.kind is Kind.SCAN for _, entry in ledger):
-        raise RuleError("which gradients of a scan the adapters ask for is not stated; leave out the adapters")
+        raise RuleError("train-flops does not support adapters in a model with a scan; remove the adapters")
 
 
 def _whichever_is_first(kinds: Sequence[Scope], terms: Terms) -> bool:
-    """Whether the first layer, which asks for fewer gradients, goes without the same ones whatever kind it is of."""
+    """Return True if the first layer skips the same gradients for every possible kind of that layer."""
     first, *others = (
         {
             (entry.path.partition("*")[2], entry.kind, at, term.gradient): term.factors
@@ -110,33 +111,33 @@ def _again(entry: Entry, recompute: str) -> bool:
 
 QUANTITY = TrainFlops(
     Measure("train-flops", "training FLOPs", "F_train", "FLOPs"),
-    "One forward and one backward pass over B sequences of S tokens. "
-    "Contractions (matrix products) only, 2 FLOPs a multiply-add. A product has two gradients, one for each side; the "
-    "gradient of the model's own input is not asked for.",
+    "The FLOPs of one forward and one backward pass over B sequences of S tokens: contractions (matrix products) only, "
+    "at 2 FLOPs per multiply-add. The backward pass of a product computes two gradients, one per operand. The gradient "
+    "with respect to the model's input is not computed.",
     rules(trained, seen="train-flops"),
-    ("operation", "multiplied out"),
+    ("operation", "factors"),
     {
         "attention": ATTENTION,
         "embedding": EMBEDDING,
         "train": Convention(
             {
                 "all": "every weight is trained",
-                "frozen-embeddings": "every weight but the tables of the embeddings, and a head that is tied to one",
-                "lora": "every linear layer inside repeated layers has an update of rank R beside it, kept apart from "
-                "the weight; only the updates are trained",
+                "frozen-embeddings": "every weight is trained except the embeddings and an LM head tied to one",
+                "lora": "every linear layer inside repeated layers has a LoRA update of rank R, not merged into the "
+                "weight; only the updates are trained",
             }
         ),
         "recompute": Convention(
             {
                 "none": "nothing is recomputed",
-                "selective": "the attention core (scores and mix) is computed again in the backward pass",
-                "full": "every repeated layer is computed again to its end in the backward pass",
+                "selective": "the attention core (scores and mix) is recomputed in the backward pass",
+                "full": "every repeated layer is fully recomputed in the backward pass",
             },
             lambda entry: any(_again(entry, way) for way in ("selective", "full")),
         ),
     },
     logits="Logits are computed at all positions.",
     encoder=BOTH,
-    frozen="Of a weight that stays as it is no gradient is asked for.",
+    frozen="Gradients of frozen weights are not computed.",
     rule_sets=TRAINING,
 )

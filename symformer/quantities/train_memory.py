@@ -1,4 +1,4 @@
-"""Training memory: weights, gradients, the optimizer's state, and the activations kept for the backward pass."""
+"""Training memory: weights, gradients, optimizer state, and the activations saved for the backward pass."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .kernels import IMPLEMENTATIONS
 from .kernels.saves import SINGLE
 from .quantity import BOTH, Convention, Conventions, Counted, Quantity, nothing, rows, shared, tally, unseen
 
-BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements to a scale, and of the smallest weight that is quantised
-STEP = Integer(4)  # bytes in which torch counts the steps, for each weight apart
+BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements per scale; elements of the smallest quantized weight
+STEP = Integer(4)  # bytes of torch's step counter, one per weight
 
-# The bytes of one parameter: its weight, which is all that a frozen one has; its gradient; and a master copy in single
-# precision where there is one.
+# The bytes of one parameter: its weight (all that a frozen one needs), its gradient, and its float32 master copy if
+# there is one.
 RECIPES: dict[str, tuple[tuple[str, int], ...]] = {
     "fp32": (("weight", 4), ("gradient", 4)),
     "bf16": (("weight", 2), ("gradient", 2), ("master weight", 4)),
@@ -33,23 +33,23 @@ State = Callable[[Weight], tuple[tuple[str, tuple[Expr, ...]], ...]]
 
 
 def sgd(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-    """Nothing but the weights themselves."""
+    """Return no state: plain SGD has none."""
     return ()
 
 
 def momentum(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-    """One running mean of the gradient."""
+    """Return one running mean of the gradient."""
     return (("momentum", (*weight.shape, SINGLE)),)
 
 
 def adam(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-    """Running means of the gradient and of its square, and the count of steps; AdamW is the same."""
+    """Return running means of the gradient and of its square, and the step counter; AdamW is the same."""
     means = (("first moment", (*weight.shape, SINGLE)), ("second moment", (*weight.shape, SINGLE)))
     return (*means, ("step", (STEP,)))
 
 
 def adafactor(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-    """For a matrix one mean for each row and each column, else one for each element; and the count of steps."""
+    """Return one mean per row and per column of a matrix, or one per element otherwise, and the step counter."""
     if len(weight.shape) < 2:
         return (("second moment", (*weight.shape, SINGLE)), ("step", (STEP,)))
     *before, rows, columns = weight.shape
@@ -57,13 +57,13 @@ def adafactor(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
 
 
 def adam_8bit(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-    """Running means of a byte, with a scale in single precision for each block; small weights have those of Adam.
+    """Return running means of 1 byte per element with a float32 scale per block; small weights use Adam's state.
 
-    Dettmers et al. 2022, arXiv:2110.02861, as bitsandbytes allots it since 0.44, in ``Optimizer2State.init_state``: a
-    block was 2048 before. It counts its steps outside of tensors.
+    Dettmers et al. 2022, arXiv:2110.02861, as allocated by bitsandbytes >= 0.44 in ``Optimizer2State.init_state``;
+    earlier versions use blocks of 2048. The step counter is not a tensor.
     """
     elements = Mul(*weight.shape)
-    large = Min(1, floor(elements / SMALLEST))  # 1 for a weight that is quantised, 0 for one that is not
+    large = Min(1, floor(elements / SMALLEST))  # 1 for a quantized weight, otherwise 0
     mean = SINGLE * elements - large * (SINGLE * elements - elements - SINGLE * ceiling(elements / BLOCK))
     return (("first moment", (mean,)), ("second moment", (mean,)))
 
@@ -77,28 +77,28 @@ OPTIMIZERS: dict[str, State] = {
 }
 
 
-# What each stage of ZeRO divides among the ranks that hold a weight, each for tokens of its own; a count of steps is on
-# every rank.
+# What each ZeRO stage shards among the ranks that hold the same weight and process different tokens. Every rank has
+# its own step counter.
 DIVIDED: dict[str, tuple[str, ...]] = {
     "off": (),
     "zero1": ("state", "master weight"),
     "zero2": ("state", "master weight", "gradient"),
     "zero3": ("state", "master weight", "gradient", "weight"),
 }
-# States that are not one number or more for each element: a share of the elements has no like share of them.
+# Optimizer states that are not per element, so they cannot be sharded like the elements.
 UNDIVIDED: dict[str, str] = {
-    "adafactor": "a share of a matrix's elements has no like share of the means of its rows and columns",
-    "adam-8bit": "whether a rank's share of a weight is quantised, and in how many blocks, depends on how it is cut",
+    "adafactor": "the row and column means of a matrix cannot be sharded like its elements",
+    "adam-8bit": "whether a shard of a weight is quantized, and in how many blocks, depends on how the weight is cut",
 }
 
 
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The bytes that the weights stored in an entry need while they are trained, or while they stay as they are."""
+    """Return the bytes of an entry's weights with their gradients and optimizer state; of weights alone if frozen."""
     divided, optimizer = DIVIDED[conventions["data"]], conventions["optimizer"]
     if "state" in divided and optimizer in UNDIVIDED:
         raise RuleError(
-            f"optimizer={optimizer} with data={conventions['data']}: {UNDIVIDED[optimizer]}; with ranks that "
-            "divide the state, adam, momentum and sgd are known"
+            f"optimizer={optimizer} with data={conventions['data']}: {UNDIVIDED[optimizer]}; sharding the state is "
+            "supported for adam, momentum and sgd"
         )
     ranks = replicas(entry.kind, Placement.of(conventions), data=True)
     terms: list[Term] = []
@@ -116,27 +116,27 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 @dataclass(frozen=True)
 class TrainMemory(Quantity):
-    """What an entry's weights need, by the rules; and what is kept of its tensors, by those of an implementation."""
+    """Training memory: state of the weights by this table of rules, activations by those of an implementation."""
 
     @property
     def tables(self) -> Iterable[Mapping[Kind, Any]]:
-        """Its own, and one for each implementation."""
+        """Its own table and one per implementation."""
         return (self.rules, *IMPLEMENTATIONS.values())
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
-        """Megatron's kernels are for half precision, and transformers for the models that it has."""
+        """Raise RuleError if the implementation does not support the recipe or the model."""
         chosen = self.choose(given)
         if chosen["implementation"] == "megatron" and chosen["recipe"] == "fp32":
-            raise RuleError("implementation=megatron is known in half precision; choose a bf16 recipe")
-        implemented(part, chosen["implementation"], " in half precision, or none, which leaves activations out")
+            raise RuleError("implementation=megatron needs half precision; choose a bf16 recipe")
+        implemented(part, chosen["implementation"], " in half precision, or none, which excludes activations")
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """What has to hold for the copies to be copies."""
+        """Return the conditions for counting copies as transformers makes them, and for even sharding."""
         shared = evenly(ledger, Placement.of(conventions), data=True) if conventions["data"] != "off" else ()
         return (*kept_conditions(ledger, conventions), *shared)
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """Weights, gradients and optimizer with the entry that stores the weight; activations with their maker."""
+        """Return the account: a weight's bytes belong to the entry that stores it, an activation's to its producer."""
         none = conventions["implementation"] == "none"
         dtype = "fp32" if conventions["recipe"] == "fp32" else "bf16"
         kept = {} if none else activation_terms(ledger, {**conventions, "dtype": dtype})
@@ -150,61 +150,62 @@ class TrainMemory(Quantity):
 
 
 _DIVIDED = (
-    "are divided among N_dp ranks, N_cp·N_dp with context=on and, of what is no expert, N_ep·N_dp with expert=on; "
+    "are sharded over N_dp ranks (times N_cp with context=on; times N_ep with expert=on, except for experts); "
     "Rajbhandari et al. 2020 [rajbhandari2020], section 5"
 )
 QUANTITY = TrainMemory(
     Measure("train-memory", "bytes of training memory", "U_train", "bytes"),
-    "Every weight with its gradient and the state that the optimizer keeps for it, and the activations that the named "
-    "implementation keeps from one forward pass over B sequences of S tokens. Not counted are the loss, what an "
-    "allocator adds, and what is needed for a moment only, such as the part of what is recomputed that is live again "
-    "in the backward pass.",
+    "The bytes needed to train: every weight with its gradient and optimizer state, and the activations that the named "
+    "implementation saves during one forward pass over B sequences of S tokens. Excluded: the loss, allocator overhead "
+    "and temporary buffers, such as activations while they are recomputed in the backward pass.",
     {
         **rows(state, *STORING),
         **rows(nothing, *WEIGHTLESS),
         Kind.OBSERVED: unseen,
     },
-    ("what is kept", "multiplied out"),
+    ("tensor", "factors"),
     {
         "recipe": Convention(
             {
-                "fp32": "single precision throughout: 4 bytes a weight and 4 a gradient",
-                "bf16": "half precision with a master copy: 2 bytes a weight, 2 a gradient, 4 a master weight",
-                "bf16-fp32-gradients": "half precision with a master copy and gradients of single precision: 2 bytes a "
-                "weight, 4 a gradient, 4 a master weight",
+                "fp32": "float32 throughout; per parameter, 4 bytes for the weight and 4 for the gradient",
+                "bf16": "bfloat16 with float32 master weights; per parameter, 2 bytes for the weight, 2 for the "
+                "gradient and 4 for the master weight",
+                "bf16-fp32-gradients": "bfloat16 with float32 gradients and master weights; per parameter, 2 bytes for "
+                "the weight, 4 for the gradient and 4 for the master weight",
             }
         ),
         "optimizer": Convention(
             {
-                "adam": "Adam and AdamW: two means of 4 bytes for each element",
-                "adam-8bit": "Adam8bit and AdamW8bit of bitsandbytes, no weight excepted: two means of 1 byte for each "
-                "element and 4 for each block of 256, or of 4 bytes for each element of a weight below 4096; without "
-                "the two tables of 1024 bytes that all weights share",
-                "sgd": "SGD, which keeps nothing",
-                "momentum": "SGD with momentum: one mean of 4 bytes for each element",
-                "adafactor": "Adafactor: one mean of 4 bytes for each row and column of a matrix",
+                "adam": "Adam and AdamW: two moments of 4 bytes per element, and a step counter of 4 bytes per weight",
+                "adam-8bit": "Adam8bit and AdamW8bit of bitsandbytes, for every weight: two moments of 1 byte per "
+                "element, each with 4 bytes per block of 256 elements; weights below 4096 elements have moments of 4 "
+                "bytes per element; excludes two tables of 1024 bytes that all weights share",
+                "sgd": "SGD without momentum: no state",
+                "momentum": "SGD with momentum: one moment of 4 bytes per element",
+                "adafactor": "Adafactor: one moment of 4 bytes per row and per column of a matrix, or per element of "
+                "any other weight, and a step counter of 4 bytes per weight",
             }
         ),
         "implementation": Convention(
             {
-                "eager": "activations of transformers on the CPU in the weights' precision, written out",
-                "sdpa": "activations of transformers on the CPU in the weights' precision, with fused attention",
-                "megatron": "activations of the kernels of Korthikanti et al. 2022 [korthikanti2022]",
-                "none": "no activations are counted: weights, gradients and the optimizer's state alone",
+                "eager": "activations saved by transformers on the CPU with eager attention, in the weights' dtype",
+                "sdpa": "activations saved by transformers on the CPU with fused attention, in the weights' dtype",
+                "megatron": "activations saved by the kernels of Korthikanti et al. 2022 [korthikanti2022]",
+                "none": "activations are excluded: weights, gradients and optimizer state only",
             }
         ),
         "dropout": DROPOUT,
         "recompute": RECOMPUTE,
         "data": Convention(
             {
-                "off": "every rank has all of it",
-                "zero1": f"the optimizer's state and the master weights {_DIVIDED}.1",
-                "zero2": f"the optimizer's state, the master weights and the gradients {_DIVIDED}.2",
-                "zero3": f"the optimizer's state, the master weights, the gradients and the weights {_DIVIDED}.3",
+                "off": "no sharding: every rank stores all weights, gradients and optimizer state",
+                "zero1": f"the optimizer state and the master weights {_DIVIDED}.1",
+                "zero2": f"the optimizer state, the master weights and the gradients {_DIVIDED}.2",
+                "zero3": f"the optimizer state, the master weights, the gradients and the weights {_DIVIDED}.3",
             }
         ),
     },
     encoder=BOTH,
     by_format="it counts the bytes of the weights and of their gradients",
-    frozen="Of what is never trained there is the weight alone.",
+    frozen="Weights that are never trained have no gradient and no optimizer state.",
 )

@@ -1,4 +1,4 @@
-"""Trainable parameters: the elements of the weights that training changes."""
+"""Trainable parameters: the elements of all weights that training updates."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .quantity import Conventions, Counted, Quantity, nothing, rows, stored, uns
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """The weights an entry stores, unless they stay as they are."""
+    """Return the weights an entry stores, unless they are frozen."""
     return () if entry.frozen else stored(entry, conventions)
 
 
 @dataclass(frozen=True)
 class TrainableParams(Quantity):
-    """The weights that training changes: those of the adapters if a model has any, otherwise all."""
+    """The weights that training updates: those of the adapters if a model has any, otherwise all."""
 
     def format_dependence(self, part: Counted, given: Mapping[str, str]) -> str:
         """Return "" for adapters, which are stored next to the frozen, quantized weights."""
@@ -27,8 +27,8 @@ class TrainableParams(Quantity):
 
 QUANTITY = TrainableParams(
     Measure("trainable-params", "trainable parameters", "N_train", "elements"),
-    "Every element of every weight that training changes is counted: of a model with adapters theirs alone, and else "
-    "all of them. A weight that is used in two places counts once.",
+    "The number of parameters that training updates: only those of the adapters if the model has any, otherwise all of "
+    "them. A weight used in two places counts once.",
     {
         **rows(trained, *STORING),
         **rows(nothing, *WEIGHTLESS),
@@ -37,7 +37,7 @@ QUANTITY = TrainableParams(
     ("weight", "shape"),
     weighs=True,
     by_format="the format decides which weights can be trained; choose adapters, such as --option lora=q_proj",
-    frozen="What the model itself never trains is left out.",
-    checked="What requires a gradient of the torch class, and of peft's models where there are adapters, is compared "
-    "with this formula in the tests.",
+    frozen="Weights that the model never trains are excluded.",
+    checked="The tests compare this formula with the parameters that require a gradient in the torch class and, with "
+    "adapters, in peft's models.",
 )

@@ -1,4 +1,4 @@
-"""What part of a peak is used: the FLOPs that training needs a second, over those that the devices can do."""
+"""FLOPs utilization: training FLOPs per second over the peak FLOPs per second of all devices."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .by_token import by_token, holds_tokens
 from .quantity import PLACEMENT, Conventions, Counted
 from .train_flops import TrainFlops
 
-USED = Measure("used", "FLOPs a second", "F_used", "FLOPs")
-PEAK = Measure("peak", "FLOPs a second at most", "F_peak", "FLOPs")
+USED = Measure("used", "FLOPs per second", "F_used", "FLOPs")
+PEAK = Measure("peak", "peak FLOPs per second", "F_peak", "FLOPs")
 
 
 @dataclass(frozen=True)
 class Utilization(TrainFlops):
-    """Training FLOPs of all tokens of a second, over the peak of all devices together."""
+    """Training FLOPs per second, over the peak of all devices together."""
 
     counts: Measure = USED
 
@@ -33,19 +33,19 @@ class Utilization(TrainFlops):
         relations: Relations,
         source: Source | None = None,
     ) -> Ratio:
-        """The FLOPs of a second over the peak. Raises OptionError, UnknownNameError, RuleError."""
+        """Return FLOPs per second over the peak. Raises OptionError, UnknownNameError, RuleError."""
         above = super().formula(part, stem, given, relations, source)
         peak = Line("", "", ONE, part=above.root.part, terms=(Term("all devices", (N_dev, N_peak)),))
         below = Formula(f"{above.id}.{PEAK.name}", PEAK, peak, relations=above.relations, source=source)
         return Ratio(**{item.name: getattr(above, item.name) for item in fields(above)}, counts=self.counts, over=below)
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
-        """Raise RuleError for one rank of many, and for a model that reads anything but tokens."""
+        """Raise RuleError for a placement on ranks, or for a model with inputs other than tokens."""
         name = self.measure.name
         if ranks := [key for key in PLACEMENT if given.get(key, PLACEMENT[key].default) != PLACEMENT[key].default]:
-            raise RuleError(f"{name} is of all devices together, however they divide a model; leave out {ranks[0]}")
+            raise RuleError(f"{name} describes all devices together, not one rank; remove {ranks[0]}")
         holds_tokens(part.title, part.ledger, name)
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """The training FLOPs of the tokens of a second; of a model's own nothing is computed again."""
+        """Return the training FLOPs of the tokens of one second, without recomputation unless it is set."""
         return by_token(super().account(ledger, {"recompute": "none", **conventions}), N_tps)

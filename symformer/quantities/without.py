@@ -1,4 +1,4 @@
-"""Parameters less some that others do not count: tables of embeddings and the head, positions alone, or the pooler."""
+"""Parameter counts that exclude the embeddings and the LM head, the positions, or the pooler."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ..language.sizes import Relations
 from ..ledger.facts import Entry, Kind, Ledger, Table
 from .quantity import Convention, Conventions, Counted, Quantity, tally
 
-NO_WEIGHTS = "Fixed tables, activations and dropout store nothing."
+NO_WEIGHTS = "Fixed tables, activations and dropout have no parameters."
 SOME_WEIGHTS = (
-    "The fixed table that this class stores among its weights counts; other fixed tables, activations and dropout "
-    "store nothing."
+    "The fixed table that this class stores as a weight is counted; other fixed tables, activations and dropout have "
+    "no parameters."
 )
-TABLES: tuple[Table, ...] = ("tokens", "positions", "segments")  # of distances the scores of attention are made
+TABLES: tuple[Table, ...] = ("tokens", "positions", "segments")  # tables of distances belong to attention
 WITHOUT = Convention(
     {
         "nothing": "every weight is counted",
-        "embeddings": "the tables of tokens, of positions and of segments are left out, and the matrix and the bias of "
-        "the logits, tied or not; norms, and products that only change a width, stay; Kaplan et al. 2020 "
-        "[kaplan2020], section 2.1",
-        "positions": "the tables of positions are left out, and no others, as nanoGPT's own count does it",
-        "pooler": "the pooler is left out",
-        "embeddings-and-pooler": "the tables of tokens, of positions and of segments are left out, the matrix and the "
-        "bias of the logits, tied or not, and the pooler",
+        "embeddings": "excludes the token, position and segment embeddings, and the weight and bias of the LM head, "
+        "tied or not; includes norms and projections that only change a width; Kaplan et al. 2020 [kaplan2020], "
+        "section 2.1",
+        "positions": "excludes only the position embeddings, as nanoGPT's own count does",
+        "pooler": "excludes the pooler",
+        "embeddings-and-pooler": "excludes the token, position and segment embeddings, the weight and bias of the LM "
+        "head, tied or not, and the pooler",
     },
     quiet=True,
 )
-# How a number is called that leaves them out, and what stands below its letter.
+# The title of a count that excludes them, and the subscript of its letter.
 CALLED = {
     "embeddings": ("non-embedding {}", "nonemb"),
     "positions": ("{} without positions", "nopos"),
@@ -42,7 +42,7 @@ CALLED = {
 
 @dataclass(frozen=True)
 class Weighed(Quantity):
-    """A count of what is stored, of which some may be left out."""
+    """A count of stored weights that can exclude some of them."""
 
     def formula(
         self,
@@ -52,7 +52,7 @@ class Weighed(Quantity):
         relations: Relations,
         source: Source | None = None,
     ) -> Formula:
-        """The formula, called by what it leaves out. Raises OptionError, UnknownNameError, RuleError."""
+        """Return the formula, titled by the weights it excludes. Raises OptionError, UnknownNameError, RuleError."""
         found = super().formula(part, stem, given, relations, source)
         if (left := found.conventions.get("without")) is None:
             return found
@@ -62,35 +62,35 @@ class Weighed(Quantity):
         return replace(found, measure=measure)
 
     def states(self, formula: Formula) -> str:
-        """What is counted, in words: not every weight, where some are left out."""
+        """Return the statement, adapted to excluded weights and to stored fixed tables."""
         said = super().states(formula)
         if any(line.entry.fixed for _, line in formula.root.leaves() if line.entry):
             said = said.replace(NO_WEIGHTS, SOME_WEIGHTS)
-        every = "Every element of every trained weight is counted"
-        return said.replace(every, f"{every} that is not left out") if "without" in formula.conventions else said
+        every = "every element of every trained weight"
+        return said.replace(every, f"{every} that is not excluded") if "without" in formula.conventions else said
 
     def check(self, part: Counted, given: Mapping[str, str]) -> None:
-        """Raise RuleError where a pooler or tables are to be left out of what has none, or no table of tokens."""
+        """Raise RuleError if the model has no pooler or no token embedding to exclude."""
         left = given.get("without", "nothing")
         if left.endswith("pooler") and not any(_is_left_out(entry, "pooler") for _, entry in part.ledger):
-            raise RuleError(f"without={left} is known of a model with a pooler, and {part.title} has none")
+            raise RuleError(f"without={left} needs a model with a pooler; {part.title} has none")
         if left in ("nothing", "pooler"):
             return
         functions = [entry.function for _, entry in part.ledger if entry.kind is Kind.LOOKUP]
         if "tokens" not in functions:
             raise RuleError(
-                f"without={left} is known of a model with a table of tokens, and {part.title} has none: what else of "
-                "it is an embedding is not stated"
+                f"without={left} needs a model with a token embedding; {part.title} has none, so which of its weights "
+                "are embeddings is not defined"
             )
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """Every entry's weights, but for those that are left out."""
+        """Return the weights of every entry, without the excluded ones."""
         left = conventions.get("without", "nothing")
         tokens = {(entry.output.width,) for _, entry in ledger if entry.logits}
 
         def terms(entry: Entry) -> tuple[Term, ...]:
             bias = entry.kind is Kind.PARAMETER and any(weight.shape in tokens for weight in entry.weights)
-            if _is_left_out(entry, left) or (bias and left.startswith("embeddings")):  # stored beside the product
+            if _is_left_out(entry, left) or (bias and left.startswith("embeddings")):  # a bias stored by itself
                 return ()
             return self.rules[entry.kind](entry, conventions)
 

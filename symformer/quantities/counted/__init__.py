@@ -1,4 +1,4 @@
-"""FLOPs as others count them: a paper or a code base a file, each a rule set with its source."""
+"""Published FLOP counts: one rule set with its source per paper or code base."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rule sets have in common: FLOPs of a forward and a backward pass, for a weight, a matrix, a query-key pair."""
+"""Rules that several rule sets share: training FLOPs per weight, per matrix and per query-key pair."""
 
 from __future__ import annotations
 
@@ -26,21 +26,24 @@ TWO, SIX = Integer(2), Integer(6)
 
 
 def nothing(entry: Entry, reading: Reading) -> tuple[Term, ...]:
-    """The stated rule of a kind that adds nothing."""
+    """Return no terms: the rule set does not count this operation."""
     return ()
 
 
 def unseen(entry: Entry, reading: Reading) -> tuple[Term, ...]:
-    """What a trace saw and nobody recognised. Raises RuleError."""
-    raise RuleError(f"{entry.path}: a trace saw this for {entry.measured}, and a rule set counts what is recognised")
+    """Raise RuleError for an operation that was traced but not recognized."""
+    raise RuleError(
+        f"{entry.path}: this was traced for {entry.measured} and not recognized, and a rule set counts only recognized "
+        "operations"
+    )
 
 
 def unstated(entry: Entry, reading: Reading) -> tuple[Term, ...]:
-    """What no rule set is asked for, as models with it are refused before. Raises RuleError."""
-    raise RuleError(f"{entry.path}: no rule is stated for the operation {entry.kind.value!r}")
+    """Raise RuleError for an operation without a rule; models with such operations are rejected earlier."""
+    raise RuleError(f"{entry.path}: there is no rule for the operation {entry.kind.value!r}")
 
 
-# What no rule set counts, and what none has a rule for.
+# The kinds that no rule set counts, and those that none has a rule for.
 SILENT: Mapping[Kind, Counting] = {
     **dict.fromkeys((*POINTWISE, *ARRANGING, *ROUTING), nothing),
     **dict.fromkeys((*CARRYING, *MATCHING, Kind.CONVOLUTION), unstated),
@@ -49,7 +52,7 @@ SILENT: Mapping[Kind, Counting] = {
 
 
 def weights(entry: Entry, reading: Reading) -> tuple[Term, ...]:
-    """6 FLOPs a token for each element that is stored here, and for a table that the head is tied to."""
+    """Return 6 FLOPs per token for each stored element; a tied embedding counts in the LM head."""
     found = [weight for weight in entry.weights if weight not in reading.tables]
     if entry.logits:
         found += [weight for weight in entry.shared if weight in reading.tables]
@@ -57,13 +60,13 @@ def weights(entry: Entry, reading: Reading) -> tuple[Term, ...]:
 
 
 def matrix(entry: Entry, each: Expr = SIX) -> tuple[Term, ...]:
-    """x[B, S, in] · W[out, in]: 6 · B · S · in · out, of experts K times."""
+    """x[B, S, in] · W[out, in]: 6 · B · S · in · out, and K times that for experts."""
     *positions, out = entry.output.shape
     return (Term(entry.path, (each, *positions, entry.inputs[0].width, out)),)
 
 
 def attending(pairs: Callable[[Entry, Reading, Expr], tuple[Expr, ...]], each: Expr = SIX) -> Mapping[Kind, Counting]:
-    """The two products of attention: 6 · B · A · pairs · D each."""
+    """Return the rules of the two products of attention: 6 · B · A · pairs · D each."""
 
     def rule(entry: Entry, reading: Reading) -> tuple[Term, ...]:
         shape = entry.output.shape if entry.kind is Kind.SCORES else entry.inputs[0].shape
@@ -75,28 +78,26 @@ def attending(pairs: Callable[[Entry, Reading, Expr], tuple[Expr, ...]], each: E
 
 
 def full(entry: Entry, reading: Reading, length: Expr) -> tuple[Expr, ...]:
-    """Every query with every key, masked or not, and whatever the window."""
+    """Return all query-key pairs, masked or not, regardless of the window."""
     return (length, length)
 
 
 def half(entry: Entry, reading: Reading, length: Expr) -> tuple[Expr, ...]:
-    """Half of all pairs, for a causal mask, whatever the window."""
+    """Return half of all pairs, for a causal mask, regardless of the window."""
     return (length, length / 2)
 
 
 def by_role(who: str, rules: Mapping[Role, Counting]) -> Counting:
-    """A linear layer, by what it is for. Raises RuleError for one whose role has no rule."""
+    """Return a rule for linear layers by role. It raises RuleError for a role without a rule."""
 
     def rule(entry: Entry, reading: Reading) -> tuple[Term, ...]:
         role = reading.role(entry)
         if role not in rules:
-            raise RuleError(f"{entry.path} is {_spoken(role)}, and what {who} counts of it is not stated")
+            raise RuleError(f"{entry.path} is {_spoken(role)}, and the rules of {who} do not cover it")
         return rules[role](entry, reading)
 
     return rule
 
 
 def _spoken(role: Role) -> str:
-    return (
-        "no matrix of attention, of an MLP or of a router that is recognised here" if role is Role.OTHER else role.value
-    )
+    return "not recognized as a matrix of attention, of an MLP or of a router" if role is Role.OTHER else role.value

@@ -1,4 +1,4 @@
-"""Rule sets that count products with the matrices that they know, three times the forward pass, and no vector."""
+"""Rule sets that count matrix products only, with training at three times the forward pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .common import SILENT, SIX, attending, by_role, matrix, nothing
 from .roles import Reading, Role
 from .rule_set import Counting
 
-LAYER = (Role.READ, Role.OUTPUT, Role.MLP, Role.SHARED)  # what every such rule set counts in a layer
+LAYER = (Role.READ, Role.OUTPUT, Role.MLP, Role.SHARED)  # the matrices of a layer that every such rule set counts
 
 
 def table(
@@ -24,7 +24,24 @@ def table(
     each: Expr = SIX,
     **others: Counting,
 ) -> Mapping[Kind, Counting]:
-    """The table of such a rule set: all matrices of layers, the logits, the router or not, and pairs of tokens."""
+    """Return the table of such a rule set.
+
+    Parameters
+    ----------
+    who : str
+        The name of the code base in error messages.
+    pairs : Callable
+        The number of query-key pairs of an attention layer, as factors.
+    silent : tuple[Role, ...]
+        The roles of linear layers that add nothing.
+    router : bool
+        Whether routers count.
+    each : Expr
+        The FLOPs per multiply-add: 2 for a forward pass, 6 for training.
+    **others : Counting
+        The rules of other kinds of operations, by kind.
+
+    """
 
     def product(entry: Entry, reading: Reading) -> tuple[Term, ...]:
         return matrix(entry, each)

@@ -1,4 +1,4 @@
-"""nanoGPT's estimate_mfu: 6N + 12LHQT FLOPs a token, N without the learned positions."""
+"""nanoGPT's estimate_mfu: 6N + 12LHQT FLOPs per token, with N excluding the position embedding."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .rule_set import RuleSet
 
 
 def dense(reading: Reading) -> None:
-    """Raise RuleError for a mixture."""
+    """Raise RuleError for a mixture of experts."""
     if experts := reading.of(Kind.EXPERTS):
-        raise NANOGPT.refuse(f"nanoGPT's GPT has one MLP in each layer, and {experts[0].path} is of a mixture")
+        raise NANOGPT.refuse(f"nanoGPT has one MLP per layer, but {experts[0].path} is a mixture of experts")
 
 
 def tables(entry: Entry, reading: Reading) -> tuple[Term, ...]:
-    """A table of tokens as it is stored; of positions nothing. Raises RuleError for any other."""
+    """Return the terms of a token embedding; positions add nothing. Raises RuleError for any other table."""
     if entry.function == "positions":
         return ()
     if entry.function != "tokens":
-        raise RuleError(f"{entry.path}: nanoGPT has tables of tokens and of positions, and none of {entry.function}")
+        raise RuleError(f"{entry.path}: nanoGPT has token and position embeddings only, not {entry.function}")
     return weights(entry, reading)
 
 
 def shared_out(reading: Reading) -> tuple[Condition, ...]:
-    """H·Q is the width of the model in nanoGPT. Raises RuleError where it cannot be."""
+    """Return the condition that H·Q equals the hidden size, as in nanoGPT. Raises RuleError if it cannot."""
     found: dict[Condition, None] = {}
     width = next(entry.output.width for entry in reading.of(Kind.LOOKUP) if entry.function == "tokens")
     for entry in reading.of(Kind.SCORES):
@@ -37,8 +37,8 @@ def shared_out(reading: Reading) -> tuple[Condition, ...]:
         if cancel(heads - width) == 0:
             continue
         if not isinstance(width, Symbol):
-            raise NANOGPT.refuse(f"the heads of {entry.path} have {heads} in all, and nanoGPT's share out {width}")
-        found[Equals(width, heads, "in nanoGPT, whose rule was asked for, the heads share out the width")] = None
+            raise NANOGPT.refuse(f"the heads of {entry.path} have a total width of {heads}; nanoGPT requires {width}")
+        found[Equals(width, heads, "counted=nanogpt requires that the heads divide the hidden size")] = None
     return tuple(found)
 
 
@@ -47,13 +47,12 @@ NANOGPT = RuleSet(
     "nanoGPT",
     "model.py, GPT.estimate_mfu",
     "https://github.com/karpathy/nanoGPT/blob/3adf61e154c3fe3fca428ad6bc3818b27a3b8291/model.py#L289",
-    "6 FLOPs a token for every parameter but those of learned positions, and full attention",
-    "One forward and one backward pass over B sequences of S tokens, by nanoGPT's rule (model.py, estimate_mfu): "
-    "``6N + 12LHQT`` FLOPs a token, after Chowdhery et al. 2022 [chowdhery2022]. N is all parameters, biases and norms "
-    "among them, but those of learned positions; a table that the head is tied to counts once, in the head, and one "
-    "that it is not tied to counts too. In every head every query-key pair adds 12 FLOPs for each element of its "
-    "width, masked or not, whatever the window. ``T`` is the block size, here S, and ``H`` heads share out the width "
-    "of the model.",
+    "6 FLOPs per token for every parameter except the position embedding, and full attention",
+    "The FLOPs of one forward and one backward pass over B sequences of S tokens, by nanoGPT's rule (model.py, "
+    "estimate_mfu): ``6N + 12LHQT`` FLOPs per token, after Chowdhery et al. 2022 [chowdhery2022]. ``N`` counts all "
+    "parameters, including biases and norms, except the position embedding. The token embedding counts, once if it is "
+    "tied to the LM head. In every head, every query-key pair adds 12 FLOPs per element of the head dimension, masked "
+    "or not, regardless of the window. ``T`` is the block size, here S, and the ``H`` heads divide the hidden size.",
     {**SILENT, **dict.fromkeys(STORING, weights), Kind.LOOKUP: tables, **attending(full)},
     holds=dense,
     needs=shared_out,

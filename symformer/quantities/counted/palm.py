@@ -1,4 +1,4 @@
-"""PaLM, appendix B: 6N + 12LHQT FLOPs a token."""
+"""PaLM, appendix B: 6N + 12LHQT FLOPs per token."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .rule_set import RuleSet
 
 
 def dense(reading: Reading) -> None:
-    """Raise RuleError for a mixture."""
+    """Raise RuleError for a mixture of experts."""
     if experts := reading.of(Kind.EXPERTS):
         raise PALM.refuse(
-            f"PaLM's N is of a dense model, and which of the experts of {experts[0].path} it would count is not stated"
+            f"PaLM's rule is for dense models; it does not define which experts of {experts[0].path} count"
         )
 
 
@@ -21,13 +21,12 @@ PALM = RuleSet(
     "PaLM",
     "appendix B",
     "https://arxiv.org/abs/2204.02311",
-    "6 FLOPs a token for every parameter, and full attention",
-    "One forward and one backward pass over B sequences of S tokens, by the rule of Chowdhery et al. 2022 "
-    "[chowdhery2022], in the appendix on model FLOPs utilization: ``6N + 12LHQT`` FLOPs a token. N is all parameters, "
-    "biases and norms among them, and those of embeddings as well, which are looked up; a table that the head is tied "
-    "to counts once, in the head. In every head every query-key pair adds 12 FLOPs for each element of its width, "
-    "masked or not, whatever the window.",
+    "6 FLOPs per token for every parameter, and full attention",
+    "The FLOPs of one forward and one backward pass over B sequences of S tokens, by the rule of Chowdhery et al. 2022 "
+    "[chowdhery2022], appendix on model FLOPs utilization: ``6N + 12LHQT`` FLOPs per token. ``N`` counts all "
+    "parameters, including biases, norms and embeddings; an embedding tied to the LM head counts once. In every head, "
+    "every query-key pair adds 12 FLOPs per element of the head dimension, masked or not, regardless of the window.",
     {**SILENT, **dict.fromkeys(STORING, weights), **attending(full)},
     holds=dense,
-    checked="It is held to 6N + 12LHQT with the number of parameters that torch has.",
+    checked="The tests compare it with 6N + 12LHQT, with N counted by torch.",
 )

@@ -1,4 +1,4 @@
-"""What a product with a stored matrix is for, read off what flows into it and out of it: code bases count by that."""
+"""Roles of linear layers, inferred from the operations around them; code bases count by role."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from functools import cached_property
 from ...ledger.adapters import is_adapted
 from ...ledger.facts import ATTENDING, Entry, Kind, Ledger, Tensor, Weight
 
-# What a tensor flows through on its way from one product to another. A sum is where a block ends.
+# The operations that a tensor passes through between two products. A sum ends a block.
 _THROUGH = (Kind.NORM, Kind.ROTATE, Kind.ACTIVATION, Kind.MULTIPLY, Kind.DROPOUT, Kind.JOIN, Kind.SELECT, Kind.SOFTMAX)
 
 
 class Role(StrEnum):
-    """What a linear layer is for."""
+    """The role of a linear layer."""
 
-    HEAD = "the head"
-    READ = "a projection that attention reads"
-    OUTPUT = "attention's output projection"
+    HEAD = "the LM head"
+    READ = "an input projection of attention"
+    OUTPUT = "the output projection of attention"
     MLP = "a matrix of an MLP"
-    SHARED = "a matrix of an MLP that runs beside the experts"
+    SHARED = "a matrix of a shared expert"
     ROUTER = "a router"
-    SHARED_GATE = "a gate of what runs beside the experts"
-    OTHER = "none of those"
+    SHARED_GATE = "the gate of a shared expert"
+    OTHER = "another matrix"
 
 
 class Reading:
-    """A ledger, with the role of each linear layer of it."""
+    """A ledger with the role of each of its linear layers."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
@@ -42,21 +42,21 @@ class Reading:
 
     @property
     def name(self) -> str:
-        """What the model is called."""
+        """The name of the model."""
         return self.ledger.root.part.name
 
     @property
     def adapted(self) -> bool:
-        """Whether adapters stand beside its layers."""
+        """Whether the model has adapters."""
         return is_adapted(self.ledger)
 
     def of(self, *kinds: Kind) -> list[Entry]:
-        """The entries of these kinds."""
+        """Return the entries of these kinds."""
         return [entry for entry in self.entries if entry.kind in kinds]
 
     @cached_property
     def tables(self) -> frozenset[Weight]:
-        """The tables that a head is tied to."""
+        """The embedding tables tied to the LM head."""
         return frozenset(weight for entry in self.entries if entry.logits for weight in entry.shared)
 
     @cached_property
@@ -65,20 +65,20 @@ class Reading:
         return frozenset(_layer(entry) for entry in self.of(Kind.EXPERTS))
 
     def role(self, entry: Entry) -> Role:
-        """What a linear layer is for."""
+        """Return the role of a linear layer."""
         if id(entry) not in self._known:
             self._known[id(entry)] = self._role(entry)
         return self._known[id(entry)]
 
     def low(self, entry: Entry) -> bool:
-        """Whether a norm stands between the two matrices of a projection of low rank."""
+        """Return True for a norm between the two matrices of a low-rank projection."""
         both = (self._to(entry)[0], self._from(entry)[0])
         return all(
             found and all(each.kind is Kind.LINEAR and self.role(each) is Role.READ for each in found) for found in both
         )
 
     def gates(self) -> Iterable[Entry]:
-        """The activations whose output is multiplied by what another matrix gives: of a gated MLP."""
+        """Yield the activations of gated MLPs: those whose output is multiplied by another projection."""
         for entry in self.of(Kind.ACTIVATION):
             if any(self._is(each, Role.SHARED_GATE) for each in self._from(entry)[0]):
                 continue
@@ -87,7 +87,7 @@ class Reading:
                     yield entry
 
     def opens(self, entry: Entry) -> bool:
-        """Whether a matrix of an MLP is one that an activation follows."""
+        """Return True if an activation follows this matrix of an MLP."""
         ends, on_the_way = self._to(entry)
         return bool(ends) and all(each.kind is Kind.LINEAR for each in ends) and self._acts(on_the_way)
 
@@ -116,15 +116,15 @@ class Reading:
         return entry.kind is Kind.LINEAR and self.role(entry) is role
 
     def _acts(self, entries: Iterable[Entry]) -> bool:
-        """Whether an activation is among these, or a product with what one gave."""
+        """Return True if these include an activation or an elementwise product."""
         return any(each.kind in (Kind.ACTIVATION, Kind.MULTIPLY) for each in entries)
 
     def _to(self, entry: Entry) -> tuple[list[Entry], list[Entry]]:
-        """Where what an entry gives is multiplied or added next, and what it flows through to there."""
+        """Return the next products or sums that use an entry's output, and the operations in between."""
         return _walked(entry, lambda each: self._reads[id(_root(each.output))])
 
     def _from(self, entry: Entry) -> tuple[list[Entry], list[Entry]]:
-        """Where what an entry reads was last multiplied or added, and what it flowed through from there."""
+        """Return the last products or sums before an entry's inputs, and the operations in between."""
         return _walked(entry, self._sources)
 
     def _sources(self, entry: Entry) -> list[Entry]:
@@ -153,6 +153,6 @@ def _root(tensor: Tensor) -> Tensor:
 
 
 def _layer(entry: Entry) -> str:
-    """The path of the repeated layer that an entry stands in; none where it stands in none."""
+    """Return the path of the repeated layer that contains an entry; "" if there is none."""
     before, star, _ = entry.path.partition("*")
     return before if star else ""

@@ -1,4 +1,4 @@
-"""A rule set: how a paper or a code base counts FLOPs, as a total table of rules, and what it says nothing of."""
+"""Rule sets: how a paper or a code base counts FLOPs, as a total table of rules, and which models it covers."""
 
 from __future__ import annotations
 
@@ -21,121 +21,129 @@ _PURPOSES = {Kind.NORM: "norms", Kind.LOOKUP: "embeddings", Kind.PARAMETER: "oth
 
 @dataclass(frozen=True)
 class RuleSet:
-    """One way of counting that has a name, and the place where it is written down."""
+    """A published way of counting, with its source."""
 
-    name: str  # as an option: counted=torchtitan
-    who: str  # as people call it
+    name: str  # the value of the convention: counted=torchtitan
+    who: str  # the name of the paper or code base
     where: str  # the file and the function, or the equation
     link: str
-    short: str  # what it counts, as a convention says it
-    statement: str  # the same in sentences
+    short: str  # its definition as a phrase, for the meaning of the convention
+    statement: str  # its definition in sentences
     rules: Mapping[Kind, Counting]
-    holds: Callable[[Reading], None] = lambda reading: None  # raises RuleError for a model that it says nothing of
-    needs: Callable[[Reading], tuple[Condition, ...]] = lambda reading: ()  # what has to hold between sizes
-    decoders: bool = True  # whether it is of decoder-only language models, and of nothing else
-    measure: Measure | None = None  # what it counts, where that is another unit than the quantity's
-    checked: str = "It is held to numbers that this code gave."
+    holds: Callable[[Reading], None] = lambda reading: None  # raises RuleError for a model that it does not cover
+    needs: Callable[[Reading], tuple[Condition, ...]] = lambda reading: ()  # conditions on sizes
+    decoders: bool = True  # whether it covers only decoder-only language models
+    measure: Measure | None = None  # its measure, if the unit differs from the quantity's
+    checked: str = "The tests compare it with numbers computed by that code."
 
     def __post_init__(self) -> None:
         total(self.rules, f"counted={self.name}")
 
     def account(self, ledger: Ledger) -> Line:
-        """What every entry of a ledger comes to. Raises RuleError for a model that the rule set says nothing of."""
+        """Return the total of every entry of a ledger. Raises RuleError for a model outside the rule set."""
         reading = Reading(ledger)
         if reading.adapted:
-            raise self.refuse(f"what {self.who} counts of adapters is not stated; leave them out")
+            raise self.refuse(f"the rules of {self.who} do not cover adapters; remove them")
         if self.decoders:
             self._decoder(reading)
         self.holds(reading)
         return tally(ledger.root, lambda entry: self._terms(entry, reading))
 
     def _terms(self, entry: Entry, reading: Reading) -> tuple[Term, ...]:
-        """What an entry comes to, and what of the whole it is where no product is made of its weight."""
+        """Return the terms of an entry, with a purpose for weights that are not multiplied."""
         found = self.rules[entry.kind](entry, reading)
         purpose = _PURPOSES.get(entry.kind)
         return tuple(replace(term, purpose=purpose) for term in found) if purpose else found
 
     def refuse(self, because: str) -> RuleError:
-        """The error for what this rule set has no rule for."""
+        """Return the error for a model that this rule set does not cover.
+
+        Parameters
+        ----------
+        because : str
+            The reason.
+
+        """
         return RuleError(f"counted={self.name}: {because}")
 
     def _decoder(self, reading: Reading) -> None:
-        """Raise RuleError for whatever is no decoder-only language model with weights of its own in every layer."""
+        """Raise RuleError for models other than decoder-only language models with separate weights per layer."""
         attending = reading.of(*ATTENDING)
         for entry in attending:
             if entry.mask != "causal":
                 raise self.refuse(
-                    f"{self.who} counts decoders, whose attention is causal; {entry.path} of {reading.name} attends to "
-                    "every token, or to those of an encoder"
+                    f"{self.who} counts decoders with causal attention, but {entry.path} of {reading.name} attends to "
+                    "all tokens or to an encoder"
                 )
             if entry.chunked:
-                raise self.refuse(f"{self.who} has no rule for attention within chunks of tokens, as in {entry.path}")
+                raise self.refuse(f"{self.who} has no rule for chunked attention, as in {entry.path}")
         scores, mixes = reading.of(Kind.SCORES), reading.of(Kind.MIX)
         if len(scores) != len(mixes):
             others = ", ".join(entry.path for entry in scores)
             raise self.refuse(
-                f"{self.who} counts two products of tokens with tokens in a head, its scores and what they weigh; "
-                f"{reading.name} has scores of {len(scores)} kinds to {len(mixes)}: {others}"
+                f"{self.who} counts two attention products per head, the scores and the weighted values, but "
+                f"{reading.name} has {len(scores)} kinds of scores and {len(mixes)} of weighted values: {others}"
             )
         if unknown := reading.of(Kind.SCAN, Kind.CONVOLUTION, Kind.MATCH, Kind.PRODUCT):
             entry = unknown[0]
-            raise self.refuse(f"{entry.path} is a {entry.kind.value}, which {self.who} has no rule for here")
+            raise self.refuse(f"{self.who} has no rule for the {entry.kind.value} {entry.path}")
         if not any(entry.logits for entry in reading.entries) and not reading.of(Kind.OBSERVED):
-            raise self.refuse(f"{self.who} counts a whole language model, and {reading.name} computes no logits")
+            raise self.refuse(f"{self.who} counts whole language models, but {reading.name} computes no logits")
         if not attending and not reading.of(Kind.OBSERVED):
-            raise self.refuse(f"{self.who} counts models with attention, and {reading.name} has none")
+            raise self.refuse(f"{self.who} counts models with attention, but {reading.name} has none")
         for entry in reading.entries:
             if any(weight.share != ONE for weight in entry.weights):
                 raise self.refuse(
-                    f"{self.who} counts layers with weights of their own, and those of {entry.path} are shared"
+                    f"{self.who} counts separate weights for every layer, but layers share those of {entry.path}"
                 )
 
 
 @dataclass(frozen=True)
 class CountedAs(Quantity):
-    """A quantity that some papers and code bases count by rules of their own, each a value of ``counted``."""
+    """A quantity with published rule sets, each a value of the convention ``counted``."""
 
     rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
-    of_a_batch: str = ""  # what is said before the statement of a rule set, where that is of one batch alone
+    of_a_batch: str = ""  # precedes the statement of a rule set that is for one batch
 
     @property
     def tables(self) -> Any:
-        """Its own table, and that of each rule set."""
+        """The quantity's own table and that of each rule set."""
         return (*super().tables, *(each.rules for each in self.rule_sets.values()))
 
     @property
     def choices(self) -> Mapping[str, Convention]:
-        """Its conventions, those of which rank's share is counted, and whose rules."""
+        """The conventions of the quantity, of the placement on ranks, and ``counted``."""
         if not self.rule_sets:
             return super().choices
-        ways = {HERE: "by the rules of this formula's own conventions"}
-        ways |= {name: f"as {each.who} counts: {each.short}" for name, each in self.rule_sets.items()}
+        ways = {HERE: "symformer's rules, under the other conventions"}
+        ways |= {name: f"rules of {each.who}: {each.short}" for name, each in self.rule_sets.items()}
         return {**super().choices, COUNTED: Convention(ways, quiet=True)}
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Every convention with its value; of a rule set, which decides all others, its name. Raises OptionError."""
+        """Return the value of every convention, or only ``counted`` for a rule set, which sets all others.
+
+        Raises OptionError if another convention is given with a rule set.
+        """
         chosen = super().choose(given)
         if COUNTED not in chosen:
             return chosen
         name = chosen[COUNTED]
         for other, value in given.items():
             if other in self.conventions:
-                raise OptionError(f"counted={name} decides {other} by itself; leave out {other}={value}")
+                raise OptionError(f"counted={name} determines {other}; remove {other}={value}")
             if other in PLACEMENT and value != PLACEMENT[other].default:
-                raise OptionError(
-                    f"counted={name} counts a whole model, and not what one rank of many has; leave out {other}={value}"
-                )
+                raise OptionError(f"counted={name} counts a whole model, not one rank; remove {other}={value}")
         return {COUNTED: name}
 
     def checking(self, formula: Formula) -> str:
-        """How a formula is checked where there is no certificate of it."""
+        """Return how a formula without a certificate is checked."""
         ruled = self.ruled(formula.conventions)
         if ruled is None:
             return super().checking(formula)
-        return f"Counted as {ruled.who} counts, {ruled.where} ({ruled.link}). {ruled.checked}"
+        return f"Counted by the rules of {ruled.who}, {ruled.where} ({ruled.link}). {ruled.checked}"
 
     def ruled(self, conventions: Conventions) -> RuleSet | None:
-        """The rule set that was asked for; None for the quantity's own rules."""
+        """Return the requested rule set, or None for the quantity's own rules."""
         return self.rule_sets[conventions[COUNTED]] if COUNTED in conventions else None
 
     def formula(
@@ -146,7 +154,7 @@ class CountedAs(Quantity):
         relations: Relations,
         source: Source | None = None,
     ) -> Formula:
-        """The formula of a part, in the unit of the rules that were asked for.
+        """Return the formula of a part, in the unit of the requested rule set.
 
         Raises OptionError, UnknownNameError, RuleError.
         """
@@ -155,17 +163,17 @@ class CountedAs(Quantity):
         return replace(found, measure=ruled.measure) if ruled and ruled.measure else found
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """What every entry comes to, by the rules that were asked for. Raises RuleError."""
+        """Return the total of every entry, by the requested rules. Raises RuleError."""
         ruled = self.ruled(conventions)
         return ruled.account(ledger) if ruled else super().account(ledger, conventions)
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """What has to hold for the formula, by the rules that were asked for."""
+        """Return the conditions of the formula, by the requested rules."""
         ruled = self.ruled(conventions)
         return ruled.needs(Reading(ledger)) if ruled else super().conditions(ledger, conventions)
 
     def states(self, formula: Formula) -> str:
-        """What is counted by a formula, in words."""
+        """Return the statement of the quantity or of the requested rule set."""
         ruled = self.ruled(formula.conventions)
         if ruled is None:
             return super().states(formula)

@@ -1,4 +1,4 @@
-"""verl, FlopsCounter: 6 FLOPs a token for matrices, for the embedding and for the head, and half of all pairs."""
+"""verl, FlopsCounter: 6 FLOPs per token for matrices, the embedding and the LM head, and half of all pairs."""
 
 from __future__ import annotations
 
@@ -12,40 +12,37 @@ from .roles import Reading, Role
 from .rule_set import RuleSet
 
 DENSE = ("llama", "qwen2", "qwen3", "mistral", "gemma3")
-MIXED = ("qwen2-moe", "qwen3-moe", "gpt-oss")  # experts in every layer, and nothing counted beside them
-WINDOWS = ("gemma3", "gpt-oss")  # whose windows it looks at
+MIXED = ("qwen2-moe", "qwen3-moe", "gpt-oss")  # experts in every layer; shared experts are not counted
+WINDOWS = ("gemma3", "gpt-oss")  # models whose windows verl uses
 KNOWN = (*DENSE, *MIXED, "deepseek-v3")
 
 
 def pairs(entry: Entry, reading: Reading, length: Expr) -> tuple[Expr, ...]:
-    """Half of all pairs; of a layer with a window, where it is looked at, half of S · min(w, S)."""
+    """Return half of all pairs, or half of S · min(w, S) if verl uses the layer's window."""
     if entry.window is None or reading.name not in WINDOWS:
         return half(entry, reading, length)
     return (length, Min(length, entry.window) / 2)
 
 
 def embedding(entry: Entry, reading: Reading) -> tuple[Term, ...]:
-    """The table of tokens as if it were multiplied by, tied to the head or not."""
+    """Return the FLOPs of the token embedding as a matrix product, tied to the LM head or not."""
     rows, width = (*entry.weights, *entry.shared)[0].shape
     return (Term(entry.path, (SIX, *entry.inputs[0].shape, rows, width)),)
 
 
 def beside(entry: Entry, reading: Reading) -> tuple[Term, ...]:
-    """What runs beside experts: of DeepSeek it counts, of Qwen it does not."""
+    """Return the terms of a shared expert: counted for DeepSeek, not for Qwen."""
     return () if reading.name in MIXED else matrix(entry)
 
 
 def told(reading: Reading) -> None:
-    """Raise RuleError for a model type that it counts as 0, or takes for another."""
+    """Raise RuleError for a model type that verl counts as 0 or misreads."""
     if reading.name not in KNOWN:
-        raise VERL.refuse(
-            f"verl has a rule for each of some model types, and for {reading.name} none that is stated here; "
-            f"known: {', '.join(KNOWN)}"
-        )
+        raise VERL.refuse(f"verl's rules are not supported for {reading.name}; supported: {', '.join(KNOWN)}")
     for entry in reading.of(Kind.LINEAR):
         if reading.name in MIXED and reading.role(entry) is Role.MLP:
             raise VERL.refuse(
-                f"of {reading.name} verl counts experts in every layer, and {entry.path} is in a layer without them"
+                f"for {reading.name}, verl counts experts in every layer, but {entry.path} is in a layer without them"
             )
 
 
@@ -54,13 +51,14 @@ VERL = RuleSet(
     "verl",
     "verl/utils/flops_counter.py, FlopsCounter.estimate_flops",
     "https://github.com/verl-project/verl/blob/1dda039b9c6311889a9c9a26040677e1254814f9/verl/utils/flops_counter.py",
-    "6 FLOPs a token for every element of a matrix, of the embedding and of the head, and half of all query-key pairs",
-    "One forward and one backward pass over B sequences of S tokens, by verl's rule (verl/utils/flops_counter.py), in "
-    "FLOPs where it gives TFLOPs a second: every matrix of a layer, the router among them, 2 FLOPs a multiply-add and "
-    "three times the forward pass. The embedding counts like the head, as if it were multiplied by, tied or not. "
-    "Biases and norms add nothing; of Qwen2-MoE the shared expert and its gate add nothing either. Of S² query-key "
-    "pairs half count, whatever the window; but in Gemma 3 and GPT-OSS a layer with a window of w tokens counts half "
-    "of S·m, m the less of w and S.",
+    "6 FLOPs per token for every element of a matrix, of the embedding and of the LM head, and half of all query-key "
+    "pairs",
+    "The FLOPs of one forward and one backward pass over B sequences of S tokens, by verl's rule "
+    "(verl/utils/flops_counter.py), in FLOPs instead of TFLOPs per second: every matrix of a layer, including the "
+    "router, at 2 FLOPs per multiply-add and three times the forward pass. The token embedding counts as a matrix "
+    "product, like the LM head, tied or not. Biases and norms add nothing; in Qwen2-MoE, the shared expert and its "
+    "gate add nothing either. Half of the S² query-key pairs count, regardless of the window; but in Gemma 3 and "
+    "GPT-OSS, a layer with a window of w tokens counts half of ``S * min(w, S)`` pairs.",
     {
         **table("verl", pairs, router=True, lookup=embedding),
         Kind.LINEAR: by_role(

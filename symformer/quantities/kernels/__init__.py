@@ -1,4 +1,4 @@
-"""Kernels: what each implementation keeps of every kind of operation, one implementation a file."""
+"""Kernels: the tensors that each implementation saves for every kind of operation, one implementation per file."""
 
 from __future__ import annotations
 

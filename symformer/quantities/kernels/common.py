@@ -1,4 +1,4 @@
-"""What transformers keeps on the CPU of all but attention, however that is computed."""
+"""Tensors that transformers saves on the CPU outside attention, for both attention implementations."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, m
 
 
 def convolution(entry: Entry, conventions: Conventions) -> Saves:
-    """What it reads, the pixels or the sound that a model is given too."""
+    """Return the input of a convolution, which may be the model's own input (pixels or audio)."""
     return Saves(given=entry.inputs)
 
 
 def norm(entry: Entry, conventions: Conventions) -> Saves:
-    """Layer: torch's kernel keeps mean and 1/σ, on the CPU in the precision of what it is given.
+    """Return the tensors that a norm saves.
 
-    RMS: written out in Python, it keeps its input and 1/σ, in single precision, and the normalised input; and its input
-    as it comes, where that is what is divided. Where the scale comes before the cast back, the product is of singles.
+    LayerNorm: torch's kernel saves mean and 1/σ, on the CPU in the dtype of the input. RMSNorm, in Python: the input in
+    float32, 1/σ in float32, and the normalized input; also the input itself if it is the one that is divided. If the
+    scale is applied before the cast back, the normalized input is float32.
     """
     if entry.function == "l2":
         one = (*entry.output.shape[:-1], ONE)
         names = ("sum of squares", "root")
         return Saves(entry.inputs, makes=tuple(made(entry, name, one, SIZES[conventions["dtype"]]) for name in names))
     if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late"):
-        raise RuleError(f"{entry.path}: what transformers keeps of the norm {entry.function!r} is not known")
+        raise RuleError(f"{entry.path}: activation memory of the norm {entry.function!r} is not supported")
     size, one = SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
         return Saves(entry.inputs, makes=(made(entry, "mean", one, size), made(entry, "1/σ", one, size)))
@@ -40,11 +41,14 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def activation(entry: Entry, conventions: Conventions) -> Saves:
-    """gelu_new is written out in Python, 0.5·x·(1 + tanh(c·(x + 0.044715·x³))), and keeps three products on the way."""
+    """Return the tensors that an activation saves: gelu_new, in Python, saves three intermediate products.
+
+    It computes 0.5·x·(1 + tanh(c·(x + 0.044715·x³))).
+    """
     match entry.function:
         case "gelu" | "gelu_pytorch_tanh" | "silu":
             return Saves(entry.inputs)
-        case "quick_gelu":  # a product with what is made of the same x
+        case "quick_gelu":  # a product of x with sigmoid(1.702·x)
             return Saves(entry.inputs, makes=(made(entry, "sigmoid", entry.output.shape, SIZES[conventions["dtype"]]),))
         case "relu" | "tanh" | "sigmoid" | "exp":
             return Saves(output=True)
@@ -52,33 +56,33 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
             names = ("0.5x", "tanh", "1 + tanh")
             size = SIZES[conventions["dtype"]]
             return Saves(entry.inputs, makes=tuple(made(entry, name, entry.output.shape, size) for name in names))
-    raise RuleError(f"{entry.path}: what transformers keeps of the function {entry.function!r} is not known")
+    raise RuleError(f"{entry.path}: activation memory of the function {entry.function!r} is not supported")
 
 
 def multiply(entry: Entry, conventions: Conventions) -> Saves:
-    """Both sides; a number is none."""
+    """Return both operands; a product with a number saves nothing."""
     return Saves(entry.inputs if len(entry.inputs) > 1 else ())
 
 
 def join(entry: Entry, conventions: Conventions) -> Saves:
-    """Tokens before others are copied there, and nothing of them is kept."""
+    """Return nothing: joining sequences copies tokens. Raises RuleError for a join along the last axis."""
     if entry.function != "tokens":
         raise RuleError(
-            f"{entry.path}: what transformers keeps of two tensors side by side, as latent attention has them, is not "
-            "known"
+            f"{entry.path}: activation memory of tensors joined along the last axis, as in latent attention, is not "
+            "supported"
         )
     return Saves()
 
 
 def select(entry: Entry, conventions: Conventions) -> Saves:
-    """Where each sequence has a position of its own, which sequence and which position; else a view keeps nothing."""
+    """Return the two index tensors of a selection with one position per sequence; a view saves nothing."""
     if entry.function != INDEXED:
         return Saves()
     return Saves(makes=tuple(made(entry, name, entry.output.shape[:1], LONG) for name in ("sequences", "places")))
 
 
 def match(entry: Entry, conventions: Conventions) -> Saves:
-    """Both sides."""
+    """Return both operands."""
     return Saves(entry.inputs)
 
 
@@ -87,7 +91,7 @@ def rotate(entry: Entry, conventions: Conventions) -> Saves:
 
 
 COMMON: dict[Kind, Saver] = refusing(
-    "what transformers keeps of such an operation is not known",
+    "activation memory of this operation in transformers is not supported",
     {
         Kind.LOOKUP: lookup,
         **rows(linear, *MULTIPLYING),
@@ -101,8 +105,8 @@ COMMON: dict[Kind, Saver] = refusing(
         Kind.SELECT: select,
         Kind.MATCH: match,
         Kind.JOIN: join,
-        Kind.SCAN: refused("what transformers keeps of a scan, which it writes out token by token, is not known"),
-        **rows(refused("what transformers keeps of experts is not known"), Kind.EXPERTS, *ROUTING),
+        Kind.SCAN: refused("activation memory of a scan, which transformers runs token by token, is not supported"),
+        **rows(refused("activation memory of experts in transformers is not supported"), Kind.EXPERTS, *ROUTING),
         Kind.OBSERVED: unseen,
     },
 )

@@ -1,4 +1,4 @@
-"""Attention written out, which transformers calls eager; and what torch was seen to keep of such code."""
+"""Eager attention of transformers, and traced saved tensors of such code."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from .saves import SINGLE, SIZES, Saver, Saves, made, single, softmax
 
 
 def scores(entry: Entry, conventions: Conventions) -> Saves:
-    """Queries and keys, copied by head; keys of a group are copied for each of its heads."""
+    """Return copies of queries and keys by head; grouped keys are copied for each query head."""
     q, k = entry.inputs
     heads, size = (*q.shape[:2], *k.shape[2:]), SIZES[conventions["dtype"]]
     return Saves(makes=(made(entry, "queries", q.shape, size), made(entry, "keys", heads, size)))
 
 
 def weights(entry: Entry, conventions: Conventions) -> Saves:
-    """Its output; where it is computed in single precision, that output before it is cast."""
+    """Return the output, or the float32 output before the cast if the softmax runs in float32."""
     if entry.function == "float32" and not single(conventions):
         return Saves(makes=(made(entry, "in float32", entry.output.shape, SINGLE),))
     return softmax(entry, conventions)
 
 
 def mix(entry: Entry, conventions: Conventions) -> Saves:
-    """The weights, and the values copied by head."""
+    """Return the attention weights, and a copy of the values by head."""
     p, v = entry.inputs
     values = made(entry, "values", (*p.shape[:2], *v.shape[2:]), SIZES[conventions["dtype"]])
     return Saves((p,), makes=(values,))
 
 
 def observed(entry: Entry, conventions: Conventions) -> Saves:
-    """What torch was seen to keep."""
+    """Return a traced saved tensor. Raises RuleError if it was traced for another quantity."""
     if entry.measured != "activations":
         unseen(entry, conventions)
     return Saves(makes=(Term(entry.path, entry.output.shape),))

@@ -1,4 +1,4 @@
-"""The kernels of Megatron-LM, as Korthikanti et al. 2022 count them in section 4."""
+"""The kernels of Megatron-LM, as counted by Korthikanti et al. 2022, section 4."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .saves import Saver, Saves, dropout, linear, none, softmax
 
 
 def reads(entry: Entry, conventions: Conventions) -> Saves:
-    """Megatron's kernels keep what they read, and nothing of their own that is worth counting."""
+    """Return the inputs: Megatron's kernels save only these, apart from negligible buffers."""
     return Saves(reads=entry.inputs)
 
 
@@ -24,14 +24,14 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
 def _only(entry: Entry, functions: tuple[str, ...]) -> Saves:
     if entry.function not in functions:
         raise RuleError(
-            f"{entry.path}: implementation=megatron is for {' and '.join(functions)}, and this is {entry.function}"
+            f"{entry.path}: implementation=megatron supports only {' and '.join(functions)}, not {entry.function}"
         )
     return Saves(reads=entry.inputs)
 
 
 KERNELS: dict[Kind, Saver] = refusing(
-    "implementation=megatron knows the layers that its paper counts, and those have no gates, no rotary or fixed "
-    "positions, no poolers, no convolutions, no experts and no scans",
+    "implementation=megatron supports only the layers of its paper, without gates, rotary or fixed positions, poolers, "
+    "convolutions, experts and scans",
     {
         **rows(none, Kind.LOOKUP, Kind.ADD, Kind.MOVE),
         Kind.LINEAR: linear,

@@ -1,4 +1,4 @@
-"""What one operation keeps for the backward pass, and the rules that several implementations share."""
+"""Tensors that one operation saves for the backward pass, and the rules that several implementations share."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ...ledger.facts import ONE, Entry, Tensor
 from ..quantity import Conventions
 
 LONG = Integer(8)  # bytes of an index
-SINGLE = Integer(4)  # bytes of a number in single precision
-SIZES: dict[str, Expr] = {"fp32": SINGLE, "bf16": Integer(2), "fp16": Integer(2), "symbolic": W}  # of an element
+SINGLE = Integer(4)  # bytes of a float32
+SIZES: dict[str, Expr] = {"fp32": SINGLE, "bf16": Integer(2), "fp16": Integer(2), "symbolic": W}  # per element
 
 
 @dataclass(frozen=True)
 class Saves:
-    """What one operation keeps: tensors it reads, its own output, and what it makes on the way."""
+    """The tensors one operation saves: some of its inputs, its output, and intermediate tensors."""
 
     reads: tuple[Tensor, ...] = ()
     output: bool = False
     makes: tuple[Term, ...] = ()
-    given: tuple[Tensor, ...] = ()  # and of what it reads, what may be the model's own input
+    given: tuple[Tensor, ...] = ()  # saved inputs that may be inputs of the model
 
 
 Saver = Callable[[Entry, Conventions], Saves]
 
 
 def single(conventions: Conventions) -> bool:
-    """Whether the model computes in single precision; what is cast to it from another one is a copy of its own."""
+    """Return True if the model computes in float32; with another dtype, a cast to float32 makes a copy."""
     return conventions["dtype"] == "fp32"
 
 
@@ -54,7 +54,7 @@ def softmax(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def dropout(entry: Entry, conventions: Conventions) -> Saves:
-    """The noise, one for each element: a number on the CPU, a byte in Megatron."""
+    """Return the dropout mask: one number of the model's dtype per element on the CPU, one byte in Megatron."""
     if conventions["dropout"] == "off":
         return Saves()
     size = ONE if conventions["implementation"] == "megatron" else SIZES[conventions["dtype"]]

@@ -1,4 +1,4 @@
-"""Torch's fused attention, which transformers calls sdpa."""
+"""Torch's fused attention (sdpa in transformers)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def scores(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def mix(entry: Entry, conventions: Conventions) -> Saves:
-    """Values, output and, in single precision, the logarithm of each row's sum; the weights are never stored.
+    """Return the values, the output and the log-sum-exp of each row in float32; the weights are never stored.
 
     An output by head is copied for the layer that reads it by token.
     """
