@@ -470,7 +470,7 @@ def test_what_is_said_of_a_part_is_true_where_it_stands() -> None:
     told = spell(made("deepseek-v3"), "md")
     assert r"with a scale of $`R_{\mathrm{q}}`$ elements" in told
     assert r"with a scale of $`R_{\mathrm{kv}}`$ elements" in told
-    assert "| `num_hidden_layers` less `first_k_dense_replace` | 58 |" in told
+    assert "| `num_hidden_layers` minus `first_k_dense_replace` | 58 |" in told
     for name in ("gpt2", "bert"):
         told = spell(made(name), "md")
         assert r"$`A`$ heads of width $`\frac{E}{A}`$" in told
@@ -764,7 +764,7 @@ def test_no_quotient_over_zero_is_printed() -> None:
         document(resolve("component:dropout")[0], ["intensity"], "1")
     idle = resolve("component:rms-norm")[0]
     assert idle.formula("intensity").symbols == (B, S, E)
-    assert render(document(idle, ["intensity"], "1"), "md").count(b"Nothing adds to it.") == 1
+    assert render(document(idle, ["intensity"], "1"), "md").count(b"Every row is 0.") == 1
 
 
 def test_a_result_that_torch_does_not_count_is_not_called_compared() -> None:

@@ -130,7 +130,9 @@ def test_several_chapters_are_listed_and_have_their_symbols_once() -> None:
     assert r"\tableofcontents" in render(whole, "tex").decode()
     told = render(whole, "md").decode()
     assert told.count("One row of $`E`$ elements for each token of the vocabulary") == 1
-    assert "](#" not in render(made("gpt2"), "md").decode().split("## Definition and conventions")[0]  # of one chapter nothing
+    assert (
+        "](#" not in render(made("gpt2"), "md").decode().split("## Definition and conventions")[0]
+    )  # of one chapter nothing
 
 
 def test_a_short_form_of_macros_is_refused() -> None:

@@ -126,7 +126,7 @@ def short_check(model: Model, formula: Formula) -> Line:
     line += [Code(certificate.witness), f" ({versions}): {certificate.compared}"]
     line += [f", at {certificate.points} random points; a wrong formula would have passed with probability at most "]
     same = certificate.id == formula.id and not placed(formula) and "without" not in formula.conventions
-    share = "" if same else " The certificate is for the formula of the whole model, from which this one follows."
+    share = "" if same else " It covers the formula of the whole, from which this one follows."
     return [*line, Code(f"{certificate.bound:.1e}"), f".{share}"]
 
 

@@ -176,7 +176,7 @@ class _Chapter:
         unit = self.unit
         for side, amount, after in zip(self.sides, (left, right), (f" {unit} and ", ""), strict=True):
             yield from side.called
-            yield " totals " if side.number == 1 else " totals "
+            yield " totals " if side.number == 1 else " has "
             yield from (Strong(f"{amount:,}"), after)
         if left == right:
             yield "; the totals are equal"

@@ -156,7 +156,7 @@ def _subtitle(model: Model, formulas: Sequence[Formula], version: str) -> str:
         compared = "the end of each chapter states what was checked against torch"
     else:
         compared = "no certificate checks the result against torch"
-    return f"Derived by symformer {version}. Every step is an identity, checked symbolically; {compared}."
+    return f"Derived by symformer {version}. Every step is verified symbolically; {compared}."
 
 
 def _held(model: Model, formula: Formula) -> bool:
@@ -257,7 +257,7 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
     result: list[Block] = [Equation(quotient, key=True, id=formula.id)]
     result += [Equation(Chain((_label(side),), (tree(side.written),))) for side in (above, below)]
     letters = Math(_label(above)), Math(_label(below))
-    said_of = f" denotes {above.measure.title} and ", f" denotes {below.measure.title}."
+    said_of = f" denotes the {above.measure.title} and ", f" the {below.measure.title}."
     result.append(Paragraph([letters[0], said_of[0], letters[1], said_of[1]]))
     known = subject.model.known
     if numbered_:

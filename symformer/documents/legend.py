@@ -25,9 +25,9 @@ from ..language.notation.tree import (
 from .blocks import Assignment, Block, Computation, Line, Math, Paragraph, Table
 
 HEADS = (
-    " In a shape of four axes, heads have an axis of their own. A combined result for queries, keys and values is "
-    "split into heads before the scores, and heads are concatenated before the output matrix. If there are fewer "
-    "key/value heads than query heads, several query heads share one."
+    " Shapes with four axes have one axis for the heads. A combined result for queries, keys and values is split into "
+    "heads before the scores, and the heads are concatenated before the output matrix. If there are fewer key/value "
+    "heads than query heads, several query heads share a key/value head."
 )
 USES = {"SiLU": "σ", "rms_group": "rms"}  # words that the meaning of another word uses
 
