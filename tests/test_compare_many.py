@@ -237,7 +237,7 @@ def test_the_document_of_three() -> None:
     assert [column[-1] for column in columns] == [sum(column[:-1]) for column in columns] == list(TOTALS)
     assert all(
         isinstance(row[1][0], Math)
-        for row in next(b for b in made.blocks if isinstance(b, Table) and "formula" in str(b.caption)).rows
+        for row in next(b for b in made.blocks if isinstance(b, Table) and "Formulas" in str(b.caption)).rows
     )
 
 

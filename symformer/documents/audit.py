@@ -23,7 +23,7 @@ from .manuscript import Definition, Manuscript, Spot, Use, read
 
 FORMULAS = 500  # different formulas of one paper
 LONGEST = 2_000  # characters of a number with its macros written out
-SHOWN = 200  # characters of what a paper says, in a message
+SHOWN = 200  # characters quoted from a paper in a message
 _PIECES = re.compile(r"\\[A-Za-z]+|[^\\]+|\\")
 _GROUPING = re.compile(r"\{,\}|\\[,;:! ]|\\thinspace|\\ensuremath|\\num|[{}$~,\s\u00a0\u2009\u202f]")
 

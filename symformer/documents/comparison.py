@@ -465,7 +465,7 @@ class _Chapter:
         same = any(each.sign == 0 for spans in turning.values() for each in spans)
         head: list[Line] = [
             ["Size"],
-            ["Value"],
+            ["Current value"],
             *([*side.head, " is larger"] for side in self.sides),
             *_cells(same, ["Equal"]),
         ]

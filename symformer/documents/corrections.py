@@ -1,4 +1,4 @@
-"""The page of corrections: published numbers and formulas that differ from what they claim to count."""
+"""The page of corrections: published numbers and formulas that differ from their claimed count."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def page() -> str:
         "# Corrections",
         "",
         f"{len(amiss)} [published numbers](published-numbers.md) and {len(formulas)} [formulas](published.md) "
-        "that differ from what they claim to count, or that match no known count. All arithmetic follows from the "
+        "that differ from their claimed count, or that match no known count. All arithmetic follows from the "
         "formulas of the [derivations](README.md), or from sizes that the source prints. If the reason is unknown, "
         "only the difference is stated.",
         "",
@@ -66,7 +66,7 @@ def source(whose: str) -> str:
 
 
 def _number(entry: PublishedNumber) -> list[str]:
-    said = f"**{plain(entry.whose)}** prints **{plain(entry.printed)}** as a count of {entry.counts}: "
+    said = f"**{plain(entry.whose)}** prints **{plain(entry.printed)}** ({entry.counts}): "
     lines = [f"{said}{plain(entry.correction)}."]
     if entry.explanation is not None:
         lines += _explained(entry.explanation)

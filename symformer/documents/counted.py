@@ -102,7 +102,7 @@ def _section(quantity: str, rules: RuleSet, models: Mapping[str, Model], shown: 
         difference = ours.gathered(expand(_scale(theirs) * ours.written - theirs.written))
         shown |= {theirs.written, difference}
         rows.append((f"`{name}`", f"$`{theirs.latex()}`$", f"$`{latex(difference)}`$", f"{theirs.value():,}"))
-    less = "Half of ours - theirs" if rules.measure else "Ours - theirs"
+    less = "Ours / 2 - theirs" if rules.measure else "Ours - theirs"
     yield from table(("Model", "Formula", less, next(iter(_units(rules)))), rows)
 
 

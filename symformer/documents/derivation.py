@@ -153,7 +153,7 @@ def _subtitle(model: Model, formulas: Sequence[Formula], version: str) -> str:
     if all(held):
         compared = "the result is checked against torch" if len(held) == 1 else "every result is checked against torch"
     elif any(held):
-        compared = "the end of each chapter states what was checked against torch"
+        compared = "each chapter ends with its check against torch"
     else:
         compared = "no certificate checks the result against torch"
     return f"Derived by symformer {version}. Every step is verified symbolically; {compared}."

@@ -110,7 +110,7 @@ def pages(version: str) -> dict[str, bytes]:
     also = [
         "[Published formulas](published.md), each next to the one derived here.",
         "[Published numbers](published-numbers.md), each with the count that it matches.",
-        "[Corrections](corrections.md): published numbers and formulas that differ from what they claim to count.",
+        "[Corrections](corrections.md): published numbers and formulas that differ from their claimed count.",
         "[FLOPs as others count them](counted.md): the rules of code bases and papers, compared with ours.",
         "A census of the model types of transformers, each traced from its code: "
         + ", ".join(f"[{words}]({name}.md)" for name, (words, _) in CENSUS.items())

@@ -195,7 +195,7 @@ class Places:
                 item.h = item.look.height
 
     def _narrow(self, box: Box, room: float, entered: int) -> float:
-        """Return the width of a box: that of its name if its amount is 0, else all the room."""
+        """Return the width of a box: the width of its name if its amount is 0, else all the room."""
         if box.amount.shown != 0 or box.notes or entered > 1:
             return room
         title: Line = [Strong(box.title)] if box.title else [Code(box.name)]
