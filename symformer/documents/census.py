@@ -57,7 +57,10 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
     if odd := [[_link(each, filed[each], on[each]), _codes(names)] for each, names in still.items()]:
         blocks += ["## Types with a fixed main size", _table("Type|Fixed", odd)]
     missing = {model_type: each for model_type, each in filed.items() if model_type not in read}
-    for heading, builds in (("## Types without a formula", True), ("## Types that cannot be built by default", False)):
+    for heading, builds in (
+        ("## Types without a formula", True),
+        ("## Types that cannot be built from their default config", False),
+    ):
         if table := [[_code(kind), _prose(each.why)] for kind, each in missing.items() if each.builds is builds]:
             blocks += [heading, _table("Type|Reason", table)]
     blocks += [

@@ -83,9 +83,7 @@ def check(model: Model, formula: Formula) -> list[Block]:
         return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate covers this formula."])]
     if certificate.id != formula.id:
         blocks.append(
-            Paragraph(
-                ["Row by row, this formula equals the number of parameters; the certificate is for that formula."]
-            )
+            Paragraph(["Row by row, this formula equals the number of parameters; the certificate is for that number."])
         )
     elif placed(formula):
         blocks.append(
@@ -126,7 +124,7 @@ def short_check(model: Model, formula: Formula) -> Line:
     line += [Code(certificate.witness), f" ({versions}): {certificate.compared}"]
     line += [f", at {certificate.points} random points; a wrong formula would have passed with probability at most "]
     same = certificate.id == formula.id and not placed(formula) and "without" not in formula.conventions
-    share = "" if same else " It covers the formula of the whole, from which this one follows."
+    share = "" if same else " The certificate covers the formula of the whole, from which this one follows."
     return [*line, Code(f"{certificate.bound:.1e}"), f".{share}"]
 
 

@@ -67,7 +67,9 @@ def page() -> str:
         ours, run = (
             ("half our count", "one image") if quantity == "flops" else ("our count", "one sequence of S tokens")
         )
-        lines.append(f"Difference from {ours} in percent, for {run}; our count uses {usual}:")
+        lines.append(
+            f"How far each rule is above (+) or below (-) {ours}, in percent, for {run}; our count uses {usual}:"
+        )
         lines += ["", *_overview(quantity, sets, models)]
         for rules in sets.values():
             lines += ["", *_section(quantity, rules, models, shown)]
