@@ -133,13 +133,15 @@ def test_the_page_counts_and_names_every_model_type() -> None:
     assert [*made] == ["census.md", "census-1.md"]
     shown = made["census.md"].splitlines()
     # of three types of these heads two build, and one has a formula
-    assert shown[4].startswith("**1 of the 2 types that build, 50.0 %, have a formula in which every usual size is")
+    assert shown[4].startswith(
+        "**1 of the 2 types that can be built (50.0 %) have a formula in which every main size is"
+    )
     for row in (
         "|  | causal | masked | all |",
         "| Types | 2 | 1 | 3 |",
-        "| that build from their default config | 1 | 1 | 2 |",
+        "| built from their default config | 1 | 1 | 2 |",
         "| with formulas | 1 | 0 | 1 |",
-        "| with their operations too | 1 | 0 | 1 |",
+        "| with operations | 1 | 0 | 1 |",
         "| `wild` | x is odd |",
         "| `broken` | no \\* width |",
         "- [biogpt to biogpt](census-1.md)",

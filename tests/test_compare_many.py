@@ -223,8 +223,7 @@ def test_the_document_of_three() -> None:
     assert made.title == "gpt2, gpt2-xl and llama-2-7b: parameters compared"
     words = said(made)
     assert (
-        "gpt2 (1) comes to 124,439,808, gpt2-xl (2) comes to 1,557,611,200 and llama-2-7b (3) comes to 6,738,415,616"
-        in words
+        "gpt2 (1) totals 124,439,808, gpt2-xl (2) totals 1,557,611,200 and llama-2-7b (3) totals 6,738,415,616" in words
     )
     assert "gpt2 (1) and gpt2-xl (2)\nThe difference\n" in words
     assert "gpt2 (1) and llama-2-7b (3)\nThe difference\n" in words
@@ -239,7 +238,7 @@ def test_the_document_of_three() -> None:
     assert [column[-1] for column in columns] == [sum(column[:-1]) for column in columns] == list(TOTALS)
     assert all(
         isinstance(row[1][0], Math)
-        for row in next(b for b in made.blocks if isinstance(b, Table) and "formula" in str(b.caption)).rows
+        for row in next(b for b in made.blocks if isinstance(b, Table) and "Formulas" in str(b.caption)).rows
     )
 
 

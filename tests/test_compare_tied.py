@@ -266,7 +266,7 @@ def test_a_quotient_as_a_document() -> None:
     written = run("gpt2", "-q", "train-flops", "--over", "params", "--set", "B=1", "--set", "S=1024", "-o", "-",
                   "--as", "md", "--flavour", "commonmark")  # fmt: skip
     assert "F_train/N = (12BSL(S + 6E) + 6BSV)/(L(12E + 13) + V + P + 2)" in written.stdout
-    assert "With these sizes it is 1,139,251,200/162,031 ≈ 7,031.07 FLOPs/element." in written.stdout
+    assert "With these sizes, it is 1,139,251,200/162,031 ≈ 7,031.07 FLOPs/element." in written.stdout
 
 
 LIMITS = [

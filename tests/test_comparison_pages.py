@@ -121,10 +121,10 @@ def test_the_ratio_times_the_right_is_the_left(pair: tuple[str, str, str]) -> No
     found, made = compared(*pair), page(*pair)
     if found.difference == 0:
         assert "The ratio" not in paragraphs(made)
-        assert "Both come to the same for all sizes." in paragraphs(made)
+        assert "The totals are equal for all sizes." in paragraphs(made)
         return
     if pair[2] == "train-memory":  # which fits no line, and has no number
-        assert "It is (1) over (2)." in paragraphs(made)
+        assert "It is (1) divided by (2)." in paragraphs(made)
         return
     block = equation(made, ".ratio")
     (shown,) = block.chain.steps
@@ -158,12 +158,12 @@ def test_rows_add_up_and_differ_by_what_is_said(pair: tuple[str, str, str]) -> N
 def test_what_is_published_leads() -> None:
     # Radford et al. 2019 as transformers counts it, and Touvron et al. 2023: 6,738,415,616 less 124,439,808
     said = paragraphs(page("gpt2", "llama-2-7b", "params"))
-    assert "gpt2 (1) comes to 124,439,808 elements, llama-2-7b (2) to 6,738,415,616" in said
+    assert "gpt2 (1) totals 124,439,808 elements and llama-2-7b (2) has 6,738,415,616" in said
     assert "the second has 6,613,975,808 more" in said
     # 2·2·L·G·D bytes a token in bf16: 4·32·32·128 and 4·80·8·128
     said = paragraphs(page("llama-2-7b", "llama-2-70b", "kv-cache"))
-    assert "llama-2-7b (1) comes to 524,288BC and llama-2-70b (2) comes to 327,680BC bytes" in said
-    assert "With these sizes llama-2-7b (1) has more, whatever B or C is." in said
+    assert "llama-2-7b (1) totals 524,288BC and llama-2-70b (2) totals 327,680BC bytes" in said
+    assert "With these sizes, llama-2-7b (1) is larger for every B or C." in said
     assert "under dtype=fp32 against transformers.LlamaForCausalLM" in said  # whose cache is of such elements
 
 
@@ -179,7 +179,7 @@ def test_leading_terms_of_a_ratio_are_printed_unless_they_are_far_off(
     found = sf.compare(gated, plain, "params")
     assert found.ratio_value == ratio
     said = [words(block.line) for block in document([found], "0").blocks if isinstance(block, Paragraph)]
-    assert any("What grows fastest above over what grows fastest below is 3/2." in each for each in said) is printed
+    assert any("The ratio of the leading terms is 3/2." in each for each in said) is printed
 
 
 def test_each_side_says_what_it_is() -> None:
@@ -189,7 +189,7 @@ def test_each_side_says_what_it_is() -> None:
     assert "tied=false" in said
     assert "(2) gpt2-xl" in said
     assert said.count("at random points") + said.count(" random points; ") == 2
-    assert "The formula of gpt2 (1) holds where H_1 = 4·E_1 and E_1 is a multiple of A_1; that of gpt2-xl (2)" in said
+    assert "The formula holds for gpt2 (1) if H_1 = 4·E_1 and E_1 is a multiple of A_1; for gpt2-xl (2), if" in said
     assert len({block.id for block in found.blocks if isinstance(block, Equation)}) == len(
         [block for block in found.blocks if isinstance(block, Equation)]
     )
@@ -489,11 +489,11 @@ def test_leading_terms_that_exceed_the_whole_say_so() -> None:
     """4·32·32·128 - 2·60·512 is 462,848, and 2·60·64 = 7,680 more than the whole, 455,168: by 1.7 %."""
     page = rendered(document([sf.compare("llama-2-7b", "deepseek-v2", "kv-cache", per="B*C")], "1.2.3"))
     assert "which exceeds it by 1.7% with these sizes." in page
-    assert "leaves out" not in page
+    assert "omits" not in page
     turned = rendered(document([sf.compare("deepseek-v2", "llama-2-7b", "kv-cache", per="B*C")], "1.2.3"))
     assert "which exceeds it by 1.7% with these sizes." in turned  # 455,168 less than nothing, and more of it
     usual = rendered(document([sf.compare("gpt2", "gpt2-xl")], "1.2.3"))
-    assert "which leaves out " in usual  # only terms of one sign are left
+    assert "which omits " in usual  # only terms of one sign are left
 
 
 def rendered(page: Document) -> str:

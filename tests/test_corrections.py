@@ -77,7 +77,7 @@ def test_every_correction_has_its_arithmetic() -> None:
 
 
 def test_formulas_whose_names_have_commas_are_told_apart() -> None:
-    (line,) = (line for line in page().splitlines() if line.startswith("And [formulas]"))
+    (line,) = (line for line in page().splitlines() if line.startswith("Corrected [formulas]"))
     assert line.count("; ") == len(FORMULAS) - 1
     assert "eq. 8; EleutherAI" in line
 

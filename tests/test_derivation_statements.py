@@ -159,7 +159,7 @@ def test_every_preset_with_the_same_formula_is_listed(target: str) -> None:
     same = {name for name in presets_of(model.id) if architecture(name).params.expanded == model.params.expanded}
     assert any(architecture(name).component != model.component for name in same)
     page = derived(target)
-    table = page[page.index("Presets that have this formula.") :].partition("\n\n## ")[0]
+    table = page[page.index("Presets with this formula.") :].partition("\n\n## ")[0]
     listed = dict(re.findall(r"^\| `([^`]+)` \| ([\d,]+) \|", table, re.MULTILINE))
     left = re.search(r"(\d+|One) more presets? ha", table)
     assert listed.keys() <= same

@@ -199,8 +199,8 @@ def test_kinds_of_layers_stand_one_after_another_where_they_do() -> None:
 def test_no_arrow_is_invented(target: str) -> None:
     drawn = figure(target)
     assert [each for graph in drawn.graph.graphs() for each in graph.arrows] == []
-    assert "no arrow is drawn" in drawn.notes[0]
-    with pytest.raises(OptionError, match="read off code"):
+    assert "there are no arrows" in drawn.notes[0]
+    with pytest.raises(OptionError, match="traced from code"):
         reader(target).part("layers")
 
 
@@ -390,10 +390,10 @@ REFUSED = {
     "three": (["gpt2", "llama", "bert", "-o", "a.svg"], "3 targets are given"),
     "no part": (["gpt2", "--kind", "part", "-o", "a.svg"], "--kind part requires --part"),
     "not a part": (["gpt2", "--kind", "part", "--part", "h.atn", "-o", "a.svg"], "unknown part 'h.atn'; did you mean"),
-    "an operation": (["gpt2", "--kind", "part", "--part", "h.attn.c_attn", "-o", "a.svg"], "is one operation"),
+    "an operation": (["gpt2", "--kind", "part", "--part", "h.attn.c_attn", "-o", "a.svg"], "is a single operation"),
     "parts of two": (
         ["gpt2", "llama", "--kind", "part", "--part", "h", "-o", "a.svg"],
-        "a part is drawn of one target",
+        "a part can be drawn for one target only",
     ),
     "another kind's": (["gpt2", "--device", "80GB", "-o", "a.svg"], "--device applies to --kind memory only"),
     "a ratio": (["gpt2", "-q", "intensity", "-o", "a.svg"], "intensity is a ratio"),

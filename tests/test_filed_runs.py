@@ -53,7 +53,7 @@ def test_a_page_of_it_says_that_it_is_from_the_catalogue(place: str, tmp_path: P
     page = tmp_path / "page.md"
     result = CliRunner().invoke(cli, ["derive", place, "-q", "flops", "-o", str(page)])
     assert result.exit_code == 0, result.stderr
-    assert "This formula is from the catalogue of symformer" in page.read_text()
+    assert "This formula is from symformer's catalogue" in page.read_text()
 
 
 def test_every_command_says_who_answered(place: str) -> None:

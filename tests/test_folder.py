@@ -161,10 +161,10 @@ def test_two_of_one_name_are_refused() -> None:
     for place in ("a/tiny", "b/tiny"):
         Path(place).mkdir(parents=True)
         Path(place, "config.json").write_text(json.dumps(SMALL))
-    assert "gpt2 is named twice" in refused("gpt2", "bert", "gpt2", "-o", "out")
+    assert "gpt2 is given twice" in refused("gpt2", "bert", "gpt2", "-o", "out")
     said = refused("a/tiny", "b/tiny/config.json", "-o", "out")
-    assert "a/tiny and b/tiny/config.json are both named, and tiny.pdf holds one document" in said
-    with pytest.raises(DocumentError, match=r"A/b and a/B are both named, and a-B\.md"):
+    assert "a/tiny and b/tiny/config.json are both given, but tiny.pdf holds one document" in said
+    with pytest.raises(DocumentError, match=r"A/b and a/B are both given, but a-B\.md"):
         file_names(["A/b", "a/B"], "md")
 
 

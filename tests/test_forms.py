@@ -84,7 +84,7 @@ def test_the_short_form_of_a_ratio_is_short_too(ratio: str) -> None:
 
 def test_a_ratio_says_what_stands_on_each_side_and_has_no_rows_of_ones() -> None:
     share = document(architecture("gpt2"), ["attention-share"], "1.2.3")
-    assert " are the FLOPs of the products of attention, and " in words(share)
+    assert " denotes the FLOPs of the products of attention and " in words(share)
     assert "Row by row" not in heads(share)  # each product of attention is all of its own FLOPs: 1 and 1
     assert "Row by row" in heads(document(architecture("gpt2"), ["intensity"], "1.2.3"))
 
@@ -130,7 +130,9 @@ def test_several_chapters_are_listed_and_have_their_symbols_once() -> None:
     assert r"\tableofcontents" in render(whole, "tex").decode()
     told = render(whole, "md").decode()
     assert told.count("One row of $`E`$ elements for each token of the vocabulary") == 1
-    assert "](#" not in render(made("gpt2"), "md").decode().split("## What is counted")[0]  # of one chapter nothing
+    assert (
+        "](#" not in render(made("gpt2"), "md").decode().split("## Definition and conventions")[0]
+    )  # of one chapter nothing
 
 
 def test_a_short_form_of_macros_is_refused() -> None:

@@ -90,7 +90,7 @@ def test_html_has_the_figure_and_its_caption(folder: Path) -> None:
     caption = re.search(r"<figcaption><b>Figure 1.</b> (.*?)</figcaption>", page)
     assert caption is not None
     assert "The architecture of GPT-2" in caption[1]
-    assert "the formula of its parameters, their number" in caption[1]
+    assert "the formula of its parameters, its value" in caption[1]
 
 
 def test_it_asks_for_nothing_and_has_no_id(folder: Path) -> None:
@@ -273,7 +273,7 @@ def test_captions_say_what_is_there() -> None:
         (block,) = illustration(model, model.params)
         assert isinstance(block, Picture)
         said[target] = str(block.caption[0])
-    assert "number" not in said["t5"]  # which has no sizes by its name
+    assert "value" not in said["t5"]  # which has no sizes by its name
     assert "share" in said["gpt2"]
     assert "in the order in which its code names them" in said["hf:bert"]  # and nothing of a direction
 

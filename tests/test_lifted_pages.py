@@ -89,5 +89,5 @@ def test_a_page_says_who_answered_and_what_was_assumed() -> None:
     written, _ = page(counts)
     assert "catalogue" not in written
     written, _ = page(counts, by="catalogue", assumed=("no 'architectures': read as RingsForCausalLM",))
-    assert "This formula is from the catalogue of symformer" in written
+    assert "This formula is from symformer's catalogue" in written
     assert "Of its `config.json`: no 'architectures': read as RingsForCausalLM." in written

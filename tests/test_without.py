@@ -119,7 +119,7 @@ def test_other_doors(tmp_path: Path) -> None:
     said = page.read_text("utf-8")
     assert "non-embedding parameters" in said
     assert "that is not excluded is counted" in said
-    assert "What is certified is the formula of all weights" in said
+    assert "The certificate is for the formula of all weights" in said
     solved = run(
         cli, ["solve", "gpt2", "--total", "85056000", "--for", "L", "--option", "without=embeddings", "--json"]
     )

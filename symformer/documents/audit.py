@@ -23,14 +23,14 @@ from .manuscript import Definition, Manuscript, Spot, Use, read
 
 FORMULAS = 500  # different formulas of one paper
 LONGEST = 2_000  # characters of a number with its macros written out
-SHOWN = 200  # characters of what a paper says, in a message
+SHOWN = 200  # characters quoted from a paper in a message
 _PIECES = re.compile(r"\\[A-Za-z]+|[^\\]+|\\")
 _GROUPING = re.compile(r"\{,\}|\\[,;:! ]|\\thinspace|\\ensuremath|\\num|[{}$~,\s\u00a0\u2009\u202f]")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What stands in a paper, and what would be right."""
+    """A number or macro of a paper that differs from the current formula."""
 
     spot: Spot
     what: str  # a macro, or an id
@@ -38,12 +38,12 @@ class Difference:
     right: str
 
     def __str__(self) -> str:
-        return f"{self.spot}: {self.what} is {self.found}, and would be {self.right}"
+        return f"{self.spot}: {self.what} is {self.found}; expected {self.right}"
 
 
 @dataclass(frozen=True)
 class Unread:
-    """What could not be held to anything, and why."""
+    """A mark or number that could not be checked, with the reason."""
 
     spot: Spot
     why: str
@@ -54,7 +54,7 @@ class Unread:
 
 @dataclass
 class Audit:
-    """What an audit found."""
+    """The result of an audit."""
 
     files: Sequence[str]
     checked: int = 0
@@ -62,7 +62,7 @@ class Audit:
     unread: list[Unread] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``audit --json`` prints it."""
+        """Return the result as ``audit --json`` prints it."""
         return {
             "files": list(self.files),
             "checked": self.checked,
@@ -76,14 +76,14 @@ class Audit:
 
 @dataclass(frozen=True)
 class _Source:
-    """The model and formulas of a macro file, and the macros that the file would have today."""
+    """The model and formulas of a macro file, and the macros that it would contain today."""
 
     spot: Spot
     asked: Asked
     model: Model
     formulas: Mapping[str, Formula]  # by target and quantity, such as gpt2.params
     macros: Mapping[str, Macro]
-    stems: tuple[str, ...]  # what the names of its macros begin with
+    stems: tuple[str, ...]  # prefixes of its macro names
 
 
 def audit(path: str, *, configs: bool = False, told: Callable[[int, int], None] | None = None) -> Audit:
@@ -110,7 +110,7 @@ def audit(path: str, *, configs: bool = False, told: Callable[[int, int], None] 
 
 
 class _Auditor:
-    """One audit: the macro files, and every formula that a number is compared with, each built once."""
+    """A single audit; builds each macro file and each formula once."""
 
     def __init__(self, paper: Manuscript, folder: Path, configs: bool) -> None:
         self.paper, self.folder, self.configs = paper, folder, configs
@@ -165,10 +165,10 @@ class _Auditor:
         said = quoted(target)
         if kind is Kind.FACTORY:
             raise TargetError(
-                f"{said} is a factory, and an audit runs no code; name an architecture, a preset or a config"
+                f"{said} is a factory, but an audit runs no code; name an architecture, a preset or a config"
             )
         if target == "-":
-            raise TargetError("the macros were made from a config.json on standard input; make them again from a file")
+            raise TargetError("the macros were generated from a config.json on stdin; generate them from a file")
         if kind in (Kind.COMPONENT, Kind.HF) or (kind is Kind.NAME and not os.path.isdir(target)):
             return target
         if not self.configs:
@@ -260,7 +260,7 @@ def _hold(definition: Definition, source: _Source | None, stems: tuple[str, ...]
     if source is None:
         if definition.name.startswith(stems):
             found.checked += 1
-            right = "no macro of what this file is made from"
+            right = "no macro of this name"
             found.differs.append(Difference(definition.spot, name, _plain(definition.body), right))
         return
     found.checked += 1
@@ -274,7 +274,7 @@ def _plain(body: str | None) -> str:
 
 
 def _number(text: str, bodies: Mapping[str, str | None]) -> int | Fraction | None:
-    for _ in range(3):  # a number, its macro, and one that stands for that
+    for _ in range(3):  # a macro that expands to a macro that expands to a number
         pieces = [bodies.get(each[1:]) or each if each[0] == "\\" else each for each in _PIECES.findall(text)]
         if sum(map(len, pieces)) > LONGEST:
             return None

@@ -1,4 +1,4 @@
-"""The blocks a document is made of. They say what stands there; a template says how it looks in one language."""
+"""The blocks of a document. They hold the content; a template determines the form in each language."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ class Math:
 
     @classmethod
     def of(cls, expr: Expr) -> Math:
-        """An expression in house order."""
+        """Return an expression with its terms in house order."""
         return cls(tree(expr))
 
     @classmethod
     def shape(cls, factors: Sequence[Expr]) -> Math:
-        """The shape of a tensor, or what is multiplied out: ``V × E``. A factor of 1 is left out."""
+        """Return the shape of a tensor as a product such as ``V × E``, without factors of 1."""
         shown = tuple(tree(factor) for factor in factors if factor != 1)
         return cls(shown[0] if len(shown) == 1 else Cross(shown) if shown else tree(ONE))
 
 
 @dataclass(frozen=True)
 class Code:
-    """A name from the code, or something to type."""
+    """A name from the code, or text to type."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Strong:
-    """Words that matter more than the rest."""
+    """Emphasized words."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Cited:
-    """A paper, by its key; a document prints the number that the paper has among its references."""
+    """A citation of a paper by its key; a document prints the paper's number in the references."""
 
     key: str
     number: int = 0
@@ -60,7 +60,7 @@ class Cited:
 
 @dataclass(frozen=True)
 class Ref:
-    """An equation, by its id; a document prints the number that it has, and leads there."""
+    """A reference to an equation by its id; a document prints its number, with a link."""
 
     id: str
     number: int = 0
@@ -72,7 +72,7 @@ Line = Sequence[Piece]
 
 @dataclass(frozen=True)
 class Heading:
-    """A section's heading. The anchor is the id of the formula derived below it."""
+    """A section heading. Its anchor is the id of the formula derived in the section."""
 
     level: int  # 1, 2 or 3
     line: Line
@@ -90,58 +90,58 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Equation:
-    """A chain of equal lines, aligned at the equals signs. ``key`` marks the one that the document is about.
+    """A chain of equal lines, aligned at the equals signs. ``key`` marks the main result of the document.
 
-    One that has an id is numbered, and can be referred to.
+    An equation with an id is numbered and can be referenced.
     """
 
     chain: Chain
     key: bool = False
-    id: str = ""  # of the formula that it ends with
-    reasons: Sequence[Line] = ()  # why each line follows, where there is something to say
+    id: str = ""  # the id of the formula in its last line
+    reasons: Sequence[Line] = ()  # the reason for each line, if any
     number: int = 0
     kind: Literal["equation"] = "equation"
 
     @property
     def spoken(self) -> str:
-        """In plain text, for who cannot see it."""
+        """The equation as plain text, for screen readers."""
         return " = ".join(map(text, (*self.chain.labels, *self.chain.steps)))
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """A line of what is computed: the name it is given, how it is computed, and of which shape it is."""
+    """A line of a computation: the name of a result, its expression and its shape."""
 
     name: Tree
     shown: Tree
     shape: Tree
-    times: Expr | None = None  # of layers that are repeated, how many
+    times: Expr | None = None  # the number of repeated layers
 
 
 @dataclass(frozen=True)
 class Computation:
-    """What a part computes, line by line."""
+    """The computation of a part, line by line."""
 
     lines: Sequence[Assignment]
     kind: Literal["computation"] = "computation"
 
     @property
     def spoken(self) -> str:
-        """In plain text, for who cannot see it."""
+        """The computation as plain text, for screen readers."""
         return "; ".join(f"{text(line.name)} = {text(line.shown)}, of shape {text(line.shape)}" for line in self.lines)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table. Alignment is one letter a column: l, r or c. ``total`` sets the last row apart.
+    """A table. Alignment is one letter per column: l, r, c, or w for a wide column of prose.
 
-    One that has a caption is numbered.
+    A table with a caption is numbered.
     """
 
     head: Sequence[Line]
     rows: Sequence[Sequence[Line]]
     align: str
-    total: bool = False  # the last row is the sum of those above
+    total: bool = False  # whether the last row is the sum of the rows above
     caption: Line = ()
     number: int = 0
     kind: Literal["table"] = "table"
@@ -149,7 +149,7 @@ class Table:
 
 @dataclass(frozen=True)
 class References:
-    """Papers, numbered in the order given: key, byline, title, place."""
+    """The list of references, in order of their numbers; each entry is key, byline, title, place."""
 
     entries: Sequence[tuple[str, str, str, str]]
     kind: Literal["references"] = "references"
@@ -157,16 +157,16 @@ class References:
 
 @dataclass(frozen=True)
 class Contents:
-    """Where the chapters of a document are listed."""
+    """The table of contents."""
 
     kind: Literal["contents"] = "contents"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, drawn when it is asked for, for a page or a screen; what it draws says in words what it shows."""
+    """A figure, drawn on demand for a page or a screen; the drawing has alternative text."""
 
-    draw: Callable[..., Drawing]  # in a column of so many points, and at most so many in all; by a ruler
+    draw: Callable[..., Drawing]  # called with the column width and the maximum width in points, and a ruler
     caption: Line = ()
     id: str = ""
     number: int = 0
@@ -178,7 +178,7 @@ Block = Contents | Heading | Paragraph | Equation | Computation | Table | Refere
 
 @dataclass(frozen=True)
 class Document:
-    """A whole document; ``attached`` are files that a format can carry with it: name and content."""
+    """A whole document; ``attached`` are the names and contents of files that a format can embed."""
 
     title: str
     subtitle: str
@@ -188,7 +188,7 @@ class Document:
 
 
 def lines(blocks: Iterable[Block]) -> Iterator[Line]:
-    """Every line of prose of some blocks, in the order they are read."""
+    """Yield every line of prose of these blocks, in reading order."""
     for block in blocks:
         match block:
             case Heading(line=line) | Paragraph(line=line):
@@ -204,7 +204,7 @@ def lines(blocks: Iterable[Block]) -> Iterator[Line]:
 
 
 def formulas_in(blocks: Iterable[Block]) -> Iterator[Tree]:
-    """All mathematics of some blocks, in lines and by itself."""
+    """Yield all mathematics of these blocks, displayed and inline."""
     for block in blocks:
         if isinstance(block, Equation):
             yield from (*block.chain.labels, *block.chain.steps)
@@ -216,8 +216,9 @@ def formulas_in(blocks: Iterable[Block]) -> Iterator[Tree]:
 
 
 def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
-    """The blocks with a number for each equation that has an id, each table that has a caption and each paper cited,
-    and the keys of these papers in the order they are cited.
+    """Return the blocks with numbered equations, tables, figures and citations, and the keys of the cited papers.
+
+    Equations with an id and tables with a caption are numbered; papers are numbered in the order of citation.
     """
     keys = list(dict.fromkeys(piece.key for line in lines(blocks) for piece in line if isinstance(piece, Cited)))
     ids = [block.id for block in blocks if isinstance(block, Equation) and block.id]

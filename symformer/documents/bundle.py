@@ -1,4 +1,4 @@
-"""A derivation as the archive that arXiv takes: one .tex with its bibliography inside, and the formulas beside it."""
+"""A derivation as an archive for arXiv: one .tex file with its bibliography, and the formulas as an ancillary file."""
 
 from __future__ import annotations
 
@@ -15,12 +15,19 @@ from ..models.model import Model
 from .blocks import Document
 from .formats.bundled import FORMAT
 
-FIRST = (1980, 1, 1, 0, 0, 0)  # of what an archive can say of a file's time: the same bytes every time
+FIRST = (
+    1980,
+    1,
+    1,
+    0,
+    0,
+    0,
+)  # the earliest time that a ZIP archive can store; fixed, for reproducible bytes
 READABLE = 0o644 << 16
 
 
 def bundle(model: Model, formulas: Sequence[Formula], document: Document) -> bytes:
-    """The archive. Nothing in it is compressed, so that its bytes are the same wherever it is made."""
+    """Return the archive, uncompressed so that its bytes are the same on every machine."""
     facts = [
         {**show_json(model, formula), "target": name_of(model.target), "provenance": provenance_json(model, formula)}
         for formula in formulas
@@ -34,6 +41,6 @@ def bundle(model: Model, formulas: Sequence[Formula], document: Document) -> byt
         for name, content in files.items():
             about = ZipInfo(name, FIRST)
             about.external_attr = READABLE
-            about.create_system = 3  # of a Unix, wherever it is made
+            about.create_system = 3  # Unix, on every machine
             archive.writestr(about, content)
     return packed.getvalue()

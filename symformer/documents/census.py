@@ -1,4 +1,4 @@
-"""The census as a page: every model type of transformers, its formulas from the catalogue, or why it has none."""
+"""The census as pages: every model type of transformers with its formulas, or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ _code, _prose = FORMAT.code, FORMAT.prose
 
 
 def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
-    """The pages of the model types whose first head is one of these, in Markdown, by the names of their files: one that
-    counts them, and the formulas on as many as it takes.
+    """Return the Markdown pages of the model types whose first head is one of ``heads``, by file name.
+
+    The first page counts them; the others list the formulas.
     """
     filed = {model_type: each for model_type, each in filed_types().items() if each.head in heads}
     read = {model_type: kept for model_type, each in filed.items() if (kept := on_shelf(each.name, model_type))}
@@ -34,31 +35,34 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
     versions = dict.fromkeys(_versions(kept.entry.versions) for kept in read.values())
     rows = [
         _counts("Types", columns, filed),
-        _counts("that build from their default config", columns, built),
+        _counts("built from their default config", columns, built),
         _counts("with formulas", columns, read),
-        _counts("with every usual size a symbol", columns, whole),
-        _counts("with their operations too", columns, lifted),
+        _counts("with every main size a symbol", columns, whole),
+        _counts("with operations", columns, lifted),
     ]
     blocks = [
         f"# Census of {title}",
-        f"Every model type of transformers whose first class is one of these, read off its own code by "
-        f"`symformer census` with {' and '.join(versions)}, from its default config. N is the number of parameters and "
-        "F the forward FLOPs of B sequences of S tokens. Every formula is exact, row by row, at fresh random configs "
-        "that played no part in finding it; and what each class adds up to with its switches turned was held to torch "
-        "at up to 20 random configs, and at least 8, before it was kept. A config.json of one of these is answered "
-        "from here, without torch.",
-        f"**{len(whole)} of the {len(built)} types that build, {100 * len(whole) / max(1, len(built)):.1f} %, have a "
-        "formula in which every usual size is a symbol**: the vocabulary, the widths of the model and of its MLPs, the "
-        "layers and the heads.",
+        f"All model types of transformers whose first class is one of these, traced from the code of the class by "
+        f"`symformer census` with {' and '.join(versions)}, using the default config. N is the number of parameters "
+        "and F the forward FLOPs of B sequences of S tokens. Every formula matched torch, row by row, at held-out "
+        "random configs. With config switches set, the total of each class was checked against torch at 8 to 20 random "
+        "configs before it was stored. symformer answers a config.json of these types from this catalogue, without "
+        "torch.",
+        f"**{len(whole)} of the {len(built)} types that can be built ({100 * len(whole) / max(1, len(built)):.1f} %) "
+        "have a formula in which every main size is a symbol**: the vocabulary size, the hidden and intermediate "
+        "sizes, the layers and the heads.",
         _table("|".join(["", *(f"{head}:" for head in heads), *["all:"] * (len(heads) > 1)]), rows),
     ]
     still = {model_type: kept.entry.still for model_type, kept in read.items() if model_type not in whole}
     if odd := [[_link(each, filed[each], on[each]), _codes(names)] for each, names in still.items()]:
-        blocks += ["## A usual size that stays a number", _table("Type|Stays a number", odd)]
+        blocks += ["## Types with a fixed main size", _table("Type|Fixed", odd)]
     missing = {model_type: each for model_type, each in filed.items() if model_type not in read}
-    for heading, builds in (("## No formula", True), ("## Those that do not build from their default config", False)):
+    for heading, builds in (
+        ("## Types without a formula", True),
+        ("## Types that cannot be built from their default config", False),
+    ):
         if table := [[_code(kind), _prose(each.why)] for kind, each in missing.items() if each.builds is builds]:
-            blocks += [heading, _table("Type|Why", table)]
+            blocks += [heading, _table("Type|Reason", table)]
     blocks += [
         "## Formulas",
         "\n".join(f"- [{_prose(types[0])} to {_prose(types[-1])}]({file})" for file, types in places.items()),
@@ -71,23 +75,21 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
     return made
 
 
-MOST = 32  # types on a page, so that a browser shows all of its mathematics
-HEAD = "A name that is no letter is the config's own. What the formulas were held to, [the census]({name}.md) says."
+MOST = 32  # types per page, so that a browser renders all of the mathematics
+HEAD = "Names that are not defined below are config fields. [The census]({name}.md) states how formulas were checked."
 
 
 def section(model_type: str, filed: Filed, kept: Kept) -> str:
-    """The formulas of one class, what their letters stand for, what its switches add, and what they do not say."""
+    """Return the section of one class: its formulas, their symbols, the effect of its switches, and notes."""
     found = known(kept)
     blocks = [f"## {_title(model_type, filed)}", *map(_formula, found.formulas.values())]
     if letters := [f"{_prose(name)} is {_code(place)}" for name, place in found.fields.items() if name != place]:
         blocks.append(", ".join(letters) + ".")
     if notes := "\n".join(f"- {note}" for note in _notes(kept, found)):
         blocks.append(notes)
-    rows = [
-        [_code(each.said), "not known" if each.adds is None else _prose(text(each.adds))] for each in found.switches
-    ]
+    rows = [[_code(each.said), "unknown" if each.adds is None else _prose(text(each.adds))] for each in found.switches]
     if rows:
-        blocks.append(_table("Where a config says|N is more by", rows))
+        blocks.append(_table("Config setting|Change in N", rows))
     return "\n\n".join(blocks)
 
 
@@ -100,12 +102,12 @@ def _notes(kept: Kept, found: Known) -> Iterable[str]:
     for before, name, why in held(found):
         yield f"{before}{_code(name) * bool(name)}{_prose(why)}"
     for condition in found.conditions:
-        yield f"it holds where {_prose(str(condition))}"
+        yield f"condition: {_prose(str(condition))}"
     if kept.entry.unrun:
-        yield f"F is not known: {_prose(kept.entry.unrun)}"
+        yield f"no formula for F: {_prose(kept.entry.unrun)}"
     for why in dict.fromkeys(found.refusals.values()):
         names = [name for name, each in found.refusals.items() if each == why]
-        yield f"{', '.join(names)}: refused, for {_prose(why)}"
+        yield f"{', '.join(names)}: not supported ({_prose(why)})"
 
 
 def _versions(versions: Mapping[str, str]) -> str:
@@ -131,7 +133,7 @@ def _link(model_type: str, filed: Filed, file: str) -> str:
 
 
 def _table(head: str, rows: Sequence[Sequence[str]]) -> str:
-    """A table; a column whose name ends in a colon is one of numbers."""
+    """Return a table; a column whose name ends in a colon is right-aligned."""
     names = head.split("|")
     lines = [[name.rstrip(":") for name in names], ["---:" if name.endswith(":") else "---" for name in names], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

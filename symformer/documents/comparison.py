@@ -1,4 +1,4 @@
-"""Models side by side as a document: what each is, their parts, the difference, the ratio, which has more where."""
+"""Models side by side as a document: the models, their parts, the difference, the ratio and the crossovers."""
 
 from __future__ import annotations
 
@@ -48,15 +48,24 @@ from .sides import Side, sides_of
 from .subject import Subject, counted_by, of_one_rank
 from .tied import bracketed, growing, tied
 
-LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
-SHORT = 24  # of a formula in a table that has the numbers too
-MOST_LEFT_OUT = Fraction(1, 2)  # what leaves out more leads nothing
-TERMS = 12  # of a difference, beyond which it is not written without brackets too
-FEW, MOST = 4, 8  # formulas of where both come to the same, beside numbers and without
+LONG = 72  # characters of a numerator or denominator that fits a page
+SHORT = 24  # characters of a formula in a table that also has the numbers
+MOST_LEFT_OUT = Fraction(1, 2)  # leading terms that omit more are not printed
+TERMS = 12  # a difference with more terms is not expanded
+FEW, MOST = 4, 8  # crossover formulas, with and without numbers
 
 
 def document(found: Sequence[Comparison], version: str) -> Document:
-    """Models side by side, one chapter a quantity."""
+    """Return the comparison of models as a document, with one chapter per quantity.
+
+    Parameters
+    ----------
+    found
+        The comparisons, one per quantity, all of the same models.
+    version
+        The version of symformer, for the subtitle.
+
+    """
     said: list[Block] = []
     for each in found:
         chapter = _Chapter(each).blocks()
@@ -77,7 +86,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
     counted = counted_by([replace(each.formulas[0], conventions=each.shared) for each in found])
     return Document(
         f"{_and([side.titled for side in sides])}: {_and(titles)}{counted} compared",
-        f"Set side by side by symformer {version}, from closed forms; every number is exact.",
+        f"Compared by symformer {version} from closed forms; every number is exact.",
         said,
         ["transformer", *dict.fromkeys(model.title for model in found[0].models), *titles],
         files,
@@ -85,7 +94,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
 
 
 def _told(found: Comparison, names: Sequence[str]) -> dict[str, object]:
-    """The JSON of a comparison, with names that tell nothing of the machine."""
+    """Return the JSON of a comparison, with names instead of paths of this machine."""
     told = found.to_json()
     for pair, (place, name) in zip(told.get("pairs", []), enumerate(names[1:], 2), strict=False):
         pair |= {"left": names[0], "right": name, "places": [1, place]}
@@ -93,7 +102,7 @@ def _told(found: Comparison, names: Sequence[str]) -> dict[str, object]:
 
 
 class _Chapter:
-    """What is said of one quantity."""
+    """The chapter of one quantity."""
 
     def __init__(self, found: Comparison, sides: Sequence[Side] = (), whole: str = "") -> None:
         self.found = found
@@ -102,14 +111,17 @@ class _Chapter:
         stems = [formula.id.rpartition(".")[0] for formula in found.formulas]
         places = f".{found.places[-1]}" if whole else ""
         self.id = f"{'-and-'.join(stems)}.{self.measure.name}{places}"
-        self.whole = whole or self.id  # of the chapter that has what each comes to
+        self.whole = whole or self.id  # the id of the chapter that states the totals
         self.numbers = found.numbers
         self.unit = self.measure.unit + _divided(found)
 
     def blocks(self) -> list[Block]:
-        """All of it, in order."""
+        """Return all blocks of the chapter, in order."""
         result, counted = self._result(), self._counted()
-        about = [Heading(1, ["The two" if len(self.sides) == 2 else "The models"]), *map(self._about, self.sides)]
+        about = [
+            Heading(1, ["The two models" if len(self.sides) == 2 else "The models"]),
+            *map(self._about, self.sides),
+        ]
         rest = self._parts()
         for pair, other in zip(self.found.pairs, self.sides[1:], strict=True):
             both = _Chapter(pair, [self.sides[0], other], self.id if len(self.sides) > 2 else "")._both()
@@ -128,7 +140,7 @@ class _Chapter:
         return [*result, *about, *counted, *letters, *drawn, *holds, *rest]
 
     def _both(self) -> list[Block]:
-        """How two differ: the difference, the ratio, and which has more where."""
+        """Return the blocks on a pair: the difference, the ratio and the crossovers."""
         tie = self.found.tie
         said = tied(tie, self.found, self.sides, f"{self.id}.tied") if tie is not None else []
         said += self._difference()
@@ -136,7 +148,7 @@ class _Chapter:
         return said
 
     def _result(self) -> list[Block]:
-        """What each comes to."""
+        """Return the total of each model."""
         found = self.found
         said: list[Block] = []
         values = [side.value for side in found.totals if side.value is not None]
@@ -144,14 +156,13 @@ class _Chapter:
             said.append(Paragraph([*self._comes(values[0], values[1]), "."]))
         elif len(values) == len(self.sides):
             amounts = [
-                [*side.called, " comes to ", Strong(f"{each:,}")] for side, each in zip(self.sides, values, strict=True)
+                [*side.called, " totals ", Strong(f"{each:,}")] for side, each in zip(self.sides, values, strict=True)
             ]
             said.append(Paragraph([*listed(*amounts), f" {self.unit}."]))
         elif self.numbers:
             known = [put_in(side.expr, dict(self.numbers)) for side in found.totals]
             clauses: list[Line] = [
-                [*side.called, " comes to ", Math.of(expand(each))]
-                for side, each in zip(self.sides, known, strict=True)
+                [*side.called, " totals ", Math.of(expand(each))] for side, each in zip(self.sides, known, strict=True)
             ]
             said.append(Paragraph(["With their sizes, ", *listed(*clauses), f" {self.unit}."]))
         for side in self.sides:
@@ -161,22 +172,22 @@ class _Chapter:
         return said
 
     def _comes(self, left: int, right: int) -> Iterator[Piece]:
-        """How much each comes to, and how much more the larger one is."""
+        """Yield a sentence with both totals, their difference and the factor between them."""
         unit = self.unit
-        for side, amount, after in zip(self.sides, (left, right), (f" {unit}, ", ""), strict=True):
+        for side, amount, after in zip(self.sides, (left, right), (f" {unit} and ", ""), strict=True):
             yield from side.called
-            yield " comes to " if side.number == 1 else " to "
+            yield " totals " if side.number == 1 else " has "
             yield from (Strong(f"{amount:,}"), after)
         if left == right:
-            yield ": the same"
+            yield "; the totals are equal"
             return
         more = "first" if left > right else "second"
-        yield f": the {more} has {abs(left - right):,} more"
+        yield f"; the {more} has {abs(left - right):,} more"
         if min(left, right) and (times := _near(Fraction(max(left, right), min(left, right)))) != "1.000":
-            yield f", and is {times} times as large"
+            yield f" and is {times} times as large"
 
     def _about(self, side: Side) -> Block:
-        """What one side is: the model, its options, where its sizes are from, and what torch said of it."""
+        """Return a paragraph on one side: the model, its options, the source of its sizes and its check."""
         subject = Subject(side.model, side.formula)
         part = side.formula.root.key if side.formula.within is not None else ""
         line: list[Piece] = [
@@ -199,16 +210,16 @@ class _Chapter:
         return Paragraph(line)
 
     def _counted(self) -> list[Block]:
-        """What is counted, and by which conventions."""
+        """Return the definition of the quantity and its conventions."""
         question = find_quantity(self.measure.name)
         states = dict.fromkeys(question.states(formula) for formula in self.found.formulas)
-        said: list[Block] = [Heading(1, ["What is counted"])]
+        said: list[Block] = [Heading(1, ["Definition and conventions"])]
         said += [Paragraph(sentence(each)) for each in states]
         for side in self.sides:
             if one := of_one_rank(side.formula, side.model.known, side.renamed):
-                said.append(Paragraph([*side.called, ". ", *one]))
+                said.append(Paragraph([*side.called, ": ", *one]))
         if self.found.per != 1:
-            said.append(Paragraph(["Everything is divided by ", Math.of(self.found.per), "."]))
+            said.append(Paragraph(["All amounts are divided by ", Math.of(self.found.per), "."]))
         every = {name: choice for each in reversed(self.found.formulas) for name, choice in question.said(each).items()}
         for name, choice in every.items():
             if all(name not in special for special in self.found.special):
@@ -219,13 +230,13 @@ class _Chapter:
                 meaning = question.choices[name].meanings[choice]
                 said.append(
                     Paragraph(
-                        [*side.called, " is counted by ", Code(f"{name}={choice}"), ": ", *sentence(meaning), "."]
+                        [*side.called, " is counted with ", Code(f"{name}={choice}"), ": ", *sentence(meaning), "."]
                     )
                 )
         return said
 
     def _letters(self, shown: Sequence[Block]) -> list[Block]:
-        """Every letter that stands in the chapter, with its number on each side: one row for what is one letter."""
+        """Return the table of symbols in the chapter with their values; indexed forms of a letter share a row."""
         used = {size for each in blocks.formulas_in(shown) for size in sizes_of(each)}
         backs = [{name: size for size, name in side.own.items()} for side in self.sides]
         rows: dict[Symbol, list[list[Symbol]]] = {}
@@ -245,7 +256,9 @@ class _Chapter:
             names = list(dict.fromkeys(name for each in sides for name in each))
             amounts: list[Line] = []
             for side, each in zip(self.sides, sides, strict=True):
-                fits = any(name in sizes for name in each for sizes in self.found.sizes)  # what made totals equal
+                fits = any(
+                    name in sizes for name in each for sizes in self.found.sizes
+                )  # the size that makes the totals equal
                 has = each and (size in side.mentioned or letter(size).run or fits)
                 number = side.model.known.get(size) if has else None
                 amounts.append([] if number is None else [f"{number:,}"])
@@ -253,9 +266,7 @@ class _Chapter:
         head: list[Line] = [["Symbol"], ["Meaning"], *(side.head for side in self.sides)]
         if not any(amount for row in cells for amount in row[2:]):
             head, cells = head[:2], [row[:2] for row in cells]
-        said: list[Block] = (
-            [Table(head, cells, "cl" + "r" * (len(head) - 2), caption=["The symbols."])] if cells else []
-        )
+        said: list[Block] = [Table(head, cells, "cl" + "r" * (len(head) - 2), caption=["Symbols."])] if cells else []
         lacking = self.found.loose
         if lacking:
             line: list[Piece] = [
@@ -267,25 +278,25 @@ class _Chapter:
                 Paragraph(
                     [
                         *line,
-                        " a number in one of them only, and ",
+                        " a value in only one of them and ",
                         "is" if len(lacking) == 1 else "are",
-                        f" taken for the same size in {'both' if len(self.sides) == 2 else 'all'}.",
+                        f" assumed equal in {'both' if len(self.sides) == 2 else 'all'}.",
                     ]
                 )
             )
         return said
 
     def _conditions(self) -> list[Block]:
-        """What has to hold for each formula."""
+        """Return the conditions of each formula."""
         line: list[Piece] = []
         for side in self.sides:
             if notes := [side.line(note) for note in conditions(side.model, side.formula)]:
-                start, holds = ("; that of ", " where ") if line else ("The formula of ", " holds where ")
+                start, holds = ("; for ", ", if ") if line else ("The formula holds for ", " if ")
                 line += [start, *side.called, holds, *listed(*notes)]
         return [Paragraph([*line, "."])] if line else []
 
     def _parts(self) -> list[Block]:
-        """Role by role: formulas, and where there are numbers these, with how much more the first has."""
+        """Return the formulas by role; with numbers, also the amounts and their difference."""
         found = self.found
         if len(found.rows) < 3:  # one row and the total
             return []
@@ -297,7 +308,7 @@ class _Chapter:
         formulas: list[list[Line]] = []
         for shown in trees:
             formulas.append([[Math(each)] for each in shown])
-        formulas.append([[] for _ in self.sides])  # the total's stand above
+        formulas.append([[] for _ in self.sides])  # the formulas of the totals come first in the chapter
         roles: list[Line] = [[role] for role, *_ in found.rows]
         amounts = self._amounts()
         short = max(len(text(each)) for shown in trees for each in shown) <= SHORT
@@ -314,7 +325,7 @@ class _Chapter:
         rows = [[role, *cells] for role, cells in zip(roles[:-1], formulas[:-1], strict=True)]
         said: list[Block] = [
             heading,
-            Table([["Part"], *heads], rows, "l" + ("l" if short else "w") * columns, caption=["The formula by part."]),
+            Table([["Part"], *heads], rows, "l" + ("l" if short else "w") * columns, caption=["Formulas by part."]),
         ]
         if amounts:
             rows = [[role, *each] for role, each in zip(roles, amounts, strict=True)]
@@ -322,7 +333,7 @@ class _Chapter:
         return said
 
     def _amounts(self) -> list[list[Line]]:
-        """The numbers of both and their difference, row by row; nothing where one has no number."""
+        """Return the numbers row by row, with the difference of two; empty if a side has no number."""
         found: list[list[Line]] = []
         for _, *sides in self.found.rows:
             values = [each.value for each in sides if each.value is not None]
@@ -351,22 +362,22 @@ class _Chapter:
         said.append(Equation(chain, key=True, id=f"{self.id}.difference"))
         line: list[Piece] = []
         if found.difference_value is not None and not found.difference.is_number:
-            line += ["With these sizes it is ", Math.of(Integer(found.difference_value)), "."]
+            line += ["With these sizes, it is ", Math.of(Integer(found.difference_value)), "."]
         if found.difference == 0:
-            return [*said, Paragraph(["Both come to the same for all sizes."])]
+            return [*said, Paragraph(["The totals are equal for all sizes."])]
         leading = Leading.of(found.difference)
         left_out = leading.left_out(self.numbers) if found.difference_value else None
         if leading.rest != 0 and (left_out is None or abs(left_out) <= MOST_LEFT_OUT):
-            line += [*maybe(line, " "), "What grows fastest in it when all sizes grow alike is ", Math.of(leading.expr)]
+            line += [*maybe(line, " "), "As all sizes grow together, its leading part is ", Math.of(leading.expr)]
             line += [f", which {_off(left_out)} with these sizes."] if left_out else ["."]
         return [*said, *([Paragraph(line)] if line else [])]
 
     def _ratio(self) -> list[Block]:
-        """The ratio, as a fraction in brackets where that fits a page; else its leading terms alone."""
+        """Return the ratio, factored if it fits a page, or else only its leading terms."""
         found = self.found
         said: list[Block] = [Heading(1, ["The ratio"])]
         if found.ratio is None or found.ratio_leading is None:
-            return [*said, Paragraph([f"There is none: {found.no_ratio}."])]
+            return [*said, Paragraph([f"It is undefined: {found.no_ratio}."])]
         whole = value(found.ratio)
         exact = _rational(put_in(whole, dict(self.numbers)))
         shown = bracketed(found.ratio)
@@ -377,16 +388,16 @@ class _Chapter:
             said.append(Equation(chain, id=f"{self.id}.ratio", reasons=why))
         else:
             above, below = (Ref(f"{self.whole}.{side.number}") for side in self.sides)
-            line += ["It is ", above, " over ", below, "."]
+            line += ["It is ", above, " divided by ", below, "."]
         if found.no_ratio:
-            line += [*maybe(line, " "), f"The numbers have none: {found.no_ratio}."]
+            line += [*maybe(line, " "), f"With these sizes, it is undefined: {found.no_ratio}."]
         elif exact is not None and not whole.is_number:
-            line += ["With these sizes it is ", *_exactly(exact), "."] if shown else [f"That is about {_near(exact)}."]
+            line += ["With these sizes, it is ", *_exactly(exact), "."] if shown else [f"That is about {_near(exact)}."]
         leading = bracketed(found.ratio_leading)
         near = _rational(put_in(value(found.ratio_leading), dict(self.numbers)))
         off = abs(near / exact - 1) if near is not None and exact else 0
         if leading is not None and found.ratio_leading != found.ratio and off <= MOST_LEFT_OUT:
-            line += [*maybe(line, " "), "What grows fastest above over what grows fastest below is ", Math(leading)]
+            line += [*maybe(line, " "), "The ratio of the leading terms is ", Math(leading)]
             if near is not None and not value(leading).is_number:
                 line += [", which is ", *_exactly(near), " with these sizes"]
             line.append(".")
@@ -394,17 +405,17 @@ class _Chapter:
         return said + growing(found.limits, self.numbers)
 
     def _crossover(self) -> list[Block]:
-        """Where both come to the same, and which has more on which side of it."""
+        """Return the crossovers: where the totals are equal, and which side is larger elsewhere."""
         found = self.found
         first, second = self.sides
-        said: list[Block] = [Heading(1, ["Which has more"])]
+        said: list[Block] = [Heading(1, ["Which is larger"])]
         if (sign := always(found.difference)) is not None:
-            return [*said, Paragraph([*(first if sign > 0 else second).called, " has more for all sizes."])]
+            return [*said, Paragraph([*(first if sign > 0 else second).called, " is larger for all sizes."])]
         known = expand(put_in(found.difference, dict(self.numbers)))
         if known.free_symbols and (sign := always(known)):
             free = sorted(known.free_symbols, key=RANK.__getitem__)
             more = (first if sign > 0 else second).called
-            said.append(Paragraph(["With these sizes ", *more, " has more, whatever ", *_or(free), " is."]))
+            said.append(Paragraph(["With these sizes, ", *more, " is larger for every ", *_or(free), "."]))
         turning = {size: spans for size, spans in found.crossings.items() if len(spans) > 1}
         said += self._solved(turning)
         if turning:
@@ -415,18 +426,18 @@ class _Chapter:
                 said.append(
                     Paragraph(
                         [
-                            "Whatever ",
+                            "For every value of ",
                             *_or(same),
-                            " alone is, as far as the conditions allow, ",
+                            " alone, within the conditions, ",
                             *side.called,
-                            " has more.",
+                            " is larger.",
                         ]
                     )
                 )
         return said if len(said) > 1 else []
 
     def _solved(self, turning: Collection[Symbol]) -> list[Block]:
-        """Formulas for where both come to the same, that fit a page: beside numbers, the shortest for these sizes."""
+        """Return the crossover formulas that fit a page; with numbers, only the shortest for these sizes."""
         free = self.found.difference.free_symbols
         whole = free <= self.numbers.keys()
         sizes = [size for size in free if not whole or size in turning]
@@ -438,7 +449,7 @@ class _Chapter:
         chosen = sorted(fitting, key=_telling)[: FEW if whole else MOST]
         if not chosen:
             return []
-        said: list[Block] = [Paragraph(["Both come to the same where", " one of these holds:" * (len(chosen) > 1)])]
+        said: list[Block] = [Paragraph(["The totals are equal if", " one of these holds:" * (len(chosen) > 1)])]
         where: list[list[Piece]] = []
         for each in sorted(chosen, key=lambda each: RANK[each.size]):
             id = f"{self.id}.crossover.{each.size}"
@@ -446,17 +457,17 @@ class _Chapter:
             where.append([Math.of(each.size), " is above " if each.above > 0 else " is below ", Ref(id)])
         side = "the other side" + " of each" * (len(chosen) > 1)
         first, second = (each.called for each in self.sides)
-        said.append(Paragraph([*first, " has more where ", *_or(where), "; on ", side, ", ", *second, " has."]))
+        said.append(Paragraph([*first, " is larger if ", *_or(where), "; on ", side, ", ", *second, " is larger."]))
         return said
 
     def _turns(self, turning: Mapping[Symbol, Sequence[Span]]) -> list[Block]:
-        """A table of the whole numbers at which another has more."""
+        """Return a table of the integers for which each side is larger."""
         same = any(each.sign == 0 for spans in turning.values() for each in spans)
         head: list[Line] = [
             ["Size"],
-            ["Here"],
-            *([*side.head, " has more"] for side in self.sides),
-            *_cells(same, ["Both the same"]),
+            ["Current value"],
+            *([*side.head, " is larger"] for side in self.sides),
+            *_cells(same, ["Equal"]),
         ]
         rows: list[Sequence[Line]] = []
         for size, spans in turning.items():
@@ -464,15 +475,15 @@ class _Chapter:
             cells: list[Line] = [[Math.of(size)], [] if here is None else [f"{here:,}"]]
             cells += [[_ranges(spans, sign)] for sign in (1, -1)]
             rows.append([*cells, *_cells(same, [_ranges(spans, 0)])])
-        line = "For one size alone, among those that the conditions allow, while all others stay as they are:"
+        line = "Changing one size within the conditions and holding everything else fixed:"
         return [
             Paragraph([line]),
-            Table(head, rows, "crll" + "l" * same, caption=["Which has more, as one size changes."]),
+            Table(head, rows, "crll" + "l" * same, caption=["Which is larger as one size changes."]),
         ]
 
 
 def _divided(found: Comparison) -> str:
-    """Return the suffix for amounts that are divided, after a title or a unit: ``bytes per BC``."""
+    """Return the suffix of a title or a unit for divided amounts, as in ``bytes per BC``."""
     return "" if found.per == 1 else f" per {text(found.per)}"
 
 
@@ -480,7 +491,7 @@ def _off(left_out: Fraction) -> str:
     """Return how far the leading terms are below the whole, or above it if the share is negative."""
     if left_out < 0:
         return f"exceeds it by {percent(-left_out)}"
-    return f"leaves out {percent(left_out)} of it"
+    return f"omits {percent(left_out)} of it"
 
 
 def _fits(solution: Solution) -> bool:
@@ -490,7 +501,7 @@ def _fits(solution: Solution) -> bool:
 
 
 def _telling(solution: Solution) -> tuple[bool, int, tuple[int, str]]:
-    """Rows of tables come last, and long formulas."""
+    """Return a sort key that puts rows of tables and long formulas last."""
     return letter(solution.size).unit == "rows", len(text(solution.shown)), RANK[solution.size]
 
 
@@ -499,7 +510,7 @@ def _rational(expr: Expr) -> Fraction | None:
 
 
 def _exactly(ratio: Fraction) -> list[Piece]:
-    """A ratio as a fraction, and to four digits where it is not whole."""
+    """Return a ratio as a fraction, followed by four digits if it is not an integer."""
     if ratio.denominator == 1:
         return [f"{ratio.numerator:,}"]
     if Fraction(_near(ratio).replace(",", "")) == ratio:
@@ -512,13 +523,13 @@ def _near(ratio: Fraction) -> str:
 
 
 def _ranges(spans: Sequence[Span], sign: int) -> str:
-    """Numbers in words: ``from 946 on``, ``1 to 75``."""
+    """Return ranges of integers in words, such as ``≥ 946`` or ``1 to 75``."""
     words = []
     for each in spans:
         if each.sign != sign:
             continue
         if each.last is None:
-            words.append(f"from {each.first:,} on")
+            words.append(f"≥ {each.first:,}")
         elif each.last == each.first:
             words.append(f"{each.first:,}")
         else:
@@ -527,7 +538,7 @@ def _ranges(spans: Sequence[Span], sign: int) -> str:
 
 
 def _beside(names: Sequence[Symbol]) -> Line:
-    """Letters one after the other."""
+    """Return letters separated by commas."""
     line: list[Piece] = []
     for name in names:
         line += [*maybe(line, ", "), Math.of(name)]
@@ -543,7 +554,7 @@ def _or(notes: Sequence[Symbol | Line]) -> list[Piece]:
 
 
 def _cells(said: object, *lines: Line) -> Sequence[Line]:
-    """Cells that stand there only where there is something to say."""
+    """Return the cells if ``said`` is true, or none."""
     return lines if said else ()
 
 

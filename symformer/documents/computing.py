@@ -1,7 +1,7 @@
-"""What a part computes, as mathematics with shapes: read off the operations that the part itself wrote.
+"""The computation of a part as mathematics with shapes, from the operations that the part recorded.
 
-Sizes are capital letters, so what is computed has small ones: q, k and v for what attention reads, y for what a part
-gives. What is used once stands where it is used; what is split, or used again, has a line of its own.
+Sizes are capital letters, so tensors are small ones: q, k and v for the inputs of attention, y for the output of a
+part. A result that is used once is written where it is used; one that is split, or used again, has its own line.
 """
 
 from __future__ import annotations
@@ -35,36 +35,43 @@ from ..ledger.facts import ATTENDING, ROTARY, Entry, Kind, Scope, Tensor, Weight
 from .blocks import Assignment
 from .following import Item, entries_of, given_by, items_of, piece_of, read_by, root_of, weights_of
 
-_ROLES = {  # what the inputs of an operation are called, where the field has a name for them
+_ROLES = {  # the usual names of the inputs of an operation
     Kind.SCORES: ("q", "k"),
     Kind.MIX: ("", "v"),
     Kind.SCAN: ("u", "Δ", "b", "c"),
     Kind.COMBINE: ("", "w"),
 }
-_THROUGH = (Kind.ROTATE, Kind.DROPOUT, Kind.NORM, Kind.ACTIVATION, Kind.CONVOLUTION, Kind.JOIN)  # what keeps a role
-_FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # for what has none
+_THROUGH = (
+    Kind.ROTATE,
+    Kind.DROPOUT,
+    Kind.NORM,
+    Kind.ACTIVATION,
+    Kind.CONVOLUTION,
+    Kind.JOIN,
+)  # keep a role
+_FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # names for tensors without a usual name
 _TABLES = {
     "tokens": "t",
     "positions": "i",
     "segments": "s",
     "distances": "d",
     "classes": "c",
-}  # what a table is read at
-_NORMS = {  # by what a norm is called: whether the mean is taken off, and what is divided by
+}  # the index into each table
+_NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
     **dict.fromkeys(("layer", "layer_cast"), (True, "std")),
     **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_offset"), (False, "rms")),
     "rms_groups": (False, "rms"),
     "l2": (False, "length"),
 }
 _THIS = Name("n")
-_FACTOR = Name("α")  # a number of the model's own
-_EXPERT = Name("e")  # one of those that a token goes to
+_FACTOR = Name("α")  # a constant of the model
+_EXPERT = Name("e")  # an expert that a token is routed to
 _BEFORE = Sum((_THIS, Minus(Number(1))))
-_STACKS = ("x", "z", "g", "j")  # what layers give one another
+_STACKS = ("x", "z", "g", "j")  # outputs of repeated layers
 _FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ"}
 
 
-_APART: tuple[tuple[Kind, ...], ...] = (  # whose results have lines of their own, where lines are long; at last all
+_APART: tuple[tuple[Kind, ...], ...] = (  # the kinds with their own lines, tried in order while lines are too long
     (),
     (Kind.MIX,),
     (Kind.MIX, Kind.SCAN, Kind.JOIN),
@@ -74,19 +81,19 @@ _APART: tuple[tuple[Kind, ...], ...] = (  # whose results have lines of their ow
     tuple(Kind),
 )
 _NAME = 32  # characters of a part's name
-_LONG = 68  # characters of a line that is read at a glance
+_LONG = 68  # characters of a line that is easy to read
 
 
 def computed(scope: Scope) -> list[Assignment]:
-    """What a part computes, line by line; nothing where an operation of it is not known, or moves between ranks."""
+    """Return the computation of a part line by line; empty if an operation is unknown or moves data between ranks."""
     lines: list[Assignment] = []
-    anywhere = "[..." in scope.part.shapes  # of a part that keeps all axes but the last, whatever these are
+    anywhere = "[..." in scope.part.shapes  # a part that accepts any leading axes
     for apart in _APART:
         try:
             lines = _Computing(scope, apart).lines() if scope.items else []
         except _UnknownError:
             return []
-        while len(lines) > 1 and lines[-1].shown == lines[-2].name:  # what dropout, which is left out, would give again
+        while len(lines) > 1 and lines[-1].shown == lines[-2].name:  # a repeated line, since dropout is omitted
             lines[-2:] = [replace(lines[-2], name=lines[-1].name)]
         if len(lines) == 1 and isinstance(lines[0].shown, Name):
             return []  # such as dropout alone
@@ -100,7 +107,7 @@ def _last(shape: Tree) -> Tree:
 
 
 def ideas(scope: Scope) -> dict[str, str]:
-    """Of a part that attends, what each of its operations and parts is for: queries, keys, values, or the output."""
+    """Return the roles of the operations and parts of an attention part: queries, keys, values or the output."""
     entries = [item for item in items_of(scope) if isinstance(item, Entry)]
     if not any(entry.kind is Kind.SCORES for entry in entries):
         return {}
@@ -129,7 +136,7 @@ def ideas(scope: Scope) -> dict[str, str]:
 
 
 def _name(item: Item, scope: Scope) -> str:
-    """What an operation or a part is called inside a part."""
+    """Return the name of an operation or a part inside a part."""
     if isinstance(item, Scope):
         return item.name
     own = next(iter(entries_of(scope))).path
@@ -138,21 +145,21 @@ def _name(item: Item, scope: Scope) -> str:
 
 
 def named_parts(scope: Scope) -> dict[str, Scope]:
-    """The parts of a part, by what its lines call them."""
+    """Return the parts of a part by their names in its lines."""
     own = _Computing(scope)
     return {own.name(item): item for item in own.items if isinstance(item, Scope)}
 
 
 class _UnknownError(Exception):
-    """Nothing says what an operation computes."""
+    """Raised for an operation whose computation is unknown."""
 
 
 class _Computing:
-    """One part: names for what needs one, and a line for each of these."""
+    """The computation of one part: the names of tensors, and a line for each name."""
 
     def __init__(self, scope: Scope, apart: tuple[Kind, ...] = ()) -> None:
         self.scope = scope
-        self.apart = apart  # operations whose results have lines of their own
+        self.apart = apart  # kinds of operations whose results have their own lines
         self.items = list(items_of(scope))
         self.made = {id(item.output): item for item in self.items if isinstance(item, Entry)}
         self.parts: dict[int, Scope] = {}
@@ -169,7 +176,7 @@ class _Computing:
         self.found: list[Assignment] = []
 
     def lines(self) -> list[Assignment]:
-        """The lines, the last of what the part gives. Raises _UnknownError."""
+        """Return the lines; the last one is the output of the part. Raises _UnknownError."""
         last = self.items[-1]
         for item in self.items:
             if isinstance(item, Scope) and item.loop:
@@ -182,13 +189,13 @@ class _Computing:
         if not any(isinstance(item, Scope) and item.loop for item in self.items) and any(
             id(item.output) not in self.uses for item in alone
         ):
-            raise _UnknownError  # it gives more than one thing
-        last_layers = id(y) in self.named  # what layers give that are repeated has a name
+            raise _UnknownError  # more than one output
+        last_layers = id(y) in self.named  # the output of repeated layers has a name
         self.found.append(Assignment(Name("y"), self._shown(y, whole=not last_layers), _shape(y)))
         return self.found
 
     def _mixed(self, scope: Scope) -> None:
-        """Layers of several kinds, in whatever order, each of which reads what the one before it gave."""
+        """Add the lines for layers of several kinds, in any order, each of which reads the output of the previous."""
         kinds = [item for item in self.items if isinstance(item, Scope) and item.mixture is scope.mixture]
         last = kinds[-1].loop
         if scope.mixture is None or scope is not kinds[0] or scope.loop is None or last is None:
@@ -197,7 +204,7 @@ class _Computing:
         self._run(name, scope.loop[0], last[2], self._of_kinds(kinds), scope.mixture.total)
 
     def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
-        """What layers of several kinds read beside their input; with an n where each kind has its own."""
+        """Return the other inputs of layers of several kinds, with the index n if each kind has its own."""
         read = [[x for x in read_by(kind) if kind.loop and root_of(x) is not root_of(kind.loop[1])] for kind in kinds]
         if len({len(each) for each in read}) != 1:
             raise _UnknownError
@@ -213,7 +220,7 @@ class _Computing:
         return found
 
     def _repeated(self, scope: Scope) -> None:
-        """Layers, each of which reads what the one before it gave."""
+        """Add the lines for repeated layers, each of which reads the output of the previous."""
         if scope.loop is None:
             raise _UnknownError
         before, inner, after = scope.loop
@@ -230,7 +237,7 @@ class _Computing:
         self.named[id(root_of(after))] = Name(letter, index=tree(count))
 
     def _beside(self, x: Tensor) -> Tree:
-        """What every layer reads beside its input, by a name."""
+        """Return the name of another input of every layer; adds a line for it if necessary."""
         shown = self._shown(x)
         if isinstance(shown, Name):
             return shown
@@ -247,16 +254,16 @@ class _Computing:
             return False
         if len(uses) > 1 or self._pieces(x):
             return True
-        if (item.kind if isinstance(item, Entry) else Kind.OBSERVED) in self.apart:  # of a part, where all have one
+        if (item.kind if isinstance(item, Entry) else Kind.OBSERVED) in self.apart:  # parts count as OBSERVED
             return True
         reader = uses[0][0]
-        if isinstance(reader, Entry) and reader.kind is Kind.NORM:  # which reads it twice
+        if isinstance(reader, Entry) and reader.kind is Kind.NORM:  # a norm reads its input twice
             return isinstance(item, Entry)
         made = isinstance(item, Scope) or item.kind in (Kind.LINEAR, Kind.EXPERTS, Kind.ROUTE)
         return made and bool(self._called(x)[0])
 
     def _pieces(self, x: Tensor) -> list[Tensor]:
-        """What a tensor is split into, in order, as far as it is used."""
+        """Return the used pieces of a split tensor, in order."""
         found: dict[int, Tensor] = {}
         for _, _, view in self.uses.get(id(x), []):
             piece = piece_of(view)
@@ -285,15 +292,16 @@ class _Computing:
         self.found.append(Assignment(Listed(tuple(names)), shown, _side_by_side(pieces)))
 
     def _by_expert(self, x: Tensor) -> bool:
-        """Whether there is one for each expert that a token goes to."""
+        """Return True if a tensor exists once per expert that a token is routed to."""
         entry = self.made.get(id(root_of(x)))
         if entry is None or entry.kind in (Kind.COMBINE, Kind.ROUTE):
             return False
         return entry.kind is Kind.EXPERTS or any(map(self._by_expert, entry.inputs))
 
     def _called(self, x: Tensor, place: int | None = None) -> tuple[str, bool]:
-        """What a tensor, or a piece of it, is called after what reads it, where the field has a name for that; and
-        whether it is only a part of what is read.
+        """Return the usual name of a tensor, or of a piece of it, from the operation that reads it.
+
+        The second value is True if the tensor is only a part of that input.
         """
         for item, position, view in self.uses.get(id(x), []):
             piece = piece_of(view)
@@ -308,7 +316,7 @@ class _Computing:
         return "", False
 
     def _fresh(self, wanted: str = "", partly: bool = False) -> Name:
-        """A name that is not in use: the one that is wanted, or with a number below it."""
+        """Return an unused name: the wanted one, if necessary with a number as its index."""
         taken = {(name.letter, name.index) for name in self.named.values()}
         if wanted:
             free = [Name(wanted), *(Name(wanted, index=Number(number)) for number in range(1, 99))]
@@ -316,10 +324,10 @@ class _Computing:
         letters = (letter for letter in _FREE if all(letter != other for other, _ in taken))
         return next((Name(letter) for letter in letters), None) or self._fresh(_FREE[0])
 
-    # -- what an operation computes ----------------------------------------------------------------------------------
+    # -- operations --------------------------------------------------------------------------------------------------
 
     def _shown(self, x: Tensor, whole: bool = False) -> Tree:
-        """A tensor as it is written where it is read; ``whole`` where its own line is being written."""
+        """Return a tensor as written where it is read; with ``whole``, as written on its own line."""
         root = root_of(x)
         piece = piece_of(x)
         if not whole:
@@ -334,7 +342,7 @@ class _Computing:
         return self._given(root)
 
     def _given(self, x: Tensor) -> Name:
-        """An input of the part: x, and what is read beside it."""
+        """Return the name of an input of the part."""
         if id(x) not in self.named:
             stored = next((each for each in weights_of(self.scope) if each.path == x.name), None)
             self.named[id(x)] = _vector(stored) if stored else self._fresh(self._wanted(x))
@@ -352,7 +360,7 @@ class _Computing:
         if any(root_of(view) is x and len(view.shape) == 4 for each in sums for view in each.inputs):
             return "β"  # added to scores
         taken = {name.letter for name in self.named.values()}
-        other = first is None or first.shape[:1] == (2,) or _looked_up(first, self.scope)  # whose letter is its own
+        other = first is None or first.shape[:1] == (2,) or _looked_up(first, self.scope)  # x is free
         return "x" if other and "x" not in taken else "m"
 
     def _part(self, scope: Scope) -> Tree:
@@ -362,7 +370,7 @@ class _Computing:
         return Applied(self.name(scope), tuple(self._shown(x) for x in read))
 
     def name(self, scope: Scope) -> str:
-        """What a part is called here: by its last word where no other has that; and no longer than a line can hold."""
+        """Return the name of a part: its last word if that is unique, otherwise shortened to fit a line."""
         name = scope.name.removesuffix(".*")
         words = name.split(".")
         first, last = words[0], words[-1]
@@ -429,13 +437,13 @@ class _Computing:
         raise _UnknownError
 
     def _window(self, entry: Entry) -> Expr | None:
-        """How far the scores that a softmax is over look; with what is added to them."""
+        """Return the window of the scores in a softmax, looking through operations between the two."""
         made = [self.made[id(root_of(x))] for x in entry.inputs if id(root_of(x)) in self.made]
         found = [each.window if each.kind is Kind.SCORES else self._window(each) for each in made]
         return next((window for window in found if window is not None), None)
 
     def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
-        """A scan by its steps, which are positive, and by its decay, which is stored as the logarithm of it."""
+        """Return a scan with positive steps and with the decay computed from its stored logarithm."""
         stored = {weight.path.rpartition(".")[2]: _vector(weight) for weight in entry.shared}
         step, *along = rest
         step = Applied("softplus", (Sum((step, stored.pop("dt_bias"))) if "dt_bias" in stored else step,))
@@ -461,21 +469,21 @@ class _Computing:
         return Sum((shown, Name("b", below))) if "bias" in stored else shown
 
     def _weight(self, entry: Entry, letter: str) -> Name:
-        """A weight by its module's name, as torch calls it inside the part."""
+        """Return a weight, named after its torch module inside the part."""
         every_axis = sorted((*entry.weights, *entry.shared), key=lambda weight: -len(weight.shape))
         own = every_axis[-1:] if letter == "b" else every_axis[:1]
         module, called = _module(own[0].path) if own else ("", "")
         every = {_module(each.path) for item in self.items if isinstance(item, Entry) for each in item.weights}
-        if any(other != module and name == called for other, name in every):  # of two adapters, whose each is
+        if any(other != module and name == called for other, name in every):  # such as two adapters: qualify the name
             called = ".".join(module.split(".")[-2:])
         which = _EXPERT if entry.kind is Kind.EXPERTS else None
         if own and any(each.path == own[0].path and each.shape != own[0].shape for each in weights_of(self.scope)):
-            which = Name(self._called(entry.output)[0] or entry.path.rpartition(".")[2])  # rows of a larger one
+            which = Name(self._called(entry.output)[0] or entry.path.rpartition(".")[2])  # rows of a larger matrix
         return Name(letter, called.removesuffix("*"), which)
 
 
 def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:
-    """Each query with each key: over the root of a head's width, or times a number that stands for that."""
+    """Return the product of each query with each key, divided by the root of the head dimension or scaled by α."""
     if entry.function == "number":
         return Product((_FACTOR, q, Transposed(k)))
     product = Product((q, Transposed(k)))
@@ -488,7 +496,7 @@ def _capped(entry: Entry, shown: Tree) -> Tree:
 
 
 def _multiplied(entry: Entry, x: Tree, others: Sequence[Tree]) -> Tree:
-    """Element by element, or by one number: of the model's own, or by the root of a width."""
+    """Return an elementwise product, or a product with a constant or with the root of a width."""
     if others:
         return Pointwise((x, *(Sum((Number(1), each)) if entry.function == "lifted" else each for each in others)))
     root = Root(tree(entry.inputs[0].width))
@@ -501,7 +509,7 @@ def _terms(shown: Tree) -> tuple[Tree, ...]:
 
 
 def _module(path: str) -> tuple[str, str]:
-    """The module that a weight is of, and what a line calls it: by its last word."""
+    """Return the module of a weight and its name in a line, the last word of the path."""
     module, _, last = path.rpartition(".")
     if last in ("weight", "bias"):
         return module, module.rpartition(".")[2]
@@ -517,7 +525,7 @@ def _is_kind(item: Item, kind: Kind) -> bool:
 
 
 def _looked_up(x: Tensor, scope: Scope) -> str:
-    """Which table is read at an input, if one is."""
+    """Return the kind of table that an input is an index into, or an empty string."""
     found = (each for each in entries_of(scope) if each.kind is Kind.LOOKUP and root_of(each.inputs[0]) is x)
     return next((each.function for each in found if each.function in _TABLES), "")
 
@@ -532,7 +540,7 @@ def _activated(name: str, x: Tree) -> Tree:
 
 
 def _vector(weight: Weight) -> Name:
-    """A weight that stands by itself, by its name."""
+    """Return a weight that does not belong to a linear layer, by its name."""
     return Name("W" if len([dim for dim in weight.shape if dim != 1]) > 1 else "w", weight.path.rpartition(".")[2])
 
 
@@ -541,7 +549,7 @@ def _shape(x: Tensor) -> Tree:
 
 
 def _side_by_side(pieces: Sequence[Tensor]) -> Tree:
-    """The shape of what is split: its last axis as the widths of the pieces, in their order, where all are used."""
+    """Return the shape of a split tensor, with the last axis as the sum of its pieces' widths if all are used."""
     whole = pieces[0].base or pieces[0]
     widths = [piece.width for piece in pieces]
     if len(pieces) < 2 or expand(sum(widths, Integer(0)) - whole.width) != 0:

@@ -1,4 +1,4 @@
-"""The page of corrections: where a published number or formula says something else than what it counts, worked out."""
+"""The page of corrections: published numbers and formulas that differ from their claimed count."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..language.symbols import RANK
 from .pages import anchor, plain, table
 
 FORMULAS = "Formulas"
-BRIEF = 72  # characters without the commands, up to which all steps stand in one line
-LONG = 110  # characters of LaTeX, beyond which a sum goes on in another line
+BRIEF = 72  # characters, without LaTeX commands, up to which all steps fit on one line
+LONG = 110  # characters of LaTeX, beyond which a sum continues on a new line
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     amiss = sorted((each for each in numbers() if each.correction), key=lambda each: (each.whose.lower(), each.id))
     formulas = [each for each in printed() if each.correction]
     sources: dict[str, list[PublishedNumber]] = {}
@@ -31,12 +31,12 @@ def page() -> str:
         "# Corrections",
         "",
         f"{len(amiss)} [published numbers](published-numbers.md) and {len(formulas)} [formulas](published.md) "
-        "that say something else than what they count, or count nothing that is known here. All arithmetic is reckoned "
-        "from the formulas of the [derivations](README.md), or from sizes that the source prints. Where the reason is "
-        "not known, only the difference is stated.",
+        "that differ from their claimed count, or that match no known count. All arithmetic follows from the "
+        "formulas of the [derivations](README.md), or from sizes that the source prints. If the reason is unknown, "
+        "only the difference is stated.",
         "",
         *table(
-            ("Whose", "Printed", "Said to count", "What it is"),
+            ("Source", "Printed", "Claimed count", "Correction"),
             [
                 (f"[{plain(each.whose)}](#{anchor(name)})", plain(each.printed), each.counts, plain(each.correction))
                 for name, entries in sources.items()
@@ -44,7 +44,7 @@ def page() -> str:
             ],
         ),
         "",
-        f"And [formulas](#{anchor(FORMULAS)}): {'; '.join(f'{each.whose}, {each.where}' for each in formulas)}.",
+        f"Corrected [formulas](#{anchor(FORMULAS)}): {'; '.join(f'{each.whose}, {each.where}' for each in formulas)}.",
     ]
     for name, entries in sources.items():
         lines += ["", f"## {name}"]
@@ -57,7 +57,7 @@ def page() -> str:
 
 
 def source(whose: str) -> str:
-    """Who prints a number, without of what.
+    """Return the publisher of a number, without the model or table.
 
     >>> source("GPT-2 paper, table 2, XL"), source("keras-hub opt_2.7b_en")
     ('GPT-2 paper', 'keras-hub')
@@ -66,7 +66,7 @@ def source(whose: str) -> str:
 
 
 def _number(entry: PublishedNumber) -> list[str]:
-    said = f"**{plain(entry.whose)}** prints **{plain(entry.printed)}**, said to count {entry.counts}: "
+    said = f"**{plain(entry.whose)}** prints **{plain(entry.printed)}** ({entry.counts}): "
     lines = [f"{said}{plain(entry.correction)}."]
     if entry.explanation is not None:
         lines += _explained(entry.explanation)
@@ -74,9 +74,9 @@ def _number(entry: PublishedNumber) -> list[str]:
 
 
 def _explained(found: Explanation) -> list[str]:
-    """The count here, what is counted otherwise, and what is left of the printed number."""
+    """Return our count, the difference in convention, and the remainder of the printed number."""
     way, counted = found.plain.way, found.reading
-    lines = ["", f"Counted here is {way.counts} of {plain(found.whose)}:", ""]
+    lines = ["", f"Our count is {way.counts} of {plain(found.whose)}:", ""]
     if way.numbers.keys() >= way.formula.written.free_symbols and way.scale == 1:
         lines += math(in_numbers(way.formula.written, dict(way.numbers)))
     else:
@@ -90,17 +90,17 @@ def _explained(found: Explanation) -> list[str]:
             lines += math([], counted.steps())
     elif found.verdict == "unexplained" or (found.printed.whole and found.verdict == "rounded"):
         here, there = found.plain.value, found.printed.value
-        more = "more" if there > here else "fewer"
-        lines += ["", f"The printed number is {number(abs(there - here))} {more}." if there != here else ""]
+        more = "larger" if there > here else "smaller"
+        lines += ["", f"The printed number is {more} by {number(abs(there - here))}." if there != here else ""]
         if counted.otherwise:
-            nearest = f"The nearest count has {plain(' and '.join(counted.otherwise))}: {counted.steps()}."
+            nearest = f"The nearest count is with {plain(' and '.join(counted.otherwise))}: {counted.steps()}."
             lines[-1] += f" {nearest}"
     return lines
 
 
 def _formula(entry: PrintedFormula) -> list[str]:
     whose = f"[{plain(entry.whose)}]({entry.url})" if entry.url else plain(entry.whose)
-    lines = [f"**{whose}, {plain(entry.where)}** (`{entry.id}`): {plain(entry.correction)}. Printed is", ""]
+    lines = [f"**{whose}, {plain(entry.where)}** (`{entry.id}`): {plain(entry.correction)}. The printed formula is", ""]
     return [*lines, *math([entry.latex]), *_worked(entry.working)]
 
 
@@ -115,7 +115,7 @@ def _worked(working: Iterable[Working]) -> list[str]:
 
 
 def math(steps: Sequence[str], last: str = "") -> list[str]:
-    """Steps as one display, each below the one before it and a long one in lines; then arithmetic in words."""
+    """Return steps as one display, one per line, with long steps broken; ``last`` is arithmetic in plain text."""
     if steps and not last and len(re.sub(r"\\[a-z]+|[{}]", "", "".join(steps))) <= BRIEF:
         rest = (step if step.startswith(r"\approx") else f"= {step}" for step in steps[1:])
         return ["```math", " ".join([steps[0], *rest]), "```"]
@@ -132,7 +132,7 @@ def math(steps: Sequence[str], last: str = "") -> list[str]:
 
 
 def _broken(step: str) -> list[str]:
-    """A sum in lines that a page has room for, cut before a sign outside of braces."""
+    """Return a sum as lines that fit the page, broken before signs outside of brackets."""
     depth, start, found, cut = 0, 0, list[str](), 0
     for place, character in enumerate(step):
         depth += (character in "{(") - (character in "})")

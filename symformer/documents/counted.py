@@ -1,4 +1,4 @@
-"""The page of rule sets: how code bases and papers count FLOPs, beside our own count of the same models."""
+"""The page of rule sets: how code bases and papers count FLOPs, compared with our count of the same models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..quantities.counted.rule_set import RuleSet
 from ..quantities.quantity import COUNTED
 from .pages import plain, table
 
-# Whom each quantity is asked of: presets, in a run of one sequence, or of one image.
+# The presets shown for each quantity, with a run of one sequence or one image.
 ASKED: Mapping[str, tuple[Mapping[str, RuleSet], Mapping[str, dict[str, int]]]] = {
     "train-flops": (
         TRAINING,
@@ -48,34 +48,38 @@ DIGITS = Context(prec=3)
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     shown: set[Expr] = set()
     lines = [
         "# FLOPs as others count them",
         "",
-        "People quote FLOPs by the rule of a code base or of a paper. Each stands here under its name, with where it "
-        "is written down, what it counts, and how far that is from the count of this library, ours less theirs, in "
-        "closed form. `--option counted=NAME` asks for one; `symformer show TARGET --quantity train-flops "
-        "--conventions` sets all of them side by side for one model; `symformer compare TARGET TARGET --quantity "
-        "train-flops --left counted=here --right counted=NAME` has the difference row by row.",
+        "Published FLOPs often follow the rule of a code base or a paper. This page lists these rules by name, each "
+        "with its source, its definition and its difference from our count (ours - theirs) in closed form. `--option "
+        "counted=NAME` selects a rule. `symformer show TARGET --quantity train-flops --conventions` compares all "
+        "rules for one model, and `symformer compare TARGET TARGET --quantity train-flops --left counted=here --right "
+        "counted=NAME` shows the difference row by row.",
     ]
     for quantity, (sets, runs) in ASKED.items():
         question = find_quantity(quantity)
         models = {name: architecture(name).set(dict(run)) for name, run in runs.items()}
         lines += ["", f"## {question.measure.title[0].upper()}{question.measure.title[1:]}", ""]
         usual = ", ".join(f"`{name}={value}`" for name, value in question.choose({}).items())
-        ours, run = ("half of ours", "one image") if quantity == "flops" else ("ours", "one sequence of S tokens")
-        lines.append(f"How much more or less than {ours}, in per cent, at {run}; ours with {usual}:")
+        ours, run = (
+            ("half our count", "one image") if quantity == "flops" else ("our count", "one sequence of S tokens")
+        )
+        lines.append(
+            f"How far each rule is above (+) or below (-) {ours}, in percent, for {run}; our count uses {usual}:"
+        )
         lines += ["", *_overview(quantity, sets, models)]
         for rules in sets.values():
             lines += ["", *_section(quantity, rules, models, shown)]
     letters = {size for expr in shown for size in expr.free_symbols}
     rows = [(f"$`{latex(size)}`$", letter(size).meaning) for size in sorted(letters, key=RANK.__getitem__)]
-    return "\n".join([*lines, "", "## Letters", "", *table(("Symbol", "Meaning"), rows), ""])
+    return "\n".join([*lines, "", "## Symbols", "", *table(("Symbol", "Meaning"), rows), ""])
 
 
 def _overview(quantity: str, sets: Mapping[str, RuleSet], models: Mapping[str, Model]) -> list[str]:
-    head = ["Counted", *(f"{name}, S = {m.known[S]:,}" if S in m.known else name for name, m in models.items())]
+    head = ["Rule", *(f"{name}, S = {m.known[S]:,}" if S in m.known else name for name, m in models.items())]
     rows = []
     for name in sets:
         cells = []
@@ -100,8 +104,8 @@ def _section(quantity: str, rules: RuleSet, models: Mapping[str, Model], shown: 
         difference = ours.gathered(expand(_scale(theirs) * ours.written - theirs.written))
         shown |= {theirs.written, difference}
         rows.append((f"`{name}`", f"$`{theirs.latex()}`$", f"$`{latex(difference)}`$", f"{theirs.value():,}"))
-    less = "Half of ours less theirs" if rules.measure else "Ours less theirs"
-    yield from table(("Model", "As counted", less, next(iter(_units(rules)))), rows)
+    less = "Ours / 2 - theirs" if rules.measure else "Ours - theirs"
+    yield from table(("Model", "Formula", less, next(iter(_units(rules)))), rows)
 
 
 def _units(rules: RuleSet) -> Iterator[str]:
@@ -109,7 +113,7 @@ def _units(rules: RuleSet) -> Iterator[str]:
 
 
 def _both(quantity: str, name: str, model: Model) -> tuple[Formula, Formula | str]:
-    """Our formula and theirs; or why there is none."""
+    """Return our formula and theirs, or the reason why there is none."""
     ours = model.formula(quantity)
     try:
         return ours, model.formula(quantity, **{COUNTED: name})
@@ -118,7 +122,7 @@ def _both(quantity: str, name: str, model: Model) -> tuple[Formula, Formula | st
 
 
 def _scale(theirs: Formula) -> Expr:
-    """What of ours is in their unit: a multiply-add is two FLOPs."""
+    """Return the factor from our unit to theirs: a multiply-add is two FLOPs."""
     return Rational(1, 2) if theirs.measure.unit == "MACs" else Rational(1)
 
 
@@ -126,13 +130,13 @@ def _percent(ours: Formula, theirs: Formula) -> str:
     whole = Fraction(ours.value()) * Fraction(*_scale(theirs).as_numer_denom())
     more = (Fraction(theirs.value()) / whole - 1) * 100
     if more == 0:
-        return "the same"
+        return "equal"
     near = DIGITS.divide(Decimal(more.numerator), Decimal(more.denominator))
     return f"{near.normalize():+f}"
 
 
 def _cited(words: str) -> str:
-    """A statement with its papers as links."""
+    """Return a statement with its papers as links."""
     found = ""
     for place, part in enumerate(pieces(words)):
         paper = papers()[part] if place % 2 else None

@@ -1,4 +1,4 @@
-"""The derivation as a document: what is counted, each part, the model, the numbers, the check, the references."""
+"""The derivation as a document: definition, parts, model, numbers, check against torch, references."""
 
 from __future__ import annotations
 
@@ -63,13 +63,34 @@ def document(
     form: str = "full",
     **conventions: str,
 ) -> Document:
-    """The derivation of a model, one chapter a quantity. Raises UnknownNameError and OptionError.
+    """Return the derivation of a model, with one chapter per quantity.
 
-    Its short form is a page: the result, the conventions by name, the sizes, what each part comes to, and what torch
-    said.
+    Parameters
+    ----------
+    model
+        The model to derive formulas for. Its sizes, if any, supply the numbers.
+    quantities
+        Names of the quantities, in the order of the chapters.
+    version
+        The version of symformer, for the subtitle.
+    together
+        A name for the quantities, such as "costs". If given, a quantity that the model does not support is listed with
+        the reason instead of raising RuleError.
+    form
+        "full", or "short" for one page: the result, the conventions by name, the sizes, the total of each part and the
+        check against torch.
+    conventions
+        Values of conventions; each quantity uses those it has.
 
-    Where the quantities have a name ``together`` ("costs"), one that the model refuses is named with its reason;
-    otherwise RuleError is raised.
+    Raises
+    ------
+    UnknownNameError
+        If a quantity or a convention is unknown.
+    OptionError
+        If a convention has an invalid value.
+    RuleError
+        If the model does not support a quantity and ``together`` is empty.
+
     """
     formulas, refused = [], []
     for name in quantities:
@@ -98,7 +119,7 @@ def document(
             blocks.append(Heading(1, [capital(measure.title)], measure.name))
             blocks += [_lowered(block) for block in (*each.before, *each.after)]
     if refused:
-        blocks.append(Heading(1, ["What has no formula here"]))
+        blocks.append(Heading(1, ["Quantities without a formula"]))
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in refused]
     if form == "short":  # two or three tables on a page need no numbers
         blocks = [replace(block, caption=()) if isinstance(block, Table) else block for block in blocks]
@@ -118,7 +139,7 @@ def document(
 
 
 def _attached(model: Model, formulas: Sequence[Formula], keys: Sequence[str]) -> list[tuple[str, str]]:
-    """The formulas as JSON, as ``show --json`` prints them, and the papers as BibTeX."""
+    """Return the attached files: the formulas as JSON, as ``show --json`` prints them, and the papers as BibTeX."""
     told = [{**show_json(model, formula), "id": formula.id, "target": name_of(model.target)} for formula in formulas]
     files = [("formulas.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
     if keys:
@@ -127,19 +148,19 @@ def _attached(model: Model, formulas: Sequence[Formula], keys: Sequence[str]) ->
 
 
 def _subtitle(model: Model, formulas: Sequence[Formula], version: str) -> str:
-    """What stands behind the lines that follow: the algebra always, and torch where it was asked."""
+    """Return the subtitle: how the steps are checked, and whether the results are checked against torch."""
     held = [_held(model, formula) for formula in formulas]
     if all(held):
-        compared = "the result is compared with torch" if len(held) == 1 else "every result is compared with torch"
+        compared = "the result is checked against torch" if len(held) == 1 else "every result is checked against torch"
     elif any(held):
-        compared = "each chapter ends with what of it is compared with torch"
+        compared = "each chapter ends with its check against torch"
     else:
-        compared = "no certificate compares the result with torch"
-    return f"Derived by symformer {version}. Each line is proved from the one before it; {compared}."
+        compared = "no certificate checks the result against torch"
+    return f"Derived by symformer {version}. Every step is verified symbolically; {compared}."
 
 
 def _held(model: Model, formula: Formula) -> bool:
-    """Whether torch was asked about this very formula, by a certificate or a trace; of a rank's share it was not."""
+    """Return True if a certificate or a trace checks this exact formula against torch; per-rank formulas have none."""
     if placed(formula):
         return False
     if model.provenance.of(formula.measure.name).reading is not None:
@@ -156,7 +177,7 @@ def _lowered(block: Block) -> Block:
 
 @dataclass(frozen=True)
 class _Chapter:
-    """What a document says of one quantity: what stands before its symbols, and what follows them."""
+    """The blocks of one quantity, before and after the table of symbols."""
 
     subject: Subject
     before: list[Block]
@@ -190,7 +211,7 @@ def _chapter(model: Model, formula: Formula, form: str, first: bool) -> _Chapter
 
 
 def _chosen(formula: Formula, numbers: Numbers) -> list[Block]:
-    """The conventions by name, on a page that has no room for what they mean."""
+    """Return the conventions by name only, for the short form."""
     said = find_quantity(formula.measure.name).said(formula).items()
     notes = [[Code(f"{name}={value}")] for name, value in said if (name, value) != ("data", "off") or placed(formula)]
     blocks: list[Block] = [Paragraph(["Counted with ", *listed(*notes), "."])] if notes else []
@@ -200,7 +221,7 @@ def _chosen(formula: Formula, numbers: Numbers) -> list[Block]:
 
 
 def _page(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block]:
-    """The short form of a chapter, after its result."""
+    """Return the short form of a chapter, after its result."""
     rows: list[Sequence[Line]] = []
     total = formula.value(dict(numbers)) if numbers else 0
     for count, line in _pieces(formula.root, Integer(1)):
@@ -216,7 +237,7 @@ def _page(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block
 
 
 def _pieces(line: AccountLine, count: Expr) -> Iterator[tuple[Expr, AccountLine]]:
-    """What adds something: the parts of the whole, and those of its layers."""
+    """Yield the nonzero parts of the model and of its layers, each with its number of copies."""
     for below in line.lines:
         if below.each == 0:
             continue
@@ -228,25 +249,25 @@ def _pieces(line: AccountLine, count: Expr) -> Iterator[tuple[Expr, AccountLine]
 
 
 def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Block], list[Block]]:
-    """Both sides as ratios are printed: what each comes to, the quotient, and that of every operation."""
+    """Return the blocks of a ratio: the result, then both sides, the quotient of each row and the check."""
     above, below = formula.above, formula.over
     if below.expanded == 0:
-        raise RuleError(f"{formula.id} is no number: its {below.measure.title} are 0")
+        raise RuleError(f"{formula.id} is undefined: its {below.measure.title} are 0")
     quotient = Chain((_label(formula),), (Quotient(_label(above), _label(below)),))
     result: list[Block] = [Equation(quotient, key=True, id=formula.id)]
     result += [Equation(Chain((_label(side),), (tree(side.written),))) for side in (above, below)]
     letters = Math(_label(above)), Math(_label(below))
-    said_of = f" are the {above.measure.title}, and ", f" the {below.measure.title}."
+    said_of = f" denotes the {above.measure.title} and ", f" the {below.measure.title}."
     result.append(Paragraph([letters[0], said_of[0], letters[1], said_of[1]]))
     known = subject.model.known
     if numbered_:
         value = amount(formula.value(dict(known)), formula.measure.unit)
-        result.append(Paragraph(["For ", *subject.line, " this is ", Strong(value), f" {formula.measure.unit}."]))
+        result.append(Paragraph(["For ", *subject.line, ", this is ", Strong(value), f" {formula.measure.unit}."]))
     rest: list[Block] = []
     for side in (above, below):
-        if not side.root.lines:  # of no model: a peak
+        if not side.root.lines:  # not a quantity of the model, such as a device's peak
             continue
-        anchor = f"{formula.id}.{side.id.rpartition('.')[2]}"  # the side's own id is that of its own chapter
+        anchor = f"{formula.id}.{side.id.rpartition('.')[2]}"  # side.id is the anchor of its own chapter
         rest.append(Heading(1, [capital(side.measure.title)], anchor))
         rows: list[Sequence[Line]] = [
             [[named(row.path, formula)], [Math.of(row.count)], [Math.of(row.each)]]
@@ -255,7 +276,7 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
         ]
         caption: Line = [f"{capital(side.measure.title)} row by row."]
         table = Table([["Row"], ["Copies"], ["Each"]], rows, "lrl", caption=caption)
-        rest.append(table if rows else Paragraph(["Nothing adds to it."]))
+        rest.append(table if rows else Paragraph(["Every row is 0."]))
     head: list[Line] = [["Row"], ["Each"], *([[formula.measure.unit]] if numbered_ else [])]
     rows = []
     for row in formula.rows:
@@ -263,15 +284,15 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
             continue
         value_cell: list[Line] = [[number(formula.of_row(row, known))]] if numbered_ else []
         rows.append([[named(row.path, formula)], [Math.of(row.each)], *value_cell])
-    if any(row.each not in (0, 1) for row in formula.rows):  # of a share each row is all of its own
+    if any(row.each not in (0, 1) for row in formula.rows):  # in a share, every row is 0 or 1
         rest += [Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll", caption=_rows(formula))]
     said = find_quantity(formula.measure.name).checked or RATIO
     return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([said])]
 
 
 RATIO = (
-    "A ratio has no certificate of its own. What stands above is counted as the FLOPs of the same run are, what stands "
-    "below as its memory traffic is, and each is checked as that."
+    "A ratio has no certificate of its own. The numerator is counted as the run's FLOPs, the denominator as its "
+    "memory traffic, and each of these has its own check."
 )
 
 
@@ -290,12 +311,12 @@ def _label(formula: Formula) -> Label:
 
 
 def _result(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
-    steps = dict.fromkeys((factored(formula.written), tree(formula.written)))  # one, where nothing is in common
+    steps = dict.fromkeys((factored(formula.written), tree(formula.written)))  # a single step if nothing factors out
     blocks: list[Block] = [Equation(Chain((_label(formula),), tuple(steps)), key=True, id=formula.id)]
     if numbered_:
         value = formula.value(dict(subject.model.known))
         blocks.append(
-            Paragraph(["For ", *subject.line, " this is ", Strong(f"{value:,}"), f" {formula.measure.unit}."])
+            Paragraph(["For ", *subject.line, ", this is ", Strong(f"{value:,}"), f" {formula.measure.unit}."])
         )
     return blocks
 
@@ -303,7 +324,7 @@ def _result(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
 def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
     question = find_quantity(formula.measure.name)
     blocks: list[Block] = [
-        Heading(1, ["What is counted"]),
+        Heading(1, ["Definition and conventions"]),
         Paragraph([*maybe(first, *about_part(formula.root, formula), " "), *sentence(question.states(formula))]),
     ]
     if one := of_one_rank(formula, model.known):
@@ -311,22 +332,22 @@ def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
     blocks += [Paragraph(sentence(each)) for each in idle(model, formula)]
     for name, value in question.said(formula).items():
         if name == "data" and value == "off" and not placed(formula):
-            continue  # there is one rank, and it has all
+            continue  # there is only one rank
         meaning = question.choices[name].meanings[value]
         blocks.append(Paragraph([Code(f"{name}={value}"), ": ", *sentence(meaning), "."]))
     if formula.conventions.get("count") == "all":
-        head: list[Line] = [["Operation"], ["FLOPs an element"], ["Which are"]]
+        head: list[Line] = [["Operation"], ["FLOPs per element"], ["Steps"]]
         counts: list[Sequence[Line]] = [[[name], [str(count.flops)], sentence(count.steps)] for name, count in stated()]
-        caption: Line = ["FLOPs of what is computed element by element."]
+        caption: Line = ["FLOPs of the elementwise operations."]
         blocks.append(Table(head, counts, "lrw", caption=caption))
     if model.component.chosen:
         options = ", ".join(f"{name}={value}" for name, value in model.component.chosen.items())
-        blocks.append(Paragraph(["Options of the model that differ from its usual form: ", Code(options), "."]))
+        blocks.append(Paragraph(["Non-default model options: ", Code(options), "."]))
     return blocks
 
 
 def _alphabet(subjects: Sequence[Subject], blocks: Sequence[Block]) -> list[Block]:
-    """The letters that stand in these blocks, every one of them and no other."""
+    """Return the table of exactly those symbols that occur in these blocks."""
     used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
     known = subjects[0].model.known
     places: dict[str, Place] = {}
@@ -339,30 +360,30 @@ def _alphabet(subjects: Sequence[Subject], blocks: Sequence[Block]) -> list[Bloc
     head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [subjects[0].column]]
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
     align, cells = "".join("cllr"[i] for i in cols), [[row[i] for i in cols] for row in rows]
-    values: Line = [", and their values in ", *subjects[0].line] if 3 in cols else []
-    table = Table([head[i] for i in cols], cells, align, caption=["The symbols", *values, "."])
+    values: Line = [", with their values in ", *subjects[0].line] if 3 in cols else []
+    table = Table([head[i] for i in cols], cells, align, caption=["Symbols", *values, "."])
     said = dict.fromkeys(tuple(line) for each in subjects for line in (each.read_at, each.assumed) if line)
     return [table, *(Paragraph(line) for line in said if 3 in cols)] if rows else []
 
 
 def _place(size: Symbol, place: Place | None) -> Line:
-    """Where a config has a size; what only a run has stands in no config."""
+    """Return the config field of a size; empty for a size of the run, which no config contains."""
     if place is None or (letter(size).run and place.field == size.name):
         return []
     if place.counted:
         return [Code(place.counted), " in ", Code(place.field)]
     if place.of:
         return [Code(place.field), " of ", Code(place.of)]
-    return [Code(place.field), *maybe(place.less, " less ", Code(place.less))]
+    return [Code(place.field), *maybe(place.less, " minus ", Code(place.less))]
 
 
 def _conditions(model: Model, formula: Formula) -> list[Block]:
     notes = conditions(model, formula)
-    return [Paragraph(["The formula holds where ", *listed(*notes), "."])] if notes else []
+    return [Paragraph(["The formula holds if ", *listed(*notes), "."])] if notes else []
 
 
 def conditions(model: Model, formula: Formula) -> list[Line]:
-    """What has to hold for a formula to hold, each as a clause."""
+    """Return the conditions under which a formula holds, each as a clause."""
     notes: list[Line] = []
     if reading := model.provenance.of(formula.measure.name).reading:
         notes += [[Code(each.name), f" is {each.value:,}"] for each in reading.pinned]
@@ -370,7 +391,7 @@ def conditions(model: Model, formula: Formula) -> list[Line]:
     own = {*formula.symbols, *(size for rule in formula.constraints for size in rule.symbols)}
     for target, value in formula.relations.items():
         if not own & {target, *value.free_symbols}:
-            continue  # of a pipeline's stages, say, no width is asked
+            continue  # the formula does not use these sizes
         notes.append([Math(tree(target)), " = ", Math.of(value)])
     for constraint in formula.constraints:
         if not concerns(constraint, formula):
@@ -395,14 +416,14 @@ def conditions(model: Model, formula: Formula) -> list[Line]:
 
 
 def concerns(constraint: Condition, formula: Formula) -> bool:
-    """Whether a condition is about sizes that the formula has: a window bounds no number of parameters."""
+    """Return True if a condition concerns sizes of the formula: a window does not affect the number of parameters."""
     own = {*formula.symbols, *formula.relations}
     of_run = {size for size in constraint.symbols if letter(size).run and not letter(size).ranks}
     return bool(constraint.symbols & own) and of_run <= own
 
 
 def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
-    """The terms that grow fastest, where they are nearly all of it for a model that has numbers."""
+    """Return the leading terms; nothing if they omit too much of the total at the numbers shown."""
     leading = formula.leading()
     if leading.rest == 0:
         return []
@@ -413,36 +434,36 @@ def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]
         return []
     several = isinstance(leading.expr, Add)
     held = sorted((size for size in formula.written.free_symbols if not letter(size).growth), key=RANK.__getitem__)
-    but: Line = maybe(held, " but ", *listed(*([Math.of(size)] for size in held)))
-    grow = "terms that grow" if several else "term that grows"
-    line: list[Piece] = [f"The {grow} fastest when all sizes", *but, f" grow alike {'are' if several else 'is'} "]
+    but: Line = maybe(held, " except ", *listed(*([Math.of(size)] for size in held)))
+    grow = "leading terms" if several else "leading term"
+    line: list[Piece] = [f"The {grow} as all sizes", *but, f" grow together {'are' if several else 'is'} "]
     line += [Math.of(leading.expr), "."]
     if out:
         whose: Line = ["these sizes"] if subject.changed else [Code(subject.name)]
-        line += [f" {'They leave' if several else 'It leaves'} out {percent(out[0])} of the total for ", *whose]
+        line += [f" {'They omit' if several else 'It omits'} {percent(out[0])} of the total for ", *whose]
         if other:
             line += [f", and {percent(out[1])} for ", Code(other.target)]
         line += ["."]
-    return [Heading(1, ["The leading terms"]), Paragraph(line)]
+    return [Heading(1, ["Leading terms"]), Paragraph(line)]
 
 
-MOST_LEFT_OUT = Fraction(1, 10)  # what leaves out more of every model shown leads nothing
+MOST_LEFT_OUT = Fraction(1, 10)  # leading terms that omit more for every model shown are not printed
 
 
 def _other_preset(shown: Model, formula: Formula) -> Model | None:
-    """The largest other preset of the same form; the smallest, where the one shown is the largest."""
+    """Return the largest other preset with this formula, or the smallest if the model shown is the largest."""
     same = [other for other in _presets_of(shown.component) if _fits(formula, other)]
     if len(same) < 2:
         return None
     values = [formula.value(_asked(formula, other.known)) for other in same]
-    largest = same[values.index(max(values))]  # of several as large, the first
+    largest = same[values.index(max(values))]  # the first of several equally large
     return same[values.index(min(values))] if largest.known == shown.known else largest
 
 
 def _numbers(formula: Formula, subject: Subject) -> list[Block]:
     chain = substitution(formula.written, subject.model.known)
     return [
-        Heading(1, ["The numbers", *maybe(not subject.changed, " of ", Code(subject.name))]),
+        Heading(1, ["Numerical value", *maybe(not subject.changed, " for ", Code(subject.name))]),
         Equation(Chain((_label(formula),), chain.steps)),
     ]
 
@@ -456,7 +477,7 @@ def _breakdown(formula: Formula, shown: Model, numbered_: bool) -> list[Block]:
     total = formula.value(dict(shown.known)) if numbered_ else 0
     rows: list[Sequence[Line]] = []
     for row in formula.rows:
-        if row.each == 0:  # named where the parts are
+        if row.each == 0:  # listed with the parts
             continue
         cells: list[Line] = [[named(row.path, formula)], [Math.of(row.count)], [Math.of(row.each)]]
         if numbered_:
@@ -476,7 +497,7 @@ def _rows(formula: Formula) -> Line:
 
 @cache
 def _presets_of(component: Architecture) -> tuple[Model, ...]:
-    """The presets of an architecture with these options, as models: every chapter goes through all of them."""
+    """Return the presets of an architecture with these options, as models; cached, since every chapter needs them."""
     return tuple(map(architecture, presets_like(component)))
 
 
@@ -498,7 +519,7 @@ def _sharing(model: Model, formula: Formula) -> list[Model]:
 
 
 def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
-    """Every preset that this formula gives the number of, and the other variants beside it."""
+    """Return the table of presets with this formula and the table of the other variants."""
     blocks: list[Block] = []
     if not isinstance(model.component, Architecture):
         return blocks
@@ -509,10 +530,10 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
         rows.append([[Code(preset.target)], _integer(value), sentence(presets()[preset.target]["source"])])
     if rows:
         head: list[Line] = [["Preset"], [capital(formula.measure.unit)], ["Sizes from"]]
-        blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw", caption=["Presets that have this formula."])]
+        blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw", caption=["Presets with this formula."])]
     if more := len(known) - len(rows):
         said = f"{more} more presets have" if more > 1 else "One more preset has"
-        blocks.append(Paragraph([f"{said} this formula: ", Code("symformer list --presets"), "."]))
+        blocks.append(Paragraph([f"{said} this formula; to list all presets: ", Code("symformer list --presets"), "."]))
     shown = subject.model
     others: list[Sequence[Line]] = []
     for options in model.component.variants:
@@ -521,7 +542,7 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
             continue
         try:
             sibling = other.formula(formula.measure.name, **formula.conventions)
-        except RuleError:  # what this variant is refused for says nothing of the model asked about
+        except RuleError:  # this variant does not support the quantity
             continue
         both = {
             name: (getattr(other.component, name), getattr(model.component, name)) for name in model.component.choices()
@@ -536,13 +557,13 @@ def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
         counted = any(row[-1] for row in others)
         head = [["Variant"], ["Formula"], *([[subject.column]] if counted else [])]
         rows = others if counted else [row[:-1] for row in others]
-        caption: Line = ["The formula with other options."]
+        caption: Line = ["The formula for other options."]
         blocks += [Heading(1, ["Variants"]), Table(head, rows, "lwr" if counted else "lw", caption=caption)]
     return blocks
 
 
 def _as_difference(formula: Formula, sibling: Formula) -> Piece:
-    """A variant's formula as the usual one and what it has more or less, where that is shorter."""
+    """Return a variant's formula, as a difference from the given formula if that is shorter."""
     more = sibling.gathered(expand(sibling.written - formula.written))
     if more == 0:
         return "the same"
@@ -555,20 +576,20 @@ def _as_difference(formula: Formula, sibling: Formula) -> Piece:
 
 
 def _fits(formula: Formula, preset: Model) -> bool:
-    """Whether a preset has a number for every size, and the relations that the formula was simplified with."""
+    """Return True if a preset has a number for every size and satisfies the relations used to simplify the formula."""
     known = preset.known
     related = all(value.xreplace(known) == known[size] for size, value in formula.relations.items() if size in known)
     return related and set(formula.symbols) <= known.keys()
 
 
 def _asked(formula: Formula, known: Numbers) -> Numbers:
-    """The numbers that a formula asks for, or that its relations and conditions are about."""
+    """Return the numbers that a formula, its relations or its conditions need."""
     asked = {*formula.symbols, *formula.relations, *(size for rule in formula.constraints for size in rule.symbols)}
     return {size: number for size, number in known.items() if size in asked}
 
 
 def _with_sizes(variant_: Model, formula: Formula, shown: Model) -> Model | None:
-    """Where a variant's example numbers come from: the model shown, or else the variant's own first preset."""
+    """Return the source of a variant's example numbers: the model shown, or else the variant's first preset."""
     return next((model for model in (shown, *_presets_of(variant_.component)) if _fits(formula, model)), None)
 
 

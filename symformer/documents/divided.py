@@ -1,4 +1,4 @@
-"""One quantity over another as a document: the quotient of each model, its number, and where it goes in the end."""
+"""The quotient of two quantities as a document: formula, number and limits for each model."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .tied import bracketed, exactly, growing
 
 
 def document(found: Sequence[Over], version: str) -> Document:
-    """One quantity over another, a section for each model."""
+    """Return the quotient of two quantities as a document, with one section per model."""
     first = found[0]
     titles = [each.measure.title for each in (first.above, first.below)]
-    said: list[Block] = [Heading(1, ["What is counted"]), *_counted(first)]
+    said: list[Block] = [Heading(1, ["Definitions"]), *_counted(first)]
     for place, each in enumerate(found, 1):
         said += _section(each, f"{each.above.id}.over" + f".{place}" * (len(found) > 1))
     said, keys = blocks.numbered(said)
@@ -38,7 +38,7 @@ def document(found: Sequence[Over], version: str) -> Document:
     told = [each.to_json() | {"target": name} for each, name in zip(found, names, strict=True)]
     return Document(
         f"{' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}: {titles[0]} over {titles[1]}",
-        f"Divided by symformer {version}, from closed forms; every number is exact.",
+        f"Computed by symformer {version} from closed forms; every number is exact.",
         said,
         ["transformer", *dict.fromkeys(each.model.title for each in found), *titles],
         [("quotient.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")],
@@ -46,17 +46,17 @@ def document(found: Sequence[Over], version: str) -> Document:
 
 
 def _counted(found: Over) -> list[Block]:
-    """What stands above and what below."""
+    """Return the definitions of numerator and denominator."""
     said: list[Block] = []
-    for where, formula in (("above", found.above), ("below", found.below)):
+    for where, formula in (("numerator", found.above), ("denominator", found.below)):
         question = find_quantity(formula.measure.name)
-        line: list[Piece] = [f"{capital(formula.measure.title)} stand {where}. ", *sentence(question.states(formula))]
+        line: list[Piece] = [f"{capital(formula.measure.title)} ({where}). ", *sentence(question.states(formula))]
         said.append(Paragraph(line))
     return said
 
 
 def _section(found: Over, id: str) -> list[Block]:
-    """The quotient of one model."""
+    """Return the section of one model."""
     subject = Subject(found.model, found.above)
     labels = [Label(each.measure.letter, "", each.expanded) for each in (found.above, found.below)]
     exact, shown = found.value, bracketed(found.ratio)
@@ -67,26 +67,26 @@ def _section(found: Over, id: str) -> list[Block]:
         step = shown or tree(Rational(exact.numerator, exact.denominator) if exact is not None else 0)
         said.append(Equation(Chain((Quotient(*labels),), (step,)), key=True, id=id))
     if exact is not None and shown is not None and value(shown).free_symbols:
-        line += [f"With these sizes it is {exactly(exact)} {found.unit}."]
+        line += [f"With these sizes, it is {exactly(exact)} {found.unit}."]
     leading = bracketed(found.leading)
     if leading is not None and found.leading != found.ratio:
-        line += [*maybe(line, " "), "What grows fastest above over what grows fastest below is ", Math(leading), "."]
+        line += [*maybe(line, " "), "The ratio of the leading terms is ", Math(leading), "."]
     said += [Paragraph(line)] if line else []
     said += growing(found.limits, found.model.known, "quotient")
     used = {size for each in blocks.formulas_in(said) for size in sizes_of(each)}
     if notes := list(dict.fromkeys([*map(tuple, conditions(found.model, found.above))])):
-        said.append(Paragraph(["It holds where ", *listed(*notes), "."]))
+        said.append(Paragraph(["It holds if ", *listed(*notes), "."]))
         used |= {size for each in blocks.formulas_in(said) for size in sizes_of(each)}
     known = found.model.known
     rows: list[Sequence[Line]] = [
         [[Math.of(size)], [letter(size).meaning], [f"{known[size]:,}"] if size in known else []]
         for size in sorted(used, key=RANK.__getitem__)
     ]
-    return [*said, Table([["Symbol"], ["Meaning"], ["Value"]], rows, "clr", caption=["The symbols."])]
+    return [*said, Table([["Symbol"], ["Meaning"], ["Value"]], rows, "clr", caption=["Symbols."])]
 
 
 def _ranks(found: Over) -> list[Line]:
-    """How many ranks each side is of one of: once, where both sides have the same ranks."""
+    """Return the number of ranks of each side, once if both sides have the same ranks."""
     above, below = (of_one_rank(each, found.model.known) for each in (found.above, found.below))
     if found.above.ranks == found.below.ranks:
         return [above] if above else []
@@ -95,8 +95,8 @@ def _ranks(found: Over) -> list[Line]:
 
 
 def _counting(found: Over, subject: Subject) -> Line:
-    """The model, and how each side is counted."""
+    """Return the model and the conventions of both sides."""
     conventions = {**found.below.conventions, **found.above.conventions}
     notes = [[Code(f"{name}={choice}")] for name, choice in conventions.items()]
     part: list[Piece] = ["One ", Code(found.part), " of "] if found.part else []
-    return [*part, *subject.line, *([", counted by ", *listed(*notes)] if notes else [])]
+    return [*part, *subject.line, *([", counted with ", *listed(*notes)] if notes else [])]

@@ -1,4 +1,4 @@
-"""A folder of documents, one of each target: what their files are called, and what they hold."""
+"""A folder of documents, one per target: file names and contents."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from ..language.target import Kind, name_of, parse
 from ..output.files import check_files
 from .order import Order
 
-_KEPT = frozenset("._+-")  # beside letters and digits, as they stand in a file's name on any machine
+_KEPT = frozenset("._+-")  # in addition to letters and digits, allowed in file names on any machine
 
 
 def file_names(targets: Sequence[str], extension: str) -> dict[str, str]:
-    """The name of the file of each target. Raises DocumentError where two would have the same.
+    """Return the target of each file name. Raises DocumentError if two targets have the same file name.
 
     >>> file_names(["gpt2", "hf:gpt2", "openai-community/gpt2", "models/tiny/config.json"], "pdf").keys()
     dict_keys(['gpt2.pdf', 'hf-gpt2.pdf', 'openai-community-gpt2.pdf', 'tiny.pdf'])
     """
     found: dict[str, str] = {}
-    taken: dict[str, str] = {}  # without regard to case, which some machines have none for
+    taken: dict[str, str] = {}  # case-insensitive, since some file systems are
     for target in targets:
         name = f"{stem(target)}.{extension}"
         if other := taken.get(name.casefold()):
-            named = f"{target} is named twice" if other == target else f"{other} and {target} are both named"
-            raise DocumentError(f"{named}, and {name} holds one document; leave one out, or write it to a file by -o")
+            named = f"{target} is given twice" if other == target else f"{other} and {target} are both given"
+            raise DocumentError(f"{named}, but {name} holds one document; remove one, or write it to a file with -o")
         taken[name.casefold()] = target
         found[name] = target
     return found
 
 
 def stem(target: str) -> str:
-    """What a file is called after its target: in letters, digits and ``._+-``; a config.json by its folder.
+    """Return the file name of a target without extension: letters, digits and ``._+-``; a config.json by its folder.
 
     >>> stem("component:mlp"), stem("./small.json"), stem("a b&c/config.json"), stem("-")
     ('component-mlp', 'small', 'a-b-c', 'config')
@@ -45,10 +45,13 @@ def stem(target: str) -> str:
 
 
 def made_of_each(order: Order, targets: Sequence[str], folder: str) -> dict[str, bytes]:
-    """The files of a folder, by their names; nothing is written yet.
+    """Return the files of a folder by name, without writing them.
 
-    Raises SymformerError, before any work is done where a file cannot be written, and with the target's name where one
-    is refused.
+    Raises
+    ------
+    SymformerError
+        If a file cannot be written (raised before any document is built), or if a target is refused (names the target).
+
     """
     names = file_names(targets, order.extension)
     check_files(folder, names)

@@ -1,4 +1,4 @@
-"""Where parts stand in a ledger, and what reads what: tensors followed from operation to operation."""
+"""The places of parts in a ledger, and the data flow between operations."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ Item = Entry | Scope
 
 
 def scope_of(part: object, path: str, ledger: Ledger, placed: bool = False) -> Scope | None:
-    """Where a part stands in a ledger: at this path, or else at the one most like it where the same part stands.
+    """Return the scope of a part at a path, or else at the most similar path that contains the same part.
 
-    Of a part as one rank has it only its class and its path are the same.
+    With ``placed``, the ledger is of one rank, so the part is identified by its class and path only.
     """
     scopes = scopes_in(ledger.apart.root, "")
     if placed:
         return next((scope for where, scope in scopes if where == path and type(scope.part) is type(part)), None)
     alike = {where: scope for where, scope in scopes if scope.part == part}
-    if path in alike or path.endswith("*"):  # what layers of several kinds share is no layer by itself
+    if path in alike or path.endswith("*"):  # a part shared by several kinds of layers is not a layer
         return alike.get(path)
     ends = path.split(".")[::-1]
     return alike[max(alike, key=lambda where: _same(where.split(".")[::-1], ends))] if alike else None
 
 
 def scopes_of(part: object, path: str, ledger: Ledger, placed: bool = False) -> list[tuple[str, Scope]]:
-    """The same, by where each stands: what layers of several kinds share stands in the layers of each kind."""
+    """Return every path and scope of a part: a part shared by several kinds of layers occurs in each kind."""
     kinds = [scope for scope in ledger.apart.root.walk() if scope.mixture and _inside(path, scope.mixture.path)]
     if not kinds:
         scope = scope_of(part, path, ledger, placed)
@@ -45,7 +45,7 @@ def _inside(path: str, outer: str) -> bool:
 
 
 def _same(one: list[str], other: list[str]) -> int:
-    """How many words two paths have in common, from their ends."""
+    """Return the number of leading words that two lists have in common."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
@@ -58,7 +58,7 @@ def scopes_in(scope: Scope, path: str) -> Iterator[tuple[str, Scope]]:
 
 
 def items_of(scope: Scope) -> Iterator[Item]:
-    """The operations and the parts of a part; one that stores nothing, or has no name, is what it does."""
+    """Yield the operations and parts in a part; parts without weights or without a name are replaced by their items."""
     for item in scope.items:
         nameless = isinstance(item, Scope) and not item.name  # torch has no module there
         stores = isinstance(item, Scope) and any(entry.weights for entry in entries_of(item))
@@ -87,7 +87,7 @@ def given_by(item: Item) -> Tensor:
 
 
 def read_by(item: Item) -> list[Tensor]:
-    """What an operation or a part reads that was made before it, in order; of layers in it, what the first reads."""
+    """Return the inputs of an operation or a part, in order; repeated layers in it count by the first layer's input."""
     if isinstance(item, Entry):
         return list(item.inputs)
     own = {id(entry.output) for entry in entries_of(item)}
@@ -116,7 +116,7 @@ def root_of(x: Tensor) -> Tensor:
 
 
 def piece_of(x: Tensor) -> Tensor | None:
-    """The piece of a split that a view is of, if it is of one."""
+    """Return the piece of a split that a view looks into, or None."""
     while x.base is not None:
         if x.place is not None:
             return x

@@ -1,4 +1,4 @@
-"""What the words and letters of computed lines mean: those that stand in a chapter, and no others."""
+"""The legend of the computations: the meaning of each word and letter that a chapter uses."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from ..language.notation.tree import (
 from .blocks import Assignment, Block, Computation, Line, Math, Paragraph, Table
 
 HEADS = (
-    " Heads stand apart in a shape of four axes, are split before scores are made where one matrix gives queries, "
-    "keys and values, and are joined before the matrix of the output; where there are fewer heads of keys and values "
-    "than of queries, several queries share one."
+    " Shapes with four axes have one axis for the heads. A combined result for queries, keys and values is split into "
+    "heads before the scores, and the heads are concatenated before the output matrix. If there are fewer key/value "
+    "heads than query heads, several query heads share a key/value head."
 )
-USES = {"SiLU": "σ", "rms_group": "rms"}  # what the meaning of a word has in it
+USES = {"SiLU": "σ", "rms_group": "rms"}  # words that the meaning of another word uses
 
 
 BASIS: Line = [
-    *("What a part computes stands before what it holds: ", Math(Name("x")), " is its input, ", Math(Name("y"))),
-    " what it gives, and behind each line stands its shape. Dropout, constant factors that no line shows, bounds that "
-    "numbers are clamped to, and what keeps a norm from dividing by nothing are left out.",
+    *("Each part starts with its computation: ", Math(Name("x")), " is the input and ", Math(Name("y"))),
+    " the output, with shapes on the right. Dropout, some constant factors, clamping bounds and the epsilon of norms "
+    "are omitted.",
 ]
 
-CAPTION: Line = ["The words and letters of what is computed."]
+CAPTION: Line = ["Notation of the computations."]
 
 
 def legend(blocks: Sequence[Block]) -> list[Block]:
-    """How the computed lines of a chapter are read; nothing where there are none."""
+    """Return the legend for the computations among these blocks; empty if there are none."""
     found = [line for block in blocks if isinstance(block, Computation) for line in block.lines]
     if not found:
         return []
@@ -53,11 +53,11 @@ def legend(blocks: Sequence[Block]) -> list[Block]:
     rows: list[Sequence[Line]] = [[[Math(row.shown)], row.means] for row in ROWS if row.word in said]
     heads = any(word.startswith("softmax") for word in said)
     blocks = [Paragraph([*BASIS, *([HEADS] if heads else [])])]
-    return [*blocks, Table([["Where it says"], ["It means"]], rows, "lw", caption=CAPTION)] if rows else blocks
+    return [*blocks, Table([["Notation"], ["Meaning"]], rows, "lw", caption=CAPTION)] if rows else blocks
 
 
 def _said(lines: Sequence[Assignment]) -> Iterator[str]:
-    """The words of what one part computes, and the letters that it was given and does not compute itself."""
+    """Yield the words of one part's computation, and the letters that it reads but does not compute."""
     own = {each for line in lines for each in nodes(line.name) if isinstance(each, Name)}
     own |= {each for line in lines for each in nodes(line.shown) if isinstance(each, Name) and _of_layers(each, lines)}
     for line in lines:
@@ -70,7 +70,7 @@ def _said(lines: Sequence[Assignment]) -> Iterator[str]:
 
 
 def _of_layers(name: Name, lines: Sequence[Assignment]) -> bool:
-    """Whether it is what layers give one another."""
+    """Return True if a name is the output of one of several layers."""
     lists = {line.name.letter for line in lines if line.times is not None and isinstance(line.name, Name)}
     return name.letter in lists and name.index is not None
 
@@ -102,7 +102,7 @@ def _softmax(below: Tree | None) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A word or a letter: how it stands there, and what it means."""
+    """A row of the legend: a word or a letter, its notation and its meaning."""
 
     word: str
     shown: Tree
@@ -132,70 +132,74 @@ _TAKEN = Product((_at("Δ"), _at("u"), Transposed(_at("b"))))
 _READ = Sum((Product((_at("h"), _at("c"))), Product((Name("d"), _at("u")))))
 
 ROWS = (
-    Row("W", Name("W"), ["a stored matrix, by the name of its module"]),
-    Row("b", Name("b"), ["a stored bias"]),
-    Row("w", Name("w"), ["a stored vector"]),
-    Row("t", _T, ["the tokens, each as a row of the vocabulary"]),
-    Row("i", Name("i"), ["the positions, counted from 0"]),
-    Row("s", Name("s"), ["the segments that the tokens are of"]),
-    Row("c", Name("c"), ["the classes, each as a row of a table"]),
-    Row("d", Name("d"), ["for each query and key, the row that their distance has in a table"]),
-    Row("p", Name("p"), ["a fixed table of sines and cosines, a row for each position or distance"]),
-    Row("θ", _THETA, ["the angles of the positions, one for each pair of elements that turns"]),
-    Row("θ_n", _at("θ", _N), ["the angles of the positions, as layers of the kind of layer ", Math(_N), " have them"]),
-    Row("β", Name("β"), ["what is added to scores for how far apart query and key are"]),
-    Row("m", Name("m"), ["what a part reads beside ", Math(_X), ", such as what an encoder gave"]),
-    Row("α", _ALPHA, ["a number that a config sets, another one in each place"]),
-    Row("n", _at("x", _N), ["what layer ", Math(_N), " gives; another letter for another list of layers"]),
+    Row("W", Name("W"), ["a weight matrix, named after its module"]),
+    Row("b", Name("b"), ["a bias, named after its module"]),
+    Row("w", Name("w"), ["a weight vector"]),
+    Row("t", _T, ["the token ids, each an index into the vocabulary"]),
+    Row("i", Name("i"), ["the positions, starting at 0"]),
+    Row("s", Name("s"), ["the segment ids of the tokens"]),
+    Row("c", Name("c"), ["the class ids, each an index into a table"]),
+    Row("d", Name("d"), ["for each query and key, the table row of their distance"]),
+    Row("p", Name("p"), ["a fixed table of sines and cosines, one row per position or distance"]),
+    Row("θ", _THETA, ["the rotation angles of the positions, one per rotated pair of elements"]),
+    Row(
+        "θ_n",
+        _at("θ", _N),
+        ["the rotation angles for the kind of layer that layer ", Math(_N), " is"],
+    ),
+    Row("β", Name("β"), ["the bias added to the scores for the distance between query and key"]),
+    Row("m", Name("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
+    Row("α", _ALPHA, ["a constant from the config; it can differ from one occurrence to the next"]),
+    Row("n", _at("x", _N), ["the output of layer ", Math(_N), "; each list of layers has its own letter"]),
     Row(
         "pieces",
         Listed((_A, _B)),
         [
-            "left of an equals sign: one result, split along its last axis, in pieces as wide as the terms of its "
-            "shape; a class may store the rows that make them in another order"
+            "left of an equals sign: one result, split along its last axis into pieces whose widths are the terms of "
+            "its shape; a class may store the rows of its matrix in another order"
         ],
     ),
-    Row("side by side", Listed((_C, _D)), ["right of one: put together along the last axis"]),
-    Row("rows", Listed((_C, _D), rows=True), ["put together along the sequence"]),
-    Row("⊙", Pointwise((_A, _B)), ["the product, element by element"]),
+    Row("side by side", Listed((_C, _D)), ["right of an equals sign: concatenation along the last axis"]),
+    Row("rows", Listed((_C, _D), rows=True), ["concatenation along the sequence"]),
+    Row("⊙", Pointwise((_A, _B)), ["the elementwise product"]),
     Row("mean", _word("mean"), ["the mean over the last axis"]),
     Row("std", _word("std"), ["the standard deviation over the last axis"]),
-    Row("rms", _word("rms"), ["the root of the mean of ", Math(_SQUARE), " over the last axis"]),
-    Row("rms_group", _word("rms", below=Word("group")), ["that of each group of channels by itself"]),
-    Row("length", _word("length"), ["the root of the sum of ", Math(_SQUARE), " over the last axis"]),
+    Row("rms", _word("rms"), ["the square root of the mean of ", Math(_SQUARE), " over the last axis"]),
+    Row("rms_group", _word("rms", below=Word("group")), ["rms over each group of channels separately"]),
+    Row("length", _word("length"), ["the square root of the sum of ", Math(_SQUARE), " over the last axis"]),
     Row("softmax", _word("softmax", _SCORES), ["the softmax over all keys"]),
     Row(
         "softmax causal",
         _word("softmax", _SCORES, below=Word("causal")),
-        ["the softmax over the keys up to the query's own"],
+        ["the softmax over the keys up to the query's position"],
     ),
     Row(
         "softmax causal within",
         _word("softmax", _SCORES, below=Applied("causal", (_N,))),
-        ["the softmax over the last ", Math(_N), " of the keys up to the query's own"],
+        ["the softmax over the last ", Math(_N), " keys up to the query's position"],
     ),
     Row(
         "softmax near within",
         _word("softmax", _SCORES, below=Applied("near", (_N,))),
-        ["the softmax over the keys at most ", Math(_N), " places away"],
+        ["the softmax over the keys at most ", Math(_N), " positions away"],
     ),
     Row(
         "softmax with sinks",
         _word("softmax", Listed((_SCORES, _W))),
-        ["a number of each head beside its scores takes its share, and is then left out"],
+        ["each head has a learned sink logit that takes part in the softmax and is then dropped"],
     ),
     Row(
         "rotate",
         _word("rotate", _X, _THETA),
         [
             Math(_X),
-            " with pairs of its elements turned by ",
+            " with pairs of elements rotated by ",
             Math(_THETA),
-            ", and what has no angle as it is; which elements are a pair is the class's own choice",
+            "; elements without an angle are unchanged; each class has its own choice of pairs",
         ],
     ),
-    Row("waves", _word("waves"), ["sines and cosines of ", Math(_X), ", at rates that are fixed"]),
-    Row("shift", _word("shift", _SCORES), ["the scores of distances, each moved to the key at that distance"]),
+    Row("waves", _word("waves"), ["sines and cosines of ", Math(_X), ", at fixed frequencies"]),
+    Row("shift", _word("shift", _SCORES), ["the scores per distance, each moved to the key at that distance"]),
     Row("cap", _word("cap"), [_times(_ALPHA, _word("tanh", Fraction(_X, _ALPHA)))]),
     Row("SiLU", _word("SiLU"), [_times(_X, _word("σ"))]),
     Row("σ", _word("σ"), [Math(Fraction(Number(1), Sum((Number(1), _word("exp", Minus(_X))))))]),
@@ -203,21 +207,21 @@ ROWS = (
     Row(
         "GELU",
         _word("GELU"),
-        [Math(_X), " times the share of the normal distribution below ", Math(_X), ", or what a class takes for that"],
+        [Math(_X), " times the standard normal CDF at ", Math(_X), ", or the approximation that the class uses"],
     ),
     Row("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
-    Row("select", _word("select"), ["one position of each sequence: the first, or where a text ends"]),
-    Row("conv", _word("conv", Name("W"), _X), [Math(_X), " under ", Math(Name("W")), " as that slides over it"]),
+    Row("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
+    Row("conv", _word("conv", Name("W"), _X), [Math(_X), " convolved with ", Math(Name("W")), " as a sliding kernel"]),
     Row(
         "scan",
         _word("scan", *map(Name, "uΔabcd")),
         [
             *(
-                "of each head, token by token from a state of 0: ",
+                "per head, token by token, from a zero state: ",
                 Math(Sum((_DECAYED, _TAKEN))),
                 " is the state ",
             ),
-            *(Math(_at("h")), ", and ", Math(_READ), " is given"),
+            *(Math(_at("h")), ", and ", Math(_READ), " is the output"),
         ],
     ),
     Row(
@@ -225,13 +229,13 @@ ROWS = (
         _word("route", _X, below=Name("k")),
         [
             *(
-                "for each token the weights of the ",
+                "for each token, the weights of the ",
                 Math(Name("k")),
-                " experts that it is routed to: the class computes ",
+                " experts that it is routed to. The class computes ",
             ),
-            *("the choice and the weights from the router's logits ", Math(_X), ", and some classes also use a bias "),
-            "and groups of experts to choose",
+            *("the selection and the weights from the router logits ", Math(_X), "; some classes also select by a "),
+            "bias and by groups of experts",
         ],
     ),
-    Row("e", _EXPERT, ["below a letter: of an expert that a token goes to, over all of which the sum runs"]),
+    Row("e", _EXPERT, ["as a subscript: an expert that the token is routed to; the sum runs over all of these"]),
 )

@@ -1,4 +1,4 @@
-"""The live page of a model, or of two beside each other: what it says without scripts, and what it reckons with."""
+"""The live page of one model, or of two side by side: its document and the data that its script computes with."""
 
 from __future__ import annotations
 
@@ -23,18 +23,38 @@ ROOM = tuple(FORMS >> times for times in range(FORMS.bit_length()))  # formulas 
 def page(
     models: Sequence[Model], quantities: Sequence[str], version: str, form: str = "full", **conventions: str
 ) -> bytes:
-    """A live page of one quantity. It has the short form of the derivation where the full one is too long, and fewer
-    switches where these are.
+    """Return a live page of one quantity as HTML.
 
-    Raises DocumentError for more than two models or one quantity, or where nothing makes it short enough.
+    If the page is too long, it has the short form of the derivation, and then fewer switches.
+
+    Parameters
+    ----------
+    models
+        One model, or two to compare.
+    quantities
+        The name of the quantity.
+    version
+        The version of symformer, for the subtitle.
+    form
+        "full" or "short".
+    conventions
+        Values of the quantity's conventions.
+
+    Raises
+    ------
+    DocumentError
+        For more than two models or one quantity, or if no form is short enough.
+
     """
     if len(quantities) != 1:
-        raise DocumentError(f"a live page is of one quantity, and {', '.join(quantities)} are asked for; keep one")
+        raise DocumentError(f"a live page shows one quantity, but {', '.join(quantities)} are given; keep one")
     if len(models) > 2:
-        raise DocumentError(f"a live page sets at most two models side by side, and {len(models)} are named; keep two")
+        raise DocumentError(f"a live page compares at most two models, but {len(models)} are given; keep two")
     (quantity,) = quantities
     if len({model.target for model in models}) < len(models):
-        raise DocumentError(f"{models[0].target} is named twice; a live page of one compares it with itself as well")
+        raise DocumentError(
+            f"{models[0].target} is given twice; a live page of one model can also compare it with itself"
+        )
     choices = find_quantity(quantity).choices
     given = {name: value for name, value in conventions.items() if name in choices}
     forms = ("full", "short") if form == "full" and len(models) == 1 else ("short",)
@@ -51,15 +71,15 @@ def page(
         if len(made) < MOST:
             return made
     raise DocumentError(
-        f"a live page of {quantity} of {' and '.join(name_of(model.target) for model in models)} takes "
-        f"{len(made):,} bytes, and at most {MOST:,} are written; leave --live out"
+        f"the live page of {quantity} for {' and '.join(name_of(model.target) for model in models)} has "
+        f"{len(made):,} bytes, which exceeds the limit of {MOST:,}; omit --live"
     )
 
 
 def _document(
     models: Sequence[Model], quantity: str, version: str, form: str, conventions: Mapping[str, str]
 ) -> Document:
-    """What stands there without scripts: one derivation, or a short one of each model."""
+    """Return the document shown without scripts: one derivation, or a short one per model."""
     each = [document(model, [quantity], version, form=form, **conventions) for model in models]
     first = each[0]
     if len(each) == 1 or len({model.id for model in models}) == 1:

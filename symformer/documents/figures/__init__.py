@@ -1,1 +1,1 @@
-"""Figures: what stands in one, where each thing stands, and what draws it."""
+"""Figures: their contents, their layout and their drawing."""

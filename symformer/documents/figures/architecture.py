@@ -1,4 +1,4 @@
-"""The figures that a model has: the whole of it, one part, or two models side by side."""
+"""The figures of a model: the whole model, one part, or two models side by side."""
 
 from __future__ import annotations
 
@@ -19,14 +19,30 @@ Counted = tuple[Model, Formula]
 
 
 def drawn(models: Sequence[Counted], part: str | None = None) -> Drawing:
-    """One model or two, drawn. Raises OptionError for more."""
+    """Return the figure of one model, of one part, or of two models side by side.
+
+    Parameters
+    ----------
+    models
+        One or two models, each with the formula to show.
+    part
+        The id of a part of the model, such as ``h.attn``; requires a single model.
+
+    Raises
+    ------
+    OptionError
+        For more than two models, or for a part of two models.
+    UnknownNameError
+        If the model has no such part.
+
+    """
     if len(models) > 2:
-        raise OptionError(f"{len(models)} targets are given; one is drawn, or two side by side")
+        raise OptionError(f"{len(models)} targets are given; give one, or two to draw side by side")
     reader, *others = [Reader(model, formula) for model, formula in models]
     notes = [ranks.stated(formula.ranks, model.known) for model, formula in models]
     if part is not None:
         if others:
-            raise OptionError("a part is drawn of one target; give one")
+            raise OptionError("a part can be drawn for one target only; give one")
         return drawing(_noted(reader.part(part), notes[0]))
     if others:
         return drawing(*map(_noted, compared(reader.architecture(), others[0].architecture()), notes))
@@ -34,5 +50,5 @@ def drawn(models: Sequence[Counted], part: str | None = None) -> Drawing:
 
 
 def _noted(figure: Figure, notes: Sequence[str]) -> Figure:
-    """A figure with further notes below it."""
+    """Return a figure with additional notes below it."""
     return replace(figure, notes=[*figure.notes, *notes])

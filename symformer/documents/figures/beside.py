@@ -1,4 +1,4 @@
-"""Two figures side by side: what one has and the other has not, or has with another formula, is marked in both."""
+"""Two figures side by side: parts that the other lacks, or has with a different formula, are marked in both."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...language.notation.text import text
 from ..blocks import Line, Math
 from .figure import Box, Figure, Frame, Graph, Node, Plus
 
-MARKED = "≠: not in the other one, or with another formula there."
+MARKED = "≠: missing from the other model, or with a different formula there."
 
 
 def compared(left: Figure, right: Figure) -> tuple[Figure, Figure]:
-    """Both, with what differs marked."""
+    """Return both figures with their differences marked."""
     first, second = _graphs(left.graph, right.graph)
     return tuple(  # type: ignore[return-value]
         replace(figure, graph=graph, notes=[*figure.notes, *([MARKED] if _marked(first) or _marked(second) else [])])
@@ -23,7 +23,7 @@ def compared(left: Figure, right: Figure) -> tuple[Figure, Figure]:
 
 
 def _graphs(left: Graph, right: Graph) -> tuple[Graph, Graph]:
-    """Two graphs in which what stands at the same place is told apart."""
+    """Return both graphs with the differences between matching nodes marked."""
     names, others = ([_kind(node) for node in graph.nodes] for graph in (left, right))
     ours, theirs = list(left.nodes), list(right.nodes)
     pairs = {
@@ -54,12 +54,12 @@ def _pair(one: Node, other: Node) -> tuple[Node, Node]:
 
 
 def _said(notes: Sequence[Line]) -> list[str]:
-    """What notes say, without the names of weights, which each library has its own of."""
+    """Return the text of notes without the names of weights, which differ between libraries."""
     return ["".join(text(piece.shown) for piece in note if isinstance(piece, Math)) + str(note[0]) for note in notes]
 
 
 def _kind(node: Node) -> str:
-    """What can stand at the same place: parts of a role, sums, frames."""
+    """Return a key that is equal for nodes that can match: parts with the same role, sums, frames."""
     if isinstance(node, Plus):
         return "+"
     return "frame" if isinstance(node, Frame) else f"{node.role} {node.title if node.role == 'other' else ''}"

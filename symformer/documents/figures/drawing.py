@@ -1,4 +1,4 @@
-"""A figure with everything at its place: its head, its graph, and what there is to say below."""
+"""The drawing of a figure: its head, its graph and its notes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,24 @@ COLUMN = 226.0  # points: a column of 8 cm
 MARGIN = 1.0
 BETWEEN = 14.0
 HEAD = 8.6  # size of the title
-COPIES = "Formulas are of one copy."
-NUMBERS = "Formulas and numbers are of one copy, shares of all copies."
+COPIES = "Formulas are per copy."
+NUMBERS = "Formulas and numbers are per copy; shares include all copies."
 
 
 def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: Ruler | None = None) -> Drawing:
-    """A figure as wide as a column, or as two where towers stand side by side, as far as there is room; or two figures
-    beside each other.
+    """Return the drawing of one figure, or of two side by side.
+
+    Parameters
+    ----------
+    figures
+        One or two figures.
+    column
+        The width of a column in points. A figure with frames side by side is two columns wide.
+    most
+        The maximum width in points.
+    ruler
+        Measures the width of lines; by default, with Typst.
+
     """
     ruler = ruler or Ruler()
     crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
@@ -41,13 +52,13 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
         shapes += [shape.moved(x, 0) for shape in side.heading]
         shapes += [shape.moved(x, head + body - side.body) for shape in side.graph]
         shapes += [shape.moved(x, head + body) for shape in side.notes]
-    title = " beside ".join(_title(figure) for figure in figures)
+    title = " and ".join(_title(figure) for figure in figures)
     whole = len(sides) * width + (len(sides) - 1) * BETWEEN
     return Drawing(whole, head + body + foot + 2, shapes, title, " ".join(figure.alt for figure in figures))
 
 
 class Side:
-    """One figure: its head, its graph and its notes, each from its own top."""
+    """One figure: its head, its graph and its notes, each with y = 0 at its own top."""
 
     def __init__(self, figure: Figure, room: float, ruler: Ruler) -> None:
         self.figure, self.room, self.ruler = figure, room, ruler
@@ -101,7 +112,7 @@ class Side:
         return y
 
     def _ends(self, ends: Sequence[tuple[float, Line]], y: float) -> float:
-        """What goes in or comes out, beside the end of its arrow."""
+        """Add the names of inputs or outputs at the ends of their arrows, and return the height."""
         said = [(x, line) for x, line in ends if any(line)]
         for x, line in said:
             wide = self.ruler.width(line, SMALL)

@@ -1,4 +1,4 @@
-"""A drawing as the bytes of a file: by Typst as SVG, PDF and PNG, and as TikZ."""
+"""A drawing as the bytes of a file: SVG, PDF and PNG by Typst, or TikZ."""
 
 from __future__ import annotations
 
@@ -11,12 +11,23 @@ from ..formats.lengths import points
 from ..formats.letters import with_macro
 from .shapes import Drawing
 
-FORMATS: Final = ("svg", "pdf", "png", "tex")  # the first is the usual one
-RESOLUTION = 300  # points to an inch, of a PNG
+FORMATS: Final = ("svg", "pdf", "png", "tex")  # the first is the default
+RESOLUTION = 300  # pixels per inch of a PNG
 
 
 def emit(drawing: Drawing, extension: str, resolution: int = RESOLUTION) -> bytes:
-    """A drawing as a file."""
+    """Return a drawing as the bytes of a file.
+
+    Parameters
+    ----------
+    drawing
+        The drawing.
+    extension
+        One of ``FORMATS``.
+    resolution
+        Pixels per inch, for PNG.
+
+    """
     if extension == "tex":
         return tikz(drawing).encode()
     options: dict[str, Any] = {"format": extension}
@@ -40,13 +51,13 @@ def _page(drawing: Drawing) -> str:
 
 
 def tikz(drawing: Drawing) -> str:
-    """A ``tikzpicture`` for \\input."""
+    """Return a ``tikzpicture`` for \\input."""
     made: str = language.environment().get_template("figure.tex.jinja").render(drawing=drawing, language=tex.FORMAT)
     return with_macro(made)
 
 
 def _described(svg: bytes, drawing: Drawing) -> bytes:
-    """An SVG that says what it shows to who does not see it."""
+    """Return an SVG with alternative text for screen readers."""
     said = escape(language.printable(drawing.alt or drawing.title))
     opened = re.sub(rb"<svg ", b'<svg role="img" ', svg, count=1)
     return re.sub(rb"(<svg [^>]*>)", lambda m: m[1] + f"<title>{said}</title>".encode(), opened, count=1)

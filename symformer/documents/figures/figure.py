@@ -1,4 +1,4 @@
-"""What stands in a figure, as data: boxes, sums, frames around what repeats, and arrows. Nothing here has a place."""
+"""The contents of a figure as data: boxes, sums, frames around repeated layers, and arrows; without positions."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from ..blocks import Line
 
 @dataclass(frozen=True)
 class Amount:
-    """What something comes to: the formula of one copy, its number, and the share that all copies have in the whole."""
+    """An amount: the formula of one copy, its number, and the share of all copies in the whole."""
 
     each: Expr
-    shown: Expr  # the same, as it is printed
+    shown: Expr  # the same formula, as printed
     value: int | Fraction | None = None
     share: Fraction | None = None
 
 
 @dataclass(frozen=True)
 class Box:
-    """A part or an operation. All boxes of a figure together are the whole that it is of."""
+    """A part or an operation. The boxes of a figure sum to the whole."""
 
     key: str
     title: str
-    name: str  # as torch has it
+    name: str  # the name in torch
     role: str
     amount: Amount
     copies: Expr = ONE  # in the whole
-    times: Expr = ONE  # right here
+    times: Expr = ONE  # in its frame
     notes: Sequence[Line] = ()
-    paths: Sequence[str] = ()  # of the operations in it
-    differs: bool = False  # from what stands there in another model
+    paths: Sequence[str] = ()  # the paths of its operations
+    differs: bool = False  # whether it differs from the matching box of another model
 
 
 @dataclass(frozen=True)
 class Plus:
-    """A sum of what its arrows bring; ``paths`` are the additions that it stands for."""
+    """A sum of its incoming arrows; ``paths`` are the additions that it represents."""
 
     key: str
     paths: Sequence[str]
@@ -51,28 +51,28 @@ class Plus:
 
 @dataclass(frozen=True)
 class Arrow:
-    """From one thing to another. What comes from outside has no source but a port; what leaves has no target."""
+    """An arrow between two nodes. An arrow from outside has a port instead of a source; a leaving one has no target."""
 
     source: str
     target: str
     shape: Shape | None = None
-    leaves: int = 0  # by which port of the graph, where there is no source
-    enters: int = 0  # by which port of a frame
-    view: int = 0  # of several pieces of one tensor that an operation reads, such as queries and keys, which
+    leaves: int = 0  # the port of the graph, if there is no source
+    enters: int = 0  # the port of the target frame
+    view: int = 0  # the index among pieces of one tensor that an operation reads, such as queries and keys
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Things and the arrows between them; ``ports`` are what it reads from outside, by what it is called there."""
+    """Nodes and the arrows between them; ``ports`` are the names of its inputs."""
 
     nodes: Sequence[Node]
     arrows: Sequence[Arrow] = ()
     ports: Sequence[Line] = ()
-    gives: Sequence[str] = ()  # what its results come from
-    results: Sequence[Line] = ()  # and what these are called
+    gives: Sequence[str] = ()  # the nodes that compute its outputs
+    results: Sequence[Line] = ()  # the names of its outputs
 
     def boxes(self) -> Iterator[Box]:
-        """Every box, in frames too."""
+        """Yield every box, including those in frames."""
         for node in self.nodes:
             if isinstance(node, Box):
                 yield node
@@ -80,7 +80,7 @@ class Graph:
                 yield from node.graph.boxes()
 
     def graphs(self) -> Iterator[Graph]:
-        """Itself and the graphs of all frames."""
+        """Yield this graph and the graphs of all frames."""
         yield self
         for node in self.nodes:
             if isinstance(node, Frame):
@@ -89,15 +89,15 @@ class Graph:
 
 @dataclass(frozen=True)
 class Frame:
-    """What is repeated, or a tower of its own, with what stands in it."""
+    """A frame around repeated layers or a separate tower, with its graph."""
 
     key: str
     title: str
     name: str
     graph: Graph
     amount: Amount
-    times: Expr = ONE  # how often it stands there
-    number: int | None = None  # how often that is
+    times: Expr = ONE  # the number of repetitions
+    number: int | None = None  # the value of ``times``
     notes: Sequence[Line] = ()
     differs: bool = False
 
@@ -107,32 +107,32 @@ Node = Box | Plus | Frame
 
 @dataclass(frozen=True)
 class Figure:
-    """One model or part: its name, what it comes to, and the graph."""
+    """The figure of one model or part: its name, its total and its graph."""
 
     title: str
     target: str
-    letter: Tree  # of what is counted
+    letter: Tree  # the symbol of the quantity
     unit: str
     amount: Amount
     graph: Graph
     notes: Sequence[str] = ()
-    shapes: bool = False  # whether arrows have shapes
+    shapes: bool = False  # whether arrows show tensor shapes
 
     @property
     def repeats(self) -> bool:
-        """Whether something stands in it more than once."""
+        """Whether any box has more than one copy."""
         return any(box.copies != 1 for box in self.graph.boxes())
 
     @property
     def alt(self) -> str:
-        """What it shows, in words, for who does not see it."""
+        """The alternative text, for screen readers."""
         total = "" if self.amount.value is None else f" = {self.amount.value:,}"
         said = f"{self.title} ({self.target}): {text(self.letter)} = {text(self.amount.shown)}{total} {self.unit}."
         return f"{said} {'; '.join(_said(self.graph))}."
 
 
 def _said(graph: Graph) -> Iterator[str]:
-    """The things of a graph, each with what it comes to."""
+    """Yield the nodes of a graph in words, each with its amount."""
     for node in graph.nodes:
         if isinstance(node, Box):
             words = " ".join(filter(None, (node.title, node.name)))

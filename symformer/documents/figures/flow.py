@@ -1,4 +1,4 @@
-"""What reads what: the tensors of a ledger followed from thing to thing, at the depth that a figure draws."""
+"""The data flow of a figure: tensors followed from node to node, at the depth that the figure shows."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from ...formulas.account import Line
 from ...ledger.facts import ONE, ROTARY, Entry, Kind, Ledger, Scope, Tensor
 from .figure import Arrow, Node, Plus
 
-HIDDEN = (*ROTARY, "slopes")  # tables that every layer is handed: what reads them says so
-SUMMANDS = 3  # that one sign takes in
+HIDDEN = (*ROTARY, "slopes")  # tables passed to every layer; their readers have a note instead of an arrow
+SUMMANDS = 3  # the most terms of one plus sign
 
 
 @dataclass(eq=False)
 class Draft:
-    """Something to be drawn: an operation, a part as one box, or a frame with more inside."""
+    """A node to be drawn: an operation, a part as one box, or a frame with more nodes inside."""
 
     key: str
     line: Line
     scope: Scope | None = None
     frame: bool = False
-    items: list[Draft] = field(default_factory=list)  # of a frame
-    mixed: bool = False  # whether these are kinds of layers, in an order that is not known
-    count: Expr = ONE  # in the whole
+    items: list[Draft] = field(default_factory=list)  # the nodes in a frame
+    mixed: bool = False  # whether the items are kinds of layers in an unknown order
+    count: Expr = ONE  # the number of copies in the whole
 
     @property
     def entries(self) -> list[Entry]:
-        """Every operation in it."""
+        """Every operation in the node."""
         return [line.entry for line in self.line.walk() if line.entry is not None]
 
     @property
     def adds(self) -> bool:
-        """Whether it is a sum of two tensors that nothing is counted for."""
+        """Whether it is a sum of two tensors with an amount of 0."""
         entry = self.line.entry
         return entry is not None and entry.kind is Kind.ADD and self.line.each == 0
 
     @property
     def passes(self) -> bool:
-        """Whether what goes in comes out as far as a figure shows: of dropout, a scale, or a part that is left out."""
+        """Whether a figure draws its output as its input: dropout, a scale, or a part with an amount of 0."""
         return self.line.each == 0 and all(
             entry.kind is Kind.DROPOUT or (entry.kind is Kind.MULTIPLY and len(entry.inputs) == 1)
             for entry in self.entries
@@ -48,36 +48,36 @@ class Draft:
 
     @property
     def hidden(self) -> bool:
-        """Whether it is a table that every layer is handed."""
+        """Whether it is a table passed to every layer."""
         tables = [entry.kind is Kind.POSITIONS and entry.function in HIDDEN for entry in self.entries]
         return self.line.each == 0 and bool(tables) and all(tables)
 
 
-Chain = tuple[Draft, ...]  # the frames that something stands in, the outermost first, and the thing itself
+Chain = tuple[Draft, ...]  # the frames that contain a node, outermost first, and the node itself
 
 
 def root_of(tensor: Tensor) -> Tensor:
-    """The tensor whose storage a view looks into."""
+    """Return the tensor whose storage a view uses."""
     return tensor if tensor.base is None else root_of(tensor.base)
 
 
 class Flow:
-    """The arrows of every graph of a figure, and the ports that they come in by."""
+    """The arrows and ports of every graph of a figure."""
 
     def __init__(self, ledger: Ledger, drafts: Sequence[Draft], inputs: Sequence[str] | None) -> None:
-        self._inputs = inputs  # what the whole is given, by name; None where it is a part, which may be given anything
+        self._inputs = inputs  # the names of the model's inputs; None for a part, whose inputs can be any tensors
         self._made: dict[int, Entry] = {}
-        for _, entry in ledger:  # the first: what moves between ranks looks into what another has made
+        for _, entry in ledger:  # the first wins: moves between ranks are views of another operation's output
             self._made.setdefault(id(root_of(entry.output)), entry)
         stored = (entry for _, entry in ledger if entry.kind is Kind.PARAMETER)
         self._stored = {weight.path: entry.output for entry in stored for weight in entry.weights}
-        self._chains: dict[int, Chain] = {}  # where an operation stands
+        self._chains: dict[int, Chain] = {}  # the place of each operation
         self._inside: dict[
             int, tuple[Draft | None, Tensor]
-        ] = {}  # what a repeated layer reads: its frame, what that is
-        self.arrows: dict[int, list[Arrow]] = {}  # by the frame that they stand in
+        ] = {}  # for the input of a repeated layer: its frame and the tensor outside
+        self.arrows: dict[int, list[Arrow]] = {}  # by the frame that contains them
         self.ports: dict[int, list[Tensor]] = {}
-        self.gives: dict[int, list[str]] = {}  # what a frame's result comes from
+        self.gives: dict[int, list[str]] = {}  # the nodes that compute a frame's output
         for scope in ledger.root.walk():
             if scope.loop is not None:
                 self._inside[id(scope.loop[1])] = (None, scope.loop[0])
@@ -140,7 +140,7 @@ class Flow:
             source, leaves = "", enters
 
     def _origin(self, tensor: Tensor, reader: Chain) -> tuple[Tensor, Chain] | None:
-        """Where a tensor comes from, and the chain of that; None for what is not drawn."""
+        """Return the origin of a tensor and its chain, or None if it is not drawn."""
         root = root_of(tensor)
         if id(root) in self._inside:
             frame, outside = self._inside[id(root)]
@@ -148,12 +148,12 @@ class Flow:
                 return self._origin(outside, reader)
             return root, reader[: reader.index(frame) + 1]
         made = self._made.get(id(root))
-        if made is None and root.name in self._stored:  # a weight, read as it stands
+        if made is None and root.name in self._stored:  # a weight that is read directly
             return self._origin(self._stored[root.name], reader)
         if made is None:
             return (root, ()) if self._inputs is None or root.name in self._inputs else None
         chain = self._chains.get(id(made))
-        if chain is None:  # outside of the part that is drawn
+        if chain is None:  # outside the part that is drawn
             return root, ()
         if chain[-1].hidden:
             return None
@@ -168,7 +168,7 @@ class Flow:
         return len(there) - 1
 
     def _leave(self, tensor: Tensor, reader: Chain) -> None:
-        """Mark what a tensor comes from in every frame that it leaves."""
+        """Record the node that computes a tensor as an output of every frame that the tensor leaves."""
         found = self._origin(tensor, reader)
         chain = found[1] if found else ()
         for frame, inner in zip(chain[len(reader) :], chain[len(reader) + 1 :], strict=False):
@@ -177,7 +177,7 @@ class Flow:
                 there.append(inner.key)
 
     def result(self, output: object) -> list[str]:
-        """What the whole gives comes from."""
+        """Return the keys of the nodes that compute the outputs."""
         tensors = [each for each in (output if isinstance(output, tuple) else (output,)) if isinstance(each, Tensor)]
         for each in tensors:
             self._leave(each, ())
@@ -186,7 +186,7 @@ class Flow:
 
 
 def summed(nodes: Sequence[Node], arrows: Sequence[Arrow]) -> tuple[list[Node], list[Arrow]]:
-    """Sums of sums as one sum: what x + f(x) + g(x) adds up is three arrows to one sign."""
+    """Merge nested sums: x + f(x) + g(x) is drawn as three arrows to one plus sign."""
     kept, edges = list(nodes), list(arrows)
     while True:
         signs = {node.key: node for node in kept if isinstance(node, Plus)}

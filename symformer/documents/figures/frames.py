@@ -1,4 +1,4 @@
-"""Frames: what is repeated or a tower of its own, with a head, a bracket that says how often, and its graph inside."""
+"""Frames around repeated layers or separate towers: a head, a bracket with the repetitions, and the graph inside."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .shapes import BLACK, GREY, Path, Rect, Shape, Words
 
 
 def framed(frame: Frame, width: float, ruler: Ruler, shapes: bool, margin: float) -> Placed:
-    """A frame with what stands in it; what is repeated has a bracket that says how often."""
+    """Return a frame with its contents and, for repeated layers, a bracket with the number of repetitions."""
     says = times_of(frame)
     inner = Layout(frame.graph, width - margin - 2 * EDGE, ruler, framed, shapes).placed()
     head = _head(frame, width - margin - 2 * EDGE, inner.out if frame.graph.gives else None, ruler)
@@ -48,7 +48,7 @@ def framed(frame: Frame, width: float, ruler: Ruler, shapes: bool, margin: float
 
 
 def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> Look:
-    """What a frame is called and what one copy of it comes to, on both sides of the line that leaves it."""
+    """Return the title of a frame and the amount of one copy, on either side of its outgoing line."""
     left, right = (width, width) if out is None else (out - 5, width - out - 5)
     rows: list[tuple[Line, float, str]] = [(line, TITLE, BLACK) for line in title_lines(frame, ruler, left)]
     beside_title = 0.0

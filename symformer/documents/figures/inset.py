@@ -1,4 +1,4 @@
-"""The figure of a model in its derivation: behind its symbols, drawn when a language asks for it."""
+"""The figure of a model in its derivation, drawn on demand."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 
 
 def illustration(model: Model, formula: Formula) -> list[Block]:
-    """The figure of what a document is about; a ratio, which does not add up over boxes, has none."""
+    """Return the figure of a model; empty for a ratio, which is not a sum over boxes."""
     if not formula.additive:
         return []
     return [Picture(partial(_drawn, model, formula), _caption(model, formula), formula.id)]
 
 
 def beside(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
-    """The figure of two models, each in the letters of its own formula; none where one does not add up over boxes."""
+    """Return the figure of two models; empty if one of the formulas is not a sum over boxes."""
     if len(models) != 2 or not all(formula.additive for formula in formulas):
         return []
     one, other = models
     caption: Line = [
-        f"{one.title} and {other.title} side by side, each in its own letters: ≠ marks what the other has not, or has "
-        "with another formula."
+        f"{one.title} and {other.title} side by side, each with its own symbols; ≠ marks parts that the other lacks or "
+        "has with a different formula."
     ]
     return [Picture(partial(_both, models, formulas), caption, f"{formulas[0].id}.beside")]
 
 
 def _caption(model: Model, formula: Formula) -> Line:
-    """What it shows, and how it is read."""
+    """Return the caption of the figure of one model."""
     told = f"the formula of its {formula.measure.title}"
     if value_of(formula, model) is not None:
-        told += ", their number, and the share that all copies of it have in the whole"
-    if model.provenance.reading is not None:  # read off code: what its parts read is not known
-        return [f"The parts of {model.title}, in the order in which its code names them: each with {told}."]
-    return [f"The architecture of {model.title}, read from below: each part with {told}."]
+        told += ", its value, and the share of all its copies in the total"
+    if model.provenance.reading is not None:  # traced: the data flow is unknown
+        return [f"The parts of {model.title}, in the order in which its code names them, each with {told}."]
+    return [f"The architecture of {model.title}, from bottom to top, each part with {told}."]
 
 
 def _drawn(model: Model, formula: Formula, column: float, most: float, ruler: Ruler | None = None) -> Drawing:
-    from .drawing import drawing  # which most languages never ask for
+    from .drawing import drawing  # most languages never need it
     from .reading import Reader
 
     return drawing(Reader(model, formula).architecture(), column=column, most=most, ruler=ruler)

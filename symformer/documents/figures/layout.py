@@ -1,4 +1,4 @@
-"""Where things stand: rows from below by what reads what, long arrows in lanes beside them, short ones in between."""
+"""The layout of a graph: rows from the bottom by data flow, long arrows in lanes at the sides, short ones between."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .shapes import Circle, Path, Rect, Words, arrow
 
 
 class Layout(Places):
-    """One graph laid out in so much width."""
+    """The layout of one graph at a given width."""
 
     def placed(self) -> Placed:
-        """Everything at its place."""
+        """Return the graph with all positions."""
         lanes = self._lanes()
         left = sum(side == "left" for side, _ in lanes.values()) and 1 + max(
             n for s, n in lanes.values() if s == "left"
@@ -31,8 +31,8 @@ class Layout(Places):
     # -- up --------------------------------------------------------------------------------------------------------
 
     def _up(self, ways: Sequence[Way]) -> float:
-        """The height of each row and of what runs between two; the height of all."""
-        self.tracks: dict[tuple[int, object], float] = {}  # the y of what runs across, by gap and by what it is
+        """Set the y of each row and of the lines between rows; return the total height."""
+        self.tracks: dict[tuple[int, object], float] = {}  # the y of each horizontal line, by gap and key
         y = 0.0
         for gap in range(self.ends):
             lines = self._across_in(gap, ways)
@@ -61,8 +61,9 @@ class Layout(Places):
         return y
 
     def _across_in(self, gap: int, ways: Sequence[Way]) -> list[object]:
-        """What runs across in a gap, from below: what leaves a thing, in an order in which no two lie on each other,
-        then what comes from a lane.
+        """Return the horizontal lines in a gap, from the bottom.
+
+        Lines that leave a node come first, ordered so that none overlap, then lines that arrive from a lane.
         """
         leaving: dict[object, list[float]] = {}
         starts: dict[object, float] = {}
@@ -92,7 +93,7 @@ class Layout(Places):
         return [*order, *arriving]
 
     def _labels(self, entering: Sequence[Way]) -> dict[int, int]:
-        """On which line from above each arrow that comes in has its shape, so that none lies on another."""
+        """Return the row of each incoming arrow's shape label, so that no labels overlap."""
         found: dict[int, int] = {}
         ends: list[float] = []
         for way in sorted(entering, key=lambda way: way.x):

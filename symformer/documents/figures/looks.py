@@ -1,4 +1,4 @@
-"""What a box looks like inside: its title, its formula broken into lines, its number and the bar of its share."""
+"""The inside of a box: its title, its formula broken into lines, its number and the bar of its share."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .figure import Amount, Box, Frame
 from .measure import Ruler
 from .shapes import GREY, Rect, Shape, Words
 
-TITLE, FORMULA, SMALL = 7.2, 7.2, 6.2  # sizes of type
+TITLE, FORMULA, SMALL = 7.2, 7.2, 6.2  # font sizes
 LEADING = 9.6
-TALL = 6.0  # more, where a line has a fraction
+TALL = 6.0  # additional height of a line with a fraction
 PAD = 4.0
 BAR = 2.6
-THINNEST = 0.3  # of a bar that is drawn
+THINNEST = 0.3  # the shortest bar that is drawn
 MOST = 4  # lines of one formula
-# The tints and inks of Okabe and Ito, by what a box is; its title says the same.
+# Tints and inks by role, with the colours of Okabe and Ito. The title of a box carries the same information.
 TINTS = {
     "embeddings": ("#FBEFD2", "#E69F00"),
     "attention": ("#D3E6F2", "#0072B2"),
@@ -36,7 +36,7 @@ TINTS = {
 
 @dataclass(frozen=True)
 class Look:
-    """What stands in a box, from its top left, and how much room it takes."""
+    """The shapes in a box, relative to its top left corner, and its size."""
 
     shapes: Sequence[Shape]
     width: float
@@ -44,8 +44,9 @@ class Look:
 
 
 def broken(expr: Expr, room: float, first: float, ruler: Ruler, size: float = FORMULA) -> list[Line]:
-    """A formula in lines of so much room, with common factors before brackets where it is shorter so than on several
-    lines; of a very long one the terms that grow fastest, and how many more.
+    """Return a formula broken into lines, factored if that is shorter.
+
+    A very long formula is reduced to its leading terms and the number of other terms.
     """
     terms = [tree(term) for term in ordered_terms(expr)]
     lines = _packed(terms, room, first, ruler, size)
@@ -89,7 +90,7 @@ def _joined(terms: Sequence[Tree], goes_on: bool) -> Line:
 
 
 def cut(piece: Code | Strong, room: float, ruler: Ruler, size: float) -> Line:
-    """A name, or as much of its beginning and end as there is room for."""
+    """Return a name, shortened in the middle if it does not fit."""
     words, width = piece.text, ruler.width([piece], size)
     if width <= room or len(words) < 4:
         return [piece]
@@ -98,7 +99,7 @@ def cut(piece: Code | Strong, room: float, ruler: Ruler, size: float) -> Line:
 
 
 def counted(amount: Amount) -> str:
-    """The number and the share."""
+    """Return the number and the share as text."""
     if amount.value is None:
         return ""
     said = number(amount.value)
@@ -106,7 +107,7 @@ def counted(amount: Amount) -> str:
 
 
 def look(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> Look:
-    """A box of so much width, and at least so much height."""
+    """Return the look of a box with the given width and minimum height."""
     tint, ink = TINTS.get(box.role, TINTS["other"])
     inner = width - 2 * PAD
     rows = _one_line(box, inner, ruler) or _lines(box, inner, ruler)
@@ -131,7 +132,7 @@ Rows = list[tuple[list[Words], float]]
 
 
 def title_lines(node: Box | Frame, ruler: Ruler, room: float) -> list[Line]:
-    """What it is called, on two lines where one is too narrow: its title, or its name where it has none."""
+    """Return the title of a node, or its name if it has no title, on up to two lines."""
     before: Line = ["≠ "] if node.differs else []
     before = [*before, Math.of(node.times), " × "] if isinstance(node, Box) and node.times != 1 else before
     left = room - ruler.width(before, TITLE)
@@ -148,7 +149,7 @@ def title_lines(node: Box | Frame, ruler: Ruler, room: float) -> list[Line]:
 
 
 def _one_line(box: Box, inner: float, ruler: Ruler) -> Rows:
-    """All of a small box, or of one without a number, on one line, where it fits; else nothing."""
+    """Return the content of a small box, or of one without a number, on one line; empty if it does not fit."""
     small = box.role == "norms" or (box.role == "other" and box.amount.shown == 0)
     if box.notes or not (small or box.amount.value is None):
         return []
@@ -192,13 +193,13 @@ def _lines(box: Box, inner: float, ruler: Ruler) -> Rows:
 
 
 def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = None) -> Rows:
-    """A formula and its number, which stands behind its last line where there is room."""
+    """Return the rows of a formula and its number, which follows the last line of the formula if there is room."""
     if amount.shown == 0:
         return []
     rows: Rows = []
     for line in broken(amount.shown, inner, inner, ruler):
         width, size = ruler.width(line, FORMULA), FORMULA
-        if width > inner:  # one term that no line has room for
+        if width > inner:  # a single term that is wider than a line
             width, size = inner, FORMULA * inner / width * 0.99
         tall = any(isinstance(piece, Math) and "/" in text(piece.shown) for piece in line)
         rows.append(([Words(0, 0, line, width, size)], LEADING + TALL * tall))
@@ -213,7 +214,7 @@ def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = 
 
 
 def fitted(line: Line, room: float, ruler: Ruler) -> list[Line]:
-    """A small line, or its pieces below one another where it is too long, and names cut."""
+    """Return a small line; if it is too long, one line per piece, with names shortened."""
     if ruler.width(line, SMALL) <= room:
         return [line]
     found: list[Line] = []
@@ -228,7 +229,7 @@ def fitted(line: Line, room: float, ruler: Ruler) -> list[Line]:
 
 
 def wrapped(prose: str, room: float, ruler: Ruler, size: float = SMALL) -> list[Line]:
-    """Prose in lines of so much room."""
+    """Return prose wrapped to the given width."""
     lines = [""]
     for word in prose.split():
         longer = f"{lines[-1]} {word}".strip()

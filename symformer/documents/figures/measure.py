@@ -1,4 +1,4 @@
-"""How wide lines are: Typst says it, all lines of a figure at once, and each once."""
+"""The widths of lines, measured by Typst: all lines of a figure at once, and each line only once."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _PAGE = """#set text(font: "New Computer Modern")
 
 
 class Ruler:
-    """Widths of lines at a size."""
+    """Measures the widths of lines."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, float], float] = {}
         self._asked: dict[tuple[str, float], None] = {}
 
     def width(self, line: Line, size: float) -> float:
-        """How wide a line is in points; a guess the first time that it is asked for, until ``settle`` has measured."""
+        """Return the width of a line in points, or a guess until ``settle`` has measured it."""
         key = (PRINTED.line(line), size)
         if key not in self._known:
             self._asked[key] = None
         return self._known.get(key, 10.0)
 
     def settle(self) -> bool:
-        """Measure whatever was asked for and not known; False where there was nothing."""
+        """Measure all requested lines whose width is unknown; return False if there were none."""
         import typst
 
         if not self._asked:
@@ -45,7 +45,7 @@ class Ruler:
             source: Any = (_PAGE + "\n".join(lines)).encode()
             said = typst.query(source, "<told>", field="value", root=templates(), ignore_system_fonts=True)
         except RuntimeError as error:
-            raise DocumentError(f"Typst refused the figure: {str(error).partition(chr(10))[0]}") from None
+            raise DocumentError(f"Typst cannot measure the figure: {str(error).partition(chr(10))[0]}") from None
         self._known |= dict(zip(self._asked, json.loads(said), strict=True))
         self._asked.clear()
         return True

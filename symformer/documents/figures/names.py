@@ -1,4 +1,4 @@
-"""What a figure calls an operation, and what it colours it as."""
+"""The names and colours of operations in a figure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ OPERATIONS = {
     Kind.MULTIPLY: "Product",
     Kind.ADD: "Sum",
     Kind.ROTATE: "Rotary positions",
-    Kind.JOIN: "Joined",
-    Kind.SELECT: "One position",
-    Kind.ROUTE: "Best experts",
+    Kind.JOIN: "Concatenation",
+    Kind.SELECT: "Position selection",
+    Kind.ROUTE: "Expert selection",
     Kind.EXPERTS: "Experts",
     Kind.COMBINE: "Weighted sum",
     Kind.MATCH: "Match",
@@ -42,7 +42,7 @@ ROLES = {
 
 
 def operation(entry: Entry) -> str:
-    """What an operation is called."""
+    """Return the name of an operation."""
     if entry.kind is Kind.LOOKUP:
         return TABLES.get(entry.function, "Embedding")
     if entry.kind in (Kind.PARAMETER, Kind.OBSERVED):
@@ -58,7 +58,7 @@ def operation(entry: Entry) -> str:
     if entry.kind is Kind.ACTIVATION:
         return FUNCTIONS.get(entry.function, entry.function)
     if entry.kind is Kind.MULTIPLY and len(entry.inputs) == 1:
-        return "Scaled"
+        return "Scaling"
     return OPERATIONS.get(entry.kind, entry.kind.value)
 
 

@@ -1,4 +1,4 @@
-"""Where things stand from left to right, and which way arrows go: long ones in lanes beside the rows they pass."""
+"""The horizontal positions of nodes and the routes of arrows; long arrows use lanes at the sides of the rows."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from .rows import rows_of
 from .shapes import Shape
 
 LANE = 7.0  # between two lanes
-GAP = 7.0  # between two rows, at least
-TRACK = 4.5  # between two lines that run across
+GAP = 7.0  # minimum between two rows
+TRACK = 4.5  # between two horizontal lines
 BESIDE = 6.0  # between two boxes of a row
-SIGN = 4.6  # radius of a plus
-EDGE = 6.0  # around what stands in a frame
+SIGN = 4.6  # radius of a plus sign
+EDGE = 6.0  # padding of a frame
 BRACKET = 5.0
-STUB = 15.0  # more, where what is given is written below a box
-PORT = 8.0  # what comes in keeps from the corners of a box
-LABEL = 8.4  # of a shape beside an arrow
-WORDLESS = 46.0  # the least width of a box
+STUB = 15.0  # additional height if an input is named below a box
+PORT = 8.0  # minimum between an incoming arrow and a corner of its box
+LABEL = 8.4  # height of a shape label
+WORDLESS = 46.0  # minimum width of a box
 
 
 @dataclass
 class Placed:
-    """A graph that has been laid out; y grows upwards from its foot."""
+    """A graph with its layout; y grows upwards from the bottom."""
 
     width: float
     height: float
     shapes: list[Shape]
-    ports: list[float]  # where what comes in does
-    out: float  # where what it gives leaves
+    ports: list[float]  # the x of each input
+    out: float  # the x of the output
 
 
 @dataclass
 class Item:
-    """A node with its place."""
+    """A node with its position."""
 
-    node: Node | None  # None: where a port stands
+    node: Node | None  # None for a port
     rank: int
     w: float = 0.0
     h: float = 0.0
@@ -51,27 +51,27 @@ class Item:
     look: Look | None = None
     placed: Placed | None = None
     exits: float = 0.0
-    slot: tuple[float, float] = (0.0, 0.0)  # the part of its row that it has: where that begins, how wide it is
+    slot: tuple[float, float] = (0.0, 0.0)  # its share of the row: start and width
 
     @property
     def middle(self) -> float:
         return self.x + self.w / 2
 
 
-Net = tuple[str, int]  # what a tensor comes from: the key of a node, or "" and a port
-Framed = Callable[[Frame, float, Ruler, bool, float], Placed]  # what draws a frame
+Net = tuple[str, int]  # the origin of a tensor: the key of a node, or "" and a port
+Framed = Callable[[Frame, float, Ruler, bool, float], Placed]  # the function that draws a frame
 
 
 @dataclass(frozen=True)
 class Way:
-    """How one arrow goes."""
+    """The route of one arrow."""
 
     edge: Arrow
     source: Item
     target: Item
-    lane: float | None = None  # the x of the lane that it takes
-    side: str = "below"  # by which side it comes in
-    x: float = 0.0  # where, from below
+    lane: float | None = None  # the x of its lane
+    side: str = "below"  # the side of the target where it arrives
+    x: float = 0.0  # the x where it arrives from below
 
     @property
     def net(self) -> Net:
@@ -79,7 +79,7 @@ class Way:
 
     @property
     def comes(self) -> float:
-        """Where it is seen to come from."""
+        """The x that it comes from: its lane, or the exit of its source."""
         return self.source.exits if self.lane is None else self.lane
 
 
@@ -91,13 +91,13 @@ def times_of(frame: Frame) -> list[Line]:
 
 
 def bracket(frame: Frame, ruler: Ruler) -> float:
-    """The room that its bracket takes, with how often it stands there."""
+    """Return the width of the bracket of a frame, including the number of repetitions."""
     says = times_of(frame)
     return max((ruler.width(line, FORMULA) for line in says), default=0.0) + (BRACKET + 4 if says else 0)
 
 
 class Places:
-    """One graph in so much width: where its things stand in their rows, and which way its arrows go."""
+    """The horizontal positions and arrow routes of one graph at a given width."""
 
     def __init__(
         self, graph: Graph, width: float, ruler: Ruler, framed: Framed, shapes: bool, whole: bool = False
@@ -112,7 +112,7 @@ class Places:
         self.shapes: list[Shape] = []
 
     def below(self, edge: Arrow) -> bool:
-        """Whether what comes from outside is written below the whole."""
+        """Return True if an arrow from outside starts below the whole graph."""
         return edge.leaves == 0 or self.items[edge.target].rank == 1
 
     # -- across ----------------------------------------------------------------------------------------------------
@@ -127,11 +127,11 @@ class Places:
         ]
 
     def _stub(self, source: Item, target: Item) -> bool:
-        """Whether what comes from outside the whole is written right below what reads it."""
+        """Return True if an input of the whole graph is named directly below its reader."""
         return self.whole and source.node is None and target.rank > 1 and source is not self.ports[0]
 
     def _lanes(self) -> dict[tuple[Net, str], tuple[str, int]]:
-        """The lane of each tensor that passes a row by: on the right to a sum, else on the left."""
+        """Return the lane of each tensor that passes a row: on the right if it leads to a sum, else on the left."""
         spans: dict[tuple[Net, str], tuple[int, int]] = {}
         for edge, source, target in self._edges():
             if target.rank - source.rank < 2 or self._stub(source, target):
@@ -151,7 +151,7 @@ class Places:
         return found
 
     def _across(self, foot: float, end: float) -> None:
-        """The width of each thing and where it stands in its row."""
+        """Set the width and position of each node in its row."""
         entered: dict[str, int] = defaultdict(int)
         for edge in self.graph.arrows:
             entered[edge.target] += 1
@@ -187,7 +187,7 @@ class Places:
                     item.exits = item.x + item.placed.out if item.placed else item.middle
 
     def _level(self, items: Sequence[Item]) -> None:
-        """Boxes of one row as high as the highest of them that says something."""
+        """Give all boxes of a row with an amount the height of the highest box."""
         high = max((item.h for item in items if item.look is not None), default=0.0)
         for item in items:
             if item.look is not None and isinstance(item.node, Box) and item.node.amount.shown != 0:
@@ -195,7 +195,7 @@ class Places:
                 item.h = item.look.height
 
     def _narrow(self, box: Box, room: float, entered: int) -> float:
-        """What stores and costs nothing is as wide as its name."""
+        """Return the width of a box: the width of its name if its amount is 0, else all the room."""
         if box.amount.shown != 0 or box.notes or entered > 1:
             return room
         title: Line = [Strong(box.title)] if box.title else [Code(box.name)]
@@ -234,7 +234,7 @@ class Places:
         return found
 
     def _spread(self) -> None:
-        """Names of what is given, side by side below the whole."""
+        """Place the names of inputs side by side below the whole graph."""
         below = [self.ports[n] for n in sorted({each.leaves for each in self.graph.arrows if not each.source})]
         below = [port for n, port in enumerate(self.ports) if port in below and self._named_below(n)]
         wide = {id(port): self.ruler.width(self.graph.ports[n], SMALL) / 2 for n, port in enumerate(self.ports)}
@@ -294,7 +294,7 @@ class Places:
         ]
 
     def _wide(self, way: Way) -> float:
-        """The room of what is written at an arrow's end."""
+        """Return the width of the label at the end of an arrow."""
         stub = self._stub(way.source, way.target)
         line = self.graph.ports[way.edge.leaves] if stub else self._shape(way)
         return max(6.0, self.ruler.width(line, SMALL) if line else 0.0)

@@ -1,4 +1,4 @@
-"""A figure read off a model: which parts are boxes, which are frames, and what each comes to."""
+"""The figure of a model: the choice of boxes and frames, and the amount of each."""
 
 from __future__ import annotations
 
@@ -32,13 +32,19 @@ from .names import operation, role
 
 
 def accounted(model: Model, formula: Formula) -> tuple[Ledger, Ledger, Line]:
-    """The ledger in which kinds of layers are apart, and the account of this formula over it.
+    """Return the ledger, the ledger with separate kinds of layers, and the account of the formula over the latter.
 
-    Raises OptionError for a ratio, and DerivationError where the two accounts are not the same.
+    Raises
+    ------
+    OptionError
+        For a ratio.
+    DerivationError
+        If the account does not sum to the formula.
+
     """
     if not formula.additive:
         raise OptionError(
-            f"{formula.measure.name} is a ratio, which does not add up over boxes; draw flops or traffic instead"
+            f"{formula.measure.name} is a ratio, which is not a sum over boxes; draw flops or traffic instead"
         )
     question = find_quantity(formula.measure.name)
     part = model.component.answering(question, formula.conventions)
@@ -47,26 +53,26 @@ def accounted(model: Model, formula: Formula) -> tuple[Ledger, Ledger, Line]:
     ledger = together.apart
     root = question.account(ledger, formula.conventions)
     if expand(root.each.xreplace(formula.relations) - formula.expanded) != 0:
-        raise DerivationError(f"{formula.id}: the kinds of layers apart do not come to what they come to together")
+        raise DerivationError(f"{formula.id}: the separate kinds of layers do not sum to the formula")
     return together, ledger, root
 
 
 class Reader:
-    """What the figures of one formula have in them."""
+    """Builds the figures of one formula."""
 
     def __init__(self, model: Model, formula: Formula) -> None:
         self.model, self.formula = model, formula
         self.together, self.ledger, self.root = accounted(model, formula)
         self.whole = value_of(formula, model)
-        self.seen = isinstance(model.component, Lifted | Traced)  # read off code: what reads what is not known
+        self.seen = isinstance(model.component, Lifted | Traced)  # traced: the data flow is unknown
         alone = (entry for _, entry in self.ledger if entry.kind is Kind.PARAMETER)
         self.alone = {
             weight.path for entry in alone for weight in entry.weights
-        }  # by themselves: arrows lead from them
+        }  # drawn as their own nodes, with arrows
         self.layers = [line.path for line in self.root.walk() if line.path.endswith("*")]
 
     def architecture(self) -> Figure:
-        """The whole model."""
+        """Return the figure of the whole model."""
         drafts = self._drafts(self.ledger.root, self.root, ONE, inside=False)
         named = () if self.seen else shape_line(self.model.component.shapes).inputs
         flow = Flow(self.ledger, drafts, [axes.name for axes in named])
@@ -80,8 +86,8 @@ class Reader:
         notes = []
         if self.seen:
             notes.append(
-                "Read off its code, in the order in which that names its modules; what reads what is not known, and no "
-                "arrow is drawn."
+                "Traced from its code, with the modules in the order of the code. The data flow is unknown, so there "
+                "are no arrows."
             )
         return Figure(
             self.model.title,
@@ -94,11 +100,13 @@ class Reader:
         )
 
     def part(self, path: str) -> Figure:
-        """One part with the shapes of what its operations read and give. Raises UnknownNameError and OptionError."""
+        """Return the figure of one part with tensor shapes. Raises UnknownNameError and OptionError."""
         if self.seen:
-            raise OptionError(f"{self.formula.id} is read off code: what its operations read from which is not known")
+            raise OptionError(
+                f"{self.formula.id} is traced from code, so the data flow in a part is unknown; draw the whole model"
+            )
         scope, line, ledger = self._find(path)
-        if self.whole is not None:  # shares are of the part
+        if self.whole is not None:  # shares refer to the part
             self.whole = int(evaluate(expand(line.each.xreplace(self.formula.relations)), self.model.known, path))
         drafts = [
             Draft(below.key, below, None if isinstance(item, Entry) else item, count=below.count)
@@ -121,21 +129,21 @@ class Reader:
         return Figure(self._title(line) or line.name, target, label, measure.title, amount, graph, shapes=True)
 
     def _find(self, path: str) -> tuple[Scope, Line, Ledger]:
-        """A part by its id: of one kind of layers where the kinds are apart, else of all together."""
+        """Return a part by its id, from the ledger with separate kinds of layers if possible."""
         keys: list[str] = []
         for ledger, root in ((self.ledger, self.root), (self.together, self.formula.root)):
             for scope, line in _both(ledger.root, root):
                 if line.key == path and scope is not None:
                     return scope, line, ledger
                 if line.key == path:
-                    raise OptionError(f"{path} is one operation; give the part that it stands in")
+                    raise OptionError(f"{path} is a single operation; give the part that contains it")
                 keys.append(line.key)
         raise UnknownNameError("part", path, dict.fromkeys(filter(None, keys)))
 
-    # -- which things there are ------------------------------------------------------------------------------------
+    # -- choice of nodes -------------------------------------------------------------------------------------------
 
     def _drafts(self, scope: Scope, line: Line, count: Expr, inside: bool) -> list[Draft]:
-        """The things in a scope, in the order they are written; layers of several kinds in a frame of their own."""
+        """Return the nodes of a scope, in the order of the code, with layers of several kinds in their own frame."""
         found: list[Draft] = []
         for mixture, alike in groupby(zip(scope.items, line.lines, strict=True), _mixture):
             drafts = [draft for item, below in alike for draft in self._draft(item, below, count, inside)]
@@ -158,7 +166,7 @@ class Reader:
         return [Draft(line.key, line, item, frame=True, items=items, count=copies)]
 
     def _opens(self, scope: Scope, line: Line, inside: bool) -> bool:
-        """Whether what is in a part is drawn: layers, and what has layers in it."""
+        """Return True if the contents of a part are drawn: layers, and parts that contain layers."""
         if scope.repeated:
             return not inside or any(isinstance(item, Scope) for item in scope.items)
         if inside:
@@ -168,7 +176,7 @@ class Reader:
         beside = self.seen and any(path.startswith(f"{line.path}.") for path in self.layers)
         return beside or any(each.repeated for each in scope.walk())
 
-    # -- what each is ----------------------------------------------------------------------------------------------
+    # -- nodes -----------------------------------------------------------------------------------------------------
 
     def _graph(self, drafts: Sequence[Draft], flow: Flow, frame: Draft | None, path: str) -> Graph:
         shown = [draft for draft in drafts if not (draft.passes or draft.hidden)]
@@ -190,7 +198,7 @@ class Reader:
         if draft.frame:
             graph = self._graph(draft.items, flow, draft, line.path)
             if draft.mixed:
-                said: Words = ["in an order that the config gives"]
+                said: Words = ["in the order given by the config"]
                 return Frame(draft.key, "Layers of several kinds", name, graph, amount, notes=[said])
             notes: list[Words] = list(self._runs(draft))
             return Frame(draft.key, self._title(line), name, graph, amount, line.count, self._number(line.count), notes)
@@ -201,7 +209,7 @@ class Reader:
     def _runs(self, draft: Draft) -> Iterator[Words]:
         scope = draft.scope
         if scope is not None and scope.distinct is not None:
-            yield [Math.of(scope.count), " layers, of which ", Math.of(scope.distinct), " have weights of their own"]
+            yield [Math.of(scope.count), " layers, of which ", Math.of(scope.distinct), " have their own weights"]
 
     def _title(self, line: Line) -> str:
         if line.entry is not None:
@@ -216,10 +224,10 @@ class Reader:
         return Amount(each, shown, value, share(total, self.whole))
 
     def _value(self, expr: Expr) -> int | Fraction:
-        """A number, exactly: of one copy it may be no whole one, where some layers need what others do not."""
+        """Return an exact number; a fraction for one copy if not all layers need the same."""
         found = put_in(expand(expr.xreplace(self.formula.relations)), self.model.known)
         if not isinstance(found, Rational):
-            raise SizeError(f"{self.formula.id} has no number at these sizes")
+            raise SizeError(f"{self.formula.id} has no value at these sizes")
         return int(found) if isinstance(found, Integer) else Fraction(int(found.p), int(found.q))
 
     def _number(self, count: Expr) -> int | None:
@@ -242,7 +250,7 @@ class Reader:
 
 
 def _both(scope: Scope, line: Line) -> Iterator[tuple[Scope | None, Line]]:
-    """Every part with its account, and every operation's account."""
+    """Yield every part with its account line, and every operation's account line."""
     yield scope, line
     for item, below in zip(scope.items, line.lines, strict=True):
         if isinstance(item, Scope):
@@ -252,7 +260,7 @@ def _both(scope: Scope, line: Line) -> Iterator[tuple[Scope | None, Line]]:
 
 
 def _tensor(name: str, shape: Shape) -> Words:
-    """A name with a shape: ``tokens [B, S]``."""
+    """Return a name with a shape, such as ``tokens [B, S]``."""
     dims: list[Piece] = []
     for dim in shape:
         dims += [", " if dims else "", Math.of(dim)]

@@ -1,4 +1,4 @@
-"""Rows: each thing above all that it reads, and what reads nothing right below what reads it."""
+"""The rows of a graph: each node above its inputs, and nodes without inputs directly below their readers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .figure import Frame, Graph, Node
 
 
 def ranks(graph: Graph) -> dict[str, int]:
-    """The row of each node: above all that it reads; what reads nothing stands right below what reads it."""
+    """Return the row of each node: above its inputs, or directly below its first reader if it has no inputs."""
     keys = [node.key for node in graph.nodes]
     into: Mapping[str, list[str]] = defaultdict(list)
     out: Mapping[str, list[str]] = defaultdict(list)
@@ -29,34 +29,34 @@ def ranks(graph: Graph) -> dict[str, int]:
     for key in keys:
         rank(key)
     given = {each.target for each in graph.arrows if not each.source and each.leaves == 0}
-    free = {key for key in keys if key not in given and not any(into[key])}  # not even by way of others
+    free = {key for key in keys if key not in given and not any(into[key])}  # no inputs, direct or indirect
     for key in keys:
         free |= (
             {key}
             if into[key] and key not in given and all(not source or source in free for source in into[key])
             else set()
         )
-    for key in reversed(keys):  # what nothing that comes in leads to
+    for key in reversed(keys):  # nodes that no input of the graph reaches
         if key in free and out[key]:
             found[key] = max(1, min(found[target] for target in out[key]) - 1)
     return found
 
 
 def rows_of(graph: Graph) -> list[list[Node]]:
-    """The nodes by rows, from below."""
+    """Return the nodes by rows, from the bottom."""
     found = ranks(graph)
     rows: list[list[Node]] = [[] for _ in range(max(found.values(), default=0))]
     for node in graph.nodes:
         rows[found[node.key] - 1].append(node)
     apart: list[list[Node]] = []
-    for row in rows:  # a frame stands beside frames alone, and what else is in its row above it
+    for row in rows:  # frames share a row with frames only; other nodes move to a row above
         frames: list[Node] = [node for node in row if isinstance(node, Frame)]
         apart += [frames, [node for node in row if node not in frames]]
     return [row for row in apart if row]
 
 
 def breadth(graph: Graph) -> int:
-    """How many frames stand side by side, or rows of how many threes of boxes."""
+    """Return the maximum number of frames side by side; about four boxes in a row count as one more."""
     return max(
         (max(sum(isinstance(node, Frame) for node in row), len(row) // 4 + 1) for row in rows_of(graph)), default=1
     )

@@ -1,4 +1,4 @@
-"""How wide lines are in a browser, which sets them in the font that the page carries: by the widths of that."""
+"""The widths of lines in a browser, from the advance widths of the font embedded in the page."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..blocks import Code, Line, Math, Piece, Strong
 from ..formats.language import templates
 from .measure import Ruler
 
-CODE = 0.84  # the size of a name from the code, against the words around it
-MONOSPACED = 0.61  # of its size, the widest letters of the usual fonts
-BOLD = 1.06  # what is made bolder may be so much wider
-UNKNOWN = 1.0  # of a character that the font does not have
+CODE = 0.84  # font size of code, relative to the text around it
+MONOSPACED = 0.61  # largest advance width of common monospaced fonts, relative to the font size
+BOLD = 1.06  # largest width of bold text, relative to regular text
+UNKNOWN = 1.0  # width of a character that the font lacks
 
 
 class ScreenRuler(Ruler):
-    """Widths of lines in a browser, all of which are known."""
+    """Computes the widths of lines in a browser, without measuring."""
 
     def width(self, line: Line, size: float) -> float:
         return size * sum(map(_width, line))
@@ -36,7 +36,7 @@ def _width(piece: Piece) -> float:
             return len(words) * CODE * MONOSPACED
         case Strong(words):
             return _told(words) * BOLD
-    raise TypeError(f"no piece of a figure: {piece!r}")
+    raise TypeError(f"not supported in a figure: {piece!r}")
 
 
 def _told(words: str) -> float:
@@ -46,6 +46,6 @@ def _told(words: str) -> float:
 
 @cache
 def advances() -> dict[str, float]:
-    """How wide each character of the font is, of the size of its type."""
+    """Return the advance width of each character, relative to the font size."""
     read = json.loads((templates() / "fonts" / "symformer-math.json").read_text("utf-8"))
     return {character: int(wide) / 1000 for wide, characters in read.items() for character in characters}

@@ -1,4 +1,4 @@
-"""What is drawn, each at its place: rectangles, lines, circles and words. All lengths are points, from the top left."""
+"""The shapes of a drawing: rectangles, lines, circles and words. Lengths are in points, from the top left corner."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Rect:
 
 @dataclass(frozen=True)
 class Circle:
-    """A circle, by its centre."""
+    """A circle, given by its centre and radius."""
 
     x: float
     y: float
@@ -46,7 +46,7 @@ class Circle:
 
 @dataclass(frozen=True)
 class Path:
-    """A line through some points, or what they enclose."""
+    """A line through points, or the polygon that they enclose."""
 
     points: Sequence[Point]
     ink: str = BLACK
@@ -60,7 +60,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Words:
-    """A line of words and mathematics, by a point on its baseline."""
+    """A line of words and mathematics, positioned by a point on its baseline."""
 
     x: float
     y: float
@@ -73,7 +73,7 @@ class Words:
 
     @property
     def left(self) -> float:
-        """Where it begins."""
+        """The x where the line starts."""
         return self.x - {"left": 0.0, "right": self.width, "center": self.width / 2}[self.anchor]
 
     def moved(self, x: float, y: float) -> Words:
@@ -85,7 +85,7 @@ Shape = Rect | Circle | Path | Words
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is drawn on so much room."""
+    """A drawing: its size, its shapes, a title and alternative text."""
 
     width: float
     height: float
@@ -95,7 +95,7 @@ class Drawing:
 
 
 def arrow(points: Sequence[Point], head: bool = True, long: float = 3.6, wide: float = 1.5) -> list[Shape]:
-    """A line along the axes, with a head at its end."""
+    """Return the shapes of an arrow along horizontal and vertical lines."""
     points = [point for place, point in enumerate(points) if place == 0 or point != points[place - 1]]
     if not head or len(points) < 2:
         return [Path(tuple(points))]
