@@ -397,7 +397,7 @@ def what_counts_is_not_said_to_add_nothing(document: Document) -> None:
             derived = set()
         if isinstance(block, Paragraph) and isinstance(block.line[0], Code):
             derived |= {piece.text for piece in block.line if isinstance(piece, Code)}
-        if isinstance(block, Paragraph) and block.line[0] == "These add nothing: ":
+        if isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: ":
             sentence = block.line[: block.line.index(".")]
             silent = {piece.text for piece in sentence if isinstance(piece, Code)}
             assert silent
@@ -407,7 +407,7 @@ def what_counts_is_not_said_to_add_nothing(document: Document) -> None:
 def test_what_moves_is_not_said_to_add_nothing() -> None:
     sent = document(architecture("llama-2-70b"), ["communication"], "1", tensor="on")
     what_counts_is_not_said_to_add_nothing(sent)
-    assert any(isinstance(block, Paragraph) and block.line[0] == "These add nothing: " for block in sent.blocks)
+    assert any(isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: " for block in sent.blocks)
 
 
 def test_what_a_sentence_names_beside_a_key_is_that_paper() -> None:
@@ -684,11 +684,11 @@ def test_each_place_is_described_as_it_is() -> None:
     assert all("global_layers" not in line for line in sliding)
     assert any(line.startswith("global_layers.*.self_attn. Grouped-query attention") for line in said)
     block = next(line for line in said if "x + norm(f(norm(x)))" in line)
-    assert block.startswith("What all L layers have, layers.*. ")
-    kinds = [line for line in paragraphs(derivation("gemma-2-2b", "flops")) if "of their own" in line]
+    assert block.startswith("Common to all L layers, layers.*. ")
+    kinds = [line for line in paragraphs(derivation("gemma-2-2b", "flops")) if "specific to" in line]
     assert kinds == [
-        "What L_local of the L layers have of their own, local_layers.*; "
-        "what L_global of the L layers have of their own, global_layers.*:"
+        "Specific to L_local of the L layers, local_layers.*; "
+        "specific to L_global of the L layers, global_layers.*:"
     ]
     latent = next(line for line in paragraphs(derivation("deepseek-v3")) if "made from one latent" in line)
     assert latent.startswith("layers.*.self_attn. ")

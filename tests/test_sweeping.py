@@ -372,7 +372,7 @@ def test_files_of_every_kind_come_back(tmp_path: Path, monkeypatch: Any) -> None
     run(*arguments, "-o", str(tmp_path / "b.csv"))
     assert (tmp_path / "b.csv").read_bytes() == with_arrow
     refused = run(*arguments, "-o", str(tmp_path / "b.parquet"))
-    assert "Parquet needs pyarrow; pip install pyarrow" in refused.stderr
+    assert "Parquet needs pyarrow; run pip install pyarrow" in refused.stderr
     assert not (tmp_path / "b.parquet").exists()
 
 

@@ -113,7 +113,7 @@ def _content(place: Path, said: str) -> str:
         if place.is_dir():
             raise DocumentError(f"{said} is a folder; name the paper's main file, such as {said.rstrip('/')}/paper.tex")
         if not place.is_file():
-            raise DocumentError(f"{said} does not exist or is not a file; name the paper's main file, such as paper.tex")
+            raise DocumentError(f"{said} is missing or is not a file; name the paper's main file, such as paper.tex")
         if place.stat().st_size > MOST:
             raise DocumentError(f"{said} has {place.stat().st_size:,} bytes, more than the limit of {MOST:,}")
         return place.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")

@@ -218,7 +218,7 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
             path = Code(line.path or line.name)
             some = line.count == 1 and _elsewhere(line, formula)
             where += [*maybe(where, "; " if some or line.count != 1 else ", "), *maybe(line.count != 1, *one)]
-            where += [*maybe(some, "only in some of " if where else "Only in some of "), path, *maybe(some, " modules")]
+            where += [*maybe(some, "only in some of the " if where else "Only in some of the "), path, *maybe(some, " modules")]
             if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
         blocks.append(Paragraph([*where, *([". ", *about] if about else [":"])]))
@@ -236,7 +236,7 @@ def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
 
 
 def _elsewhere(line: AccountLine, formula: Formula) -> bool:
-    """Return True if other lines have the same path: in a list of different modules, each kind is counted separately."""
+    """Return True if other lines have the same path: in a list of mixed modules, each kind is counted separately."""
     if isinstance(line.part, Component) or not line.path.endswith("*"):
         return False
     return any(other.path == line.path and other is not line for other in formula.root.parts())

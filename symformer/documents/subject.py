@@ -98,7 +98,7 @@ class Subject:
 
     @property
     def assumed(self) -> Line:
-        """A sentence on how its config was read, such as values assumed for omitted fields; empty without such notes."""
+        """A sentence on how its config was read, such as values assumed for omitted fields; empty if there are none."""
         said = self.model.provenance.notes
         return ["Notes on its ", Code("config.json"), f": {'; '.join(said)}."] if said else []
 

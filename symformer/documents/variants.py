@@ -41,7 +41,7 @@ class Variants:
     quantity: str
     given: Mapping[str, str]  # the requested conventions
     most: int = FORMS
-    known: dict[object, Formula | str] = field(default_factory=dict, compare=False, repr=False)  # cache of earlier results
+    known: dict[object, Formula | str] = field(default_factory=dict, compare=False, repr=False)  # earlier results
 
     @cached_property
     def base(self) -> Formula:

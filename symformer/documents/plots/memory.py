@@ -61,7 +61,7 @@ def memory(models: Sequence[Counted], extension: str, device: str | None) -> byt
     drawn: list[tuple[str, Formula, Numbers, int | None]] = []
     for model, formula in models:
         if formula.measure.unit != "bytes":
-            raise OptionError(f"{formula.measure.name} is counted in {formula.measure.unit}, but memory is plotted in bytes")
+            raise OptionError(f"{formula.measure.name} is counted in {formula.measure.unit}; the plot needs bytes")
         if B in model.known:
             raise OptionError("B is the x-axis; remove --set B")
         if B not in formula.symbols:
