@@ -135,7 +135,7 @@ def test_a_group_of_wide_heads_is_refused() -> None:
         )
         assert same == (width == 256)
     assert formula.value({**sizes, "D": 256}) > 0
-    with pytest.raises(SymformerError, match=r"256 is less than D=258 \(width of one head\); transformers then copies"):
+    with pytest.raises(SymformerError, match=r"256 is less than D=258 \(head dimension\); transformers then copies"):
         formula.value({**sizes, "D": 258})
 
 

@@ -24,7 +24,7 @@ def test_counts() -> None:
     for suffix, power in COUNTS.items():
         assert amount(f"6.7{suffix}", "elements") == 67 * 10 ** (power - 1)
     for text in ("7B", "7 B"):
-        with pytest.raises(ArithmeticTextError, match="can be bytes or billions of them"):
+        with pytest.raises(ArithmeticTextError, match="can be bytes or billions of bytes"):
             amount(text, "bytes")
     assert amount("7T", "bytes") == 7 * 10**12
 

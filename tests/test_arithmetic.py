@@ -62,7 +62,7 @@ BAD = {
     "4*Ｅ": "is not arithmetic",  # Python would read a full-width letter as E
     "٣": "is not arithmetic",
     "4 # 5": "is not arithmetic",  # and skip what it takes for a comment
-    "1e3": "1000.0 is not written as a whole number",
+    "1e3": "1000.0 is not written as an integer",
     "E/((V + 1)**2 - V**2 - 2*V - 1)": "divides by zero",
     # What a short text can hide: a number of 10**14 digits, a million terms, a degree of 1,728.
     "((((((((((2)**12)**12)**12)**12)**12)**12)**12)**12)**12)**12": "521 digits",

@@ -56,7 +56,7 @@ ODD: list[tuple[dict[str, Any], str]] = [
     ],
     ({"num_hidden_layers": -5}, "'num_hidden_layers' is -5; a size"),
     ({"vocab_size": 10**30}, "'vocab_size' is a number of 31 digits; a size"),
-    *[({"vocab_size": odd}, "which is not a whole number") for odd in ("24", "", 24.5, float("nan"), True)],
+    *[({"vocab_size": odd}, "which is not an integer") for odd in ("24", "", 24.5, float("nan"), True)],
     ({"vocab_size": 24.0}, "'vocab_size' is 24.0, which is not written as an integer; write 24"),
 ]
 

@@ -169,7 +169,7 @@ def test_the_tie_in_a_document() -> None:
     assert "At equal active parameters" in page
     # 86,024/3, with 393,216 parameters for each of H: two thirds and one third of these
     assert "28,674.67" in page
-    assert "= 28,674 `mixtral-8x7b` (1) has 262,144 more." in page
+    assert "= 28,674, `mixtral-8x7b` (1) has 262,144 more." in page
     assert "= 28,675, `mixtral-8x7b` (1) has 131,072 fewer. All numbers here use" in page
     assert run(*DENSE, "-o", "-", "--as", "html").exit_code == 0
 
@@ -178,7 +178,7 @@ REFUSED = [
     (["gpt2", "llama-2-7b", "--same", "params"], "--same names a total and --by the size that is chosen for it"),
     (["gpt2", "llama-2-7b", "--by", "L"], "give both"),
     (["gpt2", "llama-2-7b", "--same", "params", "--by", "P"],
-     "P: llama-2-7b has no such size (learned position rows) in params; it is linear in L, V, E, H, A, G, D; gpt2 has "
+     "P: llama-2-7b has no such size (learned positions) in params; it is linear in L, V, E, H, A, G, D; gpt2 has "
      "it: put that after the other"),
     (["gpt2", "gpt2-xl", "--same", "params", "--by", "E"], "params of gpt2-xl is not linear in E, so no quotient"),
     (["gpt2", "gpt2-xl", "--same", "params", "--by", "X"], "X: gpt2-xl has no such size (experts) in params"),

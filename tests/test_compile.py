@@ -149,9 +149,9 @@ def test_division_by_zero_is_a_row_that_is_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"E": 7.5}, "E is 7.5, which is not a whole number"),
-        ({"E": True}, "E is True, which is not a whole number"),
-        ({"E": "768"}, "E is '768', which is not a whole number"),
+        ({"E": 7.5}, "E is 7.5, which is not an integer"),
+        ({"E": True}, "E is True, which is not an integer"),
+        ({"E": "768"}, "E is '768', which is not an integer"),
         ({"E": np.array([1.0])}, "E is an array of float64; sizes are whole numbers"),
         ({"E": np.array([True])}, "E is an array of bool; sizes are whole numbers"),
         ({"E": np.array(["1"], object)}, "E is an array of objects that are not all whole numbers; sizes are"),

@@ -407,7 +407,7 @@ def test_on_the_terminal() -> None:
 
 
 REFUSED = {
-    ("gpt2", "banana"): "begins with no number",
+    ("gpt2", "banana"): "does not begin with a number",
     ("gpt2", "70 %"): "'70 %' is a share",
     ("gpt2", "124M", "-q", "intensity"): "which is a ratio; explain takes counts",
     ("gpt2", "12 GB", "-q", "params"): "printed in bytes, and params is counted in elements",

@@ -200,17 +200,17 @@ def test_a_number_beside_a_preset_moves_what_a_relation_gives() -> None:
 
 # what was typed, what the sentence has to contain
 RELATIONS = [
-    (["show", "gpt2", "--set", "H=-E"], "-E is positive at no sizes"),
+    (["show", "gpt2", "--set", "H=-E"], "-E is never positive"),
     (["show", "gpt2", "--set", "H=E-768"], "H = E - 768, which is 0 for E=768 and is not positive"),
     (["show", "gpt2", "--set", "H=E-769"], "which is -1 for E=768"),
-    (["show", "gpt2", "--set", "H=E/7"], "which is 768/7 for E=768 and is not a whole number"),
+    (["show", "gpt2", "--set", "H=E/7"], "which is 768/7 for E=768 and is not an integer"),
     (["show", "gpt2", "--set", "H=E**6"], "larger than 1,000,000,000,000,000"),
     (["show", "gpt2", "--set", "H=E*10**12*V"], "larger than 1,000,000,000,000,000"),
     (["show", "gpt2", "--set", "H=V/(E-768)"], "H = V/(E - 768) divides by zero"),
     (["show", "gpt2", "--set", "H=max(V/(E-768), E)"], "divides by zero"),
     (["show", "gpt2", "--set", "H=min(1/floor(E/V), E)"], "divides by zero"),
     (["show", "gpt2", "--set", "H=1/((E+1)**2-E**2-2*E-1)"], "divides by zero"),
-    (["show", "gpt2", "-q", "flops", "--set", "B=-S", "--set", "S=8"], "-S is positive at no sizes"),
+    (["show", "gpt2", "-q", "flops", "--set", "B=-S", "--set", "S=8"], "-S is never positive"),
     (["show", "gpt2", "-q", "flops", "--set", "B=S-8", "--set", "S=8"], "B = S - 8, which is 0 for S=8"),
     (["show", "llama-2-70b", "--option", "tensor=on", "--set", "N_tp=G-16"], "N_tp = G - 16, which is -8 for G=8"),
     (["show", "llama-2-70b", "--option", "tensor=on", "--set", "N_tp=G-8"], "N_tp = G - 8, which is 0 for G=8"),
@@ -264,7 +264,7 @@ def test_a_size_of_the_run_that_nothing_asks_for_is_refused(tmp_path: Path) -> N
         assert f"{name}=" in result.stderr or f" {name}:" in result.stderr
         assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-    assert "W=4 changes nothing: gpt2.flops has no W (bytes of one element) in it; of a run it has B, S" in (
+    assert "W=4 changes nothing: gpt2.flops has no W (bytes per element) in it; of a run it has B, S" in (
         run("show", "gpt2", "-q", "flops", "--set", "W=4").stderr
     )
 

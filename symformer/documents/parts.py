@@ -218,7 +218,7 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
             path = Code(line.path or line.name)
             some = line.count == 1 and _elsewhere(line, formula)
             where += [*maybe(where, "; " if some or line.count != 1 else ", "), *maybe(line.count != 1, *one)]
-            where += [*maybe(some, "only in some of the " if where else "Only in some of the "), path, *maybe(some, " modules")]
+            where += [*maybe(some, "in some of " if where else "In some of "), path, *maybe(some, " only")]
             if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
         blocks.append(Paragraph([*where, *([". ", *about] if about else [":"])]))
