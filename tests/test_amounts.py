@@ -52,5 +52,5 @@ def test_devices() -> None:
         assert amount_with_unit(f"3.5{prefix}B/s", ("B/s",), "--bandwidth") == 35 * 10**power / 10
     for prefix, power in (BINARY | {"Ei": 60}).items():
         assert amount_with_unit(f"80{prefix}B", ("B",), "--device") == 80 * 2**power
-    with pytest.raises(OptionError, match="is not understood"):
+    with pytest.raises(OptionError, match="is not valid"):
         amount_with_unit("80B", ("FLOPS",), "--peak")

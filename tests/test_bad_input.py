@@ -51,7 +51,7 @@ ODD: list[tuple[dict[str, Any], str]] = [
     *[({"architectures": odd}, ONE_CLASS) for odd in ([], ["A", "B"], "GPT2Model", {}, 5, [None], [["GPT2Model"]])],
     *[({"architectures": [odd]}, "which is no name of a class") for odd in ("../x", "no such", "", "\ud800")],
     *[
-        ({size: 0}, f"'{size}' is 0; a size is a whole number from 1")
+        ({size: 0}, f"'{size}' is 0; a size is an integer from 1")
         for size in ("hidden_size", "n_embd", "vocab_size")
     ],
     ({"num_hidden_layers": -5}, "'num_hidden_layers' is -5; a size"),

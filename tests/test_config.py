@@ -248,7 +248,7 @@ BAD: list[tuple[Any, str]] = [
     ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not written as an integer; write 12"),
     ({**GPT2, "n_embd": True}, "'n_embd' is True, which is not an integer"),
     ({**GPT2, "n_embd": [12]}, "'n_embd' is [12], which is not an integer"),
-    ({**GPT2, "n_layer": -3}, "'n_layer' is -3; a size is a whole number from 1"),
+    ({**GPT2, "n_layer": -3}, "'n_layer' is -3; a size is an integer from 1"),
     ({**GPT2, "n_layer": 0}, "'n_layer' is 0; a size"),
     ({**GPT2, "vocab_size": 10**400}, "'vocab_size' is a number of 401 digits"),
     ({**GPT2, "n_head": 5}, "E=12 is not a multiple of A=5"),

@@ -437,7 +437,7 @@ def test_letters_of_quantities_are_no_sizes() -> None:
     assert len({measure.letter for measure in measures}) == len(measures)
     assert not {measure.letter.partition("_")[0] for measure in measures} & LETTERS.keys()
     for taken in ("K", "M", "M_train", "N_tp"):  # K of X experts of width M
-        with pytest.raises(DerivationError, match="which no size has"):
+        with pytest.raises(DerivationError, match="which are not sizes"):
             Measure("memory", "bytes of memory", taken, "bytes")
     assert name_size("N").name == "N_size"  # an argument of a factory
 

@@ -93,7 +93,7 @@ def test_what_is_no_size_is_refused_in_a_sentence(door: str, given: object) -> N
 @pytest.mark.parametrize("door", DOORS)
 def test_an_integral_float_error_states_the_integer(door: str, given: Any) -> None:
     said = refused(lambda: DOORS[door](given))
-    assert "not a whole number" not in said
+    assert "not an integer" not in said
     assert door in WRITTEN or said.endswith("which is not written as an integer; write 8")
 
 
@@ -106,7 +106,7 @@ def test_text_and_expressions_are_sizes_where_sizes_are_written(given: object, h
     for door in WRITTEN:
         assert DOORS[door](given) == llama({**LLAMA, "H": h})
     for door in DOORS.keys() - {*WRITTEN}:
-        assert "not a whole number" in refused(lambda door=door: DOORS[door](given))
+        assert "not an integer" in refused(lambda door=door: DOORS[door](given))
 
 
 def test_random_relations_are_exact_or_refused() -> None:

@@ -1,4 +1,4 @@
-"""Base classes: a format, and a language, which writes prose, names and mathematics and leaves the rest to a template."""
+"""Base classes: a format, and a language, which writes prose, names and mathematics and fills in a template."""
 
 from __future__ import annotations
 

@@ -255,7 +255,7 @@ class _Cutter:
             raise ReadingError(f"{quoted(whole)} {why}")
 
     def _styled(self, name: str, whole: str) -> Token:
-        r"""Return the token of a styled word: \mathrm{ffn}, \text{hidden size}; \mathbf{h} and h are different names."""
+        r"""Return the token of a styled word: \mathrm{ffn}, \text{hidden size}; \mathbf{h} and h differ."""
         found = re.compile(r"\s*(?:\{((?:[^{}\\]|\\_|\\ |\\,)*)\}|([A-Za-z]))").match(self.text, self.at + len(whole))
         if found is None:
             raise ReadingError(f"the argument of {whole} in {self._around()} is not a plain word")
