@@ -372,7 +372,14 @@ DOUBTS = {
     ),
     # BERT writes H for the hidden size: 12LH² is what the matrices of the layers store.
     "H as the model width": Doubt(
-        *("12 L H^2", "gpt2", "params", ("H (intermediate size of the MLP)", "E (hidden size"), {"H": "E"}, "convention"),
+        *(
+            "12 L H^2",
+            "gpt2",
+            "params",
+            ("H (intermediate size of the MLP)", "E (hidden size"),
+            {"H": "E"},
+            "convention",
+        ),
     ),
     # d as the width of a head, of which GPT-2 gives E alone: 2 tensors of 2 bytes, A heads of E/A
     "d as the width of a head": Doubt(
@@ -380,7 +387,14 @@ DOUBTS = {
     ),
     # A batch in tokens: 24E² of each layer and 2VE for each token
     "B as tokens": Doubt(
-        *("B (24 L E^2 + 2 V E)", "gpt2", "flops", ("B (batch size)", "BS (tokens of a batch)"), {"B": "B*S"}, "convention"),
+        *(
+            "B (24 L E^2 + 2 V E)",
+            "gpt2",
+            "flops",
+            ("B (batch size)", "BS (tokens of a batch)"),
+            {"B": "B*S"},
+            "convention",
+        ),
     ),
     # K key/value heads of width H, as the scaling book has them; K is the experts per token here.
     "K heads of a cache": Doubt(

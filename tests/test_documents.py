@@ -407,7 +407,9 @@ def what_counts_is_not_said_to_add_nothing(document: Document) -> None:
 def test_what_moves_is_not_said_to_add_nothing() -> None:
     sent = document(architecture("llama-2-70b"), ["communication"], "1", tensor="on")
     what_counts_is_not_said_to_add_nothing(sent)
-    assert any(isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: " for block in sent.blocks)
+    assert any(
+        isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: " for block in sent.blocks
+    )
 
 
 def test_what_a_sentence_names_beside_a_key_is_that_paper() -> None:
@@ -687,8 +689,7 @@ def test_each_place_is_described_as_it_is() -> None:
     assert block.startswith("Common to all L layers, layers.*. ")
     kinds = [line for line in paragraphs(derivation("gemma-2-2b", "flops")) if "specific to" in line]
     assert kinds == [
-        "Specific to L_local of the L layers, local_layers.*; "
-        "specific to L_global of the L layers, global_layers.*:"
+        "Specific to L_local of the L layers, local_layers.*; specific to L_global of the L layers, global_layers.*:"
     ]
     latent = next(line for line in paragraphs(derivation("deepseek-v3")) if "made from one latent" in line)
     assert latent.startswith("layers.*.self_attn. ")

@@ -224,9 +224,7 @@ def sized(target: Symbol, value: object) -> Expr:
         return Integer(whole(str(target), value))
     for each in value.free_symbols:
         if SYMBOLS.get(str(each)) != each:
-            raise SizeError(
-                f"{target}={shown(value)}: {each} is not a size of symformer.language.symbols; use one"
-            )
+            raise SizeError(f"{target}={shown(value)}: {each} is not a size of symformer.language.symbols; use one")
     _bound(target, value, {})
     return _sound(target, value, value)
 

@@ -64,9 +64,7 @@ def _sides(found: list[Token], text: str) -> tuple[str, str, list[Token]]:
     if not places:
         return "", "", found
     if len(places) > 1:
-        raise ReadingError(
-            f"{quoted(text.strip())} has {len(places)} equals signs; give one formula, as in N = 12lh^2"
-        )
+        raise ReadingError(f"{quoted(text.strip())} has {len(places)} equals signs; give one formula, as in N = 12lh^2")
     left, right = found[: places[0]], found[places[0] + 1 :]
     if not right:
         raise ReadingError(f"{quoted(text.strip())} has nothing to the right of {found[places[0]].text}")

@@ -55,9 +55,7 @@ _WHY = {
     **dict.fromkeys(["ldots", "cdots", "dots", "dotsb", "vdots"], "leaves terms out; write all of them"),
     **dict.fromkeys(["le", "leq", "ge", "geq", "lt", "gt", "ll", "gg", "lesssim"], "makes it an inequality"),
     **dict.fromkeys(["pm", "mp"], "makes it two formulas; give one of them"),
-    **dict.fromkeys(
-        ["log", "ln", "exp", "sin", "cos", "tan", "tanh", "lim"], "is a function that no count contains"
-    ),
+    **dict.fromkeys(["log", "ln", "exp", "sin", "cos", "tan", "tanh", "lim"], "is a function that no count contains"),
     **dict.fromkeys(["int", "partial", "nabla"], "is calculus; only arithmetic is supported"),
     "propto": "is a proportionality, not an equation",
     "\\": "starts another line; give one formula",

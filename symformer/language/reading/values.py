@@ -40,9 +40,7 @@ class Arithmetic:
         most = MAX_POWER if base.expr.is_number else MAX_EXPONENT
         if not isinstance(exponent, Integer) or abs(int(exponent)) > most:
             what = quoted(str(exponent)) if len(str(exponent)) < 40 else "it"
-            raise ReadingError(
-                f"the exponent {what} in {quoted(self.text)} is not an integer from -{most} to {most}"
-            )
+            raise ReadingError(f"the exponent {what} in {quoted(self.text)} is not an integer from -{most} to {most}")
         power = int(exponent)
         if isinstance(base.expr, Rational) and base.expr != 0:
             if abs(power) * max(len(str(base.expr.p)), len(str(base.expr.q))) > 2 * MAX_DIGITS:
