@@ -41,14 +41,14 @@ class Polynomial:
 
     @property
     def constant(self) -> int | None:
-        """The number that it is, where it has no size."""
+        """The value if it contains no sizes, else None."""
         if not self.terms:
             return 0
         return self.terms[0][1] if len(self.terms) == 1 and self.terms[0][0] == ONE else None
 
     @property
     def names(self) -> frozenset[str]:
-        """What has to have a number."""
+        """The names that need values."""
         return frozenset(name for monomial, _ in self.terms for name, _ in monomial)
 
     def __add__(self, other: Polynomial) -> Polynomial:
@@ -67,7 +67,7 @@ class Polynomial:
         return found
 
     def at(self, numbers: Mapping[str, int]) -> Polynomial:
-        """With numbers for some sizes."""
+        """Return the same with values substituted for some sizes."""
         terms = []
         for monomial, number in self.terms:
             known = prod(numbers[name] ** power for name, power in monomial if name in numbers)
@@ -93,7 +93,7 @@ class Fraction:
 
     @property
     def denominator(self) -> Polynomial:
-        """What stands below."""
+        """The denominator as a polynomial."""
         return Polynomial.of([(self.below, self.number)])
 
     def over(self, number: int, below: Monomial) -> Polynomial:
@@ -142,12 +142,12 @@ class Definition:
     arguments: tuple[Polynomial, ...]
 
     def at(self, numbers: Mapping[str, int]) -> Definition:
-        """With numbers for some sizes."""
+        """Return the same with values substituted for some sizes."""
         return replace(self, arguments=tuple(each.at(numbers) for each in self.arguments))
 
     @property
     def value(self) -> int | None:
-        """The number that it is, where it has no size."""
+        """The value if it contains no sizes, else None."""
         known = [each.constant for each in self.arguments]
         if any(each is None for each in known) or (self.function == "floor" and known[1] == 0):
             return None
@@ -177,7 +177,7 @@ class Held:
 
     @property
     def names(self) -> frozenset[str]:
-        """What it is about."""
+        """The names in the condition."""
         return frozenset(name for test in self.tests for side in (test.left, test.right) for name in side.names)
 
 
@@ -190,7 +190,7 @@ class Program:
     conditions: tuple[Held, ...] = ()
 
     def at(self, numbers: Mapping[str, int]) -> Program:
-        """With numbers for some sizes."""
+        """Return the same with values substituted for some sizes."""
         known = dict(numbers)
         definitions = []
         for each in self.definitions:

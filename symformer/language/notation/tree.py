@@ -154,7 +154,7 @@ class Total(Tree):
 
 @dataclass(frozen=True)
 class Listed(Tree):
-    """Items in square brackets, such as pieces of a tensor or the axes of a shape; with ``rows``, stacked vertically."""
+    """Items in square brackets, such as pieces of a tensor or axes of a shape; with ``rows``, stacked vertically."""
 
     items: tuple[Tree, ...]
     rows: bool = False
