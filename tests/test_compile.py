@@ -172,7 +172,7 @@ def test_refused_in_a_sentence(given: dict[str, Any], said: str) -> None:
 def test_what_lacks_a_number_and_what_is_a_ratio() -> None:
     with pytest.raises(SymformerError, match=r"^llama\.params needs values for L, V, H, A, G, D$"):
         sf.model("llama").params.compile()(E=3)
-    with pytest.raises(SymformerError, match=r"gpt2\.intensity is a ratio, and no whole number"):
+    with pytest.raises(SymformerError, match=r"gpt2\.intensity is a ratio, not an integer"):
         sf.model("gpt2").formula("intensity").compile()
 
 

@@ -201,7 +201,7 @@ def test_what_the_derivation_of_gpt2_tells() -> None:
         "| `h.*.attn.c_attn` | $`L`$ | $`3 E^{2} + 3 E`$ | 21,261,312 | 17.1% |",
         "`transformers.GPT2LMHeadModel`",
         "Language Models are Unsupervised Multitask Learners",
-        "`lm_head` reads `wte.weight`",
+        "`lm_head` uses `wte.weight`",
     ]:
         assert needed in told, needed
     assert r"\operatorname" not in told

@@ -274,7 +274,7 @@ def test_nothing_found_says_so_with_the_nearest() -> None:
         (["--for", "L", "--total", "7e9", "--given", "L=3"], "L is left open, and given as 3; keep one"),
         (["--for", "L", "--total", "7e9", "--given", "B=3"], "B=3 changes nothing"),
         (["--for", "L", "--total", "7e9", "-q", "flops"], "gpt2.flops needs a number for B, S: give each one"),
-        (["--for", "L", "--total", "7e9", "-q", "intensity"], "gpt2.intensity is a ratio, and no whole number"),
+        (["--for", "L", "--total", "7e9", "-q", "intensity"], "gpt2.intensity is a ratio, not an integer"),
         (["--for", "L", "--for", "E", "--for", "V", "--total", "7e12"], "combinations within this; give ranges, as in"),
         (["--for", "L", "--total", "7e9", "--where", "E = __import__('os')"], "is not plain arithmetic"),
     ],

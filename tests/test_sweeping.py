@@ -268,7 +268,7 @@ def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
         (["--over", "E=1:1000000000", "--over", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
         (["--over", "E=1:1000000", "--over", "L=1:1000000"], "gpt2 would be computed at 1,000,000,000,000 rows, and"),
         (["--over", "E=768", "-q", "flops"], "a sweep of gpt2 needs B, S: give each a number, or values to go over"),
-        (["--over", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, and no whole number"),
+        (["--over", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, not an integer"),
         (["--over", "E=768", "--filter", "params"], "'params' is no condition on a row"),
         (["--over", "E=768", "--filter", "flops < 3"], "unknown symbol 'flops'"),
         (["--over", "E=768", "--filter", "0 divides E"], "'0 divides E' is never true, because 0 divides no number"),
@@ -506,7 +506,7 @@ def test_a_convention_named_over_is_not_the_grid() -> None:
     """``pipeline-bubble`` has a convention of that name; it is a ratio, which no sweep has."""
     assert rows_of(sf.sweep("gpt2", over={"L": [12]}))[0][-1] == 124_439_808
     for over in ({"L": [12, 24]}, {"N_micro": [8]}):
-        with pytest.raises(SymformerError, match=r"gpt2\.pipeline-bubble is a ratio, and no whole number"):
+        with pytest.raises(SymformerError, match=r"gpt2\.pipeline-bubble is a ratio, not an integer"):
             sf.sweep("gpt2", over, "pipeline-bubble", over="step")
     with pytest.raises(SymformerError, match="unknown convention of params 'over'"):
         sf.sweep("gpt2", {"L": [12]}, over="step")

@@ -140,8 +140,8 @@ def test_a_template_that_is_none_leaves_no_file(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
     for name, output, words in (
         ("bad", "x.tex", "is rejected: line 1: access to attribute '__class__'"),
-        ("bytes", "x.tex", "is no text in UTF-8"),
-        ("large", "x.tex", "has more than 1,000,000 bytes"),
+        ("bytes", "x.tex", "is not UTF-8 text"),
+        ("large", "x.tex", "the limit of 1,000,000 bytes"),
         ("nowhere", "x.tex", "is not a file"),
         (".", "x.tex", "is not a file"),
         ("a\0b", "x.tex", "template"),
