@@ -154,7 +154,7 @@ def test_division_by_zero_is_a_row_that_is_refused() -> None:
         ({"E": "768"}, "E is '768', which is not an integer"),
         ({"E": np.array([1.0])}, "E is an array of float64; sizes are integers"),
         ({"E": np.array([True])}, "E is an array of bool; sizes are integers"),
-        ({"E": np.array(["1"], object)}, "E is an array of objects that are not all integers; sizes are"),
+        ({"E": np.array(["1"], object)}, "E is an array of objects that are not all integers; sizes are integers"),
         ({"E": np.array([3, 0])}, "one of E is 0; a size is an integer from 1 to 1,000,000,000,000,000"),
         ({"E": np.array([3, -1])}, "one of E is -1; a size is an integer from 1 to 1,000,000,000,000,000"),
         ({"Q": 3}, "unknown size of gpt2.params 'Q'; known: A, E, H, L, P, V"),

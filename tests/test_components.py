@@ -351,9 +351,7 @@ def test_blocks_take_other_parts() -> None:
 
 
 def test_divides_names_both_sizes() -> None:
-    with pytest.raises(
-        SymformerError, match=r"E=10 is not a multiple of A=3 \(hidden size, query heads\)"
-    ):
+    with pytest.raises(SymformerError, match=r"E=10 is not a multiple of A=3 \(hidden size, query heads\)"):
         Divides(A, E).check({E: 10, A: 3})
     assert assignment("A=3")[0] == A
 

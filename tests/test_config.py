@@ -284,9 +284,7 @@ def test_bad_configs_get_one_sentence(config: Any, sentence: str, tmp_path: Path
 
 def test_a_field_without_a_default_is_named() -> None:
     fields = architecture_class("palm").fields
-    with pytest.raises(
-        SymformerError, match=r"the config has no 'width', and E \(hidden size\) has no default"
-    ):
+    with pytest.raises(SymformerError, match=r"the config has no 'width', and E \(hidden size\) has no default"):
         fields.read({"vocabulary": 29})
 
 
