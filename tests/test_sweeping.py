@@ -112,7 +112,7 @@ def test_a_size_that_follows_may_be_no_whole_number_in_a_row_that_is_left_out() 
     arguments = ["gpt2", "--over", "E=64:288:32", "--where", "A=E/64", "--top", "2", "--by", "max:A"]
     found = listed(*arguments)
     assert [row[:2] for row in found["rows"]] == [[256, 4], [192, 3]]
-    assert found["left_out"] == {"A = E/64 is a whole number from 1 to 1,000,000,000,000,000": 4}
+    assert found["left_out"] == {"A = E/64 is an integer from 1 to 1,000,000,000,000,000": 4}
     assert [row[:2] for row in listed(*arguments[:5])["rows"]] == [[64, 1], [128, 2], [192, 3], [256, 4]]
     assert [row[0] for row in listed(*arguments[:5], "--filter", "A >= 3")["rows"]] == [192, 256]
 
