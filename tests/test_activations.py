@@ -136,7 +136,7 @@ def test_a_group_of_wide_heads_is_refused() -> None:
         assert same == (width == 256)
     assert formula.value({**sizes, "D": 256}) > 0
     with pytest.raises(
-        SymformerError, match=r"256 is less than D=258 \(width of one head\); in that case transformers copies"
+        SymformerError, match=r"256 is less than D=258 \(head dimension\); in that case transformers copies"
     ):
         formula.value({**sizes, "D": 258})
 

@@ -44,7 +44,7 @@ BAD = {
     "E @ A": "operator",
     "I": "unknown symbol 'I'",
     "Foo": "unknown symbol 'Foo'",
-    "1.5": "not a whole number",
+    "1.5": "not an integer",
     "E**A": "exponent",
     "E**-1": "exponent",
     "2**13": "exponent 13",
@@ -62,7 +62,7 @@ BAD = {
     "4*Ｅ": "is not arithmetic",  # Python would read a full-width letter as E
     "٣": "is not arithmetic",
     "4 # 5": "is not arithmetic",  # and skip what it takes for a comment
-    "1e3": "1000.0 is not written as a whole number",
+    "1e3": "1000.0 is not written as an integer",
     "E/((V + 1)**2 - V**2 - 2*V - 1)": "divides by zero",
     # What a short text can hide: a number of 10**14 digits, a million terms, a degree of 1,728.
     "((((((((((2)**12)**12)**12)**12)**12)**12)**12)**12)**12)**12": "521 digits",
@@ -126,7 +126,7 @@ def test_what_is_multiplied_out_is_within_the_bound_that_was_known_before() -> N
 
 @pytest.mark.parametrize("text", ["0", "-3", "3/2", "2*10**15", "0*E"])
 def test_sizes_are_positive_whole_and_not_absurd(text: str) -> None:
-    with pytest.raises(SymformerError, match=r"not positive|not a whole|larger"):
+    with pytest.raises(SymformerError, match=r"not positive|not an integer|larger"):
         size(text)
 
 

@@ -162,10 +162,10 @@ def test_what_holds_nothing_does_not_pass() -> None:
 @pytest.mark.parametrize(
     ("added", "words"),
     [
-        (r"\input{../outside}", "leads out of the paper's folder"),
-        (r"\input /etc/hostname ", "leads out of the paper's folder"),
-        (r"\include{link}", "leads out of the paper's folder"),
-        (r"\input{nowhere}", "is not there in the paper's folder"),
+        (r"\input{../outside}", "is outside the paper's folder"),
+        (r"\input /etc/hostname ", "is outside the paper's folder"),
+        (r"\include{link}", "is outside the paper's folder"),
+        (r"\input{nowhere}", "is not in the paper's folder"),
         (r"\input{\jobname-x}", "has a macro in its name"),
         (r"\symformer{gpt3.params}{1}", "unknown formula 'gpt3.params'"),
         (r"\symformer{gpt2.params.h.atn}{1}", "unknown part 'h.atn'"),

@@ -50,13 +50,10 @@ ODD: list[tuple[dict[str, Any], str]] = [
     *[({"model_type": odd}, NO_TYPE) for odd in (5, 1.5, True, [], ["gpt2"], {"gpt2": 1})],
     *[({"architectures": odd}, ONE_CLASS) for odd in ([], ["A", "B"], "GPT2Model", {}, 5, [None], [["GPT2Model"]])],
     *[({"architectures": [odd]}, "which is not a class name") for odd in ("../x", "no such", "", "\ud800")],
-    *[
-        ({size: 0}, f"'{size}' is 0; a size is a whole number from 1")
-        for size in ("hidden_size", "n_embd", "vocab_size")
-    ],
+    *[({size: 0}, f"'{size}' is 0; a size is an integer from 1") for size in ("hidden_size", "n_embd", "vocab_size")],
     ({"num_hidden_layers": -5}, "'num_hidden_layers' is -5; a size"),
     ({"vocab_size": 10**30}, "'vocab_size' is a number of 31 digits; a size"),
-    *[({"vocab_size": odd}, "which is not a whole number") for odd in ("24", "", 24.5, float("nan"), True)],
+    *[({"vocab_size": odd}, "which is not an integer") for odd in ("24", "", 24.5, float("nan"), True)],
     ({"vocab_size": 24.0}, "'vocab_size' is 24.0, which is not written as an integer; write 24"),
 ]
 

@@ -312,7 +312,7 @@ ASKED = {
     "12 L h^2": "--where h=E",
     "12 L d q_7": "q_7 has no known meaning for gpt2",
     "12 L E^2 + 6N P_x": "P_x has no known meaning",
-    r"\sum_{l=1}^{L} 12E^2 + VE": "where the sum over its index ends",
+    r"\sum_{l=1}^{L} 12E^2 + VE": "whether the sum ends",
     "12 L E2": "a product, a power or a subscript",
     "1e9": "10^{9}",
 }
@@ -351,12 +351,12 @@ class Doubt:
 DOUBTS = {
     # The scaling book writes D for the model width and F for the hidden width: a gated MLP stores 3DF = 3EH.
     "D as the model width, llama": Doubt(
-        *("3DF", "llama", "params", ("D (width of one head)", "E (embedding (model) width)"), {"D": "E"}, "equal"),
+        *("3DF", "llama", "params", ("D (head dimension)", "E (hidden size)"), {"D": "E"}, "equal"),
         part="layers.mlp",
     ),
     # 2DF and the two biases F + D, at F = 4E: 8E² + 5E
     "D as the model width, gpt2": Doubt(
-        *("2DF + F + D", "gpt2", "params", ("E/A (width of one head)", "E (embedding"), {"D": "E"}, "equal"),
+        *("2DF + F + D", "gpt2", "params", ("E/A (width of one head)", "E (hidden size"), {"D": "E"}, "equal"),
         part="h.mlp",
     ),
     # 4DNH, the same book: N heads of width H, with as many keys as queries; Llama can have fewer, 2EAD + 2EGD
@@ -367,20 +367,34 @@ DOUBTS = {
     ),
     "P as the number of parameters and D as tokens": Doubt(
         *("C = 6PD", "gpt2", "train-flops"),
-        ("P (learned position rows) or the number of parameters", "BS (tokens of a batch)"),
+        ("P (learned positions) or the number of parameters", "BS (tokens of a batch)"),
         *({"P": "N", "D": "B*S"}, "convention"),
     ),
     # BERT writes H for the hidden size: 12LH² is what the matrices of the layers store.
     "H as the model width": Doubt(
-        *("12 L H^2", "gpt2", "params", ("H (hidden width of the MLP)", "E (embedding"), {"H": "E"}, "convention"),
+        *(
+            "12 L H^2",
+            "gpt2",
+            "params",
+            ("H (intermediate size of the MLP)", "E (hidden size"),
+            {"H": "E"},
+            "convention",
+        ),
     ),
     # d as the width of a head, of which GPT-2 gives E alone: 2 tensors of 2 bytes, A heads of E/A
     "d as the width of a head": Doubt(
-        *("4 B C L n_h d", "gpt2", "kv-cache", ("d can be E (embedding (model) width) or E/A",), {"d": "E/A"}, "equal"),
+        *("4 B C L n_h d", "gpt2", "kv-cache", ("d can be E (hidden size) or E/A",), {"d": "E/A"}, "equal"),
     ),
     # A batch in tokens: 24E² of each layer and 2VE for each token
     "B as tokens": Doubt(
-        *("B (24 L E^2 + 2 V E)", "gpt2", "flops", ("B (batch)", "BS (tokens of a batch)"), {"B": "B*S"}, "convention"),
+        *(
+            "B (24 L E^2 + 2 V E)",
+            "gpt2",
+            "flops",
+            ("B (batch size)", "BS (tokens of a batch)"),
+            {"B": "B*S"},
+            "convention",
+        ),
     ),
     # K key/value heads of width H, as the scaling book has them; K is the experts per token here.
     "K heads of a cache": Doubt(
@@ -423,15 +437,15 @@ def test_every_reading_is_stated_with_the_verdict() -> None:
         rows = [re.split(r"  +", line) for line in output.splitlines()]
         assert ["name", "read as", "meaning", "source"] in rows
         assert ["l", "L", "layers", "a usual name"] in rows
-        assert ["h", "E", "embedding (model) width", "--where"] in rows
-        assert ["V", "V", "vocabulary rows", "the alphabet"] in rows
+        assert ["h", "E", "hidden size", "--where"] in rows
+        assert ["V", "V", "vocabulary size", "the alphabet"] in rows
         _, output = run(formula, "--against", "gpt2", "--where", where, "--json")
         told = json.loads(output)["readings"]
         assert [each["name"] for each in told] == ["l", "h", "V", "P"]
         assert told[1] == {
             "name": "h",
             "reading": "E",
-            "meaning": "embedding (model) width",
+            "meaning": "hidden size",
             "source": "--where",
         }
     assert "l = L; h = E" in (sf.check("12lh^2", "gpt2", where={"h": "E"})._repr_markdown_() or "")

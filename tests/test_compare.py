@@ -165,7 +165,7 @@ def test_a_size_or_an_option_is_for_each_model_that_has_it() -> None:
 
 REFUSED = [
     (["gpt2", "llama", "--set", "X=3"], "X: neither gpt2 nor llama has such a size (experts) in params"),
-    (["gpt2", "llama", "--set", "B=3"], "B: neither gpt2 nor llama has such a size (batch) in params"),
+    (["gpt2", "llama", "--set", "B=3"], "B: neither gpt2 nor llama has such a size (batch size) in params"),
     (["gpt2", "llama", "--set", "Q=3"], "unknown symbol 'Q'"),
     (["gpt2", "llama", "--set", "E=768", "--set", "E=769"], "E is given twice, as 768 and as 769"),
     (["gpt2", "llama", "--set", "E=-3"], "a size is at least 1"),

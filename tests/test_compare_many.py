@@ -291,7 +291,7 @@ REFUSED = [
     ([*THREE, "--left", "tied=false"], "--left and --right need exactly two models, not 3"),
     (["gpt2", "llama", "--set", "3:E=4"], "'3:E=4' refers to model 3, but the last model is 2: 1 is gpt2, 2 is llama"),
     (["gpt2", "llama", "--set", "0:E=4"], "'0:E=4' refers to model 0, but the last model is 2"),
-    (["gpt2", "llama", "--right", "P=4"], "P: llama has no such size (learned position rows) in params"),
+    (["gpt2", "llama", "--right", "P=4"], "P: llama has no such size (learned positions) in params"),
     (["gpt2", "llama", "--left", "mlp_bias=true"], "unknown option of gpt2 'mlp_bias'"),
     (["gpt2", "llama", "--right", "attention=causal"], "unknown option of llama 'attention'"),
     (["gpt2", "llama", "--left", "tied"], "'tied' is not of the form KEY=VALUE"),
@@ -349,7 +349,7 @@ def test_refused_by_python() -> None:
         (["gpt2", "bert-base-uncased", "-q", "kv-cache"], "symformer: bert-base-uncased: encoder.layer"),
         (
             ["gpt2", "bert-base-uncased", "-q", "flops", "--set", "B=1", "--set", "S=700"],
-            "symformer: bert-base-uncased: P=512 (learned position rows) is less than S=700",
+            "symformer: bert-base-uncased: P=512 (learned positions) is less than S=700",
         ),
         (["llama-2-7b", "gpt2-xl", "--part", "2:nope"], "symformer: gpt2-xl: unknown part 'nope'"),
         (["gpt2", "llama-2-7b", "--option", "2:tied=maybe"], "symformer: llama-2-7b: tied=maybe is not valid"),

@@ -166,11 +166,11 @@ def test_the_tie_in_a_document() -> None:
     (block,) = [each for each in made.blocks if isinstance(each, Equation) and each.id.endswith(".tied")]
     assert text(block.chain.steps[0]) == "(3KM + X)/3"
     page = render(made, "md").decode()
-    assert "With the same active parameters" in page
+    assert "At equal active parameters" in page
     # 86,024/3, with 393,216 parameters for each of H: two thirds and one third of these
     assert "28,674.67" in page
-    assert "= 28,674 `mixtral-8x7b` (1) has 262,144 more." in page
-    assert "= 28,675 `mixtral-8x7b` (1) has 131,072 fewer. Every number here is with" in page
+    assert "= 28,674, `mixtral-8x7b` (1) has 262,144 more." in page
+    assert "= 28,675, `mixtral-8x7b` (1) has 131,072 fewer. All numbers here use" in page
     assert run(*DENSE, "-o", "-", "--as", "html").exit_code == 0
 
 
@@ -178,7 +178,7 @@ REFUSED = [
     (["gpt2", "llama-2-7b", "--same", "params"], "--same names a total and --by the size to adjust"),
     (["gpt2", "llama-2-7b", "--by", "L"], "give both"),
     (["gpt2", "llama-2-7b", "--same", "params", "--by", "P"],
-     "P (learned position rows) does not affect params of llama-2-7b; it is linear in L, V, E, H, A, G, D; gpt2 "
+     "P (learned positions) does not affect params of llama-2-7b; it is linear in L, V, E, H, A, G, D; gpt2 "
      "depends on it: list that model second"),
     (["gpt2", "gpt2-xl", "--same", "params", "--by", "E"], "params of gpt2-xl is not linear in E; choose a size"),
     (["gpt2", "gpt2-xl", "--same", "params", "--by", "X"], "X (experts) does not affect params of gpt2-xl"),

@@ -149,17 +149,17 @@ def test_division_by_zero_is_a_row_that_is_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"E": 7.5}, "E is 7.5, which is not a whole number"),
-        ({"E": True}, "E is True, which is not a whole number"),
-        ({"E": "768"}, "E is '768', which is not a whole number"),
-        ({"E": np.array([1.0])}, "E is an array of float64; sizes are whole numbers"),
-        ({"E": np.array([True])}, "E is an array of bool; sizes are whole numbers"),
-        ({"E": np.array(["1"], object)}, "E is an array of objects that are not all whole numbers; sizes are"),
-        ({"E": np.array([3, 0])}, "one of E is 0; a size is a whole number from 1 to 1,000,000,000,000,000"),
-        ({"E": np.array([3, -1])}, "one of E is -1; a size is a whole number from 1 to 1,000,000,000,000,000"),
+        ({"E": 7.5}, "E is 7.5, which is not an integer"),
+        ({"E": True}, "E is True, which is not an integer"),
+        ({"E": "768"}, "E is '768', which is not an integer"),
+        ({"E": np.array([1.0])}, "E is an array of float64; sizes are integers"),
+        ({"E": np.array([True])}, "E is an array of bool; sizes are integers"),
+        ({"E": np.array(["1"], object)}, "E is an array of objects that are not all integers; sizes are integers"),
+        ({"E": np.array([3, 0])}, "one of E is 0; a size is an integer from 1 to 1,000,000,000,000,000"),
+        ({"E": np.array([3, -1])}, "one of E is -1; a size is an integer from 1 to 1,000,000,000,000,000"),
         ({"Q": 3}, "unknown size of gpt2.params 'Q'; known: A, E, H, L, P, V"),
-        ({"A": np.array([3, 5])}, "gpt2.params does not hold for A=5, E=768: it asks that A divides E"),
-        ({"H": np.array([3072, 3000])}, "gpt2.params does not hold for E=768, H=3000: it asks that H is 4E"),
+        ({"A": np.array([3, 5])}, "gpt2.params does not hold for A=5, E=768: it requires that A divides E"),
+        ({"H": np.array([3072, 3000])}, "gpt2.params does not hold for E=768, H=3000: it requires that H is 4E"),
     ],
 )
 def test_refused_in_a_sentence(given: dict[str, Any], said: str) -> None:
@@ -170,9 +170,9 @@ def test_refused_in_a_sentence(given: dict[str, Any], said: str) -> None:
 
 
 def test_what_lacks_a_number_and_what_is_a_ratio() -> None:
-    with pytest.raises(SymformerError, match=r"^llama\.params needs a number for L, V, H, A, G, D$"):
+    with pytest.raises(SymformerError, match=r"^llama\.params needs values for L, V, H, A, G, D$"):
         sf.model("llama").params.compile()(E=3)
-    with pytest.raises(SymformerError, match=r"gpt2\.intensity is a ratio, and no whole number"):
+    with pytest.raises(SymformerError, match=r"gpt2\.intensity is a ratio, not an integer"):
         sf.model("gpt2").formula("intensity").compile()
 
 
@@ -201,9 +201,9 @@ def test_torch() -> None:
     assert beyond.tolist() == [10**12 * (10**9 * layer + 2 * 32_000 + 1)]
     values, holds = sf.model("gpt2").params.compile().answers(E=torch.tensor([768, 769]), L=torch.tensor([12, 12]))
     assert (values[0].item(), holds.tolist()) == (124_439_808, [True, False])
-    with pytest.raises(SymformerError, match="for A=12, E=769: it asks that A divides E"):
+    with pytest.raises(SymformerError, match="for A=12, E=769: it requires that A divides E"):
         sf.model("gpt2").params.compile()(E=torch.tensor([768, 769]))
-    with pytest.raises(SymformerError, match="E is an array of torch and L one of numpy; give arrays of one library"):
+    with pytest.raises(SymformerError, match="E is an array of torch and L one of numpy; use arrays of one library"):
         compiled(E=torch.tensor([1]), L=np.array([1]), **given)
 
 
@@ -226,5 +226,5 @@ def test_dask() -> None:
     values, holds = sf.model("gpt2").params.compile().answers(E=da.from_array(np.array([768, 769]), chunks=1))
     assert (int(values[0].compute()), holds.compute().tolist()) == (124_439_808, [True, False])
     lazy = sf.model("gpt2").params.compile()(E=da.from_array(np.array([768, 769]), chunks=1))
-    with pytest.raises(SymformerError, match="for A=12, E=769: it asks that A divides E"):
+    with pytest.raises(SymformerError, match="for A=12, E=769: it requires that A divides E"):
         lazy.compute()

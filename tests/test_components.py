@@ -314,7 +314,7 @@ def test_one_expert_is_its_network_and_a_router() -> None:
 def test_sizes_that_do_not_divide_are_refused() -> None:
     with pytest.raises(SymformerError, match=r"E=13 is not a multiple of A=4"):
         component("self-attention").params.value(E=13, A=4)
-    with pytest.raises(SymformerError, match=r"needs a number for H"):
+    with pytest.raises(SymformerError, match=r"needs values for H"):
         component("mlp").params.value(E=5)
     with pytest.raises(SymformerError, match=r"E is 5\.5"):
         component("mlp").params.value(E=5.5, H=4)
@@ -351,9 +351,7 @@ def test_blocks_take_other_parts() -> None:
 
 
 def test_divides_names_both_sizes() -> None:
-    with pytest.raises(
-        SymformerError, match=r"E=10 is not a multiple of A=3 \(embedding \(model\) width, query heads\)"
-    ):
+    with pytest.raises(SymformerError, match=r"E=10 is not a multiple of A=3 \(hidden size, query heads\)"):
         Divides(A, E).check({E: 10, A: 3})
     assert assignment("A=3")[0] == A
 

@@ -244,15 +244,15 @@ BAD: list[tuple[Any, str]] = [
         {"model_type": "rings"},
         "'model_type' is 'rings', which no built-in architecture supports",
     ),
-    ({**GPT2, "n_embd": "12"}, "'n_embd' is '12', which is not a whole number"),
+    ({**GPT2, "n_embd": "12"}, "'n_embd' is '12', which is not an integer"),
     ({**GPT2, "n_embd": 12.0}, "'n_embd' is 12.0, which is not written as an integer; write 12"),
-    ({**GPT2, "n_embd": True}, "'n_embd' is True, which is not a whole number"),
-    ({**GPT2, "n_embd": [12]}, "'n_embd' is [12], which is not a whole number"),
-    ({**GPT2, "n_layer": -3}, "'n_layer' is -3; a size is a whole number from 1"),
+    ({**GPT2, "n_embd": True}, "'n_embd' is True, which is not an integer"),
+    ({**GPT2, "n_embd": [12]}, "'n_embd' is [12], which is not an integer"),
+    ({**GPT2, "n_layer": -3}, "'n_layer' is -3; a size is an integer from 1"),
     ({**GPT2, "n_layer": 0}, "'n_layer' is 0; a size"),
     ({**GPT2, "vocab_size": 10**400}, "'vocab_size' is a number of 401 digits"),
     ({**GPT2, "n_head": 5}, "E=12 is not a multiple of A=5"),
-    ({**GPT2, "hidden_size": 24}, "sets E (embedding (model) width) twice: 'n_embd' = 12 and 'hidden_size' = 24"),
+    ({**GPT2, "hidden_size": 24}, "sets E (hidden size) twice: 'n_embd' = 12 and 'hidden_size' = 24"),
     ({**GPT2, "add_cross_attention": True}, "'add_cross_attention' is True in the config"),
     ({"model_type": "bert", "position_embedding_type": "relative_key"}, "only 'absolute' is supported"),
     (
@@ -268,7 +268,7 @@ BAD: list[tuple[Any, str]] = [
     ({**GPT2, "architectures": []}, "it should be a list of one class name"),  # as a trace refuses it
     ({**LLAMA, "num_key_value_heads": 4}, "A=6 is not a multiple of G=4 (query heads, key/value heads)"),
     ({**LLAMA, "hidden_size": 25}, "the config has no D, and its default E/A is not an integer for A=6, E=25"),
-    ({**LLAMA, "head_dim": 7}, "D=7 is not a multiple of 2 (width of one head)"),
+    ({**LLAMA, "head_dim": 7}, "D=7 is not a multiple of 2 (head dimension)"),
 ]
 
 
@@ -284,9 +284,7 @@ def test_bad_configs_get_one_sentence(config: Any, sentence: str, tmp_path: Path
 
 def test_a_field_without_a_default_is_named() -> None:
     fields = architecture_class("palm").fields
-    with pytest.raises(
-        SymformerError, match=r"the config has no 'width', and E \(embedding \(model\) width\) has no default"
-    ):
+    with pytest.raises(SymformerError, match=r"the config has no 'width', and E \(hidden size\) has no default"):
         fields.read({"vocabulary": 29})
 
 

@@ -941,7 +941,7 @@ def test_indices_that_bert_makes_for_itself_are_other_bytes() -> None:
         (
             "bert",
             {"hidden_size": None},
-            "'hidden_size' is null in the config, but E (embedding (model) width) is an integer",
+            "'hidden_size' is null in the config, but E (hidden size) is an integer",
         ),
         ("gpt2", {"n_embd": None}, "'n_embd' is null in the config"),
         ("gpt2", {"gradient_checkpointing": True}, "'gradient_checkpointing' is True in the config"),

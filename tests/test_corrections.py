@@ -91,5 +91,5 @@ def test_long_sums_go_on_in_another_line() -> None:
 
 
 def test_a_working_needs_its_sizes() -> None:
-    with pytest.raises(SizeError, match="needs a number for L"):
+    with pytest.raises(SizeError, match="needs values for L"):
         _ = Working(what="layers", formula="2*L*E", sizes={"E": 3}).value

@@ -160,7 +160,7 @@ def test_the_number_of_all_layers_follows_from_that_of_each_kind() -> None:
     assert model.set({L_moe: 70}).known[L] == 73
     with pytest.raises(SymformerError, match=r"L=70 is not L_dense \+ L_moe=61; set those it counts"):
         model.set({L: 70})
-    with pytest.raises(SymformerError, match=r"L is L_dense \+ L_moe in deepseek-v3.params; give those"):
+    with pytest.raises(SymformerError, match=r"L is L_dense \+ L_moe in deepseek-v3.params; set those sizes instead"):
         model.params.partial(L=70)
     with pytest.raises(SymformerError, match=r"L=70 is not L_dense"):
         model.params.value(L=70)

@@ -201,7 +201,7 @@ def test_what_the_derivation_of_gpt2_tells() -> None:
         "| `h.*.attn.c_attn` | $`L`$ | $`3 E^{2} + 3 E`$ | 21,261,312 | 17.1% |",
         "`transformers.GPT2LMHeadModel`",
         "Language Models are Unsupervised Multitask Learners",
-        "`lm_head` reads `wte.weight`",
+        "`lm_head` uses `wte.weight`",
     ]:
         assert needed in told, needed
     assert r"\operatorname" not in told
@@ -397,7 +397,7 @@ def what_counts_is_not_said_to_add_nothing(document: Document) -> None:
             derived = set()
         if isinstance(block, Paragraph) and isinstance(block.line[0], Code):
             derived |= {piece.text for piece in block.line if isinstance(piece, Code)}
-        if isinstance(block, Paragraph) and block.line[0] == "These add nothing: ":
+        if isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: ":
             sentence = block.line[: block.line.index(".")]
             silent = {piece.text for piece in sentence if isinstance(piece, Code)}
             assert silent
@@ -407,7 +407,9 @@ def what_counts_is_not_said_to_add_nothing(document: Document) -> None:
 def test_what_moves_is_not_said_to_add_nothing() -> None:
     sent = document(architecture("llama-2-70b"), ["communication"], "1", tensor="on")
     what_counts_is_not_said_to_add_nothing(sent)
-    assert any(isinstance(block, Paragraph) and block.line[0] == "These add nothing: " for block in sent.blocks)
+    assert any(
+        isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: " for block in sent.blocks
+    )
 
 
 def test_what_a_sentence_names_beside_a_key_is_that_paper() -> None:
@@ -437,7 +439,7 @@ def test_letters_of_quantities_are_no_sizes() -> None:
     assert len({measure.letter for measure in measures}) == len(measures)
     assert not {measure.letter.partition("_")[0] for measure in measures} & LETTERS.keys()
     for taken in ("K", "M", "M_train", "N_tp"):  # K of X experts of width M
-        with pytest.raises(DerivationError, match="which no size has"):
+        with pytest.raises(DerivationError, match="which are not sizes"):
             Measure("memory", "bytes of memory", taken, "bytes")
     assert name_size("N").name == "N_size"  # an argument of a factory
 
@@ -684,11 +686,10 @@ def test_each_place_is_described_as_it_is() -> None:
     assert all("global_layers" not in line for line in sliding)
     assert any(line.startswith("global_layers.*.self_attn. Grouped-query attention") for line in said)
     block = next(line for line in said if "x + norm(f(norm(x)))" in line)
-    assert block.startswith("What all L layers have, layers.*. ")
-    kinds = [line for line in paragraphs(derivation("gemma-2-2b", "flops")) if "of their own" in line]
+    assert block.startswith("Common to all L layers, layers.*. ")
+    kinds = [line for line in paragraphs(derivation("gemma-2-2b", "flops")) if "specific to" in line]
     assert kinds == [
-        "What L_local of the L layers have of their own, local_layers.*; "
-        "what L_global of the L layers have of their own, global_layers.*:"
+        "Specific to L_local of the L layers, local_layers.*; specific to L_global of the L layers, global_layers.*:"
     ]
     latent = next(line for line in paragraphs(derivation("deepseek-v3")) if "projections of one latent" in line)
     assert latent.startswith("layers.*.self_attn. ")

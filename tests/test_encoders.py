@@ -91,7 +91,7 @@ def test_an_image_is_so_many_patches_and_a_class_token() -> None:
     flops = vit.formula("flops").part("layers.attention.q_proj")
     assert flops.value({**sizes, "B": 8}) == 2 * 8 * 10 * 5 * 5
     with pytest.raises(
-        SymformerError, match=r"Z=7 is not a multiple of Z_patch=2 \(side of the image, side of a patch"
+        SymformerError, match=r"Z=7 is not a multiple of Z_patch=2 \(image side length, patch side length"
     ):
         vit.params.value({**sizes, "Z": 7})
     for quantity in ("flops", "activations"):

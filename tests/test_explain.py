@@ -413,13 +413,13 @@ def test_on_the_terminal() -> None:
 
 
 REFUSED = {
-    ("gpt2", "banana"): "begins with no number",
+    ("gpt2", "banana"): "does not begin with a number",
     ("gpt2", "70 %"): "'70 %' is a percentage",
     ("gpt2", "124M", "-q", "intensity"): "is a ratio in FLOPs/byte; explain accepts only counts",
     ("gpt2", "12 GB", "-q", "params"): "'12 GB' is in bytes, but params is counted in elements",
     ("gpt2", "124M", "-q", "nothing"): "unknown quantity 'nothing'",
     ("gpt-2", "124M"): "did you mean gpt2",
-    ("llama", "7B"): "needs a number for",
+    ("llama", "7B"): "needs values for",
     ("llama-2-7b", "13 TFLOPs"): "give it as --set S=2048",
     ("gpt2", "124M", "-q", "flops", "--option", "attention=half"): "attention=half",
     ("gpt2", "124M", "--option", "attention=causal"): "attention is a convention of",

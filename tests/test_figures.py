@@ -403,20 +403,20 @@ REFUSED = {
         "a plot is written as .svg, .pdf, .png, not as .tex",
     ),
     "no unit": (["gpt2", "--kind", "memory", "--set", "S=9", "--device", "80", "-o", "a.svg"], "--device '80' is not"),
-    "B is the axis": (["gpt2", "--kind", "memory", "--set", "B=2", "--set", "S=9", "-o", "a.svg"], "B is what runs"),
-    "S is the axis": (["gpt2", "--kind", "flops", "--set", "S=2", "-o", "a.svg"], "S is what runs"),
-    "no length": (["gpt2", "--kind", "memory", "-o", "a.svg"], "needs a number for S"),
-    "no sizes": (["llama", "--kind", "flops", "-o", "a.svg"], "needs a number for"),
-    "no device": (["gpt2", "--kind", "roofline", "-o", "a.svg"], "give --peak, such as 989TFLOPS"),
+    "B is the axis": (["gpt2", "--kind", "memory", "--set", "B=2", "--set", "S=9", "-o", "a.svg"], "B is the x-axis"),
+    "S is the axis": (["gpt2", "--kind", "flops", "--set", "S=2", "-o", "a.svg"], "S is the x-axis"),
+    "no length": (["gpt2", "--kind", "memory", "-o", "a.svg"], "needs values for S"),
+    "no sizes": (["llama", "--kind", "flops", "-o", "a.svg"], "needs values for"),
+    "no device": (["gpt2", "--kind", "roofline", "-o", "a.svg"], "needs --peak, such as 989TFLOPS"),
     "no length yet": (
         ["gpt2", "--kind", "roofline", "--peak", "1TFLOPS", "--bandwidth", "1GB/s", "-o", "a.svg"],
-        "gpt2 lacks numbers: prefill needs B, S; decode needs B, C",
+        "gpt2 lacks values: prefill needs B, S; decode needs B, C",
     ),
     "not bytes": (
         ["gpt2", "--kind", "memory", "-q", "flops", "--set", "S=9", "-o", "a.svg"],
-        "memory is drawn in bytes",
+        "the plot needs bytes",
     ),
-    "lifted shares": (["hf:bert", "--kind", "shares", "-o", "a.svg"], "is read off code"),
+    "lifted shares": (["hf:bert", "--kind", "shares", "-o", "a.svg"], "is traced, so the roles"),
     "no such kind": (["gpt2", "--kind", "pie", "-o", "a.svg"], "'pie' is not one of"),
 }
 
@@ -524,7 +524,7 @@ def test_amounts(given: str, units: tuple[str, ...], value: int) -> None:
     "given", ["", "80", "GB", "-80GB", "80XB", "0GB", "1e9B", "80iB", "80GB/s", "9" * 99 + "GB", "٣GB"]
 )
 def test_what_is_no_amount(given: str) -> None:
-    with pytest.raises(OptionError, match="is not understood"):
+    with pytest.raises(OptionError, match="is not valid"):
         amount(given, ("B",), "--device")
 
 

@@ -110,7 +110,7 @@ def test_macros_of_a_config_say_where_it_lies_from_there() -> None:
 
 def test_the_target_that_fails_is_named_and_nothing_is_written() -> None:
     both = ("gpt2", "llama-2-7b", "-o", "out")
-    # P, the learned position rows, is a size of GPT-2; Llama has rotary positions
+    # P, the learned positions, is a size of GPT-2; Llama has rotary positions
     assert "unknown symbol of llama-2-7b 'P'" in refused(*both, "--set", "P=64")
     assert "unknown option of llama-2-7b 'embedding_dropout'" in refused(*both, "--option", "embedding_dropout=false")
     assert "symformer: vit: " in refused("gpt2", "vit", "-o", "out", "-q", "kv-cache")

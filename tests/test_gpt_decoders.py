@@ -48,7 +48,7 @@ def test_the_rows_before_the_first_position_are_read_by_no_token() -> None:
     assert opt.params.part("embed_positions").value() == (2048 + 2) * 768
     flops = opt.formula("flops")
     assert flops.value(B=1, S=2048) > 0
-    with pytest.raises(SymformerError, match=r"P=2048 \(learned position rows\) is less than S=2049"):
+    with pytest.raises(SymformerError, match=r"P=2048 \(learned positions\) is less than S=2049"):
         flops.value(B=1, S=2049)
 
 

@@ -101,7 +101,7 @@ def test_every_door_takes_it(hub: Hub, tmp_path: Path) -> None:
     assert run("cite", NAME).stdout.startswith("@misc{gpt2.params,")
     written = tmp_path / "tiny.md"
     assert run("derive", NAME, "-o", str(written)).exit_code == 0
-    assert f"The sizes of `{NAME}` are those of its `config.json` at commit `{FIRST}`." in written.read_text()
+    assert f"The sizes of `{NAME}` come from its `config.json` at commit `{FIRST}`." in written.read_text()
     model, _ = resolve(NAME)
     assert model.set({"L": 4}).provenance.commit == FIRST
 

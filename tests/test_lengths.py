@@ -69,7 +69,7 @@ def test_the_condition_of_each_quantity(quantity: str) -> None:
     if reach is not None:
         more = {"S": 8 if reach == S else 1, "C": 1}
         further = {name: number + more.get(name, 0) for name, number in run.items()}
-        with pytest.raises(SymformerError, match=r"P=1024 \(learned position rows\) is less than .*1025"):
+        with pytest.raises(SymformerError, match=r"P=1024 \(learned positions\) is less than .*1025"):
             formula.value(**further)
 
 
@@ -118,6 +118,6 @@ def test_every_door_holds_it(arguments: tuple[str, ...], tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli, arguments, prog_name="symformer")
     assert result.exit_code == 2, result.output
-    assert "P=1024 (learned position rows) is less than" in " ".join(result.stderr.split())
+    assert "P=1024 (learned positions) is less than" in " ".join(result.stderr.split())
     assert "4096" in result.stderr
     assert not list(tmp_path.iterdir())

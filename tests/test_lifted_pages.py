@@ -43,8 +43,8 @@ def test_a_list_of_modules_that_are_not_alike() -> None:
     }
     counts = {(f"{path}.weight", shape): several for (path, shape), several in blocks.items()}
     written, whole = page(counts)
-    assert "One of $`L`$ equal layers, `encoder.block.*`:" in written
-    assert "What not every `encoder.block.*` has:" in written
+    assert "One of $`L`$ identical layers, `encoder.block.*`:" in written
+    assert "In some of `encoder.block.*` only:" in written
     assert "`encoder` without `encoder.block.*`, `decoder` without `decoder.block.*`:" in written
     named = [text_of(block) for block in whole.blocks if isinstance(block, Heading)]
     assert len(named) == len(set(named))
@@ -90,4 +90,4 @@ def test_a_page_says_who_answered_and_what_was_assumed() -> None:
     assert "catalogue" not in written
     written, _ = page(counts, by="catalogue", assumed=("no 'architectures': read as RingsForCausalLM",))
     assert "This formula is from symformer's catalogue" in written
-    assert "Of its `config.json`: no 'architectures': read as RingsForCausalLM." in written
+    assert "Notes on its `config.json`: no 'architectures': read as RingsForCausalLM." in written

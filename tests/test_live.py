@@ -143,7 +143,7 @@ def test_every_number_is_exact_to_the_unit(target: str) -> None:
             numbers += 1
             assert answer == right, (sizes, formula.code())
             assert set(sums) <= {right}, "what stands in the chart adds up"
-        elif "needs a number for" in right:
+        elif "needs values for" in right:
             assert right.endswith(", ".join(sorted(missing)))
         elif not re.search(
             " would be |ratio is undefined: |is out of range", answer

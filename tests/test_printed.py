@@ -92,9 +92,9 @@ def test_whole_numbers_come_back() -> None:
 REFUSED = {
     "": "is empty",
     "   ": "is empty",
-    "abc": "begins with no number",
-    "-5": "begins with no number",
-    "NaN": "begins with no number",
+    "abc": "does not begin with a number",
+    "-5": "does not begin with a number",
+    "NaN": "does not begin with a number",
     "0": "is less than 1",
     "0.0M": "is less than 1",
     "1e-5": "is less than 1",
@@ -104,14 +104,14 @@ REFUSED = {
     "1..2": "'..2'",
     "124M5": "'M5'",
     "124M; rm": "'rm'",
-    "1e999": "beyond 40",
-    "9" * 50: "more than 40 digits",
+    "1e999": "40 powers of ten",
+    "9" * 50: "40 digits",
     "9" * 1_000_000: "1,000,000 characters",
     "10**10**10": "'**10**10'",
-    "__import__('os')": "begins with no number",
-    "%_&#${}\\^~<>|`\"'": "begins with no number",
-    "一億": "begins with no number",
-    "٣٤": "begins with no number",
+    "__import__('os')": "does not begin with a number",
+    "%_&#${}\\^~<>|`\"'": "does not begin with a number",
+    "一億": "does not begin with a number",
+    "٣٤": "does not begin with a number",
 }
 
 

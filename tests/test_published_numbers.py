@@ -78,6 +78,6 @@ def test_the_page_has_every_number_once_in_its_section() -> None:
         assert len(rows) == counts[verdict], heading
         assert f"| {counts[verdict]} |" in shown.partition("\n## ")[0]
     amiss = [entry for entry in numbers() if entry.correction]
-    assert f"Of {len(amiss)} something is amiss: [corrections](corrections.md)." in shown
+    assert f"{len(amiss)} of them need a correction; see [corrections](corrections.md)." in shown
     assert "[gpt2](gpt2.md)" in shown
     assert "124,439,808 − 7,510,272 = 116,929,536" in shown

@@ -93,7 +93,7 @@ def test_what_is_no_size_is_refused_in_a_sentence(door: str, given: object) -> N
 @pytest.mark.parametrize("door", DOORS)
 def test_an_integral_float_error_states_the_integer(door: str, given: Any) -> None:
     said = refused(lambda: DOORS[door](given))
-    assert "not a whole number" not in said
+    assert "not an integer" not in said
     assert door in WRITTEN or said.endswith("which is not written as an integer; write 8")
 
 
@@ -106,7 +106,7 @@ def test_text_and_expressions_are_sizes_where_sizes_are_written(given: object, h
     for door in WRITTEN:
         assert DOORS[door](given) == llama({**LLAMA, "H": h})
     for door in DOORS.keys() - {*WRITTEN}:
-        assert "not a whole number" in refused(lambda door=door: DOORS[door](given))
+        assert "not an integer" in refused(lambda door=door: DOORS[door](given))
 
 
 def test_random_relations_are_exact_or_refused() -> None:
@@ -200,17 +200,17 @@ def test_a_number_beside_a_preset_moves_what_a_relation_gives() -> None:
 
 # what was typed, what the sentence has to contain
 RELATIONS = [
-    (["show", "gpt2", "--set", "H=-E"], "-E is positive at no sizes"),
+    (["show", "gpt2", "--set", "H=-E"], "-E is never positive"),
     (["show", "gpt2", "--set", "H=E-768"], "H = E - 768, which is 0 for E=768 and is not positive"),
     (["show", "gpt2", "--set", "H=E-769"], "which is -1 for E=768"),
-    (["show", "gpt2", "--set", "H=E/7"], "which is 768/7 for E=768 and is not a whole number"),
+    (["show", "gpt2", "--set", "H=E/7"], "which is 768/7 for E=768 and is not an integer"),
     (["show", "gpt2", "--set", "H=E**6"], "larger than 1,000,000,000,000,000"),
     (["show", "gpt2", "--set", "H=E*10**12*V"], "larger than 1,000,000,000,000,000"),
     (["show", "gpt2", "--set", "H=V/(E-768)"], "H = V/(E - 768) divides by zero"),
     (["show", "gpt2", "--set", "H=max(V/(E-768), E)"], "divides by zero"),
     (["show", "gpt2", "--set", "H=min(1/floor(E/V), E)"], "divides by zero"),
     (["show", "gpt2", "--set", "H=1/((E+1)**2-E**2-2*E-1)"], "divides by zero"),
-    (["show", "gpt2", "-q", "flops", "--set", "B=-S", "--set", "S=8"], "-S is positive at no sizes"),
+    (["show", "gpt2", "-q", "flops", "--set", "B=-S", "--set", "S=8"], "-S is never positive"),
     (["show", "gpt2", "-q", "flops", "--set", "B=S-8", "--set", "S=8"], "B = S - 8, which is 0 for S=8"),
     (["show", "llama-2-70b", "--option", "tensor=on", "--set", "N_tp=G-16"], "N_tp = G - 16, which is -8 for G=8"),
     (["show", "llama-2-70b", "--option", "tensor=on", "--set", "N_tp=G-8"], "N_tp = G - 8, which is 0 for G=8"),
@@ -264,7 +264,7 @@ def test_a_size_of_the_run_that_nothing_asks_for_is_refused(tmp_path: Path) -> N
         assert f"{name}=" in result.stderr or f" {name}:" in result.stderr
         assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-    assert "W=4 has no effect: gpt2.flops does not depend on W (bytes of one element); its run sizes are B, S" in (
+    assert "W=4 has no effect: gpt2.flops does not depend on W (bytes per element); its run sizes are B, S" in (
         run("show", "gpt2", "-q", "flops", "--set", "W=4").stderr
     )
 

@@ -112,7 +112,7 @@ def test_a_size_that_follows_may_be_no_whole_number_in_a_row_that_is_left_out() 
     arguments = ["gpt2", "--over", "E=64:288:32", "--where", "A=E/64", "--top", "2", "--by", "max:A"]
     found = listed(*arguments)
     assert [row[:2] for row in found["rows"]] == [[256, 4], [192, 3]]
-    assert found["left_out"] == {"A = E/64 is a whole number from 1 to 1,000,000,000,000,000": 4}
+    assert found["left_out"] == {"A = E/64 is an integer from 1 to 1,000,000,000,000,000": 4}
     assert [row[:2] for row in listed(*arguments[:5])["rows"]] == [[64, 1], [128, 2], [192, 3], [256, 4]]
     assert [row[0] for row in listed(*arguments[:5], "--filter", "A >= 3")["rows"]] == [192, 256]
 
@@ -232,15 +232,15 @@ def test_amounts(text: str, unit: str, value: int) -> None:
 @pytest.mark.parametrize(
     ("text", "unit", "said"),
     [
-        ("1.5", "", "'1.5' is 3/2, which is not a whole number"),
-        ("7B", "bytes", "'7B' can be bytes or billions of them; write it as 7e9, or as 7GB"),
-        ("7GB", "elements", "'7GB' is of bytes, and this is counted in elements"),
-        ("7X", "", "'7X' ends in 'X', which is no unit here"),
+        ("1.5", "", "'1.5' is 3/2, which is not an integer"),
+        ("7B", "bytes", "'7B' can be bytes or billions of bytes; write it as 7e9, or as 7GB"),
+        ("7GB", "elements", "'7GB' is in bytes, but this quantity is counted in elements"),
+        ("7X", "", "'7X' ends in the unknown suffix 'X'"),
         ("1e99", "", "the exponent of '1e99' is more than 40"),
-        ("-7", "", "'-7' is no amount; write one as 7000000000, 7e9 or 80GB"),
-        ("٣", "", "'٣' is no amount"),
-        ("9" * 100_000, "", "is no amount"),
-        ("__import__('os')", "", "is no amount"),
+        ("-7", "", "'-7' is not an amount; write one as 7000000000, 7e9 or 80GB"),
+        ("٣", "", "'٣' is not an amount"),
+        ("9" * 100_000, "", "is not an amount"),
+        ("__import__('os')", "", "is not an amount"),
     ],
 )
 def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
@@ -268,7 +268,7 @@ def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
         (["--over", "E=1:1000000000", "--over", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
         (["--over", "E=1:1000000", "--over", "L=1:1000000"], "gpt2 would be computed at 1,000,000,000,000 rows, and"),
         (["--over", "E=768", "-q", "flops"], "a sweep of gpt2 needs B, S; set a number with --given"),
-        (["--over", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, and no whole number"),
+        (["--over", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, not an integer"),
         (["--over", "E=768", "--filter", "params"], "'params' is not a condition"),
         (["--over", "E=768", "--filter", "flops < 3"], "unknown symbol 'flops'"),
         (["--over", "E=768", "--filter", "0 divides E"], "'0 divides E' is never true, because 0 divides no number"),
@@ -301,16 +301,16 @@ def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", "E,L\n768,12\n768,x\n", "a.csv, line 3: L is 'x', which is not a whole number"),
+        ("a.csv", "E,L\n768,12\n768,x\n", "a.csv, line 3: L is 'x', which is not an integer"),
         ("a.csv", "E,L\n768,12.0\n", "a.csv, line 2: L is 12.0, which is not written as an integer; write 12"),
-        ("a.csv", "E,L\n768,12.5\n", "a.csv, line 2: L is 12.5, which is not a whole number"),
-        ("a.csv", f"L\n{10**30}\n", "a.csv, line 2: L is a number of 31 digits; a size is a whole number from 1 to"),
+        ("a.csv", "E,L\n768,12.5\n", "a.csv, line 2: L is 12.5, which is not an integer"),
+        ("a.csv", f"L\n{10**30}\n", "a.csv, line 2: L is a number of 31 digits; a size is an integer from 1 to"),
         ("a.csv", "L\n" + "7" * 90_000 + "\n", "a.csv, line 2: L is a number of 90,000 digits; a size has at most 15"),
-        ("a.csv", "E,L\n768,0\n", "a.csv, line 2: L is 0; a size is a whole number from 1"),
+        ("a.csv", "E,L\n768,0\n", "a.csv, line 2: L is 0; a size is an integer from 1"),
         ("a.csv", f"E\n{'9' * 5_000}\n", "a.csv, line 2: E is a number of 5,000 digits; a size has at most 15"),
-        ("a.csv", f"E\n{'9' * 20}\n", "a.csv, line 2: E is 99999999999999999999; a size is a whole number from 1 to"),
-        ("a.csv", "E\n=1+1\n", "a.csv, line 2: E is '=1+1', which is not a whole number"),
-        ("a.csv", "E\n\u0663\n", "which is not a whole number"),
+        ("a.csv", f"E\n{'9' * 20}\n", "a.csv, line 2: E is 99999999999999999999; a size is an integer from 1 to"),
+        ("a.csv", "E\n=1+1\n", "a.csv, line 2: E is '=1+1', which is not an integer"),
+        ("a.csv", "E\n\u0663\n", "which is not an integer"),
         ("a.csv", "E,L\n768\n", "a.csv, line 2: 1 values for 2 columns"),
         ("a.csv", "E,E\n768,1\n", "a.csv has two columns named E; remove one"),
         ("a.csv", "hidden_size\n768\n", "'hidden_size' is not a size, and only text can be a label: unknown"),
@@ -321,7 +321,7 @@ def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
         ("a.jsonl", '{"E": 768.0}\n', "a.jsonl, line 1: E is 768.0, which is not written as an integer"),
         ("a.jsonl", '{"L": 1, "L": 2}\n', "a.jsonl, line 1: 'L' is given twice, as 1 and as 2; remove one"),
         ("a.jsonl", '{"E": 7, "L": 1}\n{"E": 7, "L": 1, "E": 7}\n', "line 2: 'E' is given twice, as 7 and as 7"),
-        ("a.jsonl", '{"E": 1e30}\n', "a.jsonl, line 1: E is a number of 31 digits; a size is a whole number from 1 to"),
+        ("a.jsonl", '{"E": 1e30}\n', "a.jsonl, line 1: E is a number of 31 digits; a size is an integer from 1 to"),
         ("a.csv", "E,run\n768,7\n", "the column 'run' is not a size, and only text can be a label: unknown"),
         ("a.csv", "name,note\na,b\n", "the column 'name' is not a size"),
         ("a.csv", "E,params\n768,mine\n", "the label 'params' has the name of a quantity; rename the column"),
@@ -372,7 +372,7 @@ def test_files_of_every_kind_come_back(tmp_path: Path, monkeypatch: Any) -> None
     run(*arguments, "-o", str(tmp_path / "b.csv"))
     assert (tmp_path / "b.csv").read_bytes() == with_arrow
     refused = run(*arguments, "-o", str(tmp_path / "b.parquet"))
-    assert "Parquet needs pyarrow; pip install pyarrow" in refused.stderr
+    assert "Parquet needs pyarrow; run pip install pyarrow" in refused.stderr
     assert not (tmp_path / "b.parquet").exists()
 
 
@@ -506,7 +506,7 @@ def test_a_convention_named_over_is_not_the_grid() -> None:
     """``pipeline-bubble`` has a convention of that name; it is a ratio, which no sweep has."""
     assert rows_of(sf.sweep("gpt2", over={"L": [12]}))[0][-1] == 124_439_808
     for over in ({"L": [12, 24]}, {"N_micro": [8]}):
-        with pytest.raises(SymformerError, match=r"gpt2\.pipeline-bubble is a ratio, and no whole number"):
+        with pytest.raises(SymformerError, match=r"gpt2\.pipeline-bubble is a ratio, not an integer"):
             sf.sweep("gpt2", over, "pipeline-bubble", over="step")
     with pytest.raises(SymformerError, match="unknown convention of params 'over'"):
         sf.sweep("gpt2", {"L": [12]}, over="step")

@@ -70,10 +70,10 @@ REACHING = {
     "<%= document.blocks[1].chain %>": "no attribute 'chain'",
     "<%= page.rows(document.blocks[1]) %>": "no attribute 'rows'",
     "<%= language.render(document, 'typst') %>": "no attribute 'render'",
-    "<% include '/etc/passwd' %>": "reaches for another file",
-    "<% import 'derivation.tex.jinja' as x %>": "reaches for another file",
-    "<% from 'x' import y %>": "reaches for another file",
-    "<% extends 'derivation.tex.jinja' %>": "reaches for another file",
+    "<% include '/etc/passwd' %>": "refers to another file",
+    "<% import 'derivation.tex.jinja' as x %>": "refers to another file",
+    "<% from 'x' import y %>": "refers to another file",
+    "<% extends 'derivation.tex.jinja' %>": "refers to another file",
     "<%= open('/etc/passwd') %>": "'open' is undefined",
     "<%= lipsum() %>": "'lipsum' is undefined",
     "<%= cycler.next %>\n<%= nothing %>": "line 2: 'nothing' is undefined",
@@ -82,7 +82,7 @@ REACHING = {
     "<%= 1 / 0 %>": "line 1: division by zero",
     "<%= range(10 ** 9) %>": "Range too big",
     "<%= document.blocks.append(1) %>": "no attribute 'append'",
-    "<% macro f() %><%= f() %><% endmacro %><%= f() %>": "goes round in itself",
+    "<% macro f() %><%= f() %><% endmacro %><%= f() %>": "infinitely recursive",
     "<%= " + "(" * 5000 + ")" * 5000 + " %>": "nested too deep",
     "<% for a in range(90000) %><%= 'x' * 1000 %><% endfor %>": "writes more than 20,000,000 characters",
 }
@@ -115,12 +115,12 @@ def test_what_a_template_sees_is_text_alone() -> None:
 
 def test_what_takes_too_long_or_too_much_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
-        DocumentError, match=r"^the template my\.jinja is refused: it takes more than|took more time or"
+        DocumentError, match=r"^the template my\.jinja is rejected: it needs more than|exceeded the time or"
     ):
         fill("<%= 'x' * 10 ** 11 %>")
     monkeypatch.setattr(own, "SECONDS", 2)
     loop = "<% for a in range(99999) %><% for b in range(99999) %><% endfor %><% endfor %>"
-    with pytest.raises(DocumentError, match=r"^the template my\.jinja did not end within 2 seconds$"):
+    with pytest.raises(DocumentError, match=r"^the template my\.jinja did not finish within 2 seconds$"):
         fill(loop)
 
 
@@ -139,11 +139,11 @@ def test_a_template_that_is_none_leaves_no_file(tmp_path: Path) -> None:
     for name, content in {"bad": b"<%= document.__class__ %>", "bytes": b"\xff\xfe", "large": b"x" * 1_000_001}.items():
         (tmp_path / name).write_bytes(content)
     for name, output, words in (
-        ("bad", "x.tex", "is refused: line 1: access to attribute '__class__'"),
-        ("bytes", "x.tex", "is no text in UTF-8"),
-        ("large", "x.tex", "has more than 1,000,000 bytes"),
-        ("nowhere", "x.tex", "is no file"),
-        (".", "x.tex", "is no file"),
+        ("bad", "x.tex", "is rejected: line 1: access to attribute '__class__'"),
+        ("bytes", "x.tex", "is not UTF-8 text"),
+        ("large", "x.tex", "the limit of 1,000,000 bytes"),
+        ("nowhere", "x.tex", "is not a file"),
+        (".", "x.tex", "is not a file"),
         ("a\0b", "x.tex", "template"),
         ("n" * 5000, "x.tex", "cannot be read"),
         ("bad", "x.pdf", "--template writes text"),

@@ -1111,7 +1111,7 @@ def test_the_command_evaluates_a_run_at_a_config(tmp_path: Path) -> None:
             ["hf:gpt2", "--size", "E=64"],
             "--size E=64 applies to factories only, but hf:gpt2 takes its sizes from its config",
         ),
-        (["math:sqrt", "--size", "E=" + "9" * 5000], "the expression has 5,000 characters; at most 2,000 are read"),
+        (["math:sqrt", "--size", "E=" + "9" * 5000], "the expression has 5,000 characters; the limit is 2,000"),
         (["math:sqrt", "--size", "E=x"], "unknown symbol 'x'"),
     ],
 )

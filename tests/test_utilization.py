@@ -86,9 +86,9 @@ def test_what_it_is_not_known_of() -> None:
         sf.architecture("llama-2-7b").formula("mfu", tensor="on")
     with pytest.raises(RuleError, match="hfu is computed per token, but ViT takes images"):
         sf.architecture("vit").formula("hfu")
-    with pytest.raises(SizeError, match="is of the whole model, and of no part of it"):
+    with pytest.raises(SizeError, match="is defined only for the whole model, not for a part"):
         sf.architecture("gpt2").formula("mfu").part("h.attn")
-    with pytest.raises(SizeError, match=r"palm.mfu.peak needs a number for N_dev, N_peak"):
+    with pytest.raises(SizeError, match=r"palm.mfu.peak needs values for N_dev, N_peak"):
         sf.architecture("palm-540b").formula("mfu").value(S=2048, N_tps=238_300)
 
 

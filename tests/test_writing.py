@@ -190,12 +190,12 @@ def test_a_format_is_named_once() -> None:
 # pdflatex
 
 ODD = {
-    "exit 0": "left no PDF",
-    "kill -9 $$": "was ended by signal 9",
-    "printf '! bad \\033[31m\\377\\n'; exit 3": r"ended with status 3 and made no PDF: ! bad \x1b[31m",
-    "mkdir derivation.pdf; exit 0": "left no PDF",
-    "echo no PDF > derivation.pdf": "left no PDF",
-    'rm -rf "$PWD"': "and made no PDF",
+    "exit 0": "wrote no PDF",
+    "kill -9 $$": "was stopped by signal 9",
+    "printf '! bad \\033[31m\\377\\n'; exit 3": r"failed with status 3 and wrote no PDF: ! bad \x1b[31m",
+    "mkdir derivation.pdf; exit 0": "wrote no PDF",
+    "echo no PDF > derivation.pdf": "wrote no PDF",
+    'rm -rf "$PWD"': "and wrote no PDF",
 }
 
 
@@ -229,7 +229,7 @@ def test_a_pdflatex_that_hangs_is_ended_with_all_it_started(folder: Path, monkey
     started = folder / "started"
     result = latex(f"#!/bin/sh\nsleep 60 & echo $! $$ > {started}\nwait\n", monkeypatch)
     assert result.exit_code == 2
-    assert "did not end within" in result.stderr
+    assert "did not finish within" in result.stderr
     pids = started.read_text().split()
     assert len(pids) == 2
     for _ in range(1_000):  # a signal that was sent arrives when a processor has time

@@ -1,4 +1,4 @@
-r"""A model's formulas and numbers as LaTeX macros: \GptTwoParams, its value, and the same of every part."""
+r"""A model's formulas and numbers as LaTeX macros: \GptTwoParams, its value, and the same for every part."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from .formats.language import printable
 MARK: Final = "% symformer-macros "
 _WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _DIGITS = {str(digit): word for digit, word in enumerate(_WORDS)}
-_ENDS = ("Value", "Raw", "SI")  # what the numbers of a formula are called by, behind its own name
-_HELP = r"""% \NAME is a formula, \NAMEValue its number with digits grouped, \NAMERaw the bare digits, \NAMESI the same
-% through siunitx where that is loaded. \symformer[OPTION=VALUE,SIZE=VALUE]{ID}{NUMBER} prints NUMBER.
-% `symformer audit PAPER.tex` holds them all to what the formulas give.
+_ENDS = ("Value", "Raw", "SI")  # endings of the macros for a formula's number
+_HELP = r"""% \NAME is a formula, \NAMEValue its value with digit grouping, \NAMERaw the bare digits, \NAMESI the value
+% formatted by siunitx if it is loaded. \symformer[OPTION=VALUE,SIZE=VALUE]{ID}{NUMBER} prints NUMBER.
+% `symformer audit PAPER.tex` checks all of them against the current formulas.
 \providecommand{\symformer}[3][]{#3}"""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a file of macros is made from: enough to make it again."""
+    """The request that a macro file was generated from, sufficient to generate it again."""
 
     version: str
     target: str
@@ -39,7 +39,7 @@ class Asked:
     sizes: tuple[str, ...]
 
     def line(self) -> str:
-        """As the first line of a file has it: a comment, in plain ASCII."""
+        """Return the first line of a macro file: a comment in plain ASCII."""
         return MARK + json.dumps(asdict(self))
 
     @classmethod
@@ -52,7 +52,7 @@ class Asked:
         sizes: Sequence[str],
         file: str,
     ) -> Asked:
-        """What a file is made from: a config.json by its way from there, a model on the Hub at the commit read."""
+        """Return the request for a file: a config.json by its path relative to it, a Hub model at the commit read."""
         target = parse(model.target)
         text = target.text
         if target.kind is Kind.CONFIG and text != "-":
@@ -64,7 +64,7 @@ class Asked:
 
     @classmethod
     def of(cls, line: str) -> Asked:
-        """What a first line says. Raises DocumentError for one that none of our files has."""
+        """Parse the first line of a macro file. Raises DocumentError if the line is damaged."""
         try:
             said = json.loads(line.removeprefix(MARK))
             found = cls(
@@ -74,13 +74,13 @@ class Asked:
             found = cls("", "", (), {}, ())
         words = (found.version, found.target, *found.quantities, *found.options, *found.options.values(), *found.sizes)
         if not found.target or not found.quantities or not all(isinstance(word, str) for word in words):
-            raise DocumentError("its line of symformer-macros is damaged; write the file again with derive --macros")
+            raise DocumentError("its symformer-macros line is damaged; write the file again with derive --macros")
         return found
 
 
 @dataclass(frozen=True)
 class Macro:
-    """One macro: its name without the backslash, what it stands for, and the id of its formula."""
+    """One macro: its name without the backslash, its body, and the id of its formula."""
 
     name: str
     body: str
@@ -88,7 +88,7 @@ class Macro:
 
 
 def formulas_of(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> list[Formula]:
-    """The formulas of some quantities, each under those of the conventions that it knows. Raises SymformerError."""
+    """Return the formula of each quantity under the conventions that apply to it. Raises SymformerError."""
     found = []
     for name in quantities:
         known = find_quantity(name).choices
@@ -98,7 +98,7 @@ def formulas_of(model: Model, quantities: Sequence[str], conventions: Mapping[st
 
 
 def spelt(model: Model, formulas: Sequence[Formula], asked: Asked) -> bytes:
-    """The file: what it is made from, then every macro under the id that it has."""
+    """Return the file: the request it is generated from, then every macro under its id."""
     lines = [asked.line(), f"% Written by symformer {asked.version}.", _HELP]
     sides = [(each.measure.name, each.ranks, model.known) for each in formulas]
     lines += [f"% {line}".replace("×", "x") for line in ranks.stated_of_each(sides, code)]
@@ -112,17 +112,17 @@ def spelt(model: Model, formulas: Sequence[Formula], asked: Asked) -> bytes:
 
 
 def macros(model: Model, formulas: Sequence[Formula]) -> Iterator[Macro]:
-    """Every macro of a model: the formulas, then of each those of one copy of its parts and operations."""
+    """Yield every macro of a model: for each formula, its own, then those of one copy of its parts and operations."""
     taken: set[str] = set()
     for formula in formulas:
         stem = named(_stem(model.target)) + named(formula.measure.name)
-        whole = isinstance(formula, Ratio) and not formula.over.root.lines  # over what has no parts
+        whole = isinstance(formula, Ratio) and not formula.over.root.lines  # the denominator has no parts
         keys = [""] if whole else dict.fromkeys(line.key for line in formula.root.walk())
         parts = {key: formula.part(key) for key in keys}
         for key, part in parts.items():
             above = parts.get(key.rpartition(".")[0])
             alone = part.root.entry is not None and above is not None and above.expr == part.expr
-            if key and (part.expr == 0 or alone):  # what an operation alone in its part comes to, that says
+            if key and (part.expr == 0 or alone):  # the part already has the total of its only operation
                 continue
             name = _free(stem + named(key), taken)
             id = ".".join(filter(None, (name_of(model.target), formula.measure.name, key)))
@@ -132,7 +132,7 @@ def macros(model: Model, formulas: Sequence[Formula]) -> Iterator[Macro]:
 
 
 def numbers(formula: Formula, model: Model, name: str) -> dict[str, str]:
-    """The number of a formula in each form, by the end of its macro; none where a size has no number."""
+    """Return the value of a formula in each form, by macro ending; empty if a size has no value."""
     value = number(formula, model)
     if value is None:
         return {}
@@ -144,7 +144,7 @@ def numbers(formula: Formula, model: Model, name: str) -> dict[str, str]:
 
 
 def number(formula: Formula, model: Model) -> int | Fraction | None:
-    """What a formula comes to at the sizes of its model, exactly; None where one has no number."""
+    """Return the exact value of a formula at the sizes of its model, or None if a size has no value."""
     if not set(formula.symbols) <= model.known.keys():
         return None
     value: int | Fraction = formula.value()
@@ -152,7 +152,7 @@ def number(formula: Formula, model: Model) -> int | Fraction | None:
 
 
 def grouped(value: int | Fraction) -> str:
-    """A number with its digits grouped, as text and mathematics print it alike.
+    """Return a number with digit grouping that prints the same in text and in mathematics.
 
     >>> grouped(124439808), grouped(Fraction(1000, 3))
     ('124{,}439{,}808', '1{,}000/3')
@@ -162,7 +162,7 @@ def grouped(value: int | Fraction) -> str:
 
 
 def named(text: str) -> str:
-    """A name in letters alone: digits, a point between them, and letters that LaTeX has not, are spelt.
+    """Return a name in letters only: digits, decimal points and non-ASCII letters are spelled out.
 
     >>> named("gpt2-xl"), named("llama-3.1-8b"), named("h.ln_1"), named("模")
     ('GptTwoXl', 'LlamaThreePointOneEightB', 'HLnOne', 'USixATwoOne')
@@ -184,7 +184,7 @@ def named(text: str) -> str:
 
 
 def _stem(target: str) -> str:
-    """What of a target's name the names of its macros begin with: of a config.json, the folder that it lies in."""
+    """Return the start of a target's macro names: for a config.json, the name of its folder."""
     kind = parse(target)
     if kind.kind is Kind.CONFIG:
         return name_of(target).removesuffix(".json").removesuffix("/config") or "config"
@@ -192,7 +192,7 @@ def _stem(target: str) -> str:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """A name that none of those taken is, nor any of its numbers'; the same for the same model every time."""
+    """Return a name that does not clash with the macros already taken; deterministic for a given model."""
     name = name + "Part" if name.endswith(_ENDS) else name
     while any(name + end in taken for end in ("", *_ENDS)):
         name += "Alt"

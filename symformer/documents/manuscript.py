@@ -1,4 +1,4 @@
-r"""A paper in LaTeX, read as far as an audit needs it: its files, its definitions, and its uses of \symformer."""
+r"""The parts of a LaTeX paper that an audit needs: its files, its definitions, and its uses of \symformer."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..language.errors import DocumentError
 from .macros import MARK
 
 MOST = 20_000_000  # maximum bytes of a paper, all files together
-FILES = 1_000  # of one paper
-LONG = 1_000  # characters of an option or of an argument in brackets
+FILES = 1_000  # maximum files of a paper
+LONG = 1_000  # maximum characters of an option or of an argument in brackets
 _LITERAL = r"\s*\{(verbatim\*?|[BL]?Verbatim\*?|lstlisting|minted|comment|filecontents\*?)\}"
 _ENDS = re.compile(r"\\end" + _LITERAL)
 # Every repetition is bounded or stops at the next mark, so that a search takes time in proportion to the text.
@@ -34,7 +34,7 @@ _DEFINES = re.compile(
     r"|\\(?:global\s*\\)?(?:future)?let\s*\\([A-Za-z]+)\s*=?\s*"
 )
 _USES = re.compile(r"\\symformer(?![A-Za-z])\s*")
-# What LaTeX itself brings, of which no paper has a copy beside it.
+# Files that are part of LaTeX, which papers do not contain.
 _BROUGHT: Final = frozenset({"glyphtounicode", "glyphtounicode-cmex", "ix-utf8enc.dfu"})
 
 
@@ -42,7 +42,7 @@ _BROUGHT: Final = frozenset({"glyphtounicode", "glyphtounicode-cmex", "ix-utf8en
 class Spot:
     """A place in a paper."""
 
-    file: str  # as it lies from the paper's folder
+    file: str  # relative to the paper's folder
     line: int
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Definition:
-    """A macro that is defined: its name without the backslash, and what for; None where that cannot be read."""
+    """A macro definition: its name without the backslash, and its body, or None if it cannot be read."""
 
     spot: Spot
     name: str
@@ -70,7 +70,7 @@ class Use:
 
 @dataclass
 class Manuscript:
-    """What a paper has for an audit, in the order it stands there, and what of it could not be read."""
+    """The parts of a paper that an audit checks, in their order, and the parts that could not be read."""
 
     marks: list[tuple[Spot, str]] = field(default_factory=list)  # the first lines of files of macros
     definitions: list[Definition] = field(default_factory=list)
@@ -113,16 +113,16 @@ def _content(place: Path, said: str) -> str:
         if place.is_dir():
             raise DocumentError(f"{said} is a folder; name the paper's main file, such as {said.rstrip('/')}/paper.tex")
         if not place.is_file():
-            raise DocumentError(f"{said} is not there, or is no file; name the paper's main file, such as paper.tex")
+            raise DocumentError(f"{said} is missing or is not a file; name the paper's main file, such as paper.tex")
         if place.stat().st_size > MOST:
-            raise DocumentError(f"{said} has {place.stat().st_size:,} bytes, and at most {MOST:,} are read")
+            raise DocumentError(f"{said} has {place.stat().st_size:,} bytes, more than the limit of {MOST:,}")
         return place.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise DocumentError(f"{said} cannot be read: {why}") from None
 
 
-Event = Definition | Use | tuple[Spot, str, bool]  # or a header of a macro file, or the name of an input
+Event = Definition | Use | tuple[Spot, str, bool]  # the tuple is a macro file's header (True) or an input's name
 
 
 def _events(content: str, file: str) -> Iterator[Event]:
@@ -156,7 +156,7 @@ def _events(content: str, file: str) -> Iterator[Event]:
 def _follow(name: str, where: Spot, folder: Path, found: Manuscript, seen: dict[Path, int]) -> tuple[str, str] | None:
     """Return the name and text of an input file in the paper's folder, or None if it is not read."""
     if "\\" in name or "#" in name:
-        found.unread.append((where, f"\\input{{{name}}} has a macro in its name, which an audit does not expand"))
+        found.unread.append((where, f"\\input{{{name}}} has a macro in its name; audit does not expand macros"))
         return None
     for ending in (".tex", ""):
         try:
@@ -165,7 +165,7 @@ def _follow(name: str, where: Spot, folder: Path, found: Manuscript, seen: dict[
         except (OSError, ValueError):
             continue
         if not place.is_relative_to(folder):
-            found.unread.append((where, f"\\input{{{name}}} leads out of the paper's folder; bring the file into it"))
+            found.unread.append((where, f"\\input{{{name}}} is outside the paper's folder; move the file into it"))
             return None
         if not there:
             continue
@@ -186,14 +186,14 @@ def _follow(name: str, where: Spot, folder: Path, found: Manuscript, seen: dict[
             return None
         return place.relative_to(folder).as_posix(), content
     if name.removesuffix(".tex") not in _BROUGHT:
-        found.unread.append((where, f"\\input{{{name}}} is not there in the paper's folder"))
+        found.unread.append((where, f"\\input{{{name}}} is not in the paper's folder"))
     return None
 
 
 def _masked(content: str) -> tuple[str, set[int]]:
-    """Return the text with comments and verbatim blanked out, and the places where comments begin.
+    """Return the text with comments and verbatim blanked out, and the indices where comments begin.
 
-    Every character that remains is where it was.
+    The remaining characters keep their positions.
 
     >>> _masked("a%b")
     ('a  ', {1})
@@ -228,7 +228,7 @@ def _use(text: str, place: int, where: Spot, closing: Sequence[int]) -> Use | No
         options, place = text[place + 1 : end], end + 1
     id, place = _group(text, place, closing)
     number, _ = _group(text, place, closing)
-    if id is None or number is None:  # where it is defined, and not used
+    if id is None or number is None:  # its definition, not a use
         return None
     return Use(where, options.strip(), id.replace("\\_", "_").strip(), number.strip())
 
@@ -237,7 +237,7 @@ _SPACE = re.compile(r"\s*")
 
 
 def _group(text: str, place: int, closing: Sequence[int]) -> tuple[str | None, int]:
-    """Return the text in the balanced braces that open at an index, and where it ends; None without a brace."""
+    """Return the text in the balanced braces that open at an index and the index after them; None without a brace."""
     spaces = _SPACE.match(text, place)
     start = spaces.end() if spaces else place
     if text[start : start + 1] != "{" or not closing[start]:

@@ -1,4 +1,4 @@
-"""What a cost comes down to, before anything is derived: so many bytes a parameter, so many FLOPs a token."""
+"""A short summary of a cost before its derivation: bytes per parameter, FLOPs per token."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from ..models.model import Model
 from .blocks import Block, Equation, Line, Math, Paragraph, Piece, Table
 from .sentences import capital, listed, maybe
 
-OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # what a parameter needs, of training memory
+OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # per parameter
 MATRICES, ATTENTION, SCAN, ELEMENTS = "matrices", "attention", "state-space scan", "element by element"
 _A_TOKEN = ("flops", "macs", "prefill-flops")
-_EACH_ELEMENT = {"FLOPs": (2, "2 FLOPs"), "MACs": (1, "1 multiply-add")}  # of a matrix that a token meets
+_EACH_ELEMENT = {"FLOPs": (2, "2 FLOPs"), "MACs": (1, "1 multiply-add")}  # per matrix element that a token meets
 
 
 def message(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block]:
-    """The message of a cost and a table of what it is for; nothing where it is of one piece.
+    """Return the summary of a cost, and a table of its purposes if it has several.
 
-    ``numbers`` are those of the model that the document shows, where it has all.
+    ``numbers`` are the sizes of the model that the document shows, or None if some are missing.
     """
     parts = purposes(formula)
     blocks: list[Block] = []
@@ -49,7 +49,7 @@ def message(model: Model, formula: Formula, numbers: Numbers | None) -> list[Blo
 
 
 def purposes(formula: Formula) -> dict[str, Expr]:
-    """What a quantity is for, and how much each comes to: their sum is the formula.
+    """Return the amount for each purpose of a quantity; the amounts sum to the formula.
 
     >>> import symformer as sf
     >>> {what: str(each) for what, each in purposes(sf.architecture("gpt2").formula("flops", attention="full")).items()}
@@ -77,8 +77,8 @@ def _purpose(line: AccountLine, term: Term, unit: str) -> str:
 
 
 def _table(formula: Formula, parts: dict[str, Expr], numbers: Numbers | None, stored: Label | None) -> Table:
-    head: list[Line] = [["What for"], [capital(formula.measure.unit)]]
-    caption: Line = [f"What the {formula.measure.unit} are for."]
+    head: list[Line] = [["Purpose"], [capital(formula.measure.unit)]]
+    caption: Line = [f"Breakdown of the {formula.measure.unit} by purpose."]
     rows: list[Sequence[Line]] = []
     total = formula.value(dict(numbers)) if numbers else 0
     for what, each in parts.items():
@@ -90,12 +90,12 @@ def _table(formula: Formula, parts: dict[str, Expr], numbers: Numbers | None, st
         rows.append(cells)
     if not numbers:
         return Table(head, rows, "ll", caption=caption)
-    rows.append([["Together"], [], [f"{total:,}"], [percent(share(1, 1))]])
+    rows.append([["Total"], [], [f"{total:,}"], [percent(share(1, 1))]])
     return Table([*head, ["Value"], ["Share"]], rows, "llrr", total=True, caption=caption)
 
 
 def _stored(model: Model, formula: Formula) -> Label | None:
-    """The number of parameters, as a letter."""
+    """Return the label of the number of parameters, or None if it has no formula."""
     try:
         params = model.formula("params", **_shared(model, formula))
     except SymformerError:
@@ -104,7 +104,7 @@ def _stored(model: Model, formula: Formula) -> Label | None:
 
 
 def _times(amount: Expr, stored: Label) -> list[Tree] | None:
-    """An amount as so many times the parameters, and what is left of it; None where that is no shorter."""
+    """Return an amount as a multiple of the parameters plus a rest, or None if that is not shorter."""
     first = ordered_terms(stored.stands_for)[0].as_coeff_Mul()
     times = amount.as_coefficients_dict()[first[1]] / first[0]
     rest = expand(amount - times * stored.stands_for)
@@ -114,11 +114,11 @@ def _times(amount: Expr, stored: Label) -> list[Tree] | None:
     return [stored if times == 1 else Product((Number(int(times)), stored)), *left]
 
 
-MOST_LEFT = 3  # terms beside so many bytes a parameter: the counts of steps, one for each weight
+MOST_LEFT = 3  # terms in addition to the bytes per parameter: the step counters, one per weight
 
 
 def _a_parameter(formula: Formula, parts: dict[str, Expr], stored: Label) -> list[Block]:
-    """So many bytes for each parameter, and what depends on the run: 16 N + …"""
+    """Return the bytes per parameter and the terms that depend on the run: 16 N + …"""
     state = expand(Add(*(each for what, each in parts.items() if what in OF_STATE)))
     terms = _times(state, stored)
     if terms is None or not isinstance(times := terms[0], Product):
@@ -128,14 +128,14 @@ def _a_parameter(formula: Formula, parts: dict[str, Expr], stored: Label) -> lis
     counts = (
         rest and expand(value(terms_tree(rest)).xreplace(formula.relations) - steps.xreplace(formula.relations)) == 0
     )
-    said: list[Line] = [["the counts of steps"]] if counts else []
+    said: list[Line] = [["the step counters"]] if counts else []
     if (kept := parts.get("activations")) is not None:
         rest.append(Label(formula.measure.letter, "activations", kept))
         said.append(["the activations"])
     chain = Chain((Label(formula.measure.letter, "", formula.written),), (terms_tree([times, *rest]),))
     chain.prove(formula.relations)
-    line: list[Piece] = ["For each of the ", Math(stored), " parameters these are ", Math(times.factors[0]), " bytes"]
-    line += [*maybe(said, "; beside them stand ", *listed(*said)), ":"]
+    line: list[Piece] = ["Each of the ", Math(stored), " parameters takes ", Math(times.factors[0]), " bytes"]
+    line += [*maybe(said, "; the total also includes ", *listed(*said)), ":"]
     return [Paragraph(line), Equation(chain)]
 
 
@@ -144,7 +144,7 @@ def _steps(term: Term) -> bool:
 
 
 def _shared(model: Model, formula: Formula) -> dict[str, str]:
-    """The conventions of a formula that the number of parameters has too."""
+    """Return the conventions of a formula that also apply to the number of parameters."""
     from ..quantities import quantity
 
     known = quantity("params").choices
@@ -152,13 +152,13 @@ def _shared(model: Model, formula: Formula) -> dict[str, str]:
 
 
 def _a_token(parts: dict[str, Expr], each: int, said: str) -> list[Block]:
-    """So many FLOPs a token for each element of the matrices that it meets."""
+    """Return the FLOPs per token for each element of the matrices it is multiplied by."""
     matrices = parts.get(MATRICES)
     met = expand(matrices / (each * B * S)) if matrices is not None else None
     if met is None or met.free_symbols & {B, S} or any(not _whole(term) for term in Add.make_args(met)):
         return []
-    line: Line = ["Each of the ", Math.of(B * S), " tokens meets matrices of ", Math(factored(met)), " elements, "]
-    after = f"at {said} for each" + ("; attention comes on top." if ATTENTION in parts else ".")
+    line: Line = ["Each of the ", Math.of(B * S), " tokens meets ", Math(factored(met)), " matrix elements, "]
+    after = f"at {said} each" + ("; attention is additional." if ATTENTION in parts else ".")
     return [Paragraph([*line, after])]
 
 
@@ -168,8 +168,8 @@ def _whole(term: Expr) -> bool:
 
 
 def _kept_a_token(formula: Formula) -> list[Block]:
-    """So many bytes a token that is in the cache."""
+    """Return the bytes per cached token."""
     token = expand(formula.written / (B * C))
     if token == 0 or token.free_symbols & {B, C} or not all(map(_whole, Add.make_args(token))):
         return []
-    return [Paragraph(["That is ", Math(factored(token)), f" {formula.measure.unit} a token."])]
+    return [Paragraph(["That is ", Math(factored(token)), f" {formula.measure.unit} per token."])]

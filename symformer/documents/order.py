@@ -1,4 +1,4 @@
-"""What is written of a model, whichever model it is: a derivation in a format, a fragment, macros, or a live page."""
+"""An order for a document of any model: a derivation in some format, a fragment, macros, or a live page."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..models.model import Model
 from .formats import Engine, Flavour
 
 Kind = Literal["derivation", "fragment", "macros", "live"]
-ARCHIVE: Final = "zip"  # what arXiv takes, beside the formats
+ARCHIVE: Final = "zip"  # for arXiv, in addition to the formats
 
 
 @dataclass(frozen=True)
 class Order:
-    """Every choice but the model and the file."""
+    """All choices for a document except the model and the file."""
 
     version: str
     extension: str = "pdf"
@@ -27,14 +27,14 @@ class Order:
     form: str = "full"
     engine: Engine = "typst"
     flavour: Flavour = "github"
-    template: tuple[str, str] | None = None  # of the user's own: its name and its text
+    template: tuple[str, str] | None = None  # name and text of a user's template
 
     def resolved(self, target: str) -> tuple[Model, dict[str, str]]:
-        """The model that a target names, as it is to be written, and the conventions. Raises SymformerError."""
+        """Return the model for a target and the conventions. Raises SymformerError."""
         return resolve(target, self.options, self.sets, self.quantities)
 
     def written(self, models: Sequence[Model], conventions: Mapping[str, str], file: str) -> bytes:
-        """What a file holds: of one model, or of two that a live page sets side by side. Raises SymformerError."""
+        """Return the contents of the file, for one model or for two on a live page. Raises SymformerError."""
         from .derivation import document
         from .formats import render
 

@@ -1,4 +1,4 @@
-"""What the pages of published formulas and numbers are made of: tables, anchors, and plain text in a cell."""
+"""Helpers for the pages of published formulas and numbers: tables, anchors, and plain text in a cell."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table in Markdown, line by line."""
+    """Return the lines of a Markdown table."""
     return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
 
 
 def anchor(heading: str) -> str:
-    """What a link to a heading of the same page ends in: letters, digits, hyphens, and a hyphen for each space.
+    """Return the anchor of a heading: its letters, digits and hyphens, with spaces replaced by hyphens.
 
     >>> anchor("Whisper's README"), anchor("Vaswani et al. 2017, table 3")
     ('whispers-readme', 'vaswani-et-al-2017-table-3')
@@ -21,7 +21,7 @@ def anchor(heading: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text for a cell, with every mark that means something in Markdown or would end the cell escaped."""
+    """Return text for a table cell with all Markdown syntax escaped."""
     for mark in "\\|*_<>[]`":
         text = text.replace(mark, f"\\{mark}")
     return text

@@ -1,4 +1,4 @@
-"""The parts of a model in a chapter: where each stands, what it holds, and what it comes to."""
+"""The parts of a model in a chapter: where each is used, its weights, and its total."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .subject import placed
 
 
 def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
-    """What a part is, with the sizes that it has where it stands for those that its class has by itself."""
+    """Return a description of a part, with the sizes of this instance in place of its class's default sizes."""
     if not isinstance(line.part, Component) or line.among is not None:
         return []
     part = line.part.under(formula.simplified)
@@ -46,7 +46,7 @@ def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
 
 
 def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
-    """The chapter's parts; of the ``first`` chapter, with what each is and computes, which is not said again."""
+    """Return the blocks for a chapter's parts; only the ``first`` chapter says what each part is and computes."""
     computes = _Computes(model, formula) if first else None
     question = find_quantity(formula.measure.name)
     sections = list(formula.derivation)
@@ -57,7 +57,7 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
     named_ = [(_title(section), section.line.name) for section in sections[:-1] if section.chain is not None]
 
     def apart(section: Section) -> Line:
-        """What tells a part from others that are called so: its name, or where it stands."""
+        """Return what distinguishes a part from others with the same title: its name or its path."""
         line, title = section.line, _title(section)
         by_name = named_.count((title, line.name)) == 1
         return maybe(titles.count(title) > 1, ", ", Code(line.name if by_name else line.path.removesuffix(".*")))
@@ -75,8 +75,8 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
         shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) else title
         blocks.append(Heading(1, ["The ", shown, *apart(section)], f"{formula.id}.{section.line.key}"))
         does, stands = _computed(computes, section), _places(section, formula, computes)
-        if does and section.line.among is not None:  # it has a part of what it does of its own
-            blocks += [Paragraph(["A layer of ", Code(section.line.path), " computes:"]), *does, *stands]
+        if does and section.line.among is not None:  # part of what it computes is specific to this kind of layer
+            blocks += [Paragraph(["Each layer of ", Code(section.line.path), " computes:"]), *does, *stands]
         else:
             blocks += [*stands, *does]
         if section.terms:
@@ -96,17 +96,17 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
 
 
 def _explained(blocks: list[Block], sections: Sequence[Section], formula: Formula) -> list[Block]:
-    """The blocks, with how computed lines and tables are read behind the first heading."""
+    """Return the blocks with the notation explained after the first heading."""
     read = legend(blocks)
     ranks: list[Block] = [Paragraph([RANKS])] if read and placed(formula) else []
     return [*blocks[:1], *read, *ranks, *_state(sections, formula), *blocks[1:]]
 
 
-RANKS = "What is computed is so of all ranks together; what is held is what one rank has of it."
+RANKS = "Computations are for all ranks together; weights are per rank."
 
 
 def _title(section: Section) -> Piece:
-    """What a section is called: a part by its title, a module that nobody composed as its result is."""
+    """Return the title of a section: the title of a built-in part, or the label of a traced module's result."""
     line = section.line
     if isinstance(line.part, Component):
         return line.part.title if line.among is None else Code(line.name)
@@ -131,7 +131,7 @@ def _part(
 
 
 class _Computes:
-    """What the parts of a model compute, where its ledger says so."""
+    """The computations of a model's parts, as far as its ledger contains them."""
 
     def __init__(self, model: Model, formula: Formula) -> None:
         known = isinstance(model.component, Component)
@@ -141,9 +141,9 @@ class _Computes:
         self.placed = placed(formula)
 
     def lines(self, line: AccountLine) -> list[tuple[str, tuple[Assignment, ...]]]:
-        """What a part computes, line by line, in each place where it stands; of a layer of one kind, all that it does.
+        """Return the computation of a part, line by line, for each path where it is used.
 
-        What layers of a kind do that has a section of its own is left to that.
+        Layers of a kind that has its own section are left to that section.
         """
         if self.ledger is None:
             return []
@@ -152,7 +152,7 @@ class _Computes:
         return [(where, tuple(computed(scope))) for where, scope in own]
 
     def ideas(self, line: AccountLine) -> Mapping[str, str]:
-        """What each operation of a part that attends is for."""
+        """Return the purpose of each operation of an attention part."""
         scope = self._scope(line)
         return ideas(scope) if scope is not None else {}
 
@@ -161,7 +161,7 @@ class _Computes:
 
 
 def _computed(computes: _Computes | None, section: Section) -> list[Block]:
-    """What a part computes; where it stands in several places and computes something else, what it does in each."""
+    """Return the computation of a part, separately for each path if the computations differ."""
     found: dict[tuple[Assignment, ...], list[str]] = {}
     for line in section.lines if computes else ():
         for where, lines in computes.lines(line) if computes else ():
@@ -177,7 +177,7 @@ def _computed(computes: _Computes | None, section: Section) -> list[Block]:
 
 
 def _equation(section: Section, chain: Chain, formula: Formula, places: Mapping[str, str]) -> Equation:
-    """The chain of a part, by its id, with why each of its lines follows; ``places`` has the ids of parts."""
+    """Return the equation of a part with the reason for each step; ``places`` maps parts to equation ids."""
     reasons = [_reason(reason, formula, places) for reason in chain.reasons]
     return Equation(chain, id=id_of(section.line, formula), reasons=reasons)
 
@@ -191,16 +191,16 @@ def _reason(reason: Reason, formula: Formula, places: Mapping[str, str]) -> Line
     return ["by ", *listed(*said)] if 0 < len(said) <= _REASONS else []
 
 
-_REASONS = 6  # parts that a line names; more are all of those that stand above
+_REASONS = 6  # parts named as reasons for a line; if there are more, none are named: they are all of the parts above
 
 
 def id_of(line: AccountLine, formula: Formula) -> str:
-    """What the equation of a part is called."""
+    """Return the id of the equation of a part."""
     return f"{formula.id}.sum" if line is formula.root else f"{formula.id}.{line.key}"
 
 
 def _places(section: Section, formula: Formula, computes: _Computes | None) -> list[Block]:
-    """Every place where a part stands and what it is there: one paragraph for those of which the same is true."""
+    """Return the places where a part is used and its description, one paragraph per distinct description."""
     said: list[tuple[list[Piece], list[AccountLine]]] = []
     for line in section.lines:
         about = about_part(line, formula) if computes else []
@@ -212,13 +212,13 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
     blocks: list[Block] = []
     for about, lines in said:
         where: list[Piece] = []
-        # Copies of one module that only a backward pass tells apart are the same here.
+        # Copies of one module that differ only in the backward pass are the same here.
         for line in {(each.path, each.count): each for each in lines}.values():
             one = _layers(line, formula, first=not where)
             path = Code(line.path or line.name)
             some = line.count == 1 and _elsewhere(line, formula)
             where += [*maybe(where, "; " if some or line.count != 1 else ", "), *maybe(line.count != 1, *one)]
-            where += [*maybe(some, "what not every " if where else "What not every "), path, *maybe(some, " has")]
+            where += [*maybe(some, "in some of " if where else "In some of "), path, *maybe(some, " only")]
             if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
         blocks.append(Paragraph([*where, *([". ", *about] if about else [":"])]))
@@ -226,24 +226,24 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
 
 
 def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
-    """Which layers these are: all of one kind, or what those of several kinds share, or what some have beside that."""
+    """Return which layers a part belongs to: identical layers, all layers of several kinds, or one kind only."""
     if line.among is not None:
         count, among = Math.of(line.count), Math.of(line.among)
-        return ["What " if first else "what ", count, " of the ", among, " layers have of their own, "]
+        return ["Specific to " if first else "specific to ", count, " of the ", among, " layers, "]
     if line.count in formula.totals:
-        return ["What all " if first else "what all ", Math.of(line.count), " layers have, "]
-    return ["One of " if first else "one of ", Math.of(line.count), " equal layers, "]
+        return ["Common to all " if first else "common to all ", Math.of(line.count), " layers, "]
+    return ["One of " if first else "one of ", Math.of(line.count), " identical layers, "]
 
 
 def _elsewhere(line: AccountLine, formula: Formula) -> bool:
-    """Whether more stands at the same path: of a list of modules that are not alike, each kind is counted by itself."""
+    """Return True if other lines have the same path: in a list of mixed modules, each kind is counted separately."""
     if isinstance(line.part, Component) or not line.path.endswith("*"):
         return False
     return any(other.path == line.path and other is not line for other in formula.root.parts())
 
 
 def _apart(line: AccountLine, formula: Formula) -> list[str]:
-    """What a module has inside it that is counted beside it, as a trace counts a list of layers."""
+    """Return the submodules counted separately from a module, as a trace counts a list of layers."""
     if not line.path or _elsewhere(line, formula):
         return []
     inside = {id(below) for below in line.walk()}
@@ -256,7 +256,7 @@ def _apart(line: AccountLine, formula: Formula) -> list[str]:
 
 
 def named(path: str, formula: Formula) -> Code:
-    """The name of a row; one that is the whole of what was asked about goes by the name of that."""
+    """Return the name of a row; a row for the whole target has the target's name."""
     return Code(path if path.strip(" ") == path != "" else formula.id.rpartition(".")[0] + path)
 
 
@@ -268,7 +268,7 @@ def _term_table(section: Section, columns: tuple[str, str], formula: Formula) ->
 
 
 def _table_of_parts(section: Section, columns: tuple[str, str], formula: Formula, places: Mapping[str, str]) -> Table:
-    """What a part holds itself, and the parts in it, in their order; what these come to stands where they are shown."""
+    """Return the table of a part's own terms and its subparts, in order; each subpart refers to its own equation."""
     rows: list[Sequence[Line]] = []
     prefix = f"{section.line.path}." if section.line.path else ""
     for line in section.line.lines:
@@ -282,28 +282,28 @@ def _table_of_parts(section: Section, columns: tuple[str, str], formula: Formula
 
 
 def _amount(term: Term) -> list[Line]:
-    """What is multiplied out, and what it comes to."""
+    """Return the factors of a term and their expanded product."""
     return [[Math.shape(term.factors)], [Math.of(expand(term.expr))]]
 
 
 def _label(section: Section, term: Term) -> str:
-    """What a row is called inside of its part: all of a weight that is counted by the element by its name alone."""
+    """Return the label of a row within its part; a weight counted per element in a single row has just its name."""
     rows = [other for _, other in section.terms if other.weight == term.weight and len(other.factors) > 1]
     label = term.weight if term.made_of and len(rows) == 1 else term.label
     return label.removeprefix(f"{section.line.path}.") if section.line.path else label
 
 
 def _table(section: Section, columns: tuple[str, str], formula: Formula, rows: Sequence[Sequence[Line]]) -> Table:
-    """The table of a part; one of a single row needs no caption."""
+    """Return the table of a part; a table with a single row has no caption."""
     head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [capital(formula.measure.unit)]]
     paths = dict.fromkeys(path for path in section.paths if path)
-    whose: Line = ["one ", Code(section.line.path), ", and of all alike"] if len(paths) > 1 else [*map(Code, paths)]
+    whose: Line = ["one ", Code(section.line.path), " (the others match)"] if len(paths) > 1 else [*map(Code, paths)]
     caption = [capital(formula.measure.unit), " of ", *(whose or ["the whole"]), "."]
     return Table(head, rows, "lll", caption=caption if len(rows) > 1 else ())
 
 
 def _state(sections: Sequence[Section], formula: Formula) -> list[Block]:
-    """What the bytes of a weight are, where one row says them all."""
+    """Return a sentence on the bytes per parameter if the weights have the same bytes in a single row."""
     terms = (term for section in sections for _, term in section.terms if term.made_of)
     first = next(terms, None)
     if first is None:
@@ -312,12 +312,12 @@ def _state(sections: Sequence[Section], formula: Formula) -> list[Block]:
     at = next(place for place, factor in enumerate(first.factors) if factor != first.made_of[0].factors[place])
     numbers = Sum(tuple(tree(each.factors[at]) for each in first.made_of))
     whole = Math.of(first.factors[at])
-    line: Line = ["Each element of a weight takes ", Math(numbers), " = ", whole, f" {formula.measure.unit}"]
-    return [Paragraph([*line, ": for its ", *listed(*kinds), "."])]
+    line: Line = ["Each parameter takes ", Math(numbers), " = ", whole, f" {formula.measure.unit}"]
+    return [Paragraph([*line, ", for its ", *listed(*kinds), "."])]
 
 
 def _ideas(computes: _Computes | None, section: Section, formula: Formula) -> list[Block]:
-    """What attention comes to for its queries, for its keys and values, and for its output."""
+    """Return a table of attention's totals for its queries, for its keys and values, and for its output."""
     said = computes.ideas(section.line) if computes and formula.measure.unit == "elements" else {}
     groups: dict[str, Expr] = {}
     for line in section.line.lines:
@@ -331,12 +331,12 @@ def _ideas(computes: _Computes | None, section: Section, formula: Formula) -> li
         [[f"for the {idea}"], [Math(factored(expand(each)))]] for idea, each in groups.items()
     ]
     unit = capital(formula.measure.unit)
-    caption: Line = [unit, " of ", Code(section.line.path or section.line.name), " by what they are for."]
-    return [Table([["What it is"], [unit]], rows, "ll", caption=caption)]
+    caption: Line = [unit, " of ", Code(section.line.path or section.line.name), " by purpose."]
+    return [Table([["Purpose"], [unit]], rows, "ll", caption=caption)]
 
 
 def _silent(formula: Formula) -> list[Block]:
-    """The modules that add nothing, in themselves or below, and why a tied one does not."""
+    """Return a paragraph on the modules that contribute nothing, and why a tied module does not."""
     counting = [line.path for line in formula.root.walk() if line.each != 0]
     names = [
         row.path
@@ -345,13 +345,13 @@ def _silent(formula: Formula) -> list[Block]:
     ]
     if not names:
         return []
-    line: list[Piece] = ["These add nothing: "]
+    line: list[Piece] = ["These modules contribute nothing: "]
     for index, name in enumerate(names):
         line += [", " if index else "", named(name, formula)]
     line.append(".")
     for _, account in formula.root.leaves():
         entry = account.entry
         if account.each == 0 and entry and entry.shared and entry.module:
-            line += [" ", Code(entry.path), " reads ", Code(entry.shared[0].path)]
+            line += [" ", Code(entry.path), " uses ", Code(entry.shared[0].path)]
             line += [", which is counted where it is stored." if formula.measure.name == "params" else "."]
     return [Paragraph(line)]

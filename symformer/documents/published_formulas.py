@@ -1,4 +1,4 @@
-"""The page of published formulas: each as it is printed beside ours, with the verdict and what it rests on."""
+"""The page of published formulas: each as printed, next to ours, with the verdict and the reason for it."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from ..language.reading.names import name_symbol
 from ..language.symbols import RANK, letter
 from .pages import anchor, plain, table
 
-# The sections in their order: a verdict, its heading, and what stands under it.
+# The sections in order: the verdict, its heading, and its introduction.
 SECTIONS: Mapping[str, tuple[str, str]] = {
     "differs": (
         "Differs",
-        "The formula counts something else than it is held to, by the difference, ours less theirs.",
+        "The formula and ours count different things; the difference is ours minus theirs.",
     ),
     "convention": (
         "Equal under a convention",
-        "The formula is ours with something counted otherwise than here: the fewest things that make it so.",
+        "The formula equals ours under different conventions: the smallest set of changes that makes them equal.",
     ),
-    "equal": ("Equal", "The formula is ours, term by term."),
-    "": ("Not asked", "Nothing here answers for the formula, for the reason given."),
+    "equal": ("Equal", "The formula equals ours term by term."),
+    "": ("Not compared", "The formula has no counterpart here, for the reason given."),
 }
 MOST = 14  # terms of a difference, beyond which a row would be too long to read
-LONG = 40  # letters of what a name stands for
+LONG = 40  # characters of the meaning of a letter
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     by_verdict: dict[str, list[PrintedFormula]] = {verdict: [] for verdict in SECTIONS}
     for entry in printed():
         by_verdict[entry.verdict].append(entry)
@@ -48,9 +48,9 @@ def page() -> str:
     lines = [
         "# Published formulas",
         "",
-        f"{len(printed())} formulas as papers, books and code print them, letter for letter, each held to the one "
-        "derived here by `symformer check`. Under *with* stand its letters in ours, and under *held to* what is asked. "
-        "`symformer papers ID` shows all of one. What is amiss with some of them, [corrections](corrections.md) says.",
+        f"{len(printed())} formulas exactly as papers, books and code print them, each compared with the derived one "
+        "by `symformer check`. *Notation* translates its letters into ours, and *Compared with* names the target. "
+        "`symformer papers ID` shows one in full. Errors in some of them are listed in [corrections](corrections.md).",
         "",
         *table(("Verdict", "Formulas"), [(f"[{each}](#{anchor(each)})", str(count)) for each, count in counts.items()]),
     ]
@@ -69,7 +69,7 @@ def page() -> str:
 
 
 def _section(verdict: str, entries: Iterable[PrintedFormula]) -> list[str]:
-    first = ("ID", "Where", "Printed")
+    first = ("ID", "Source", "Printed")
     rows: list[tuple[str, ...]] = []
     for entry in entries:
         own, found = (f"`{entry.id}`", _where(entry), f"$`{_printed(entry.latex)}`$"), entry.check
@@ -84,10 +84,10 @@ def _section(verdict: str, entries: Iterable[PrintedFormula]) -> list[str]:
         else:
             rows.append((*own, *ours, plain(entry.because)))
     head = {
-        "differs": ("With", "Held to", "Ours", "Ours less theirs", "Because"),
-        "convention": ("With", "Held to", "Ours", "Conventions", "Note"),
-        "equal": ("With", "Held to", "Ours", "Note"),
-        "": ("Because",),
+        "differs": ("Notation", "Compared with", "Ours", "Ours - theirs", "Reason"),
+        "convention": ("Notation", "Compared with", "Ours", "Conventions", "Note"),
+        "equal": ("Notation", "Compared with", "Ours", "Note"),
+        "": ("Reason",),
     }[verdict]
     return table((*first, *head), rows)
 
@@ -98,12 +98,12 @@ def _where(entry: PrintedFormula) -> str:
 
 
 def _printed(source: str) -> str:
-    """LaTeX for a cell of a table, where a bar would end it."""
+    """Return LaTeX for a table cell, in which a bar would end the cell."""
     return source.replace("|", "\\vert ")
 
 
 def _with(entry: PrintedFormula, found: Check) -> str:
-    """What their letters are in ours, where they are not the same; what is long is left to the note."""
+    """Return the meaning of their letters in ours if they differ; long meanings are left to the note."""
     used = [each for each in found.named if name_symbol(each.name) in found.reading.expr.free_symbols]
     own = [each for each in used if each.name not in PARAMETERS or each.expr != COUNT]
     said = [f"{each.name} = {each.spelt}" for each in own if each.name != str(each.expr)]
@@ -112,7 +112,7 @@ def _with(entry: PrintedFormula, found: Check) -> str:
 
 
 def _target(entry: PrintedFormula, found: Check) -> str:
-    """The target, linked to its derivation, with the quantity, the part, and the options and sizes it is asked with."""
+    """Return the target, linked to its derivation, with the quantity, the part, the options and the sizes."""
     own = presets().get(entry.target, {}).get("architecture", entry.target)
     name = f"[{entry.target}]({own}.md)" if own in names() else f"`{entry.target}`"
     part = f" of `{entry.part}`" if entry.part else ""

@@ -1,4 +1,4 @@
-"""The page of published numbers: each as it is printed, what it counts, and the arithmetic."""
+"""The page of published numbers: each as printed, with the quantity it counts and the arithmetic."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ..architectures import names, presets
 from ..language.notation.latex import latex
 from .pages import anchor, plain, table
 
-# The sections in their order: a verdict, its heading, and what stands under it.
+# The sections in order: the verdict, its heading, and its introduction.
 SECTIONS: Mapping[str, tuple[str, str]] = {
     "convention": (
-        "Counted otherwise",
-        "The number is that of the model with something counted otherwise than here: the fewest things that give it.",
+        "Different convention",
+        "The number is the model's count under different conventions: the smallest set of changes that explains it.",
     ),
-    "unexplained": ("Unexplained", "Nothing that is known here gives the number; the nearest count is named."),
+    "unexplained": ("Unexplained", "The number matches no known count; the nearest count is named."),
     "rounded": (
-        "Everything, rounded",
-        "The number is the count here, rounded or cut off to the digits that are printed.",
+        "Full count, rounded",
+        "The number is symformer's count, rounded or truncated to the printed digits.",
     ),
-    "exact": ("Everything, exactly", "The number is the count here, to the unit."),
-    "": ("Not asked", "No target here answers for the number, for the reason given."),
+    "exact": ("Full count, exact", "The number is exactly symformer's count."),
+    "": ("Not compared", "The number has no target here, for the reason given."),
 }
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     entries = sorted(numbers(), key=lambda entry: (entry.whose.lower(), entry.id))
     by_verdict: dict[str, list[PublishedNumber]] = {verdict: [] for verdict in SECTIONS}
     for entry in entries:
@@ -38,12 +38,12 @@ def page() -> str:
     lines = [
         "# Published numbers",
         "",
-        f"{len(entries)} numbers that papers, model cards and tools print, each asked of `symformer explain`. A letter "
-        "stands for what it does in the [derivation](README.md) of its target.",
+        f"{len(entries)} numbers from papers, model cards and tools, each identified by `symformer explain`. Letters "
+        "have the same meaning as in the [derivation](README.md) of each target.",
         "",
         *table(("Verdict", "Numbers"), [(f"[{each}](#{anchor(each)})", str(count)) for each, count in counts.items()]),
         "",
-        f"Of {len(amiss)} something is amiss: [corrections](corrections.md).",
+        f"{len(amiss)} of them need a correction; see [corrections](corrections.md).",
     ]
     for verdict, (heading, said) in SECTIONS.items():
         lines += ["", f"## {heading}", "", said, "", *_section(verdict, by_verdict[verdict])]
@@ -51,10 +51,10 @@ def page() -> str:
 
 
 def _section(verdict: str, entries: Iterable[PublishedNumber]) -> list[str]:
-    first = ("Whose", "Printed", "Said to count")
+    first = ("Source", "Printed", "Described as")
     cells = [((plain(each.whose), plain(each.printed), each.counts), each) for each in entries]
     if not verdict:
-        return table((*first, "Because"), [(*own, plain(each.without)) for own, each in cells])
+        return table((*first, "Reason"), [(*own, plain(each.without)) for own, each in cells])
     if verdict == "exact":
         return table((*first, "Ours"), [(*own, _target(each)) for own, each in cells])
     if verdict != "convention":
@@ -71,7 +71,7 @@ def _section(verdict: str, entries: Iterable[PublishedNumber]) -> list[str]:
 
 
 def _target(entry: PublishedNumber) -> str:
-    """The target, linked to its derivation, with the sizes and options that are not those of its name."""
+    """Return the target, linked to its derivation, with the sizes and options that differ from its defaults."""
     found = entry.explanation
     if found is None:
         return ""
@@ -86,16 +86,16 @@ def _arithmetic(entry: PublishedNumber) -> str:
 
 
 def _said(found: Explanation) -> str:
-    """The arithmetic without the number and the target, which stand in columns of their own."""
+    """Return the arithmetic without the number and the target, which have their own columns."""
     if found.verdict == "exact":
         return "exact"
     counted = found.reading
     if found.verdict == "rounded":
-        how = "rounded" if found.how != "cut off" else "cut off, not rounded"
+        how = "rounded" if found.how != "cut off" else "truncated, not rounded"
         return f"{found.spell(found.value)}, {how}"
     if found.verdict == "convention":
         return f"{' and '.join(counted.otherwise)}: {counted.steps()}"
     nearest = f" with {' and '.join(counted.otherwise)}" if counted.otherwise else ""
-    return f"{found.spell(found.plain.value)} are counted here" + (
-        f"; nearest is {found.spell(counted.value)}{nearest}" if nearest else ""
+    return f"symformer counts {found.spell(found.plain.value)}" + (
+        f"; the nearest is {found.spell(counted.value)}{nearest}" if nearest else ""
     )

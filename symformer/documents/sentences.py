@@ -1,4 +1,4 @@
-"""Sentences from code and data as lines of a document: letters become mathematics, keys of papers citations."""
+"""Convert sentences from code and data to lines of a document: letters to mathematics, paper keys to citations."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ _LETTER = re.compile(r"(?<![A-Za-z_0-9-])(?<!ppendix )([A-Z](?:_[a-z]+)?)(²?)(?
 
 
 def sentence(words: str, sizes: Mapping[Symbol, Expr] | None = None) -> list[Piece]:
-    """A sentence with its letters as mathematics, the papers that it cites, and what stands in double backticks as it
-    stands there; ``sizes`` says what letters stand for.
+    """Return a sentence as pieces: letters as mathematics, paper keys as citations, double backticks as code.
 
-    The word "A" at the beginning of a sentence is no letter, and neither is one that is no size of the alphabet, or
-    that a hyphen makes a part of a name, Command-R, Nemotron-H, and neither is that of an appendix.
+    ``sizes`` replaces letters by expressions. These are not letters: the article "A" at the start of a sentence,
+    capitals that are not sizes, capitals joined to a name by a hyphen (Command-R, Nemotron-H), and appendix letters.
     """
     found: list[Piece] = []
     for place, part in enumerate(pieces(words)):
@@ -46,7 +45,7 @@ def _lettered(words: str, sizes: Mapping[Symbol, Expr]) -> list[Piece]:
 
 
 def listed(*notes: Line) -> list[Piece]:
-    """Notes in a sentence: a, b and c."""
+    """Return notes joined as in a sentence: a, b and c."""
     joined: list[Piece] = []
     for index, note in enumerate(notes):
         joined += [" and " if index and index == len(notes) - 1 else ", " if index else "", *note]
@@ -54,7 +53,7 @@ def listed(*notes: Line) -> list[Piece]:
 
 
 def maybe(said: object, *pieces: Piece) -> Line:
-    """Pieces of a line that stand there only where there is something to say."""
+    """Return the pieces if ``said`` is true, else an empty line."""
     return pieces if said else ()
 
 

@@ -1,4 +1,4 @@
-"""What a live page knows of its models: formulas, switches, sizes, conditions and presets, as data, never as code."""
+"""The data of a live page: formulas, switches, sizes, conditions and presets of its models, never code."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from .variants import Variants, key_of
 
 @dataclass
 class Sheet:
-    """What is written into a page: one of each tree, row and condition, however many formulas have it.
+    """The data of a page, in which each tree, row and condition is stored once and shared by all formulas.
 
-    In a tree, a whole number is that of another tree, which stands before it.
+    An integer in a tree is the index of an earlier tree.
     """
 
     trees: dict[str, int] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Sheet:
     shares: dict[object, tuple[Data, dict[str, Expr], dict[str, Expr]]] = field(default_factory=dict)  # by formula
 
     def tree(self, expr: Expr) -> int:
-        """The number of an expression in house order."""
+        """Return the index of an expression in house order."""
         return self._kept(data(tree(expr)))
 
     def _kept(self, spelt: Data) -> int:
@@ -57,12 +57,12 @@ class Sheet:
         return self.rows.setdefault(_json([name, *map(self.tree, exprs)]), len(self.rows))
 
     def condition(self, condition: Condition) -> int:
-        """The number of a condition."""
+        """Return the index of a condition."""
         spelt = _json({"holds": str(condition), **_broken(condition, self.tree)})
         return self.conditions.setdefault(spelt, len(self.conditions))
 
     def form(self, formula: Formula) -> dict[str, Any]:
-        """A formula, its parts, and what it asks for."""
+        """Return a formula with its parts and the sizes it needs, ready for JSON."""
         given = formula.relations
         concerned = [each for each in formula.constraints if concerns(each, formula)]
         asked = {*formula.symbols, *formula.ranks.free_symbols}.union(*(each.symbols for each in concerned))
@@ -103,7 +103,7 @@ class Sheet:
         return [self._row(name, expr) for name, expr in found.items()] if len(found) > 1 else []
 
     def model(self, variants: Variants) -> dict[str, Any]:
-        """A model under all of its switches."""
+        """Return a model with the formula for every setting of its switches, ready for JSON."""
         model, question = variants.model, find_quantity(variants.quantity)
         forms: dict[str, int] = {}
         made: dict[object, str] = {}
@@ -149,7 +149,7 @@ class Sheet:
 
 
 def sheet(each: Sequence[Variants], made: Sheet) -> dict[str, Any]:
-    """What a page knows of some models, ready for JSON. Raises DocumentError."""
+    """Return the data of a page for some models, ready for JSON. Raises DocumentError."""
     (quantity,) = {variants.quantity for variants in each}
     measure = find_quantity(quantity).measure
     told = [made.model(variants) for variants in each]
@@ -176,7 +176,7 @@ def sheet(each: Sequence[Variants], made: Sheet) -> dict[str, Any]:
 
 
 def _broken(condition: Condition, tree: Callable[[Expr], int]) -> dict[str, Any]:
-    """What a condition compares, and what is said where that breaks it: {0} and {1} stand for the numbers.
+    """Return the terms a condition compares and its error message, in which {0} and {1} stand for their values.
 
     Raises DocumentError for a condition that a page cannot check.
     """
@@ -199,7 +199,7 @@ def _broken(condition: Condition, tree: Callable[[Expr], int]) -> dict[str, Any]
         case Equals(size, value, because):
             said = f"{size}={{0}} is not {_spell(value, '{1}')}; {because}"
             return {"kind": "equal", "of": [tree(size), tree(value)], "breaks": said}
-    raise DocumentError(f"a live page cannot check that {condition}; leave --live out")
+    raise DocumentError(f"a live page cannot check that {condition}; omit --live")
 
 
 def _spell(size: Expr, number: str) -> str:
@@ -212,7 +212,7 @@ def _meaning(size: Expr) -> str:
 
 
 def _parts(formula: Formula) -> dict[str, Expr]:
-    """What each role comes to; nothing of a ratio, or of what was read off code, which does not say the role."""
+    """Return the total of each role; empty for a ratio and for a traced model, whose parts have no roles."""
     if not formula.additive or isinstance(formula.root.part, Traced | Lifted):
         return {}
     found = by_role(formula)
@@ -224,7 +224,7 @@ def _ordered(sizes: set[Symbol]) -> list[Symbol]:
 
 
 def _place(place: Place, size: str) -> str:
-    """Where a config has a size, in plain text."""
+    """Return the place of a size in its config, in plain text."""
     if place.counted:
         return f"{place.counted} in {place.field}"
     if place.of:
@@ -233,7 +233,7 @@ def _place(place: Place, size: str) -> str:
 
 
 def _plain(said: str) -> str:
-    """A sentence without the papers that it cites."""
+    """Return a sentence without its citations."""
     return " ".join("".join(pieces(said)[::2]).split())
 
 

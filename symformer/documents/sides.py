@@ -1,4 +1,4 @@
-"""The sides of a comparison: how each is called, and its formula in the letters that are its own."""
+"""The sides of a comparison: the name of each, and its formula with indices on letters that differ."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ..models.model import Model
 from .blocks import Code, Line, Math, Paragraph, Piece, formulas_in
 from .derivation import conditions
 
-_NAMED = 20  # characters of a name at the head of a column; a longer one goes by its number
-_SAID = 40  # and in a sentence
+_NAMED = 20  # characters of a name in a column header; a longer name is replaced by its number
+_SAID = 40  # the same in a sentence
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of them, with a letter that is another size in another numbered in all that is said of it."""
+    """One side of a comparison, in which letters that mean another size on another side have an index."""
 
     number: int
     model: Model
     formula: Formula
     own: Mapping[Symbol, Symbol]
-    twin: bool = False  # whether another one is called so
-    per: Expr = ONE  # what everything is divided by
+    twin: bool = False  # True if another side has the same name
+    per: Expr = ONE  # the divisor of all amounts
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ class Side:
 
     @property
     def head(self) -> Line:
-        """The head of a column."""
+        """The column header."""
         if len(self.name) > _NAMED:
             return [f"({self.number})"]
         return [Code(self.name), *([f" ({self.number})"] if self.twin else [])]
@@ -67,23 +67,23 @@ class Side:
         return self.label if self.per == 1 else Fraction(self.label, tree(self.per))
 
     def renamed(self, expr: Expr) -> Expr:
-        """An expression with its letters as they are called here."""
+        """Return an expression with the letters of this side."""
         return expr.xreplace(self.own)
 
     def line(self, line: Line) -> Line:
-        """A line with its letters as they are called here."""
+        """Return a line with the letters of this side."""
         return [Math.of(self.renamed(value(each.shown))) if isinstance(each, Math) else each for each in line]
 
     @property
     def mentioned(self) -> set[Symbol]:
-        """The sizes that stand in its formula, or in what has to hold."""
+        """The sizes in its formula or in the formula's conditions."""
         used = {*self.formula.symbols, *self.formula.written.free_symbols}
         notes = [Paragraph(line) for line in conditions(self.model, self.formula)]
         return used.union(*map(sizes_of, formulas_in(notes)))
 
     @property
     def written(self) -> Expr:
-        """Its formula, in which a total stands for its sum."""
+        """Its formula, in which a symbol for a total replaces the sum."""
         return self.renamed(expand(self.formula.written / self.per))
 
     @property
@@ -92,18 +92,18 @@ class Side:
         return {self.own.get(size, size): self.renamed(each) for size, each in self.formula.relations.items()}
 
     def gathered(self, expr: Expr) -> Expr:
-        """An expression as it is written here, from one in which all kinds of layers are apart."""
+        """Return an expression in the letters of this side, with the kinds of layers gathered."""
         theirs = expr.xreplace({name: size for size, name in self.own.items()})
         return self.renamed(self.formula.gathered(theirs))
 
     @property
     def steps(self) -> Sequence[Tree]:
-        """Its formula in brackets, and as a polynomial."""
+        """Its formula in factored form and as a polynomial."""
         return [*dict.fromkeys((factored(self.written), tree(self.written)))]
 
 
 def sides_of(found: Comparison) -> tuple[Side, ...]:
-    """All of them, with a letter numbered too that only a condition has, where another has it with another number."""
+    """Return all sides; letters that are only in conditions also get an index if their values differ."""
     each = zip(found.places, found.models, found.formulas, found.own, strict=True)
     targets = [model.target for model in found.models]
     sides = [replace(Side(*one), twin=targets.count(one[1].target) > 1, per=found.per) for one in each]
@@ -121,7 +121,7 @@ def sides_of(found: Comparison) -> tuple[Side, ...]:
 
 
 def _same(size: Symbol, first: Side, second: Side) -> bool:
-    """Whether a letter is one size in both, as far as anything is said of it."""
+    """Return True if a letter means the same size on both sides, judged by its relations and values."""
     relations = [each.formula.relations.get(size) for each in (first, second)]
     numbers = [each.model.known.get(size) for each in (first, second)]
     loose = None in numbers and all(size in each.formula.expanded.free_symbols for each in (first, second))

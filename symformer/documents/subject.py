@@ -1,4 +1,4 @@
-"""What a document is about, in words: a target by its name, and what was changed from what that name stands for."""
+"""The subject of a document in words: the name of the target, and the changes to what that name stands for."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .sentences import listed
 
 
 def in_title(model: Model, measures: str, formulas: Sequence[Formula]) -> str:
-    """A document's title: the model, its options, the sizes that are not its target's, and how it is counted."""
+    """Return a document's title: the model, its options, the sizes changed from its target, and the conventions."""
     options = _listed(model.component.chosen)
-    named = model.provenance.numbers  # a target that has no sizes of its own is not changed by being given some
+    named = model.provenance.numbers  # setting sizes does not change a target that has no sizes
     sizes = [f"{size} = {text(value)}" for size, value in _changed(model).items() if named or not value.is_Integer]
     changed = f" with {_and(sizes)}" if sizes else ""
     return f"{model.title}{_in_brackets(options)}{changed}: {measures}{counted_by(formulas)} in closed form"
 
 
 def counted_by(formulas: Sequence[Formula]) -> str:
-    """The conventions that are not the usual ones, in brackets; nothing where all are."""
+    """Return the non-default conventions in brackets, or "" if all are defaults."""
     counted: dict[str, str] = {}
     for formula in formulas:
         usual = find_quantity(formula.measure.name).choose({})
@@ -41,7 +41,7 @@ def counted_by(formulas: Sequence[Formula]) -> str:
 
 
 def placed(formula: Formula) -> bool:
-    """Whether a formula is of one rank of many, whatever is divided among them: the model, or what its data need."""
+    """Return True if a formula is per rank, whether the ranks divide the model or only its data."""
     conventions = formula.conventions
     return any(name in PLACEMENT for name in conventions) or conventions.get("data", "off") != "off"
 
@@ -62,24 +62,24 @@ def of_one_rank(formula: Formula, numbers: Numbers, renamed: Callable[[Expr], Ex
 
 @dataclass(frozen=True)
 class Subject:
-    """What the numbers of a chapter are the numbers of."""
+    """The subject of the numbers in a chapter: a model and one of its formulas."""
 
     model: Model
     formula: Formula
 
     @property
     def placed(self) -> bool:
-        """Whether it is one rank of many."""
+        """Return True if the formula is per rank."""
         return placed(self.formula)
 
     @property
     def changed(self) -> bool:
-        """Whether anything but the run differs from what the target's name stands for."""
+        """Return True if anything except the run's sizes differs from what the target's name stands for."""
         return self.placed or bool(self._options or _changed(self.model))
 
     @property
     def column(self) -> str:
-        """The head of a column of its numbers."""
+        """The header of a column of its numbers."""
         return "Value" if self.changed or not self.model.known else self.name
 
     @property
@@ -89,22 +89,22 @@ class Subject:
 
     @property
     def read_at(self) -> Line:
-        """Which state of a repository on the Hub its sizes are of, as a sentence; nothing for what is in none."""
+        """A sentence with the commit of the Hub repository that the sizes come from; empty for other targets."""
         commit = self.model.provenance.commit
         if not commit:
             return []
         file = Code("config.json")
-        return ["The sizes of ", Code(self.name), " are those of its ", file, " at commit ", Code(commit), "."]
+        return ["The sizes of ", Code(self.name), " come from its ", file, " at commit ", Code(commit), "."]
 
     @property
     def assumed(self) -> Line:
-        """What its config does not say, and how it was read then, as a sentence; nothing where it says all."""
+        """A sentence on how its config was read, such as values assumed for omitted fields; empty if there are none."""
         said = self.model.provenance.notes
-        return ["Of its ", Code("config.json"), f": {'; '.join(said)}."] if said else []
+        return ["Notes on its ", Code("config.json"), f": {'; '.join(said)}."] if said else []
 
     @property
     def line(self) -> Line:
-        """Its name in a sentence, with all that was set: gpt2 with E = 1,024, one rank of llama-2-70b with N_tp = 8."""
+        """Its name in a sentence with everything set: gpt2 with E = 1,024, one rank of llama-2-70b with N_tp = 8."""
         pieces: list[Piece] = ["one rank of " if self.placed else "", Code(self.name)]
         known = self.model.known
         sizes = _changed(self.model)
@@ -115,7 +115,7 @@ class Subject:
 
     @property
     def _options(self) -> list[str]:
-        """The options that are not the target's own."""
+        """The options that differ from the target's."""
         ours, own = self.model.component.chosen, self.model.provenance.options
         component = self.model.component
         usual = {name: spell_option(getattr(component, name)) for name in component.choices() if name in own}
@@ -123,7 +123,7 @@ class Subject:
 
 
 def _changed(model: Model) -> dict[Symbol, Expr]:
-    """The sizes of the model, not of a run, that are not what its target stands for; and relations between them."""
+    """Return the sizes and relations of the model (not of a run) that differ from its target's."""
     own = model.provenance.numbers
     between = model.provenance.relations if own else model.component.relations
     found: dict[Symbol, Expr] = {

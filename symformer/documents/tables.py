@@ -1,4 +1,4 @@
-"""Rows of a sweep as a file: CSV, Parquet or JSON lines, written as they come, and whole or not at all."""
+"""Write the rows of a sweep to a file in CSV, Parquet or JSON Lines: as a stream, and completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ from ..ledger.facts import ONE
 from ..output.files import replacing
 
 FORMATS = ("csv", "parquet", "jsonl")
-NARROW, WIDE = 38, 76  # digits that a decimal of Parquet has
+NARROW, WIDE = 38, 76  # digits of Parquet's two decimal types
 
-WIDE_INTEGER = 2**63  # beyond which a number takes more than 64 bits
+WIDE_INTEGER = 2**63  # from here a number does not fit a signed 64-bit integer
 
 Put = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of a file: those of the sweep, and the number of ranks of each row where it is of one rank."""
+    """The columns of a file: those of the sweep and, for per-rank quantities, the number of ranks of each row."""
 
     names: tuple[str, ...]
     kinds: Mapping[str, str]
     largest: Mapping[str, int]
-    ranks: Mapping[str, tuple[str, ...]]  # by column, the degrees that multiply
-    numbers: Mapping[str, int]  # of the degrees that are the same in all rows
+    ranks: Mapping[str, tuple[str, ...]]  # by column, the degrees whose product is the number of ranks
+    numbers: Mapping[str, int]  # the degrees that are the same in all rows
 
     @classmethod
     def of(cls, sweep: Sweep) -> _Columns:
-        """Raises DocumentError for a degree without a number, and for a label with the name of a column of ranks."""
+        """Return the columns for a sweep.
+
+        Raises DocumentError for a degree without a value, or a label with the name of a column of ranks.
+        """
         products = {each.measure.name: each.ranks for each in sweep.formulas}
         shared = len(set(products.values())) == 1
         ranks = {
@@ -48,19 +51,19 @@ class _Columns:
         }
         for name in ranks:
             if name in sweep.columns:
-                raise DocumentError(f"the label {name} is the name of the column of ranks; give it another name")
+                raise DocumentError(f"the label {name} is also the name of the column of ranks; choose another label")
         numbers = {str(size): number for size, number in sweep.model.known.items()} | sweep.numbers
         largest = dict(sweep.largest)
         for name, factors in ranks.items():
             for degree in factors:
                 if degree not in sweep.columns and degree not in numbers:
-                    raise DocumentError(f"the number of ranks of each row needs {degree}; give it a number")
+                    raise DocumentError(f"the number of ranks of each row needs a value for {degree}; set it")
             largest[name] = prod(_most(sweep, degree, numbers) for degree in factors)
         kinds = sweep.kinds | {name: "int64" if largest[name] < WIDE_INTEGER else "object" for name in ranks}
         return cls((*sweep.columns, *ranks), kinds, largest, ranks, numbers)
 
     def completed(self, block: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a block of the sweep with its columns of ranks."""
+        """Return a block of the sweep with the columns of ranks added."""
         import numpy
 
         found = dict(block)
@@ -73,14 +76,14 @@ class _Columns:
 
 
 def _most(sweep: Sweep, degree: str, numbers: Mapping[str, int]) -> int:
-    """Return a bound on the number of ranks of one kind in a row; columns that follow others have 64 bits."""
+    """Return an upper bound on one parallel degree in a row; columns computed from others fit 64 bits."""
     if degree in sweep.rows.ranges:
         return sweep.rows.ranges[degree][1]
     return WIDE_INTEGER - 1 if degree in sweep.columns else numbers[degree]
 
 
 def write(sweep: Sweep, path: str, extension: str) -> int:
-    """Write every row that stays, and say how many there were. Raises DocumentError, and then nothing is written."""
+    """Write the rows that pass the filters and return their number. Raises DocumentError, with no file written."""
     writers = {"csv": _csv, "parquet": _parquet, "jsonl": _jsonl}
     count = 0
     columns = _Columns.of(sweep)
@@ -107,7 +110,7 @@ def _csv(found: _Columns, file: BinaryIO) -> tuple[Put, Callable[[], None]]:
 
     def put(block: dict[str, Any]) -> None:
         columns = [block[name] for name in names]
-        if arrow is not None and all(each.dtype != object for each in columns):  # the same bytes, ten times as fast
+        if arrow is not None and all(each.dtype != object for each in columns):  # same bytes, ten times faster
             table = arrow.table(dict(zip(names, columns, strict=True)))
             writer.write_csv(table, file, writer.WriteOptions(include_header=False, quoting_style="none"))
             return
@@ -142,13 +145,13 @@ def _parquet(found: _Columns, file: BinaryIO) -> tuple[Put, Callable[[], None]]:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
         raise DocumentError(
-            "Parquet needs pyarrow; pip install pyarrow, or pip install symformer[parquet]; or write .csv"
+            "Parquet needs pyarrow; run pip install pyarrow or pip install symformer[parquet], or write .csv"
         ) from None
     types = {}
     for name, kind in found.kinds.items():
         digits = len(str(found.largest.get(name, 0)))
         if kind == "object" and digits > WIDE:
-            raise DocumentError(f"{name} can have {digits} digits here, and Parquet has numbers of {WIDE}; write .csv")
+            raise DocumentError(f"{name} can have {digits} digits here, more than the {WIDE} of Parquet; write .csv")
         make = arrow.decimal128 if digits <= NARROW else arrow.decimal256
         types[name] = make(NARROW if digits <= NARROW else WIDE, 0) if kind == "object" else arrow.int64()
         if kind == "text":

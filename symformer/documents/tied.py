@@ -1,4 +1,4 @@
-"""What a document says of totals that were made equal, of a quotient, and of where it goes as one size grows."""
+"""The paragraphs on totals that were made equal, on a quotient, and on its limit as one size grows."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from .blocks import Block, Equation, Heading, Line, Math, Paragraph, Piece
 from .sentences import listed, maybe
 from .sides import Side
 
-LONG = 72  # characters of what stands above or below a line of a fraction that fits a page
-SHORT = 40  # of a formula in a sentence
+LONG = 72  # characters of a numerator or denominator that fit a page
+SHORT = 40  # characters of a formula in a sentence
 
 
 def tied(tie: Tie, found: Comparison, sides: Sequence[Side], id: str) -> list[Block]:
-    """Which size makes the totals equal: as a formula, exactly, and the whole numbers beside it."""
+    """Return the size that makes the totals equal: as a formula, as an exact value, and the nearest integers."""
     first, other = sides
-    said: list[Block] = [Heading(1, [f"With the same {tie.measure.title}"])]
+    said: list[Block] = [Heading(1, [f"At equal {tie.measure.title}"])]
     opens: list[Piece] = [*other.called, f" has as many {tie.measure.title} as ", *first.called]
     exact: list[Piece] = [Math.of(tie.size), " = ", exactly(tie.exact)] if tie.exact is not None else []
     line: list[Piece] = []
     if _fits(tie.shown):
-        said += [Paragraph([*opens, " where"]), Equation(Chain((tree(tie.size),), (tie.shown,)), id=id)]
-        line += ["With these sizes ", *exact, "."] if exact else []
+        said += [Paragraph([*opens, " if"]), Equation(Chain((tree(tie.size),), (tie.shown,)), id=id)]
+        line += ["At these sizes, ", *exact, "."] if exact else []
     elif exact:
-        line += [*opens, " where ", *exact, "."]
+        line += [*opens, " if ", *exact, "."]
     for number, more in tie.beside:
         if number == tie.exact or more is None:
             continue
-        line += [*maybe(line, " "), "At ", Math.of(tie.size), f" = {number:,} ", *first.called]
+        line += [*maybe(line, " "), "At ", Math.of(tie.size), f" = {number:,}, ", *first.called]
         line += [f" has {abs(more):,} {'more' if more > 0 else 'fewer'}."]
     if tie.chosen is not None:
-        line += [*maybe(line, " "), "Every number here is with ", Math.of(tie.size), f" = {tie.chosen:,}."]
+        line += [*maybe(line, " "), "All numbers here use ", Math.of(tie.size), f" = {tie.chosen:,}."]
     for what, expr in (("difference", found.tied_difference), ("ratio", found.tied_ratio)):
         if expr is not None and len(text(tree(expr))) <= SHORT:
-            line += [*maybe(line, " "), f"With the formula put in, the {what} is ", Math.of(expr), "."]
+            line += [*maybe(line, " "), f"After substituting this formula, the {what} is ", Math.of(expr), "."]
     return [*said, Paragraph(line)] if line else said
 
 
 def growing(limits: Mapping[Symbol, Limit], numbers: Numbers, what: str = "ratio") -> list[Block]:
-    """Where a ratio goes as one size grows and all others stay, as far as that is short to say."""
+    """Return the limits of a ratio as one size grows and the others stay fixed, as far as they are short."""
     goes: dict[str, tuple[Limit, list[Line]]] = {}
     for size, each in limits.items():
         if each.shown is None or _fits(each.shown):
@@ -59,19 +59,19 @@ def growing(limits: Mapping[Symbol, Limit], numbers: Numbers, what: str = "ratio
     clauses: list[Line] = []
     for each, sizes in goes.values():
         number = each.value(numbers)
-        to: list[Piece] = ["without bound"] if each.kind == "unbounded" else ["to 0"]
+        to: list[Piece] = ["to infinity"] if each.kind == "unbounded" else ["to 0"]
         if each.shown is not None:
             to = ["to ", Math(each.shown)]
             if number is not None and value(each.shown).free_symbols:
-                to += [f", which is {exactly(number)} here,"]
+                to += [f" ({exactly(number)} here)"]
         clauses.append([*to, " with ", *_or(sizes)])
     if not clauses:
         return []
-    return [Paragraph([f"As one size alone grows and all others stay, the {what} goes ", *listed(*clauses), "."])]
+    return [Paragraph([f"As one size grows and the others stay fixed, the {what} tends ", *listed(*clauses), "."])]
 
 
 def bracketed(shown: Tree) -> Tree | None:
-    """A quotient with its common factors before brackets; None where it is wider than a page."""
+    """Return a quotient with its common factors in front of brackets, or None if it is wider than a page."""
     sides = (shown.numerator, shown.denominator) if isinstance(shown, Quotient) else (shown,)
     brackets = [factored(value(side)) for side in sides]
     if any(len(text(each)) > LONG for each in brackets):
@@ -92,7 +92,7 @@ def _fits(shown: Tree) -> bool:
 
 
 def exactly(number: Fraction) -> str:
-    """A number as a fraction, and to two places where it is not whole."""
+    """Return a number as an integer, or as a fraction with its value to two decimal places."""
     if number.denominator == 1:
         return f"{number.numerator:,}"
     near = Context(prec=40).divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -1,4 +1,4 @@
-"""A model under its switches: options and conventions of few values that change a formula, and where they lead."""
+"""The variants of a model: the options and conventions with few values that change its formula."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..language.errors import SymformerError
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 
-FEW = 5  # values of a switch
-FORMS = 32  # formulas of one model that a page holds
+FEW = 5  # maximum values of a switch
+FORMS = 32  # maximum formulas of one model on a page
 
 At = Mapping[str, str]  # the value of each switch
 
 
 @dataclass(frozen=True)
 class Switch:
-    """An option of a model or a convention, with those of its values that give a formula."""
+    """An option of a model or a convention, with those of its values that have a formula."""
 
     name: str
     values: tuple[str, ...]
@@ -35,27 +35,27 @@ class Switch:
 
 @dataclass(frozen=True)
 class Variants:
-    """A model under its switches: every formula that they lead to."""
+    """A model with its switches and the formula for each of their settings."""
 
     model: Model
     quantity: str
-    given: Mapping[str, str]  # the conventions asked for
+    given: Mapping[str, str]  # the requested conventions
     most: int = FORMS
-    known: dict[object, Formula | str] = field(default_factory=dict, compare=False, repr=False)  # what was asked before
+    known: dict[object, Formula | str] = field(default_factory=dict, compare=False, repr=False)  # earlier results
 
     @cached_property
     def base(self) -> Formula:
-        """The formula that was asked for."""
+        """The requested formula."""
         return self.model.formula(self.quantity, **self.given)
 
     @property
     def start(self) -> dict[str, str]:
-        """The value of each switch that was asked for."""
+        """The requested value of each switch."""
         return {switch.name: self._own(switch.name, switch.option) for switch in self.switches}
 
     @cached_property
     def changing(self) -> tuple[Switch, ...]:
-        """What has few values, of which some other one changes the formula."""
+        """The options and conventions with few values, at least one of which changes the formula."""
         question, component = find_quantity(self.quantity), self.model.component
         loud = {name: each for name, each in question.conventions.items() if not each.quiet}
         named = [(name, tuple(each.meanings), False) for name, each in loud.items()]
@@ -74,7 +74,7 @@ class Variants:
 
     @cached_property
     def switches(self) -> tuple[Switch, ...]:
-        """Those that there is room for."""
+        """The switches that fit the limit on the number of formulas."""
         kept: list[Switch] = []
         for switch in self.changing:
             if prod(len(each.values) for each in (*kept, switch)) <= self.most:
@@ -83,18 +83,18 @@ class Variants:
 
     @property
     def held(self) -> list[str]:
-        """What a page has no room to switch, as it was asked for."""
+        """The switches that exceed the limit, fixed at their requested values."""
         left = [each for each in self.changing if each not in self.switches]
         return [f"{each.name}={self._own(each.name, each.option)}" for each in left]
 
     def places(self) -> list[dict[str, str]]:
-        """Every setting of the switches; the last of them turns fastest."""
+        """Return every setting of the switches; the last switch varies fastest."""
         values = [switch.values for switch in self.switches]
         names = [switch.name for switch in self.switches]
         return [dict(zip(names, each, strict=True)) for each in product(*values)]
 
     def formula(self, at: At, model: Model | None = None) -> Formula | str:
-        """The formula at a setting of the switches; the sentence by which it is refused."""
+        """Return the formula at a setting of the switches, or the error message if there is none."""
         return self._formula(at, {switch.name: switch.option for switch in self.switches}, model)
 
     def _formula(self, at: At, option: Mapping[str, bool], model: Model | None = None) -> Formula | str:
@@ -119,7 +119,7 @@ class Variants:
         return spell_option(getattr(self.model.component, name)) if option else self.base.conventions[name]
 
     def presets(self) -> dict[str, tuple[Model, At]]:
-        """The presets that these formulas give the number of, each with the switches that it needs."""
+        """Return the presets that these formulas cover, each with the switch settings it needs."""
         found: dict[str, tuple[Model, At]] = {}
         if not isinstance(self.model.component, Architecture):
             return found
@@ -136,7 +136,7 @@ class Variants:
         return found
 
     def _setting(self, preset: Model) -> At | None:
-        """The switches of the model that turn it into a preset, under every convention; None where none do."""
+        """Return the settings that turn the model into a preset under every convention, or None if none do."""
         options = [switch for switch in self.switches if switch.option]
         at = {each.name: spell_option(getattr(preset.component, each.name)) for each in options}
         if any(at[switch.name] not in switch.values for switch in options):
@@ -155,11 +155,11 @@ class Variants:
 
 
 def key_of(formula: Formula) -> object:
-    """What two formulas share that differ in nothing that a page shows."""
+    """Return a key that is equal for formulas that look the same on a page."""
     return formula.measure, formula.digest, formula.constraints, tuple(formula.relations.items()), formula.ranks
 
 
 def alike(one: Formula, other: Formula) -> bool:
-    """Whether two formulas come to the same everywhere: the same terms, relations and conditions."""
+    """Return True if two formulas are equal for all sizes: the same terms, relations and conditions."""
     held = [(each.relations, each.constraints) for each in (one, other)]
     return held[0] == held[1] and (one.digest == other.digest or one == other)

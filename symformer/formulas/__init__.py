@@ -1,1 +1,1 @@
-"""Formulas: the account of a ledger, what it adds up to, and how that is derived."""
+"""Formulas: the account of a ledger, its sum, and the derivation of that sum."""

@@ -1,4 +1,4 @@
-"""The account of one quantity over one ledger: what each entry comes to, as a tree of lines that adds up."""
+"""The account of one quantity over one ledger: the total of each entry, as a tree of lines that sums exactly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..ledger.facts import ONE, Entry, Part
 
 @dataclass(frozen=True)
 class Measure:
-    """What a quantity is called and counted in."""
+    """The name, letter and unit of a quantity."""
 
     name: str  # "params", as on the command line
     title: str  # "parameters"
@@ -23,24 +23,24 @@ class Measure:
     unit: str  # "elements"
 
     def __post_init__(self) -> None:
-        """Raise DerivationError for a letter that is, or could be read as, a size of the alphabet."""
+        """Raise DerivationError for a letter that is a size of the alphabet or could be confused with one."""
         if self.letter in LETTERS or self.letter.partition("_")[0] not in MEASURES:
             raise DerivationError(
-                f"{self.name} cannot be called {self.letter}; its letter is one of {', '.join(sorted(MEASURES))}, "
-                "which no size has, with or without a subscript"
+                f"{self.name} cannot have the letter {self.letter}; use one of {', '.join(sorted(MEASURES))}, "
+                "which are not sizes, with or without a subscript"
             )
 
 
 @dataclass(frozen=True)
 class Term:
-    """One product of a written-out sum: the shape of a weight multiplied out, or what a contraction costs."""
+    """One product of a sum: the number of elements of a weight, or the cost of a contraction."""
 
     label: str
     factors: tuple[Expr, ...]
-    gradient: str = ""  # what it is the gradient of, if it is one
-    purpose: str = ""  # what of the whole it is, where a quantity tells that: weights, gradients, activations
-    weight: str = ""  # whose these are, where they go with a weight: its gradient's bytes, its optimizer's state
-    made_of: tuple[Term, ...] = ()  # those that it is the sum of
+    gradient: str = ""  # the tensor that it is the gradient of, if any
+    purpose: str = ""  # its purpose, if the quantity has purposes: weights, gradients, activations
+    weight: str = ""  # the weight that it belongs to, such as for the bytes of its gradient or optimizer state
+    made_of: tuple[Term, ...] = ()  # the terms that it is the sum of
 
     @property
     def expr(self) -> Expr:
@@ -48,7 +48,7 @@ class Term:
 
 
 def together(terms: Iterable[Term]) -> tuple[Term, ...]:
-    """The terms, those of one weight that differ in a number alone as one: 4 bytes an element, and 4, and 8, as 16."""
+    """Combine the terms of a weight that differ only in a number: 4, 4 and 8 bytes per element become 16."""
     alike: dict[object, list[tuple[Term, int]]] = {}
     for place, term in enumerate(terms):
         at = max((index for index, factor in enumerate(term.factors) if factor.is_Integer), default=-1)
@@ -69,28 +69,28 @@ def _one(found: list[tuple[Term, int]]) -> Term:
 
 @dataclass(frozen=True)
 class Line:
-    """A part or an entry of the model, what one copy of it comes to, and how many copies stand in the part above."""
+    """A part or an entry of the model, with the total of one copy and the number of copies in its parent."""
 
-    path: str  # as torch names it: "h.*.attn"
-    key: str  # as an id names it: "h.attn"; a part that torch does not name goes by its own name
+    path: str  # the torch name: "h.*.attn"
+    key: str  # the name in ids: "h.attn"; a part without a torch name has its own name
     count: Expr
     part: Part | None = None
     entry: Entry | None = None
     terms: tuple[Term, ...] = ()
     lines: tuple[Line, ...] = ()
-    among: Expr | None = None  # of how many layers these are some, where only what is their own stands here
+    among: Expr | None = None  # the number of all layers, if this line has only the parts specific to some of them
 
     @cached_property
     def each(self) -> Expr:
-        """One copy."""
+        """The total of one copy."""
         return Add(*(term.expr for term in self.terms), *(line.count * line.each for line in self.lines))
 
     def leaves(self, count: Expr = ONE) -> Iterator[tuple[Expr, Line]]:
-        """Each entry's line with its number of copies in the whole."""
+        """Return the line of each entry with its number of copies in the whole model."""
         return ((found, line) for found, line in self.counted(count) if line.entry is not None)
 
     def counted(self, count: Expr = ONE) -> Iterator[tuple[Expr, Line]]:
-        """This line and all below it, each with its number of copies in the whole."""
+        """Yield this line and all below it, each with its number of copies in the whole model."""
         count = count * self.count
         yield count, self
         for line in self.lines:
@@ -102,11 +102,11 @@ class Line:
         return self.key.rpartition(".")[2]
 
     def walk(self) -> Iterator[Line]:
-        """This line and all below it, in order."""
+        """Yield this line and all below it, in order."""
         yield self
         for line in self.lines:
             yield from line.walk()
 
     def parts(self) -> Iterator[Line]:
-        """This line and the parts below it; no entries."""
+        """Return this line and the parts below it, without entries."""
         return (line for line in self.walk() if line.entry is None)

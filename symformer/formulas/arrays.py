@@ -1,4 +1,4 @@
-"""Arrays of whole numbers, of whichever library: how they are read, bounded and reckoned with, exactly."""
+"""Integer arrays of NumPy, torch, JAX and Dask: validation, bounds and exact arithmetic."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..language.sizes import whole
 from .plan import Plan
 from .program import Held, Program, Range
 
-WIDE, NARROW = 2**63, 2**31  # what the whole numbers of 64 and of 32 bits stay below
-ROW = 6  # sizes of a row that a sentence has room for
+WIDE, NARROW = 2**63, 2**31  # exclusive upper bounds of signed 64-bit and 32-bit integers
+ROW = 6  # maximum sizes of a row in a message
 
 
 def library_of(sizes: Mapping[str, Any]) -> Arrays:
-    """The numbers and the arrays that sizes are given as. Raises SizeError for what is neither."""
+    """Separate sizes into integers and arrays. Raises SizeError for other values and for mixed libraries."""
     numbers, arrays, found = {}, {}, dict[str, str]()
     for name, given in sizes.items():
         library = type(given).__module__.partition(".")[0]
@@ -36,7 +36,7 @@ def library_of(sizes: Mapping[str, Any]) -> Arrays:
     if len(foreign) > 1 or (foreign == ["torch"] and "numpy" in found):
         one, other = [*foreign, "numpy"][:2]
         raise SizeError(
-            f"{found[one]} is an array of {one} and {found[other]} one of {other}; give arrays of one library"
+            f"{found[one]} is an array of {one} and {found[other]} one of {other}; use arrays of one library"
         )
     return KINDS[foreign[0] if foreign else "numpy"](numbers, arrays)
 
@@ -45,24 +45,24 @@ LIBRARIES = {"numpy": "numpy", "torch": "torch", "jax": "jax", "jaxlib": "jax", 
 
 
 def _whole(name: str, array: Any) -> Any:
-    """An array, which holds whole numbers. Raises SizeError."""
+    """Return an array after checking that it contains integers. Raises SizeError."""
     kind = str(array.dtype)
     if "int" not in kind and kind != "object":
-        raise SizeError(f"{name} is an array of {kind}; sizes are whole numbers")
+        raise SizeError(f"{name} is an array of {kind}; sizes are integers")
     if kind == "object" and not all(isinstance(each, Integral) and not isinstance(each, bool) for each in array.flat):
-        raise SizeError(f"{name} is an array of objects that are not all whole numbers; sizes are")
+        raise SizeError(f"{name} is an array of objects that are not all integers; sizes are integers")
     return array
 
 
 def _sound(name: str, least: int, most: int) -> Range:
-    """The range of an array. Raises SizeError for what no size is."""
+    """Return the range of an array. Raises SizeError if a bound cannot be a size."""
     for each in (least, most):
         whole(f"one of {name}", each)
     return least, most
 
 
 class Ints:
-    """How Python's own integers are reckoned with."""
+    """Arithmetic on Python integers."""
 
     def add(self, a: Any, b: Any, mine: bool, yours: bool) -> Any:
         return a + b
@@ -84,7 +84,7 @@ class Ints:
 
 
 class Whole(Ints):
-    """How arrays are reckoned with that a module of functions knows: torch's and JAX's."""
+    """Arithmetic on arrays with the functions of a module: torch or JAX."""
 
     def __init__(self, module: Any) -> None:
         self.module = module
@@ -99,11 +99,11 @@ class Whole(Ints):
         return self._either(self.module.maximum, a, b)
 
     def _either(self, choose: Any, a: Any, b: Any) -> Any:
-        return choose(a + 0 * b, b + 0 * a)  # torch's take no number beside an array
+        return choose(a + 0 * b, b + 0 * a)  # torch's functions do not accept a number with a tensor
 
 
 class Numpy(Whole):
-    """How arrays of numpy are reckoned with: each step in the place of the last where that is as large."""
+    """Arithmetic on NumPy arrays, in place if an intermediate result has the right shape."""
 
     def add(self, a: Any, b: Any, mine: bool, yours: bool) -> Any:
         return self._into(self.module.add, a, b, mine, yours)
@@ -127,19 +127,19 @@ class Numpy(Whole):
 
 @dataclass(frozen=True)
 class Arrays:
-    """Numbers, and arrays that are broadcast; this one has numbers alone."""
+    """Integers and broadcast arrays; this base class has only integers."""
 
     numbers: Mapping[str, int]
     arrays: Mapping[str, Any]
 
     def answers(self, program: Program) -> tuple[Any, Any]:
-        """The value, and whether every condition holds."""
+        """Return the value, and True if all conditions hold."""
         plan = Plan.of(program, {}, {})
         values = plan.defined({}, Ints())
         return plan.value(values, Ints()), all(holds for _, holds in plan.holding(values, Ints()))
 
     def values(self, program: Program, what: str) -> Any:
-        """The values. Raises SizeError where a condition does not hold."""
+        """Return the values. Raises SizeError if a condition is violated."""
         plan = Plan.of(program, {}, {})
         values = plan.defined({}, Ints())
         for held, holds in plan.holding(values, Ints()):
@@ -148,18 +148,18 @@ class Arrays:
         return plan.value(values, Ints())
 
     def _refusal(self, what: str, held: Held, row: Mapping[str, int]) -> str:
-        """The sentence for a condition that does not hold at the sizes of a row."""
+        """Return the message for a condition violated by the sizes of a row."""
         found = {**self.numbers, **row}
         sizes = ", ".join(f"{name}={found[name]}" for name in held.sizes[:ROW])
-        return f"{what} does not hold for {sizes}: it asks that {held.said}"
+        return f"{what} does not hold for {sizes}: it requires that {held.said}"
 
 
 @dataclass(frozen=True)
 class OfNumpy(Arrays):
-    """Of numpy, and what every other library falls back on where numbers are larger than it has."""
+    """NumPy arrays, also the fallback of other libraries for integers that are too large for them."""
 
     def ranges(self) -> dict[str, Range]:
-        """Between what each array's numbers are. Raises SizeError."""
+        """Return the range of each array. Raises SizeError."""
         return {
             name: _sound(name, int(array.min()), int(array.max())) if array.size else (1, 1)
             for name, array in self.arrays.items()
@@ -167,7 +167,7 @@ class OfNumpy(Arrays):
         }
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of each array."""
+        """Return the shape of each array."""
         return {name: tuple(array.shape) for name, array in self.arrays.items()}
 
     def answers(self, program: Program) -> tuple[Any, Any]:
@@ -190,7 +190,7 @@ class OfNumpy(Arrays):
         return Plan.of(program, self.shapes(), self.ranges())
 
     def _defined(self, plan: Plan) -> tuple[dict[str, Any], Any]:
-        """Every value by its name, in a type that nothing overflows, and what reckons with them."""
+        """Return the values by name, in a type that cannot overflow, and the arithmetic for them."""
         import numpy
 
         kind = numpy.int64 if plan.peak < WIDE else object
@@ -201,7 +201,7 @@ class OfNumpy(Arrays):
         return bool(holds if isinstance(holds, bool) else holds.all())
 
     def _first(self, holds: Any) -> dict[str, int]:
-        """The first row where a condition does not hold."""
+        """Return the first row that violates a condition."""
         import numpy
 
         shape = numpy.broadcast_shapes(*self.shapes().values())
@@ -210,7 +210,7 @@ class OfNumpy(Arrays):
         return {name: int(numpy.broadcast_to(array, shape)[place]) for name, array in self.arrays.items()}
 
     def _full(self, value: Any) -> Any:
-        """A value in the shape that all arrays have together."""
+        """Return a value broadcast to the common shape of all arrays."""
         import numpy
 
         shape = numpy.broadcast_shapes(*self.shapes().values())
@@ -224,7 +224,7 @@ class OfNumpy(Arrays):
 
 @dataclass(frozen=True)
 class OfTorch(OfNumpy):
-    """Of torch, on whichever device; of numpy, as objects, where numbers are larger than torch has."""
+    """Torch tensors on any device; falls back to NumPy objects for integers that are too large."""
 
     def ranges(self) -> dict[str, Range]:
         return {
@@ -264,13 +264,13 @@ class OfTorch(OfNumpy):
 
 @dataclass(frozen=True)
 class OfJax(OfTorch):
-    """Of JAX; of numpy where numbers are larger than JAX has: it has 32 bits unless it is told otherwise."""
+    """JAX arrays; falls back to NumPy for integers that are too large. JAX has 32 bits by default."""
 
     def ranges(self) -> dict[str, Range]:
         tracer = sys.modules["jax"].core.Tracer
         if any(isinstance(array, tracer) for array in self.arrays.values()):
             raise SizeError(
-                "a transformation of JAX has no numbers, so how large they become is unknown; call it outside"
+                "the sizes are JAX tracers, whose values and bounds are unknown; call it outside the transformation"
             )
         return OfNumpy.ranges(self)
 
@@ -303,7 +303,7 @@ class OfJax(OfTorch):
 
 @dataclass(frozen=True)
 class OfDask(OfNumpy):
-    """Of Dask: how large anything becomes is reckoned at once, and the rest when it is asked for, chunk by chunk."""
+    """Dask arrays: bounds are computed immediately, values lazily, chunk by chunk."""
 
     def ranges(self) -> dict[str, Range]:
         from importlib import import_module
@@ -337,7 +337,7 @@ class OfDask(OfNumpy):
 
 
 def _aligned(arrays: Iterable[Any]) -> list[Any]:
-    """Arrays broadcast, and cut into the same chunks."""
+    """Return arrays broadcast to one shape and split into the same chunks."""
     from importlib import import_module
 
     da = import_module("dask.array")

@@ -1,4 +1,4 @@
-"""A breakdown: the rows of a formula, as a list that shows itself as a table."""
+"""A breakdown: the rows of a formula, as a list that displays as a table."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Row:
     """One entry of the breakdown."""
 
     path: str
-    count: Expr  # copies in the whole
-    each: Expr  # what one copy comes to, expanded
+    count: Expr  # copies in the whole model
+    each: Expr  # the expanded total of one copy
 
     @property
     def total(self) -> Expr:
@@ -34,7 +34,7 @@ class Row:
 
 
 class Breakdown(list[Row], Shown):
-    """The rows of a formula, with the number and the share of each where its sizes have numbers."""
+    """The rows of a formula, with the value and the share of each if all sizes have values."""
 
     def __init__(self, rows: Iterable[Row], formula: Formula) -> None:
         super().__init__(rows)

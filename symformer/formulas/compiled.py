@@ -1,4 +1,4 @@
-"""A compiled formula: whole numbers, or arrays of them, in; the same kind out, exactly."""
+"""A compiled formula, which maps integers or integer arrays to exact values of the same kind."""
 
 from __future__ import annotations
 
@@ -14,22 +14,34 @@ from .program import Program
 
 @dataclass(frozen=True, repr=False)
 class Compiled(Immutable):
-    """What a formula comes to at numbers, or at arrays of numpy, torch, JAX or Dask, which are broadcast.
+    """A function from integers, or from broadcast arrays of NumPy, torch, JAX or Dask, to the values of a formula.
 
-    Before the first row is reckoned, the largest number that any step can come to is known from the largest of each
-    array: where it fits 64 bits these are used, and otherwise Python's own integers, in an array of objects. A row that
-    breaks a condition of the formula is refused; ``answers`` says which rows those are instead.
+    The maximum of each array bounds every intermediate value before the computation. If the bound fits 64 bits, 64-bit
+    integers are used, otherwise object arrays of Python integers. A row that violates a condition of the formula raises
+    SizeError; ``answers`` returns a mask instead.
     """
 
     id: str
     program: Program
-    symbols: tuple[str, ...]  # what its value needs
-    takes: frozenset[str]  # and what else it can be given, which its conditions are about
-    given: Mapping[str, int] = field(default_factory=dict)  # the numbers of its model, where others are not given
+    symbols: tuple[str, ...]  # the sizes that its value needs
+    takes: frozenset[str]  # the sizes that it accepts, including those that only its conditions need
+    given: Mapping[str, int] = field(default_factory=dict)  # default values from its model
 
     def __call__(self, **sizes: Any) -> Any:
-        """The values. Raises SizeError for what is no size, and for the first row that breaks a condition.
+        """Return the values of the formula.
 
+        Parameters
+        ----------
+        **sizes
+            An integer or an array for each size; the model's own sizes are the defaults.
+
+        Raises
+        ------
+        SizeError
+            If a value is not a size, or for the first row that violates a condition.
+
+        Examples
+        --------
         >>> import symformer as sf
         >>> params = sf.architecture("gpt2").params.compile()
         >>> params(L=12, V=50257, P=1024, E=768)
@@ -37,27 +49,28 @@ class Compiled(Immutable):
         >>> import numpy as np
         >>> params(L=np.arange(1, 4), V=50257, P=1024, E=768)
         array([46473216, 53561088, 60648960])
+
         """
         program, arrays = self._ready(sizes)
         return arrays.values(program, self.id)
 
     def answers(self, **sizes: Any) -> tuple[Any, Any]:
-        """The values, and at which of them every condition holds: the others mean nothing."""
+        """Return the values and a mask of those for which all conditions hold; the others are meaningless."""
         program, arrays = self._ready(sizes)
         return arrays.answers(program)
 
     def holds(self, **sizes: Any) -> Any:
-        """Where every condition of the formula holds."""
+        """Return a mask of the rows for which all conditions of the formula hold."""
         return self.answers(**sizes)[1]
 
     def _ready(self, sizes: Mapping[str, Any]) -> tuple[Program, Arrays]:
-        """The program with numbers put in, and the arrays. Raises SizeError, UnknownNameError."""
+        """Return the program with integers substituted, and the arrays. Raises SizeError, UnknownNameError."""
         for name in sizes:
             if name not in self.takes:
                 raise UnknownNameError(f"size of {self.id}", name, sorted(self.takes))
         known = {name: number for name, number in self.given.items() if name not in sizes}
         if missing := [name for name in self.symbols if name not in known and name not in sizes]:
-            raise SizeError(f"{self.id} needs a number for {', '.join(missing)}")
+            raise SizeError(f"{self.id} needs values for {', '.join(missing)}")
         arrays = library_of(sizes)
         program = self.program.concerned(frozenset({*known, *sizes}))
         numbers = {**known, **arrays.numbers}

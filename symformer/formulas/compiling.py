@@ -1,4 +1,4 @@
-"""A formula made ready for arrays: its expression and its conditions as a program over whole numbers."""
+"""Compilation of a formula: its expression and its conditions become a program over integers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ NOTHING, UNIT = Polynomial(), Polynomial.number(1)
 
 
 def compiled(formula: Formula) -> Compiled:
-    """A formula for numbers and arrays. Raises OptionError for a ratio, which is no whole number."""
+    """Compile a formula for integers and arrays. Raises OptionError for a ratio, which is not an integer."""
     if not formula.additive:
-        raise OptionError(f"{formula.id} is a ratio, and no whole number; compile what is above it and what is below")
+        raise OptionError(f"{formula.id} is a ratio, not an integer; compile its numerator and denominator separately")
     known = formula.source.known if formula.source is not None else {}
     relations = formula.relations
     given = {str(size): number for size, number in known.items() if size not in relations}
@@ -36,7 +36,7 @@ def compiled(formula: Formula) -> Compiled:
 def program(
     expr: Expr, conditions: Iterable[Condition] = (), relations: Mapping[Symbol, Expr] | None = None, what: str = ""
 ) -> Program:
-    """The program of an expression, of the conditions that it holds under and of the sizes that others give."""
+    """Return the program of an expression with its conditions and the relations between sizes."""
     writer, relations = _Writer(), relations or {}
     value = writer.read(expr)
     held = []
@@ -53,7 +53,7 @@ def program(
 
 
 def tested(said: str, how: str, left: Expr, right: Expr) -> Program:
-    """A program of no value: that two expressions are to one another as a test says."""
+    """Return a program without a value that tests how two expressions compare."""
     writer = _Writer()
     test = writer.test(how, writer.read(left), writer.read(right))
     if how == "divides":
@@ -63,14 +63,14 @@ def tested(said: str, how: str, left: Expr, right: Expr) -> Program:
 
 
 class _Writer:
-    """Writes a program down: what stands for a part of it is defined once."""
+    """A builder of programs that defines each common subexpression once."""
 
     def __init__(self) -> None:
         self.definitions: list[Definition] = []
-        self.divisors: list[Held] = []  # what is divided by, where it may be 0
+        self.divisors: list[Held] = []  # divisors that may be 0
 
     def read(self, expr: Expr) -> Fraction:
-        """An expression over one denominator."""
+        """Return an expression over one denominator."""
         if isinstance(expr, Rational):
             return Fraction(Polynomial.number(int(expr.p)), int(expr.q))
         if isinstance(expr, Symbol):
@@ -90,7 +90,7 @@ class _Writer:
             below = tuple((name, power * exponent) for name, power in base.below)
             return Fraction(base.above**exponent, base.number**exponent, below).lowest()
         if isinstance(expr, floor | ceiling):
-            sign = 1 if isinstance(expr, floor) else -1  # a ceiling is a floor from below
+            sign = 1 if isinstance(expr, floor) else -1  # ceil(x) = -floor(-x)
             inside = self.read(sign * expr.args[0])
             under = inside.denominator
             whole = inside.above if under == UNIT else self.define("floor", inside.above, under)
@@ -102,10 +102,10 @@ class _Writer:
             arguments = [each * more for each in above]
             named = self.define("min" if isinstance(expr, Min) else "max", *arguments)
             return Fraction(named, number, times(below, tuple(even))).lowest()
-        raise OptionError(f"{text(expr)} cannot be compiled: it is no arithmetic over whole sizes")
+        raise OptionError(f"{text(expr)} cannot be compiled: it is not arithmetic over integer sizes")
 
     def inverse(self, fraction: Fraction, said: str) -> Fraction:
-        """One over a fraction; what is no product of numbers and sizes below it gets a name."""
+        """Return the reciprocal of a fraction; a denominator that is not a monomial gets a definition."""
         above = fraction.above
         if len(above.terms) != 1:
             above = self.define("sum", above)
@@ -116,7 +116,7 @@ class _Writer:
         return Fraction(fraction.denominator * Polynomial.number(sign), abs(number), monomial).lowest()
 
     def define(self, function: str, *arguments: Polynomial) -> Polynomial:
-        """The name of what is defined so."""
+        """Return the name of a definition, which is added if it is new."""
         for each in self.definitions:
             if (each.function, each.arguments) == (function, arguments):
                 return Polynomial.name(each.name)
@@ -125,21 +125,21 @@ class _Writer:
         return Polynomial.name(made.name)
 
     def sound(self, size: Symbol, relation: Expr) -> Held:
-        """That a size which others give is one."""
+        """Return the condition that a relation has a valid size as its value."""
         found = self.read(relation)
         below = found.denominator
         least = self.test("at most", Fraction(UNIT), found)
         most = self.test("at most", found, Fraction(Polynomial.number(MAX_INTEGER)))
-        said = f"{size} = {text(relation)} is a whole number from 1 to {MAX_INTEGER:,}"
+        said = f"{size} = {text(relation)} is an integer from 1 to {MAX_INTEGER:,}"
         whole = [Test("divides", below, found.above)] if below != UNIT else []
         return Held(said, (*whole, least, most))
 
     def equal(self, size: Symbol, relation: Expr) -> Held:
-        """That a size which others give is that, where it is given too."""
+        """Return the condition that a size, if given, equals its relation."""
         return Held(f"{size} is {text(relation)}", (self.test("is", self.read(size), self.read(relation)),))
 
     def held(self, condition: Condition, relations: Mapping[Symbol, Expr]) -> Held:
-        """A condition as tests. Sizes that relations give stand for those."""
+        """Return a condition as tests, with relations substituted."""
 
         def read(expr: Expr) -> Fraction:
             return self.read(expr.xreplace(dict(relations)))
@@ -164,7 +164,7 @@ class _Writer:
         return Held(str(condition), tuple(tests))
 
     def test(self, how: str, left: Fraction, right: Fraction) -> Test:
-        """Two fractions beside each other, both times what stands below them."""
+        """Return a test of two fractions, both multiplied by their common denominator."""
         (above, beside), _, below = together([left, right])
         even = [(name, 1) for name, power in below if power % 2 and name.startswith(CALL)]
         more = Polynomial.of([(tuple(even), 1)]) if even else UNIT

@@ -1,7 +1,7 @@
-"""The derivation: from the shapes of the weights to the polynomial, in steps kept as data, each proved when it is made.
+"""The derivation: from the shapes of the weights to the polynomial, as a list of steps verified on construction.
 
-A part's section writes its sum out, simplifies it and puts the relations of the model in (``H = 4E``). A composite's
-section adds its parts up by name, puts their results in, and expands. The last section is the whole.
+The section of a part writes out its sum, simplifies it and substitutes the relations of the model (``H = 4E``). The
+section of a composite adds its parts by name, substitutes their results, and expands. The last section is the whole.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from . import ranks
 from .account import Line, Measure, Term, together
 from .totals import gathered
 
-Reason = tuple[Symbol | Line, ...]  # the sizes that a relation stands in for, or the parts that are put in
+Reason = tuple[Symbol | Line, ...]  # the sizes replaced by relations, or the parts whose results are substituted
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Labels and the lines that follow them: ``N = written = simplified = …``, each equal to the next."""
+    """A chain of equations: labels, then steps, ``N = written = simplified = …``."""
 
     labels: tuple[Tree, ...]
     steps: tuple[Tree, ...]
-    reasons: tuple[Reason, ...] = ()  # why each step follows from the one before; empty where it is plain
+    reasons: tuple[Reason, ...] = ()  # the reason for each step; empty if it is obvious
 
     def prove(self, relations: Relations) -> None:
-        """Raise DerivationError unless every line stands for the same value under the relations."""
+        """Raise DerivationError unless all labels and steps are equal under the relations."""
         truth = value(self.steps[-1]).xreplace(relations)
         for step in (*self.labels, *self.steps):
             difference = expand(value(step).xreplace(relations) - truth)
@@ -63,16 +63,16 @@ class Chain:
 
 @dataclass(frozen=True)
 class Section:
-    """What one part comes to."""
+    """The total of one part."""
 
-    lines: tuple[Line, ...]  # every place in the model where this part stands
+    lines: tuple[Line, ...]  # every place in the model where this part is used
     terms: tuple[tuple[Line, Term], ...]  # the table: entry and product
-    chain: Chain | None  # None where the part adds nothing
+    chain: Chain | None  # None if the part contributes nothing
     composite: bool
 
     @property
     def line(self) -> Line:
-        """The first of its places, which the table is of."""
+        """The first of its places, which the table describes."""
         return self.lines[0]
 
     @property
@@ -82,12 +82,12 @@ class Section:
 
 @dataclass(frozen=True, repr=False)
 class Derivation(Immutable, Shown):
-    """The sections, parts before what they are part of; the last one is the whole."""
+    """The sections of a derivation, parts before their parents; the last one is the whole."""
 
     sections: tuple[Section, ...]
     relations: Relations
-    ranks: Expr = ONE  # how many ranks the model is divided among
-    known: Mapping[Symbol, int] = field(default_factory=dict)  # the numbers of its model
+    ranks: Expr = ONE  # the number of ranks that the model is divided among
+    known: Mapping[Symbol, int] = field(default_factory=dict)  # the known sizes of its model
 
     @property
     def whole(self) -> Section:
@@ -104,21 +104,21 @@ class Derivation(Immutable, Shown):
 
     @property
     def chains(self) -> list[Chain]:
-        """The chain of every section that adds something."""
+        """The chains of all sections with a nonzero total."""
         return [section.chain for section in self.sections if section.chain is not None]
 
     @property
     def card(self) -> Card:
-        """Every chain, parts before what they are part of."""
+        """Every chain, parts before their parents."""
         chains: list[ranks.Equation] = [(chain.labels, chain.steps) for chain in self.chains]
         equations = [*chains, *ranks.equations(self.ranks, self.known)]
         return Card(equations=equations, notes=ranks.stated(self.ranks, self.known))
 
 
 def derive(root: Line, measure: Measure, relations: Relations, totals: Relations) -> Derivation:
-    """The derivation of an account, whose last lines have a total for the sizes that it counts.
+    """Return the derivation of an account, with totals in the last steps.
 
-    Every step is proved before it is returned; raises DerivationError otherwise.
+    Every step is verified. Raises DerivationError if a step is not an identity.
     """
     labels = _labels(root, measure, relations)
     seen: dict[object, int] = {}
@@ -138,7 +138,7 @@ def derive(root: Line, measure: Measure, relations: Relations, totals: Relations
 
 
 def substitution(expr: Expr, numbers: Mapping[Symbol, int]) -> Chain:
-    """The numbers put into a polynomial, term by term, then the terms, then the sum; proved as whole numbers.
+    """Return the evaluation of a polynomial: values in each term, then the terms, then the sum; verified exactly.
 
     >>> from symformer.language.symbols import E, L
     >>> [text(step) for step in substitution(12*L*E**2 + 2*E, {E: 768, L: 12}).steps]
@@ -191,7 +191,7 @@ def _is_composite(line: Line) -> bool:
 
 
 def _shape_key(line: Line) -> object:
-    """Two parts of the same class, with entries of the same names and factors, have one section."""
+    """Return a key equal for parts that share a section: same class, entry names and factors."""
     return (
         type(line.part).__name__,
         tuple(
@@ -238,7 +238,7 @@ def _section(line: Line, labels: Mapping[int, Label], relations: Relations, tota
 
 
 def _telling(steps: list[tuple[Tree, Reason]]) -> list[tuple[Tree, Reason]]:
-    """The steps without those that the next one only repeats: ``V · E`` before ``VE`` tells nothing."""
+    """Drop steps that the next one only repeats, such as ``V · E`` before ``VE``."""
     found: list[tuple[Tree, Reason]] = []
     for shown, reason in steps:
         same = found.pop()[1] if found and _plain(found[-1][0]) == shown else ()
@@ -259,7 +259,7 @@ def _merge(section: Section, line: Line, labels: Mapping[int, Label]) -> Section
 
 
 def _written(terms: tuple[Term, ...]) -> Tree:
-    """Products as they stand in the shapes: ``E · 3E + 3E``."""
+    """Return products as in the shapes: ``E · 3E + 3E``."""
     products: list[Tree] = []
     for term in terms:
         factors = [tree(factor) for factor in term.factors if factor != 1] or [Number(1)]
@@ -272,7 +272,7 @@ def _times(count: Expr, shown: Tree) -> Tree:
 
 
 def _labels(root: Line, measure: Measure, relations: Relations) -> dict[int, Label]:
-    """A label for each part: its own name, or as much of its key as tells it from a part that counts differently."""
+    """Return a label for each part: its name, or enough of its key to distinguish it from parts with other totals."""
     parts = [(line, line.key.split("."), expand(line.each.xreplace(relations))) for line in root.parts()]
     labels: dict[int, Label] = {}
     for line, words, truth in parts:

@@ -1,4 +1,4 @@
-"""A polynomial as a person would write it: what the layers have in common before brackets, then the next in common."""
+"""Factoring of polynomials as a person would write them: first the factors common to the layers, then the next."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..language.notation.text import text
 from ..language.notation.tree import Product, Sum, Tree, house_key, ordered_terms, terms_tree, tree, value
 from ..language.symbols import RANK, letter
 
-MOST = 400  # terms that anyone would want in brackets
+MOST = 400  # maximum terms to factor
 LONG = 64  # characters of a bracket that fits a line
 
 
 def factored(polynomial: Expr) -> Tree:
-    """A sum with common factors before brackets, those of each kind of layer together; proved equal to what it was.
+    """Return a sum with common factors in front of brackets, grouped by kind of layer, and verify that it is equal.
 
     >>> from symformer.language.symbols import A, D, E, G, H, L, V
     >>> text(factored(2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E))
@@ -31,12 +31,12 @@ def factored(polynomial: Expr) -> Tree:
         layers.setdefault(depths, []).append(term)
     shown = terms_tree([each for alike in layers.values() for each in _short(_before_brackets(alike))])
     if expand(value(shown) - polynomial) != 0:
-        raise DerivationError(f"{text(shown)} is shown for {text(polynomial)}, which it is not")
+        raise DerivationError(f"the factored form {text(shown)} is not equal to {text(polynomial)}")
     return shown
 
 
 def _short(shown: Tree) -> tuple[Tree, ...]:
-    """A bracket too long for a line as one bracket for each of its terms."""
+    """Split a bracket too long for a line into one bracket per term."""
     if isinstance(shown, Sum):
         return tuple(each for term in shown.terms for each in _short(term))
     bracket = shown.factors[-1] if isinstance(shown, Product) else None
@@ -54,13 +54,13 @@ def _times(before: list[Tree], term: Tree) -> Tree:
 
 
 def _joined(factors: list[Tree]) -> tuple[Tree, ...]:
-    """Factors before a bracket as one product, in house order."""
+    """Return the factors before a bracket as one product, in house order."""
     product = tree(value(Product(tuple(factors))))
     return product.factors if isinstance(product, Product) else (product,)
 
 
 def _before_brackets(terms: list[Expr]) -> Tree:
-    """One sum, with what all its terms have in common before the bracket."""
+    """Return a sum with the common factor of its terms in front of a bracket."""
     if len(terms) == 1:
         return tree(terms[0])
     common = _common(terms)
@@ -74,7 +74,7 @@ def _before_brackets(terms: list[Expr]) -> Tree:
 
 
 def _common(terms: list[Expr]) -> Expr:
-    """What is common to all: a whole number, and powers of sizes, of those below a fraction too."""
+    """Return the factor common to all terms: an integer and powers of sizes, including those in denominators."""
     numbers, powers = [], []
     for term in terms:
         number, rest = term.as_coeff_Mul()
@@ -97,7 +97,7 @@ def _over(term: Expr, common: Expr) -> Expr:
 
 
 def _nested(terms: list[Expr]) -> Tree:
-    """A sum without a factor common to all: those that share a size stand together, before a bracket of their own."""
+    """Return a sum without an overall common factor, with terms that share a size grouped in brackets."""
     groups: list[list[Expr]] = []
     rest = list(terms)
     while rest:

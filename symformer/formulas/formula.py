@@ -1,4 +1,4 @@
-"""A formula: an expression over the alphabet, with its derivation, its conventions and a stable id."""
+"""A formula: an expression over the alphabet with its derivation, its conventions and a stable id."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from .derivation import Derivation
 
 MAX_REPR = 1_000  # characters
-MAX_FORMULA = 10_000  # terms, before they are collected
+MAX_FORMULA = 10_000  # terms before like terms are collected
 
 
 class Source(Protocol):
-    """Where a formula's numbers come from: the model it belongs to."""
+    """The source of a formula's values: the model it belongs to."""
 
     @property
     def sizes(self) -> tuple[Symbol, ...]: ...
@@ -50,21 +50,21 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Leading:
-    """The terms that grow fastest with the model, and what they leave out."""
+    """The leading terms of a formula and the remaining terms."""
 
     expr: Expr
     rest: Expr
 
     @classmethod
     def of(cls, polynomial: Expr) -> Leading:
-        """The leading terms of an expanded polynomial."""
+        """Split an expanded polynomial into leading and remaining terms."""
         terms = Add.make_args(polynomial)
         highest = max(growth(term) for term in terms)
         fastest = Add(*(term for term in terms if growth(term) == highest))
         return cls(fastest, polynomial - fastest)
 
     def left_out(self, numbers: Mapping[Symbol, int]) -> Fraction:
-        """The share of the whole that the leading terms leave out, exactly."""
+        """Return the exact share of the total that the leading terms omit."""
         from fractions import Fraction
 
         total = evaluate(self.expr + self.rest, numbers, "the share left out")
@@ -76,29 +76,29 @@ class Leading:
 
 @dataclass(frozen=True, eq=False)
 class Formula(Immutable, Shown):
-    """What one quantity comes to for one model, in closed form.
+    """The closed form of one quantity of one model.
 
-    ``expr`` is the truth as it adds up, ``expanded`` the polynomial. ``repr`` is plain arithmetic over the alphabet, or
-    says how long that is where it fills a screen.
+    ``expr`` is the sum over the parts, ``expanded`` the polynomial. ``repr`` is plain arithmetic over the alphabet, or
+    a summary if that is too long for a screen.
     """
 
     id: str
     measure: Measure
     root: Line
     relations: Relations = field(default_factory=dict)
-    totals: frozenset[Symbol] = frozenset()  # of these, the sizes that it is written with all the same: L of all layers
+    totals: frozenset[Symbol] = frozenset()  # targets of relations that stay in the printed form: L for all layers
     conventions: Mapping[str, str] = field(default_factory=dict)
     constraints: tuple[Condition, ...] = ()
     source: Source | None = None
-    within: Line | None = None  # what the root is a part of, where it is one
+    within: Line | None = None  # the whole account, if the root is a part of one
     named: frozenset[Symbol] = (
         frozenset()
     )  # sizes of a run that define the quantity, whether or not the formula contains them
     ranks: Expr = ONE  # the number of ranks, if the formula is per rank
-    additive: ClassVar[bool] = True  # whether it is the sum of its rows
+    additive: ClassVar[bool] = True  # True if it is the sum of its rows
 
     def __post_init__(self) -> None:
-        """Hold what comes of putting the relations in to a length that can be multiplied out. Raises SizeError."""
+        """Raise SizeError if substituting the relations makes the formula too long to expand."""
         super().__post_init__()
         known = {target: Bound.of(relation, {}) for target, relation in self.relations.items()}
         if any(bound.terms > 1 or bound.degree > 2 for bound in known.values()):
@@ -106,25 +106,25 @@ class Formula(Immutable, Shown):
             if terms > MAX_FORMULA:
                 longest = max(known, key=lambda target: (known[target].terms, str(target)))
                 raise SizeError(
-                    f"{self.id} with {longest} = {shown(self.relations[longest])} can have {terms:,} terms, and at "
-                    f"most {MAX_FORMULA:,} are multiplied out; give {longest} as a number"
+                    f"{self.id} with {longest} = {shown(self.relations[longest])} can have {terms:,} terms, more "
+                    f"than the limit of {MAX_FORMULA:,}; give {longest} as a number"
                 )
 
     @cached_property
     def expr(self) -> Expr:
-        """The sum over the parts, with the model's relations put in."""
+        """The sum over the parts, with the model's relations substituted."""
         return self.root.each.xreplace(self.relations)
 
     @cached_property
     def expanded(self) -> Expr:
-        """The polynomial."""
+        """The expanded polynomial."""
         return self._expanded
 
     @cached_property
     def _expanded(self) -> Expr:
-        """The sum over the parts, expanded while each total is still one symbol.
+        """The sum over the parts, expanded before the totals are substituted.
 
-        A fraction of all layers such as ``L_local/L`` then cancels with ``L``, but not with ``L_local + L_global``.
+        A fraction of all layers such as ``L_local/L`` cancels with ``L``, but not with ``L_local + L_global``.
         """
         polynomial = expand(self.root.each.xreplace(self.simplified))
         totals = given_by(self.relations, self.totals)
@@ -132,26 +132,26 @@ class Formula(Immutable, Shown):
 
     @property
     def simplified(self) -> Relations:
-        """The relations that are put in where it is written out: all but those that totals are given by."""
+        """The relations substituted in the printed form: all except those for totals."""
         return {target: value for target, value in self.relations.items() if target not in self.totals}
 
     @cached_property
     def written(self) -> Expr:
-        """The polynomial as it is printed, in which a total stands for its sum: L for L_dense + L_moe."""
+        """The polynomial as printed, with totals in place of their sums: L for L_dense + L_moe."""
         return self.gathered(expand(self.root.each.xreplace(self.simplified))) if self.totals else self.expanded
 
     def gathered(self, polynomial: Expr) -> Expr:
-        """A polynomial in which a total stands for what all its kinds come to alike."""
+        """Return a polynomial with terms that all kinds of layers share written with the total."""
         return gathered(polynomial, given_by(self.relations, self.totals))
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
-        """The symbols it needs numbers for, in the order of the alphabet."""
+        """The symbols that need values, in the order of the alphabet."""
         return tuple(sorted(self.expanded.free_symbols, key=RANK.__getitem__))
 
     @cached_property
     def asks(self) -> frozenset[Symbol]:
-        """The sizes that change it: those in it and in its conditions, and those that its relations give them by."""
+        """The sizes that affect it: those in it and in its conditions, and those in the relations for them."""
         shapes = sizes_of((count, line.entry) for count, line in self._whole.leaves() if line.entry is not None)
         found = {size for size in shapes if letter(size).ranks or not letter(size).run}
         found |= self._whole.each.free_symbols | self.ranks.free_symbols
@@ -164,7 +164,7 @@ class Formula(Immutable, Shown):
 
     @cached_property
     def takes(self) -> frozenset[Symbol]:
-        """The sizes that it can be given a number for: those it asks for and those of its model."""
+        """The sizes that it accepts values for: those that affect it and those of its model."""
         found = {*self.asks, *self.relations}
         if self.source is not None:
             found |= {size for size in self.source.sizes if not letter(size).run} | self.source.known.keys()
@@ -176,7 +176,7 @@ class Formula(Immutable, Shown):
 
     @cached_property
     def derivation(self) -> Derivation:
-        """The steps from the shapes to the polynomial, each proved equal to the next."""
+        """The steps from the shapes to the polynomial, each verified as an identity."""
         from .derivation import derive
 
         steps = derive(self.root, self.measure, self.simplified, given_by(self.relations, self.totals))
@@ -184,7 +184,7 @@ class Formula(Immutable, Shown):
 
     @property
     def rows(self) -> Breakdown:
-        """One row for each entry that counts, or that is a module of its own in torch and counts nothing."""
+        """One row for each entry that contributes, or that is a torch module without a contribution."""
         found: dict[tuple[str, Expr], Row] = {}
         for count, line in self.root.leaves():
             if line.each == 0 and not (line.entry and line.entry.module):
@@ -197,32 +197,48 @@ class Formula(Immutable, Shown):
         return Breakdown(found.values(), self)
 
     def of_row(self, row: Row, numbers: Numbers) -> int | Fraction:
-        """What a row comes to in all its copies."""
+        """Return the total of a row over all its copies."""
         return evaluate(row.total, numbers, row.path)
 
     def leading(self) -> Leading:
-        """The terms of highest growth. The width of a head stays put as models grow, so ``D`` does not count.
+        """Return the leading terms. The head dimension is constant as models grow, so ``D`` does not count.
 
+        Examples
+        --------
         >>> import symformer as sf
         >>> sf.architecture("gpt2").params.leading()
         12*L*E**2
+
         """
         return Leading.of(self.written)
 
     def value(self, spec: object = None, **numbers: int) -> int:
-        """The exact integer at a preset, a dict, a path to a ``config.json``, or the model's own numbers.
+        """Return the exact integer value.
 
-        Raises SizeError for symbols without a number, for a size that neither the formula nor its model has, for sizes
-        that break a condition, and for numbers that break a relation this formula was simplified with.
+        Parameters
+        ----------
+        spec
+            A preset, a dict of sizes or a path to a ``config.json``; by default the model's own sizes.
+        **numbers
+            Values of single sizes.
 
+        Raises
+        ------
+        SizeError
+            For symbols without a value, for a size that neither the formula nor its model has, for sizes that violate
+            a condition, and for values that contradict a relation the formula was simplified with.
+
+        Examples
+        --------
         >>> import symformer as sf
         >>> sf.architecture("gpt2").params.value("gpt2-xl")
         1557611200
+
         """
         return self._at(self._complete(self._numbers(spec, numbers)))
 
     def _complete(self, given: Numbers) -> Numbers:
-        """The numbers with those that the relations give, once every condition between them holds."""
+        """Return the values completed by the relations, after checking all conditions."""
         for constraint in self.constraints:
             constraint.check(given)
         numbers = dict(given)
@@ -232,7 +248,7 @@ class Formula(Immutable, Shown):
                 if given.get(target, numbers[target]) != numbers[target]:
                     raise SizeError(
                         f"{self.id} was simplified with {target} = {text(relation)}, which is {numbers[target]} and "
-                        f"not {given[target]}; make the model from those sizes to keep {target} in the formula"
+                        f"not {given[target]}; create the model from those sizes to keep {target} in the formula"
                     )
         for constraint in self.constraints:
             constraint.check(numbers)
@@ -255,10 +271,10 @@ class Formula(Immutable, Shown):
             return self.source.numbers_for(self, spec, given)
         if spec is None:
             return given
-        raise SizeError(f"{self.id} belongs to no model, so {shown(spec)} names no sizes; give a dict of numbers")
+        raise SizeError(f"{self.id} has no model, so {shown(spec)} does not name sizes; give a dict of values")
 
     def _taken(self, name: str) -> Symbol:
-        """The symbol of that name. Raises UnknownNameError, or SizeError where nothing here has such a size."""
+        """Return the symbol with a name. Raises UnknownNameError, or SizeError if the formula has no such size."""
         size = symbol(name)
         if size not in self.takes | self.named:
             known = ", ".join(map(str, sorted(self.takes, key=RANK.__getitem__)))
@@ -266,17 +282,20 @@ class Formula(Immutable, Shown):
         return size
 
     def partial(self, **values: int | str | Expr) -> Formula:
-        """The formula with some symbols fixed, to a number or to an expression over the others.
+        """Return the formula with some symbols fixed to an integer or to an expression over the others.
 
+        Examples
+        --------
         >>> from symformer.components.mlp import MLP
         >>> MLP().params.partial(H="4*E")
         8*E**2 + 5*E
+
         """
         relations = dict(self.relations)
         for name, given in values.items():
             target = self._taken(name)
             if target in self.totals:
-                raise SizeError(f"{target} is {text(self.relations[target])} in {self.id}; give those")
+                raise SizeError(f"{target} is {text(self.relations[target])} in {self.id}; set those sizes instead")
             relations[target] = sized(target, given)
             if relations[target] == target:  # D="D": free again
                 del relations[target]
@@ -286,11 +305,14 @@ class Formula(Immutable, Shown):
         return replace(self, relations=close(relations))
 
     def equals(self, other: Formula | Expr | str) -> bool:
-        """Whether the other comes to the same, under this formula's relations.
+        """Return True if another formula or expression is equal under this formula's relations.
 
+        Examples
+        --------
         >>> from symformer.components.self_attention import SelfAttention
         >>> SelfAttention(bias=False, output_bias=False).params.equals("E*E + 3*E*(D*A)")
         True
+
         """
         expr = other.expr if isinstance(other, Formula) else parse(other) if isinstance(other, str) else other
         return self._is(expr.xreplace(self.relations))
@@ -299,9 +321,18 @@ class Formula(Immutable, Shown):
         return bool(expand(expr - self.expanded) == 0)
 
     def part(self, path: str) -> Formula:
-        """The formula of one copy of a part or of an operation: ``part("h.attn")`` is ``gpt2.params.h.attn``.
+        """Return the formula of one copy of a part or of an operation: ``part("h.attn")`` is ``gpt2.params.h.attn``.
 
-        It goes by its key in an id, or as torch names it: ``h.*.attn``.
+        Parameters
+        ----------
+        path
+            The key in an id, ``h.attn``, or the torch name, ``h.*.attn``.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such part.
+
         """
         path = path.replace(".*", "")
         parts = {line.key: line for line in (*self.root.walk(), *self.root.parts())}
@@ -312,7 +343,7 @@ class Formula(Immutable, Shown):
 
     @property
     def copies(self) -> Expr:
-        """How many copies of it the model has that it is a part of.
+        """The number of copies of this part in its model.
 
         >>> import symformer as sf
         >>> sf.architecture("gpt2").params.part("h.attn").copies
@@ -323,7 +354,7 @@ class Formula(Immutable, Shown):
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of every term, before the model's relations are put in: what a certificate is bound to."""
+        """A fingerprint of every term before the model's relations are substituted, which certificates refer to."""
         from hashlib import sha256
 
         terms = [
@@ -334,32 +365,35 @@ class Formula(Immutable, Shown):
         return sha256("\n".join(terms).encode()).hexdigest()[:16]
 
     def compile(self) -> Compiled:
-        """The formula for many rows at once: it takes whole numbers, and arrays of numpy, torch, JAX and Dask.
+        """Return the formula as a function of integers or of NumPy, torch, JAX or Dask arrays.
 
+        Examples
+        --------
         >>> import symformer as sf
         >>> sf.architecture("gpt2").params.compile()(L=12, V=50257, P=1024, E=768)
         124439808
+
         """
         from .compiling import compiled
 
         return compiled(self)
 
     def latex(self) -> str:
-        """LaTeX mathematics, in house order."""
+        """Return LaTeX mathematics, in house order."""
         return latex(self.written)
 
     def typst(self) -> str:
-        """Typst mathematics, in house order."""
+        """Return Typst mathematics, in house order."""
         from ..language.notation.typst import typst
 
         return typst(self.written)
 
     def text(self) -> str:
-        """Unicode for people: ``12LE² + 13LE``."""
+        """Return readable Unicode: ``12LE² + 13LE``."""
         return text(self.written)
 
     def code(self) -> str:
-        """Plain arithmetic over the alphabet."""
+        """Return plain arithmetic over the alphabet."""
         return code(self.written)
 
     def __repr__(self) -> str:
@@ -371,18 +405,18 @@ class Formula(Immutable, Shown):
         return ", ".join([f"${self.latex()}$", *(f"${chain}$" for chain in self._ranks_latex())])
 
     def _ranks_latex(self) -> list[str]:
-        """Return the number of ranks as an equation; nothing for a formula of the whole model."""
+        """Return the number of ranks as an equation; empty for a formula of the whole model."""
         return [" = ".join(map(latex, [*labels, *steps])) for labels, steps in ranks.equations(self.ranks, self._known)]
 
     @property
     def card(self) -> Card | None:
-        """The equation, with its number where its sizes have some; nothing of one that fills a screen."""
+        """The equation, with its value if all sizes have values; None if it is too long for a screen."""
         if not self._short:
             return None
         known = self._known
         steps = [tree(self.written)]
         if self.written.free_symbols and set(self.symbols) <= known.keys():
-            with suppress(SizeError):  # a ratio to nothing
+            with suppress(SizeError):  # a ratio to 0
                 value = self.value()
                 steps.append(Number(value) if value == int(value) else tree(Rational(value)))
         own: ranks.Equation = ((Label(self.measure.letter, self.root.name, self.written),), steps)
@@ -390,7 +424,7 @@ class Formula(Immutable, Shown):
 
     @property
     def _known(self) -> Mapping[Symbol, int]:
-        """The numbers of its model."""
+        """The known sizes of its model."""
         return self.source.known if self.source is not None else {}
 
     @cached_property
@@ -416,23 +450,23 @@ class Formula(Immutable, Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ratio(Formula):
-    """One formula over another: FLOPs for each byte. Its rows are ratios too, and do not add up.
+    """The ratio of two formulas, such as FLOPs per byte. Its rows are also ratios and do not sum to it.
 
     ``value`` is an exact :class:`fractions.Fraction`.
     """
 
-    counts: Measure = field(kw_only=True)  # what stands above
+    counts: Measure = field(kw_only=True)  # the measure of the numerator
     over: Formula = field(kw_only=True)
     additive: ClassVar[bool] = False
 
     @property
     def above(self) -> Formula:
-        """The numerator, as a formula of its own."""
+        """The numerator as a formula."""
         return replace(self.over, id=f"{self.id}.{self.counts.name}", measure=self.counts, root=self.root)
 
     @cached_property
     def expr(self) -> Expr:
-        """The quotient in lowest terms, as far as whole numbers and powers of single symbols go."""
+        """The quotient without common integer factors and common powers of single symbols."""
         return lowest(self._expanded, self.over.expanded)
 
     @property
@@ -442,35 +476,35 @@ class Ratio(Formula):
 
     @cached_property
     def written(self) -> Expr:
-        """The quotient as it is printed."""
+        """The quotient as printed."""
         return lowest(self.gathered(expand(self.root.each.xreplace(self.simplified))), self.over.written)
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Those of what stands below too: where no operation counts, the quotient has none."""
+        """The symbols of numerator and denominator, including those that cancel."""
         both = self.expanded.free_symbols | self.over.expanded.free_symbols
         return tuple(sorted(both, key=RANK.__getitem__))
 
     @cached_property
     def asks(self) -> frozenset[Symbol]:
-        """The sizes that either side asks for."""
+        """The sizes that affect the numerator or the denominator."""
         return super().asks | self.over.asks
 
     def partial(self, **values: int | str | Expr) -> Ratio:
-        """The quotient with some symbols fixed on both sides."""
+        """Return the quotient with some symbols fixed in the numerator and the denominator."""
         fixed = super().partial(**values)
         return replace(self, relations=fixed.relations, over=replace(self.over, relations=fixed.relations))
 
     def part(self, path: str) -> Ratio:
-        """The quotient of one copy of a part or of an operation."""
+        """Return the quotient of one copy of a part or of an operation."""
         if path and not self.over.root.lines:
-            raise SizeError(f"{self.id} is of the whole model, and of no part of it")
+            raise SizeError(f"{self.id} is defined only for the whole model, not for a part")
         root, below = super().part(path), self.over.part(path)
         return replace(self, id=root.id, root=root.root, within=root.within, over=below)
 
     @property
     def rows(self) -> Breakdown:
-        """Each operation's own ratio, where it has a denominator."""
+        """The ratio of each operation that has a denominator."""
         below = {row.path: row for row in self.over.rows}
         rows = [
             replace(row, each=lowest(row.each, below[row.path].each))
@@ -489,12 +523,12 @@ class Ratio(Formula):
         return f"{above} terms over {below}"
 
     def of_row(self, row: Row, numbers: Numbers) -> Fraction:
-        """A row's own ratio, which is that of each of its copies."""
+        """Return the ratio of a row, which is the same for each of its copies."""
         return _quotient(row.each, numbers, row.path)
 
     def _at(self, numbers: Numbers) -> Any:
         if evaluate(self.over.expanded, numbers, self.over.id) == 0:
-            raise SizeError(f"{self.id} is no number: its {self.over.measure.title} are 0")
+            raise SizeError(f"{self.id} is undefined: its {self.over.measure.title} are 0")
         return _quotient(self.expr, numbers, self.id)
 
 
@@ -506,7 +540,7 @@ def _quotient(expr: Expr, numbers: Numbers, what: str) -> Fraction:
 
 
 def lowest(above: Expr, below: Expr) -> Expr:
-    """A quotient of two polynomials without the whole numbers and powers that every term of both has."""
+    """Return a quotient of two polynomials without the integers and powers common to all their terms."""
     terms = [term.as_coeff_Mul() for side in (above, below) for term in Add.make_args(side)]
     if above == 0:
         return above

@@ -1,4 +1,4 @@
-"""A program made ready for arrays: as few steps as may be over a grid, and how large anything on the way can become."""
+"""Execution plan of a program for given arrays, with few operations over the full grid and bounds on every value."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .program import Definition, Held, Monomial, Polynomial, Program, Range, Tes
 
 
 class Node:
-    """A step that is worked out."""
+    """A step of the computation."""
 
     def run(self, values: Mapping[str, Any], do: Any) -> Any:
-        """What it comes to."""
+        """Return the value."""
         raise NotImplementedError
 
     def within(self, ranges: Mapping[str, Range], seen: list[Range]) -> Range:
-        """Between what it stays; every step on the way is noted down."""
+        """Return the range of the value, and add the range of every step to ``seen``."""
         found = self._within(ranges, seen)
         seen.append(found)
         return found
@@ -54,7 +54,7 @@ class Name(Node):
 
 @dataclass(frozen=True)
 class Sum(Node):
-    """Two added."""
+    """A sum of two nodes."""
 
     left: Node
     right: Node
@@ -69,7 +69,7 @@ class Sum(Node):
 
 @dataclass(frozen=True)
 class Product(Node):
-    """Two multiplied."""
+    """A product of two nodes."""
 
     left: Node
     right: Node
@@ -84,15 +84,15 @@ class Product(Node):
 
 
 def made(node: Node) -> bool:
-    """Whether what a node comes to is its own, to be written over."""
+    """Return True if a node owns its value, which may then be overwritten."""
     return isinstance(node, Sum | Product)
 
 
 def horner(polynomial: Polynomial, extent: Mapping[str, tuple[int, ...]]) -> Node:
-    """A polynomial as sums and products, as few as may be of those that go over all of a grid.
+    """Return a polynomial as sums and products, with as few operations over the full grid as possible.
 
-    Arrays along one axis each make a grid: the size that is taken out first is the one without which what is left has
-    fewest numbers, so that over the grid itself there is one product and one sum for each of its powers.
+    Arrays along different axes broadcast to a grid. The first size to factor out is the one whose removal leaves the
+    fewest elements, so that the full grid needs only one product and one sum for each power of that size.
     """
     known = polynomial.constant
     if known is not None:
@@ -134,7 +134,7 @@ def _power(base: Node, exponent: int) -> Node:
 
 
 def count(shapes: Iterable[tuple[int, ...]]) -> int:
-    """How many numbers arrays of these shapes have together, broadcast."""
+    """Return the number of elements of arrays with these shapes after broadcasting."""
     found: list[int] = []
     for shape in shapes:
         padded = (1,) * (len(found) - len(shape)) + shape
@@ -148,19 +148,19 @@ def count(shapes: Iterable[tuple[int, ...]]) -> int:
 
 @dataclass(frozen=True)
 class Plan:
-    """A program made ready for arrays of certain shapes, and what can become of it on the way."""
+    """A program prepared for arrays of given shapes, with bounds on its intermediate values."""
 
     definitions: tuple[tuple[Definition, tuple[Node, ...]], ...]
     above: Node
     below: Node
     tests: tuple[tuple[Held, tuple[tuple[str, Node, Node], ...]], ...]
     ranges: Mapping[str, Range]
-    peak: int  # the largest number, without its sign, that any step can come to
+    peak: int  # the largest absolute value of any step
     operations: int  # scalar operations, for one piece of the arrays
 
     @classmethod
     def of(cls, program: Program, shapes: Mapping[str, tuple[int, ...]], ranges: Mapping[str, Range]) -> Plan:
-        """By the shapes of arrays, and between what their numbers are."""
+        """Return the plan for arrays with the given shapes and ranges."""
         extent, known, seen = dict(shapes), dict(ranges), list(ranges.values())
         definitions = []
         for each in program.definitions:
@@ -196,7 +196,7 @@ class Plan:
         return cls(tuple(definitions), above, below, tuple(tests), known, peak, operations)
 
     def defined(self, values: Mapping[str, Any], do: Any) -> dict[str, Any]:
-        """The values with those of the definitions."""
+        """Return the values with those of the definitions added."""
         found = dict(values)
         for each, nodes in self.definitions:
             arguments = [node.run(found, do) for node in nodes]
@@ -214,7 +214,7 @@ class Plan:
         return found
 
     def value(self, values: Mapping[str, Any], do: Any) -> Any:
-        """What the formula comes to, where its conditions hold."""
+        """Return the value of the formula, which is correct if its conditions hold."""
         above = self.above.run(values, do)
         if self.below == Number(1):
             return above
@@ -222,7 +222,7 @@ class Plan:
         return do.whole(above, do.nonzero(below) if _has_zero(self.below.within(self.ranges, [])) else below)
 
     def holding(self, values: Mapping[str, Any], do: Any) -> Iterator[tuple[Held, Any]]:
-        """Each condition that may fail here, and where it holds."""
+        """Yield each condition that may fail, with a mask of where it holds."""
         for held, tests in self.tests:
             found = None
             for how, left, right in tests:
@@ -238,7 +238,7 @@ class Plan:
 
 
 def _operations(node: Node, extent: Mapping[str, tuple[int, ...]]) -> int:
-    """The number of scalar additions and multiplications of a node."""
+    """Return the number of scalar additions and multiplications of a node."""
     if not isinstance(node, Sum | Product):
         return 0
     own = count(extent[name] for name in _names(node))
@@ -246,7 +246,7 @@ def _operations(node: Node, extent: Mapping[str, tuple[int, ...]]) -> int:
 
 
 def _names(node: Node) -> frozenset[str]:
-    """The names in a node."""
+    """Return the names in a node."""
     if isinstance(node, Sum | Product):
         return _names(node.left) | _names(node.right)
     return frozenset([node.name]) if isinstance(node, Name) else frozenset()
@@ -279,7 +279,7 @@ def _has_zero(found: Range) -> bool:
 
 
 def _always(test: Test, ranges: Mapping[str, Range]) -> bool:
-    """Whether a test holds for all numbers in their ranges."""
+    """Return True if a test holds for all values in their ranges."""
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(ranges, ())
     (a, b), (c, d) = (horner(side, shapes).within(ranges, []) for side in (test.left, test.right))
     match test.how:

@@ -1,6 +1,6 @@
-"""A formula as a program over whole numbers: polynomials, whole quotients, least and most, and when they hold.
+"""Programs over integers: polynomials, floors of quotients, minima, maxima, and conditions.
 
-It knows neither SymPy nor any library of arrays: it can be sent to another machine.
+A program depends neither on SymPy nor on an array library, so it can be sent to another machine.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from dataclasses import dataclass, replace
 from math import gcd, lcm, prod
 from typing import Any
 
-Monomial = tuple[tuple[str, int], ...]  # sizes and names of definitions, each with its power, in the order of names
-Range = tuple[int, int]  # the least and the most that something can be
+Monomial = tuple[tuple[str, int], ...]  # sizes and names of definitions with their powers, sorted by name
+Range = tuple[int, int]  # minimum and maximum
 ONE: Monomial = ()
 
 
 @dataclass(frozen=True)
 class Polynomial:
-    """A sum of products with whole coefficients, none of them 0."""
+    """A sum of products with nonzero integer coefficients."""
 
     terms: tuple[tuple[Monomial, int], ...] = ()
 
     @classmethod
     def of(cls, terms: Iterable[tuple[Monomial, int]]) -> Polynomial:
-        """Of terms that may be alike."""
+        """Return the sum of terms, combining like terms."""
         found: dict[Monomial, int] = {}
         for monomial, number in terms:
             found[monomial] = found.get(monomial, 0) + number
@@ -31,24 +31,24 @@ class Polynomial:
 
     @classmethod
     def number(cls, value: int) -> Polynomial:
-        """A number alone."""
+        """Return a constant polynomial."""
         return cls.of([(ONE, value)])
 
     @classmethod
     def name(cls, name: str) -> Polynomial:
-        """A size alone."""
+        """Return the polynomial of a single name."""
         return cls((((((name, 1)),), 1),))
 
     @property
     def constant(self) -> int | None:
-        """The number that it is, where it has no size."""
+        """The value if it contains no sizes, else None."""
         if not self.terms:
             return 0
         return self.terms[0][1] if len(self.terms) == 1 and self.terms[0][0] == ONE else None
 
     @property
     def names(self) -> frozenset[str]:
-        """What has to have a number."""
+        """The names that need values."""
         return frozenset(name for monomial, _ in self.terms for name, _ in monomial)
 
     def __add__(self, other: Polynomial) -> Polynomial:
@@ -67,7 +67,7 @@ class Polynomial:
         return found
 
     def at(self, numbers: Mapping[str, int]) -> Polynomial:
-        """With numbers for some sizes."""
+        """Return the same with values substituted for some sizes."""
         terms = []
         for monomial, number in self.terms:
             known = prod(numbers[name] ** power for name, power in monomial if name in numbers)
@@ -76,7 +76,7 @@ class Polynomial:
 
 
 def times(a: Monomial, b: Monomial, sign: int = 1) -> Monomial:
-    """A product of two monomials, or their quotient."""
+    """Return the product of two monomials, or their quotient for ``sign=-1``."""
     found = dict(a)
     for name, power in b:
         found[name] = found.get(name, 0) + sign * power
@@ -85,7 +85,7 @@ def times(a: Monomial, b: Monomial, sign: int = 1) -> Monomial:
 
 @dataclass(frozen=True)
 class Fraction:
-    """A polynomial over a number and a monomial: every quotient there is, with what sums there are below named."""
+    """A polynomial over an integer and a monomial; sums in denominators are replaced by definitions."""
 
     above: Polynomial
     number: int = 1
@@ -93,25 +93,25 @@ class Fraction:
 
     @property
     def denominator(self) -> Polynomial:
-        """What stands below."""
+        """The denominator as a polynomial."""
         return Polynomial.of([(self.below, self.number)])
 
     def over(self, number: int, below: Monomial) -> Polynomial:
-        """What stands above, once a multiple of what stands below does."""
+        """Return the numerator after extending the denominator to a multiple of it."""
         return self.above * Polynomial.of([(times(below, self.below, -1), number // self.number)])
 
     def __mul__(self, other: Fraction) -> Fraction:
         return Fraction(self.above * other.above, self.number * other.number, times(self.below, other.below)).lowest()
 
     def lowest(self) -> Fraction:
-        """Without the powers and the whole number that every term has as what stands below has."""
+        """Return the fraction without the powers and the integer factor common to numerator and denominator."""
         if not self.above.terms:
             return Fraction(self.above)
         common = gcd(self.number, *(number for _, number in self.above.terms))
         powers = {
             name: min(power, *(dict(monomial).get(name, 0) for monomial, _ in self.above.terms))
             for name, power in self.below
-            if not name.startswith(CALL)  # which may be 0
+            if not name.startswith(CALL)  # definitions may be 0
         }
         shared: Monomial = tuple(sorted((name, power) for name, power in powers.items() if power))
         above = Polynomial.of((times(monomial, shared, -1), number // common) for monomial, number in self.above.terms)
@@ -119,7 +119,7 @@ class Fraction:
 
 
 def together(fractions: Iterable[Fraction]) -> tuple[tuple[Polynomial, ...], int, Monomial]:
-    """What stands above each, over one denominator for all of them."""
+    """Return the numerators of fractions over a common denominator, and that denominator."""
     each = list(fractions)
     number = lcm(*(one.number for one in each))
     below: dict[str, int] = {}
@@ -130,24 +130,24 @@ def together(fractions: Iterable[Fraction]) -> tuple[tuple[Polynomial, ...], int
     return tuple(one.over(number, monomial) for one in each), number, monomial
 
 
-CALL = "#"  # what the name of a definition begins with, and no size's
+CALL = "#"  # prefix of the names of definitions, which no size has
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What stands for the whole part of a quotient, for the least or the most of several, or for a sum."""
+    """A named subexpression: the floor of a quotient, a minimum, a maximum, or a sum."""
 
     name: str
     function: str  # "floor" of the first over the second, "min", "max", "sum" of one
     arguments: tuple[Polynomial, ...]
 
     def at(self, numbers: Mapping[str, int]) -> Definition:
-        """With numbers for some sizes."""
+        """Return the same with values substituted for some sizes."""
         return replace(self, arguments=tuple(each.at(numbers) for each in self.arguments))
 
     @property
     def value(self) -> int | None:
-        """The number that it is, where it has no size."""
+        """The value if it contains no sizes, else None."""
         known = [each.constant for each in self.arguments]
         if any(each is None for each in known) or (self.function == "floor" and known[1] == 0):
             return None
@@ -159,7 +159,7 @@ CALLED: dict[str, Any] = {"floor": lambda a, b: a // b, "min": min, "max": max, 
 
 @dataclass(frozen=True)
 class Test:
-    """How two polynomials are to one another."""
+    """A comparison of two polynomials."""
 
     how: str  # "divides", "at most", "is", "is not"
     left: Polynomial
@@ -168,29 +168,29 @@ class Test:
 
 @dataclass(frozen=True)
 class Held:
-    """A condition: all of its tests hold, or one of them at least."""
+    """A condition: all of its tests hold, or at least one."""
 
     said: str
     tests: tuple[Test, ...]
     one: bool = False
-    sizes: tuple[str, ...] = ()  # what it is about, those too that numbers were put in for
+    sizes: tuple[str, ...] = ()  # the sizes in it, including substituted ones
 
     @property
     def names(self) -> frozenset[str]:
-        """What it is about."""
+        """The names in the condition."""
         return frozenset(name for test in self.tests for side in (test.left, test.right) for name in side.names)
 
 
 @dataclass(frozen=True)
 class Program:
-    """A fraction of polynomials over sizes and definitions, and the conditions under which its value is right."""
+    """A fraction of polynomials over sizes and definitions, and the conditions under which its value is correct."""
 
     value: Fraction
     definitions: tuple[Definition, ...] = ()
     conditions: tuple[Held, ...] = ()
 
     def at(self, numbers: Mapping[str, int]) -> Program:
-        """With numbers for some sizes."""
+        """Return the same with values substituted for some sizes."""
         known = dict(numbers)
         definitions = []
         for each in self.definitions:
@@ -213,7 +213,7 @@ class Program:
         return Program(Fraction(value.above.at(known), number, below), tuple(definitions), held)
 
     def sizes_of(self, names: Iterable[str]) -> frozenset[str]:
-        """The sizes that are meant by names, of definitions too."""
+        """Return the sizes that names refer to, directly or through definitions."""
         found, calls = set[str](), {each.name: each for each in self.definitions}
         waiting = [*names]
         while waiting:
@@ -225,6 +225,6 @@ class Program:
         return frozenset(found)
 
     def concerned(self, known: frozenset[str]) -> Program:
-        """Without the conditions about sizes that have no number."""
+        """Return the program without the conditions on sizes that have no value."""
         kept = tuple(each for each in self.conditions if self.sizes_of(each.names) <= known)
         return replace(self, conditions=kept)

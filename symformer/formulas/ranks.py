@@ -19,7 +19,7 @@ Equation = tuple[Sequence[Tree], Sequence[Tree]]
 
 
 def count(ranks: Expr, numbers: Numbers) -> int | None:
-    """Return the number of ranks, or None while a degree has no number."""
+    """Return the number of ranks, or None if a degree has no value."""
     found = put_in(ranks, numbers)
     return int(found) if found.is_Integer else None
 
@@ -46,9 +46,9 @@ def composition(ranks: Expr) -> str:
 
 
 def stated(ranks: Expr, numbers: Numbers, spell: Spell = text, of: str = "") -> list[str]:
-    """Return a line of plain text with the number of ranks; none for a formula of the whole model.
+    """Return a line of plain text with the number of ranks; empty for a formula of the whole model.
 
-    A degree without a number, such as one that a sweep goes over, stays a symbol.
+    A degree without a value, such as one that a sweep varies, stays a symbol.
     """
     if ranks == ONE:
         return []
@@ -59,7 +59,7 @@ def stated(ranks: Expr, numbers: Numbers, spell: Spell = text, of: str = "") -> 
 
 
 def stated_of_each(sides: Sequence[tuple[str, Expr, Numbers]], spell: Spell = text) -> list[str]:
-    """Return the line of each side after its name; one line without a name where all sides have the same ranks."""
+    """Return the line of each side after its name, or one line without a name if all sides have the same ranks."""
     if len({(ranks, put_in(ranks, numbers)) for _, ranks, numbers in sides}) == 1:
         _, ranks, numbers = sides[0]
         return stated(ranks, numbers, spell)
@@ -70,7 +70,7 @@ def stated_of_each(sides: Sequence[tuple[str, Expr, Numbers]], spell: Spell = te
 
 
 def equations(ranks: Expr, numbers: Numbers) -> list[Equation]:
-    """Return the equation ``ranks = N_tp N_ep = 64`` for a card; none for a formula of the whole model."""
+    """Return the equation ``ranks = N_tp N_ep = 64`` for a card; empty for a formula of the whole model."""
     if ranks == ONE:
         return []
     found = put_in(ranks, numbers)
@@ -79,7 +79,7 @@ def equations(ranks: Expr, numbers: Numbers) -> list[Equation]:
 
 
 def facts(ranks: Expr, numbers: Numbers) -> dict[str, Any]:
-    """Return the same as data, under the key ``ranks``; nothing for a formula of the whole model."""
+    """Return the number of ranks as data under the key ``ranks``; empty for a formula of the whole model."""
     if ranks == ONE:
         return {}
     return {

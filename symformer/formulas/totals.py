@@ -1,4 +1,4 @@
-"""A total in place of the sizes that it counts: what all kinds of layers come to alike is written with L once."""
+"""Totals: terms that all kinds of layers share are written once with L instead of once per kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..language.sizes import Relations
 
 
 def gathered(polynomial: Expr, totals: Relations) -> Expr:
-    """An expanded polynomial in which terms alike for every kind are one: ``c·L_dense + c·L_moe`` is ``c·L``.
+    """Combine the terms of an expanded polynomial that all kinds share: ``c·L_dense + c·L_moe`` becomes ``c·L``.
 
     >>> from symformer.language.symbols import E, H, L, L_dense, L_moe
     >>> gathered(4*E**2*L_dense + 3*E*H*L_dense + 4*E**2*L_moe, {L: L_dense + L_moe})
@@ -24,7 +24,7 @@ def gathered(polynomial: Expr, totals: Relations) -> Expr:
 
 
 def _gathered(terms: Iterable[Expr], total: Symbol, kinds: tuple[Expr, ...]) -> Expr:
-    alike: dict[Expr, dict[Expr, Expr]] = {}  # what a layer has -> in layers of which kinds, each with its term
+    alike: dict[Expr, dict[Expr, Expr]] = {}  # amount per layer -> kinds of layers with it, each with its term
     others: list[Expr] = []
     for term in terms:
         factors = Mul.make_args(term)
@@ -39,5 +39,5 @@ def _gathered(terms: Iterable[Expr], total: Symbol, kinds: tuple[Expr, ...]) -> 
 
 
 def given_by(relations: Relations, totals: Iterable[Symbol]) -> Relations:
-    """The relations that totals are given by."""
+    """Return the relations that define totals."""
     return {total: relations[total] for total in totals}

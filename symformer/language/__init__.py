@@ -1,1 +1,1 @@
-"""The language: letters, arithmetic, shapes, sizes and their conditions, notation, and what an error says."""
+"""The language: letters, arithmetic, shapes, sizes and their conditions, notation, and errors."""

@@ -1,4 +1,4 @@
-"""Amounts as people write them, 7e9, 6.7B or 80GB, read as exact whole numbers."""
+"""Amounts as people write them, such as 7e9, 6.7B or 80GB, parsed as exact integers."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ MAX_LENGTH, MAX_EXPONENT = 60, 40
 
 
 def is_amount(text: str) -> bool:
-    """Whether a text begins as a number does and has no sign of arithmetic in it."""
+    """Return True if a text is a number with an optional suffix, without arithmetic."""
     return _WRITTEN.fullmatch(text.strip()) is not None
 
 
 def amount(text: str, unit: str = "") -> int:
-    """A whole number as people write it, of something that is counted in a unit. Raises ArithmeticTextError.
+    """Parse an amount of a quantity in the given unit to an integer. Raises ArithmeticTextError.
 
     >>> amount("7e9"), amount("6.74B", "elements"), amount("80GB", "bytes"), amount("80GiB", "bytes")
     (7000000000, 6740000000, 80000000000, 85899345920)
     """
     found = _WRITTEN.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
     if found is None:
-        raise ArithmeticTextError(f"{quoted(text)} is no amount; write one as 7000000000, 7e9 or 80GB")
+        raise ArithmeticTextError(f"{quoted(text)} is not an amount; write one as 7000000000, 7e9 or 80GB")
     whole, part, exponent, suffix = found.groups()
     if int(exponent or 0) > MAX_EXPONENT:
         raise ArithmeticTextError(f"the exponent of {quoted(text)} is more than {MAX_EXPONENT}")
     digits = re.sub("[,_]", "", whole) + (part or "")
     value = Fraction(int(digits), 10 ** len(part or "")) * 10 ** int(exponent or 0) * _times(text, suffix, unit)
     if value.denominator != 1:
-        raise ArithmeticTextError(f"{quoted(text)} is {shown(str(value))[1:-1]}, which is not a whole number")
+        raise ArithmeticTextError(f"{quoted(text)} is {shown(str(value))[1:-1]}, which is not an integer")
     return int(value)
 
 
@@ -43,14 +43,14 @@ def _times(text: str, suffix: str, unit: str) -> int:
     if not suffix:
         return 1
     if suffix == "B" and unit == "bytes":
-        raise ArithmeticTextError(f"{quoted(text)} can be bytes or billions of them; write it as 7e9, or as 7GB")
+        raise ArithmeticTextError(f"{quoted(text)} can be bytes or billions of bytes; write it as 7e9, or as 7GB")
     if suffix in _THOUSANDS:
         return _THOUSANDS[suffix]
     if suffix in _BYTES:
         if unit not in ("", "bytes"):
-            raise ArithmeticTextError(f"{quoted(text)} is of bytes, and this is counted in {unit}")
+            raise ArithmeticTextError(f"{quoted(text)} is in bytes, but this quantity is counted in {unit}")
         return _BYTES[suffix]
     raise ArithmeticTextError(
-        f"{quoted(text)} ends in {quoted(suffix)}, which is no unit here; there are K, M, B and T, and of bytes kB, "
+        f"{quoted(text)} ends in the unknown suffix {quoted(suffix)}; known: K, M, B and T, and for bytes kB, "
         "MB, GB, TB, KiB, MiB, GiB and TiB"
     )

@@ -1,7 +1,7 @@
-"""Plain arithmetic over the alphabet, read from text.
+"""A parser for plain arithmetic over the alphabet.
 
-Text from users and files never reaches ``eval`` or SymPy's own parser (where ``E``, ``S`` and ``N`` already mean
-something, and which runs code): Python's ``ast`` reads the text, and only the nodes named here are understood.
+Text from users and files never reaches ``eval`` or SymPy's own parser, which runs code and gives ``E``, ``S`` and ``N``
+other meanings. Python's ``ast`` parses the text, and only the nodes listed here are accepted.
 """
 
 from __future__ import annotations
@@ -22,22 +22,35 @@ MAX_INTEGER = 10**15  # larger than any size, count of tokens or row of a model
 
 NO_NUMBERS = ("nan", "inf", "infinity")
 _ONE_ARGUMENT = ("ceil", "floor")
-_Read = tuple[Expr, Bound]  # an expression, and what it has at most once it is multiplied out
+_Read = tuple[Expr, Bound]  # an expression and the bound on its expanded form
 
 
 def parse(text: str) -> Expr:
-    """The SymPy expression that ``text`` spells: integers, the alphabet, ``+ - * / // **``, ceil, floor, max, min.
+    """Parse arithmetic to a SymPy expression.
 
-    Raises ArithmeticTextError (not arithmetic, or beyond a limit) and UnknownNameError (a name outside the alphabet).
+    Parameters
+    ----------
+    text
+        Integers, symbols of the alphabet, ``+ - * / // **``, ``ceil``, ``floor``, ``max`` and ``min``.
 
+    Raises
+    ------
+    ArithmeticTextError
+        If the text is not arithmetic or exceeds a limit.
+    UnknownNameError
+        If a name is not in the alphabet.
+
+    Examples
+    --------
     >>> parse("12*L*E**2 + E/2")
     12*E**2*L + E/2
     >>> parse("-(-V//64)")
     ceiling(V/64)
+
     """
     if len(text) > MAX_LENGTH:
-        raise ArithmeticTextError(f"the expression has {len(text):,} characters; at most {MAX_LENGTH:,} are read")
-    if not text.isascii() or "#" in text:  # Python would read other alphabets' letters as these, and skip a comment
+        raise ArithmeticTextError(f"the expression has {len(text):,} characters; the limit is {MAX_LENGTH:,}")
+    if not text.isascii() or "#" in text:  # Python normalizes letters of other alphabets, and skips comments
         raise _not_arithmetic(text)
     try:
         with warnings.catch_warnings():
@@ -53,8 +66,8 @@ def _not_arithmetic(text: str) -> ArithmeticTextError:
 
 
 class _Reader:
-    """Reads a tree from its leaves up. How large a result can be is known, and held to its limits, before it is made:
-    a power of a sum of powers is a short text and a number of terms that no memory holds.
+    """A bottom-up reader of a syntax tree. It checks the maximum size of each result before computing it, because a
+    short text, such as a power of a sum of powers, can have more terms than fit in memory.
     """
 
     def __init__(self, text: str) -> None:
@@ -69,7 +82,7 @@ class _Reader:
             case ast.Constant(value=int() as value):
                 return self._integer(value)
             case ast.Constant(value=float() as value):
-                written = "written as a whole number: use digits alone" if value.is_integer() else "a whole number"
+                written = "written as an integer: use digits only" if value.is_integer() else "an integer"
                 raise ArithmeticTextError(f"{value!r} is not {written}; sizes are positive integers")
             case ast.Name(id=name):
                 if name not in SYMBOLS and name.lower() in NO_NUMBERS:
@@ -79,7 +92,7 @@ class _Reader:
                 return SYMBOLS[name], SYMBOL
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 value, bound = self.read(operand, depth + 1)
-                # -(-V//64) is how integers spell a ceiling; SymPy would keep it as -floor(-V/64)
+                # -(-V//64) is a ceiling in integer arithmetic; SymPy would keep it as -floor(-V/64)
                 spelt = isinstance(value, floor) and value.args[0].could_extract_minus_sign()
                 return (ceiling(-value.args[0]) if spelt else -value), bound
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -94,8 +107,8 @@ class _Reader:
                 bound = self._held(Bound.call(ast.dump(node), [each for _, each in read]))
                 return CALLS[name](*(value for value, _ in read)), bound
         raise ArithmeticTextError(
-            f"{quoted(self.text)} is not plain arithmetic: only integers, the symbols {listed(LETTERED)}, "
-            "+ - * / // ** and ceil, floor, max, min are read"
+            f"{quoted(self.text)} is not plain arithmetic; use only integers, the symbols {listed(LETTERED)}, "
+            "+ - * / // ** and ceil, floor, max, min"
         )
 
     def _integer(self, value: int) -> _Read:
@@ -126,21 +139,21 @@ class _Reader:
             case ast.Pow():
                 if not (isinstance(b, Integer) and 0 <= int(b) <= MAX_EXPONENT):
                     raise ArithmeticTextError(
-                        f"the exponent {quoted(str(b))[1:-1]} is not a whole number from 0 to {MAX_EXPONENT}, "
+                        f"the exponent {quoted(str(b))[1:-1]} is not an integer from 0 to {MAX_EXPONENT}, "
                         f"in {quoted(self.text)}"
                     )
                 bound = self._held(of_a ** int(b))
                 return a ** Integer(b), bound
-        raise ArithmeticTextError(f"{quoted(self.text)} uses an operator that is not read: + - * / // ** are")
+        raise ArithmeticTextError(f"{quoted(self.text)} uses an unsupported operator; use + - * / // **")
 
     def _held(self, bound: Bound) -> Bound:
         if bound.excess:
-            raise ArithmeticTextError(f"{quoted(self.text)} multiplied out can have {bound.excess}")
+            raise ArithmeticTextError(f"{quoted(self.text)} when expanded can have {bound.excess}")
         return bound
 
 
 def size(text: str) -> Expr:
-    """A size from text: a positive integer up to 10**15, or arithmetic over the alphabet.
+    """Parse a size: a positive integer up to 10**15, or arithmetic over the alphabet.
 
     Raises ArithmeticTextError and UnknownNameError.
 
@@ -154,15 +167,15 @@ def size(text: str) -> Expr:
 
 
 def fault(value: Expr) -> str:
-    """What keeps an expression from ever being a size, for a sentence that starts with it; empty where nothing does."""
+    """Return why an expression can never be a size, as a predicate for a message; empty if it can."""
     if not value.is_number:
         if value.is_integer is False:
-            return "is whole at no sizes; a size is a positive integer"
-        return "is positive at no sizes; a size is at least 1" if value.is_positive is False else ""
+            return "is never an integer; a size is a positive integer"
+        return "is never positive; a size is at least 1" if value.is_positive is False else ""
     if not isinstance(value, Rational):
         return "divides by zero"
     if not isinstance(value, Integer):
-        return "is not a whole number; a size is a positive integer"
+        return "is not an integer; a size is a positive integer"
     if not value > 0:
         return "is not positive; a size is at least 1"
-    return f"is larger than {MAX_INTEGER:,}, the largest size that is read" if value > MAX_INTEGER else ""
+    return f"is larger than {MAX_INTEGER:,}, the largest supported size" if value > MAX_INTEGER else ""

@@ -1,20 +1,20 @@
-"""Errors: each is one sentence that says what was wrong, its value, and what would be right."""
+"""Errors: each message is one sentence that states the problem, the value, and the remedy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-LISTED = 200  # characters of a list that a sentence has room for
-QUOTED = 80  # characters of what the user wrote
+LISTED = 200  # maximum characters of a list in a message
+QUOTED = 80  # maximum characters of quoted input
 
 
 class SymformerError(Exception):
-    """Something the user can mend. ``str(error)`` is one sentence; the command line exits with status 2."""
+    """Base class of errors the user can fix. ``str(error)`` is one sentence; the command line exits with status 2."""
 
 
 class UnknownNameError(SymformerError):
-    """A name that stands for nothing here; the sentence offers the nearest names that do."""
+    """An unknown name; the message suggests the nearest known names."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.what, self.name, self.known = what, name, list(known)
@@ -22,15 +22,15 @@ class UnknownNameError(SymformerError):
 
 
 class SizeError(SymformerError):
-    """A number for a symbol that cannot be a size, or sizes that do not fit together."""
+    """A value that cannot be a size, or sizes that are not compatible with each other."""
 
 
 class OptionError(SymformerError):
-    """An option that a target or a quantity does not have, or a value it does not take."""
+    """An option that a target or a quantity does not have, or an invalid value for one."""
 
 
 class TargetError(SymformerError):
-    """A target of a kind that a command does not take."""
+    """A target of a kind that a command does not accept."""
 
 
 class ConfigError(SymformerError):
@@ -38,15 +38,15 @@ class ConfigError(SymformerError):
 
 
 class UnreadError(ConfigError):
-    """A sound ``config.json`` that says something whose meaning is not known here: a type, a field or one's value."""
+    """A valid ``config.json`` with an unsupported type, field or value."""
 
 
 class FetchError(ConfigError):
-    """A ``config.json`` that the Hub does not give."""
+    """A ``config.json`` that cannot be downloaded from the Hub."""
 
 
 class CatalogueError(SymformerError):
-    """A formula on file that is damaged, or one that cannot be kept as it is."""
+    """A catalogue formula that is damaged, or a formula that cannot be stored."""
 
 
 class ArithmeticTextError(SymformerError):
@@ -54,19 +54,19 @@ class ArithmeticTextError(SymformerError):
 
 
 class ReadingError(SymformerError):
-    """Text that is no formula as people print them, or one that can be read in more than one way."""
+    """Text that is not a formula, or a formula with more than one possible reading."""
 
 
 class ShapeError(SymformerError):
-    """A forward whose tensors do not fit; names the operation, the axis and both sizes."""
+    """A forward pass with mismatched shapes; the message names the operation, the axis and both sizes."""
 
 
 class RuleError(SymformerError):
-    """A quantity that a kind of operation is refused for, with the reason: unknown never counts as zero."""
+    """A quantity without a rule for some kind of operation, with the reason: unknown never counts as zero."""
 
 
 class DerivationError(SymformerError):
-    """A step of a derivation that is not equal to the truth: a defect of symformer, never shown as a result."""
+    """A derivation step that is not an identity: a bug in symformer, never shown as a result."""
 
 
 class WitnessError(SymformerError):
@@ -78,12 +78,12 @@ class DocumentError(SymformerError):
 
 
 class OutputError(SymformerError):
-    """Standard output that takes nothing more."""
+    """Standard output that cannot be written to any more."""
 
 
 @contextmanager
 def naming(target: str) -> Iterator[None]:
-    """Prefix the sentence of a SymformerError with its target, unless the sentence already names it.
+    """Prefix the message of a SymformerError with its target, unless the message already names it.
 
     >>> with naming("gpt2"):
     ...     raise SizeError("E=7 is too small")
@@ -101,7 +101,7 @@ def naming(target: str) -> Iterator[None]:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names for a sentence: all of them, or the first and how many more there are.
+    """Return names for a message: all of them, or the first few and the number of the others.
 
     >>> listed(["a", "b"]), listed(f"name-{number}" for number in range(1000))[-30:]
     ('a, b', 'name-21, name-22, and 977 more')
@@ -118,7 +118,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """What the user wrote, in quotes; the beginning of it where it is long."""
+    """Return user input in quotes, shortened if it is long."""
     return repr(text if len(text) <= QUOTED else text[: QUOTED - 1] + "…")
 
 

@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class FrozenDict(dict[K, V], Generic[K, V]):
-    """An immutable dict. It is hashable if its values are; ``copy``, ``|`` and ``pickle`` work.
+    """An immutable dict. It is hashable if its values are. ``copy``, ``|`` and ``pickle`` work.
 
     >>> sizes = FrozenDict(E=768)
     >>> {**sizes, "L": 12}
@@ -75,7 +75,7 @@ def freeze(value: Any) -> Any:
 
 
 class Immutable:
-    """The base of public frozen dataclasses: the values of their fields are frozen too."""
+    """Base class of public frozen dataclasses, which also freezes the values of their fields."""
 
     def __post_init__(self) -> None:
         """Freeze every field."""

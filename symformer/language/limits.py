@@ -1,4 +1,4 @@
-"""How large an expression can become once it is multiplied out: known before SymPy is asked to do so."""
+"""Bounds on the size of an expression's expanded form, computed before SymPy expands it."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ MAX_DEGREE = 48
 MAX_TERMS = 1_000
 MAX_DIGITS = 100
 MAX_BELOW = 32  # terms of the common denominator of fractions over sums of sizes
-MAX_PAIRS = 256  # of arguments of max and min, all together: SymPy compares each with each
+MAX_PAIRS = 256  # pairs of arguments of max and min in total: SymPy compares every pair
 
 CALLS: dict[str, type[Expr]] = {"ceil": ceiling, "floor": floor, "max": Max, "min": Min}
 
-Called = frozenset[tuple[object, int]]  # every call, once, with the pairs of its arguments
+Called = frozenset[tuple[object, int]]  # every distinct call with the number of pairs of its arguments
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What an expression, multiplied out, has at most. The bound of a sum is the sum of the bounds, and so on."""
+    """An upper bound on an expression's expanded form. The bound of a sum is the sum of the bounds, and so on."""
 
     degree: int
     terms: int
-    above: int  # the sum of its coefficients without their signs is at most above/below
-    below: int = 1  # and every coefficient is a whole number of these parts
+    above: int  # the sum of the absolute values of its coefficients is at most above/below
+    below: int = 1  # every coefficient is an integer multiple of 1/below
     called: Called = frozenset()
-    width: int = 1  # of max and min: how many arguments, where those of one right inside another are its own
+    width: int = 1  # the number of arguments of max and min, with directly nested calls flattened
 
     @classmethod
     def of(cls, expr: Expr, known: Mapping[Symbol, Bound]) -> Bound:
-        """The bound of an expression in which some symbols stand for others. Raises ValueError: not arithmetic."""
+        """Return the bound of an expression, with known bounds for some symbols. Raises ValueError: not arithmetic."""
         if isinstance(expr, Rational):
             return cls.number(expr)
         if isinstance(expr, Symbol):
@@ -50,12 +50,12 @@ class Bound:
 
     @classmethod
     def number(cls, value: Rational) -> Bound:
-        """Of a number: exact."""
+        """Return the bound of a number, which is exact."""
         return cls(0, 1, abs(int(value.p)), int(value.q))
 
     @classmethod
     def call(cls, call: object, arguments: list[Bound]) -> Bound:
-        """Of ceil, floor, max and min, which may turn out to be one of their arguments and a number."""
+        """Return the bound of a call of ceil, floor, max or min, which may simplify to an argument plus a number."""
         whole = reduce(add, arguments, Bound(0, 1, 1))
         width = sum(each.width for each in arguments) if len(arguments) > 1 else 1
         return replace(whole, called=whole.called | {(call, width**2)}, width=width)
@@ -76,13 +76,13 @@ class Bound:
         )
 
     def __pow__(self, exponent: int) -> Bound:
-        if exponent > MAX_DEGREE:  # its coefficients are not worth reckoning
+        if exponent > MAX_DEGREE:  # exceeds the degree limit, so the coefficients are not computed
             return Bound(max(1, self.degree) * exponent, self.terms, self.above, self.below, self.called)
         terms = comb(self.terms + exponent - 1, exponent)
         return Bound(self.degree * exponent, terms, self.above**exponent, self.below**exponent, self.called)
 
     def inverse(self) -> Bound:
-        """Of 1 over it."""
+        """Return the bound of the reciprocal."""
         if self.degree == 0 and self.terms == 1:
             return Bound(0, 1, self.below, max(1, self.above), self.called)
         size = max(1, self.above) * self.below
@@ -90,15 +90,15 @@ class Bound:
 
     @property
     def excess(self) -> str:
-        """What is too much of it, for a sentence; empty where nothing is."""
+        """The limit that is exceeded, as a phrase for a message; empty if none is."""
         if self.degree > MAX_DEGREE:
-            return f"degree {self.degree:,}, and at most {MAX_DEGREE} is read"
+            return f"degree {self.degree:,}, more than the limit of {MAX_DEGREE}"
         if self.terms > MAX_TERMS:
-            return f"{_count(self.terms)} terms, and at most {MAX_TERMS:,} are read"
+            return f"{_count(self.terms)} terms, more than the limit of {MAX_TERMS:,}"
         if max(self.above, self.below) >= 10**MAX_DIGITS:
-            return f"coefficients of {digits(max(self.above, self.below)):,} digits, and at most {MAX_DIGITS} are read"
+            return f"coefficients of {digits(max(self.above, self.below)):,} digits, more than the {MAX_DIGITS} allowed"
         if (pairs := sum(each for _, each in self.called)) > MAX_PAIRS:
-            return f"{pairs} pairs of arguments of ceil, floor, max and min, and at most {MAX_PAIRS} are compared"
+            return f"{pairs} pairs of arguments of ceil, floor, max and min, more than the limit of {MAX_PAIRS}"
         return ""
 
 
@@ -151,9 +151,9 @@ class Quotient:
     def excess(self) -> str:
         """Return a phrase that states which limit is exceeded; empty if none is."""
         if self._below > MAX_BELOW:
-            return f"a common denominator of {_count(self._below)} terms, and the limit is {MAX_BELOW}"
+            return f"a common denominator of {_count(self._below)} terms, more than the limit of {MAX_BELOW}"
         if (terms := self.above * self._below) > MAX_TERMS:
-            return f"{_count(terms)} products of numerator and denominator terms, and the limit is {MAX_TERMS:,}"
+            return f"{_count(terms)} products of numerator and denominator terms, more than the limit of {MAX_TERMS:,}"
         return ""
 
 
@@ -163,7 +163,7 @@ def _of_power(terms: int, power: int) -> int:
 
 
 def digits(number: int) -> int:
-    """How many digits a number has; from 4,000 on, or one more, since Python refuses to write those of larger ones."""
+    """Return the number of digits; for about 4,000 and more, where Python refuses to print, it may be one too many."""
     return len(str(abs(number))) if number.bit_length() < 13_000 else number.bit_length() * 30_103 // 100_000 + 1
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people print them: 124M, 163,037,184, ≈ 6.9B, 4.45e9 MACs, 13.5 GB; exactly, with what was rounded off."""
+"""Parser for printed numbers, such as 124M, 163,037,184, ≈ 6.9B, 4.45e9 MACs or 13.5 GB, with their precision."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from .errors import ArithmeticTextError, quoted
 
-MAX_TEXT, MAX_DIGITS, MAX_POWER = 120, 40, 40  # characters, digits and powers of ten that anybody prints
-ROUND = 3  # zeros at the end of a whole number from which on it can be a rounded one
+MAX_TEXT, MAX_DIGITS, MAX_POWER = 120, 40, 40  # maximum characters, digits and powers of ten
+ROUND = 3  # an integer with at least this many trailing zeros may be rounded
 PERCENT = "%"
-# What stands behind the digits, longest first where one begins another.
+# Suffixes after the digits; a longer one comes before its own prefix.
 SCALES = {
     **{name: 10**power for power, names in {
         3: "k K thousand", 6: "M m mn million", 9: "G B b bn billion", 12: "T tn trillion", 15: "P", 18: "E",
@@ -39,27 +39,27 @@ _WORD = re.compile(r"[^\s]+")
 
 @dataclass(frozen=True)
 class Printed:
-    """A number as it is printed, and which numbers it can stand for."""
+    """A printed number and the range of values it can stand for."""
 
     text: str
     value: Fraction
-    step: Fraction  # what one in its last digit is worth
-    unit: str = ""  # "elements", "MACs", "FLOPs", "bytes", "%"; empty where none is printed
-    active: bool = False  # whether it says that it is of what a token goes through
-    whole: bool = False  # whether every digit is there: a whole number without a suffix
-    scale: Fraction = Fraction(1)  # what its suffix is worth
-    letter: str = ""  # of bytes that are printed in GB and taken in GiB, G
-    zeros: Fraction | None = None  # what its last digit but zeros is worth, where it can be rounded to that
+    step: Fraction  # the value of one unit in its last digit
+    unit: str = ""  # "elements", "MACs", "FLOPs", "bytes", "%"; empty if none is printed
+    active: bool = False  # True if it counts active parameters
+    whole: bool = False  # True if every digit is printed: an integer without a suffix
+    scale: Fraction = Fraction(1)  # the value of its suffix
+    letter: str = ""  # the prefix, such as G, of bytes printed in GB and read as GiB
+    zeros: Fraction | None = None  # the value of one unit in its last nonzero digit, if it may be rounded to that
 
     @property
     def digits(self) -> int:
-        """How many digits it is known to."""
+        """The number of significant digits."""
         return len(str(int(self.value / (self.zeros or self.step if self.whole else self.step))))
 
     def fits(self, value: Fraction | int, coarsely: bool = True) -> str:
-        """How it stands for a number: ``exact``, ``rounded``, ``cut off`` to the digits that are there, or not at all.
+        """Return how it matches a value: ``exact``, ``rounded``, ``cut off`` (truncated), or "" for no match.
 
-        What ends in zeros can be rounded to the digits before them; ``coarsely`` is whether that is taken for possible.
+        With ``coarsely``, a number with trailing zeros may also be rounded to the digits before them.
 
         >>> printed("124M").fits(124_439_808), printed("1.5B").fits(1_557_611_200), printed("117M").fits(124_439_808)
         ('rounded', 'cut off', '')
@@ -74,7 +74,7 @@ class Printed:
         return "cut off" if within and self.digits > 1 else ""
 
     def digits_of(self, value: Fraction | int) -> str:
-        """To how many digits it stands for a number, in words: rounded to them before cut off to them.
+        """Return the number of digits to which it matches a value, in words; rounding takes precedence over truncation.
 
         >>> printed("130M").digits_of(130_512_416), printed("130M").digits_of(130_412_416)
         ('2 digits', '3 digits')
@@ -87,7 +87,7 @@ class Printed:
 
     @property
     def binary(self) -> Printed | None:
-        """The same digits in GiB, where it is printed in GB; None where it is not in bytes by powers of ten."""
+        """The same digits in GiB if it is printed in GB, or None if it is not in bytes with a decimal prefix."""
         power = len(str(self.scale)) - 1
         if self.unit != "bytes" or not power or self.scale != 10**power or power % 3:
             return None
@@ -97,32 +97,32 @@ class Printed:
 
     @property
     def width(self) -> Fraction:
-        """How many whole numbers round to it."""
+        """The number of integers that round to it."""
         return max(Fraction(1), self.zeros or Fraction(1) if self.whole else self.step)
 
 
 def printed(text: str) -> Printed:
-    """A printed number, read. Raises ArithmeticTextError for what is none, or one in a unit that nothing here has.
+    """Parse a printed number. Raises ArithmeticTextError if it is not a number or has an unknown unit.
 
     >>> printed("163,037,184").value, printed("4.45e9 MACs").unit, printed("1.1 GiB").step == Fraction(2**30, 10)
     (Fraction(163037184, 1), 'MACs', True)
     """
     shown = text.strip(_SPACE + "\t\n")
     if not shown:
-        raise ArithmeticTextError("the number is empty; give one as it is printed, such as 124M or 163,037,184")
+        raise ArithmeticTextError("the number is empty; write it as printed, such as 124M or 163,037,184")
     if len(shown) > MAX_TEXT:
-        raise ArithmeticTextError(f"{quoted(shown)} is {len(shown):,} characters; a printed number has a few")
+        raise ArithmeticTextError(f"{quoted(shown)} has {len(shown):,} characters, too many for a printed number")
     about = _ABOUT.match(shown)
     found = _DIGITS.match(shown, about.end() if about else 0)
     if not found:
         raise ArithmeticTextError(
-            f"{quoted(shown)} begins with no number; write one as it is printed, as 124M, 163,037,184 or 17.6 GMACs"
+            f"{quoted(shown)} does not begin with a number; write it as printed, as 124M, 163,037,184 or 17.6 GMACs"
         )
     digits = re.sub(r"[^\d.]", "", found["digits"])
     power = int(found["power"] or 0)
     if len(digits) > MAX_DIGITS or abs(power) > MAX_POWER:
         raise ArithmeticTextError(
-            f"{quoted(shown)} has more than {MAX_DIGITS} digits or a power of ten beyond {MAX_POWER}; nothing here does"
+            f"{quoted(shown)} exceeds the limit of {MAX_DIGITS} digits or of {MAX_POWER} powers of ten"
         )
     scale, suffixed, unit, active = _words(shown, shown[found.end() :])
     places = len(digits.partition(".")[2])
@@ -130,7 +130,7 @@ def printed(text: str) -> Printed:
     value, step = Fraction(digits) * factor, factor / 10**places
     whole = not places and not found["power"] and not suffixed
     if value <= 0 or (value < 1 and unit != PERCENT):
-        raise ArithmeticTextError(f"{quoted(shown)} is less than 1; what a model has is counted from 1 on")
+        raise ArithmeticTextError(f"{quoted(shown)} is less than 1; counts of a model are at least 1")
     zeros = 0 if places else len(digits) - len(digits.rstrip("0"))
     enough = zeros >= ROUND if whole else zeros and len(digits) - zeros > 1
     rounded = step * 10**zeros if enough else None
@@ -138,7 +138,7 @@ def printed(text: str) -> Printed:
 
 
 def _words(shown: str, rest: str) -> tuple[Fraction, bool, str, bool]:
-    """What the words behind the digits say: a scale, whether there is one, a unit, and whether of active parameters."""
+    """Parse the words after the digits: the scale, whether there is a suffix, the unit, and "active"."""
     scale, suffixed, unit, active = Fraction(1), False, "", False
     for place, word in enumerate(_WORD.findall(rest)):
         plain = word.strip(".,;()").lower()
@@ -159,7 +159,7 @@ def _words(shown: str, rest: str) -> tuple[Fraction, bool, str, bool]:
 
 
 def _suffix(word: str) -> tuple[Fraction, str] | None:
-    """A suffix, or one before a unit, as in GFLOPs, GMac and GiB; a B alone is a billion."""
+    """Parse a suffix, alone or before a unit as in GFLOPs, GMac and GiB; a single B means billion."""
     if word in SCALES or (word.lower() in SCALES and len(word) > 1):
         return Fraction(SCALES.get(word) or SCALES[word.lower()]), ""
     for name, scale in SCALES.items():

@@ -1,4 +1,4 @@
-"""One class a file: a folder whose file names, with hyphens, are the names of the classes in it."""
+"""A registry of classes: a folder with one class per file, named like the file with hyphens for underscores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """The classes of a package, each imported when it is first asked for."""
+    """The classes of a package, each imported on first use."""
 
     def __init__(self, package: str, folder: str, base: type[T]) -> None:
         self.package = package

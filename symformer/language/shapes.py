@@ -1,4 +1,4 @@
-"""Shape lines such as ``x[B,S,E] -> y[B,S,E]``: what goes into a part and what comes out of it."""
+"""Shape lines such as ``x[B,S,E] -> y[B,S,E]``: the input and output shapes of a part."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TENSOR = re.compile(r"(\w+)\[([^\]]*)\]")
 
 @dataclass(frozen=True)
 class Axes:
-    """One tensor of a shape line; ``leading`` says that any axes may stand before the ones named (``...``)."""
+    """One tensor of a shape line; with ``leading`` (``...``), any axes may precede the named ones."""
 
     name: str
     dims: Shape
@@ -29,7 +29,7 @@ class Axes:
 
     @property
     def example(self) -> Shape:
-        """A whole shape: ``...`` stands for a batch of sequences."""
+        """A complete shape, in which ``...`` is replaced by a batch of sequences."""
         return (B, S, *self.dims) if self.leading else self.dims
 
 
@@ -41,7 +41,7 @@ class ShapeLine:
     outputs: tuple[Axes, ...]
 
     def check(self, where: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> None:
-        """Raise ShapeError unless the shapes fit the line; a letter stands for one size throughout."""
+        """Raise ShapeError unless the shapes match the line; a letter has the same size throughout."""
         bound: dict[Symbol, Expr] = {}
         for axes, shape in zip(self.inputs, inputs, strict=False):
             _fit(where, axes, shape, bound, bind=True)
@@ -63,7 +63,7 @@ def shape_line(line: str) -> ShapeLine:
 
 
 def spell(shape: Shape) -> str:
-    """A shape for people: ``[B, S, E]``."""
+    """Return a shape for messages: ``[B, S, E]``."""
     return "[" + ", ".join(text(dim) for dim in shape) + "]"
 
 
@@ -80,7 +80,7 @@ def _fit(where: str, axes: Axes, shape: Shape, bound: dict[Symbol, Expr], *, bin
     tail = shape[len(shape) - len(axes.dims) :] if axes.leading else shape
     if len(tail) != len(axes.dims):
         raise ShapeError(
-            f"{where}: {axes.name} is {spell(shape)}, which has {len(shape)} axes and not {len(axes.dims)}"
+            f"{where}: {axes.name} is {spell(shape)}, which has {len(shape)} axes instead of {len(axes.dims)}"
         )
     for axis, (dim, actual) in enumerate(zip(axes.dims, tail, strict=True)):
         if isinstance(dim, Symbol) and dim not in bound:
@@ -89,6 +89,6 @@ def _fit(where: str, axes: Axes, shape: Shape, bound: dict[Symbol, Expr], *, bin
             continue
         expected = dim.xreplace(bound)
         if expected.free_symbols and not bind and not dim.free_symbols <= bound.keys():
-            continue  # an output size that no input fixes: the part's own choice
+            continue  # an output size that no input determines
         if expected != actual:
-            raise ShapeError(f"{where}: axis {axis} of {axes.name} is {text(actual)} where {text(expected)} belongs")
+            raise ShapeError(f"{where}: axis {axis} of {axes.name} is {text(actual)} instead of {text(expected)}")

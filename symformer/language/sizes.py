@@ -1,4 +1,4 @@
-"""Numbers for symbols: reading them from text, holding them to the conditions of a model, putting them in."""
+"""Values for symbols: parsing them from text, checking them against a model's conditions, and substituting them."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from .limits import Bound, digits
 from .notation.text import text
 from .symbols import SYMBOLS, letter, symbol
 
-MAX_TERMS = 100  # of a size that is given by others: a formula has it to a power, beside others
+MAX_TERMS = 100  # of a size defined by other sizes: formulas contain powers of it and products with others
 
 Numbers = dict[Symbol, int]
 Relations = dict[Symbol, Expr]
 
 
 class Condition(ABC):
-    """A condition under which a formula holds; a subclass is a dataclass of the sizes it is about."""
+    """A condition under which a formula holds; each subclass is a dataclass of the sizes it relates."""
 
     @property
     def symbols(self) -> set[Symbol]:
-        """The sizes it is about."""
+        """The sizes in the condition."""
         said = [each for value in vars(self).values() for each in (value if isinstance(value, tuple) else (value,))]
         return {size for each in said if isinstance(each, Expr) for size in each.free_symbols}
 
     @abstractmethod
     def __str__(self) -> str:
-        """What has to hold."""
+        """Return the condition as a phrase, such as "A divides E"."""
 
     @abstractmethod
     def check(self, numbers: Mapping[Symbol, int]) -> None:
-        """Raise SizeError when it is known not to hold."""
+        """Raise SizeError if the condition is known to be violated."""
 
 
 @dataclass(frozen=True)
 class Divides(Condition):
-    """A condition under which a formula holds: ``dividend`` is a whole multiple of ``divisor``."""
+    """The condition that ``dividend`` is an integer multiple of ``divisor``."""
 
     divisor: Expr
     dividend: Expr
@@ -52,12 +52,12 @@ class Divides(Condition):
         return f"{text(self.divisor)} divides {text(self.dividend)}"
 
     def follows(self, other: Divides) -> bool:
-        """Whether this holds wherever another does: what it asks for is a whole multiple of what the other does."""
+        """Return True if this condition follows from another one."""
         times, below = fraction(cancel(self.dividend * other.divisor / (self.divisor * other.dividend)))
         return bool(below == 1 and times.is_integer)
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
-        """Raise SizeError when both sizes have a number and it does not divide."""
+        """Raise SizeError if both sizes have values and the divisor does not divide the dividend."""
         divisor, dividend = put_in(self.divisor, numbers), put_in(self.dividend, numbers)
         if divisor.is_number and dividend.is_number and (divisor == 0 or not isinstance(dividend / divisor, Integer)):
             by = text(self.divisor) if self.divisor.is_Integer else f"{text(self.divisor)}={divisor}"
@@ -67,7 +67,7 @@ class Divides(Condition):
 
 @dataclass(frozen=True)
 class Excludes(Condition):
-    """A condition under which a formula holds: these sizes are not all 1."""
+    """The condition that the given sizes are not all 1."""
 
     ones: tuple[Symbol, ...]
     because: str
@@ -76,7 +76,7 @@ class Excludes(Condition):
         return f"{' and '.join(map(str, self.ones))} {'are not all' if len(self.ones) > 1 else 'is not'} 1"
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
-        """Raise SizeError when every one of the sizes is 1."""
+        """Raise SizeError if all of the sizes are 1."""
         if all(numbers.get(size) == 1 for size in self.ones):
             both = " and ".join(f"{size}=1" for size in self.ones)
             raise SizeError(f"the formula does not hold for {both}: {self.because}")
@@ -84,7 +84,7 @@ class Excludes(Condition):
 
 @dataclass(frozen=True)
 class AtMost(Condition):
-    """A condition under which a formula holds: ``low`` is no more than ``high``."""
+    """The condition that ``low`` is at most ``high``."""
 
     low: Expr
     high: Expr
@@ -94,7 +94,7 @@ class AtMost(Condition):
         return f"{text(self.low)} is at most {text(self.high)}"
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
-        """Raise SizeError when both have a number and ``low`` is more."""
+        """Raise SizeError if both have values and ``low`` is larger."""
         low, high = put_in(self.low, numbers), put_in(self.high, numbers)
         known = low.is_number and high.is_number
         if known and not (low.is_comparable and high.is_comparable and low <= high):
@@ -103,7 +103,7 @@ class AtMost(Condition):
 
 @dataclass(frozen=True)
 class Differs(Condition):
-    """A condition under which a formula holds: two sizes are not the same."""
+    """The condition that two sizes differ."""
 
     left: Symbol
     right: Symbol
@@ -113,7 +113,7 @@ class Differs(Condition):
         return f"{self.left} is not {self.right}"
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
-        """Raise SizeError when both have a number, and the same."""
+        """Raise SizeError if both have the same value."""
         if self.left in numbers and numbers[self.left] == numbers.get(self.right):
             both = f"{self.left} = {self.right} = {numbers[self.left]}"
             raise SizeError(f"the formula does not hold for {both}: {self.because}")
@@ -121,7 +121,7 @@ class Differs(Condition):
 
 @dataclass(frozen=True)
 class Equals(Condition):
-    """A condition under which a formula holds: a size is this number, or follows others in this way."""
+    """The condition that a size equals a number or an expression over other sizes."""
 
     size: Symbol
     value: Expr
@@ -131,14 +131,14 @@ class Equals(Condition):
         return f"{self.size} is {text(self.value)}"
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
-        """Raise SizeError when both have a number, and another."""
+        """Raise SizeError if both have values that differ."""
         value = self.value.xreplace({name: Integer(number) for name, number in numbers.items()})
         if self.size in numbers and value.is_number and value != numbers[self.size]:
             raise SizeError(f"{self.size}={numbers[self.size]} is not {_spell(self.value, value)}; {self.because}")
 
 
 def _spell(size: Expr, number: Expr) -> str:
-    """A size with its number, and what it means if it is a symbol."""
+    """Return a size with its value and, for a symbol, its meaning."""
     meaning = f" ({_meaning(size)})" if isinstance(size, Symbol) else ""
     return text(size) if size.is_number else f"{text(size)}={number}{meaning}"
 
@@ -148,16 +148,16 @@ def _meaning(size: Expr) -> str:
 
 
 def put_in(expr: Expr, values: Mapping[Symbol, int | Expr]) -> Expr:
-    """An expression with some symbols replaced; complex infinity where it then divides by zero."""
+    """Return an expression with some symbols replaced, or complex infinity if it then divides by zero."""
     try:
         given = {name: values[name] for name in expr.free_symbols if name in values}
         return expr.xreplace({name: Integer(each) if isinstance(each, int) else each for name, each in given.items()})
-    except (ValueError, TypeError):  # what max and min say of such an argument
+    except (ValueError, TypeError):  # raised by max and min for infinite arguments
         return S.ComplexInfinity
 
 
 def assignment(argument: str) -> tuple[Symbol, Expr]:
-    """NAME=VALUE, as ``--set`` takes it.
+    """Parse NAME=VALUE, the argument of ``--set``.
 
     >>> assignment("H=4*E")
     (H, 4*E)
@@ -170,7 +170,7 @@ def assignment(argument: str) -> tuple[Symbol, Expr]:
 
 
 def assignments(arguments: Iterable[str]) -> Relations:
-    """Every NAME=VALUE. Raises SizeError for a name that is given twice.
+    """Parse several NAME=VALUE arguments. Raises SizeError for a duplicate name.
 
     >>> assignments(["E=768", "H=4*E"])
     {E: 768, H: 4*E}
@@ -185,15 +185,15 @@ def assignments(arguments: Iterable[str]) -> Relations:
 
 
 def whole(name: str, value: object) -> int:
-    """A size given as a Python or JSON value; the sentence of the error names it."""
+    """Return a size given as a Python or JSON value. Raises SizeError, with ``name`` in the message."""
     number = _integer(value)
     spelt = str(value) if isinstance(value, Decimal) else shown(value)
     if number is None:
-        raise SizeError(f"{name} is {spelt}, which is not a whole number")
+        raise SizeError(f"{name} is {spelt}, which is not an integer")
     if not isinstance(value, Integral) and 1 <= number <= MAX_INTEGER:
         raise SizeError(f"{name} is {spelt}, which is not written as an integer; write {number}")
     if not 1 <= number <= MAX_INTEGER:
-        raise SizeError(f"{name} is {shown(number)}; a size is a whole number from 1 to {MAX_INTEGER:,}")
+        raise SizeError(f"{name} is {shown(number)}; a size is an integer from 1 to {MAX_INTEGER:,}")
     return number
 
 
@@ -209,7 +209,7 @@ def _integer(value: object) -> int | None:
 
 
 def sized(target: Symbol, value: object) -> Expr:
-    """A size given as a whole number, as text, or as an expression over other sizes. Raises SizeError.
+    """Return a size given as an integer, as text, or as an expression over other sizes. Raises SizeError.
 
     >>> from symformer.language.symbols import E, H
     >>> sized(H, "4*E"), sized(H, 4 * E), sized(H, 3072)
@@ -224,15 +224,13 @@ def sized(target: Symbol, value: object) -> Expr:
         return Integer(whole(str(target), value))
     for each in value.free_symbols:
         if SYMBOLS.get(str(each)) != each:
-            raise SizeError(
-                f"{target}={shown(value)}: {each} is not made by symformer.language.symbols, as every size is"
-            )
+            raise SizeError(f"{target}={shown(value)}: {each} is not a size of symformer.language.symbols; use one")
     _bound(target, value, {})
     return _sound(target, value, value)
 
 
 def at(target: Symbol, relation: Expr, numbers: Mapping[Symbol, int]) -> int:
-    """The size that a relation gives, which is held to what every size is held to. Raises SizeError."""
+    """Return the size that a relation determines, after checking that it can be a size. Raises SizeError."""
     return int(_sound(target, relation, put_in(relation, numbers), numbers))
 
 
@@ -240,12 +238,12 @@ def _bound(target: Symbol, value: Expr, known: Mapping[Symbol, Bound]) -> Bound:
     try:
         bound = Bound.of(value, known)
     except ValueError:
-        raise SizeError(f"{target}={shown(value)} is not arithmetic over whole sizes") from None
+        raise SizeError(f"{target}={shown(value)} is not arithmetic over integer sizes") from None
     excess = bound.excess
     if not excess and bound.terms > MAX_TERMS:
-        excess = f"{bound.terms} terms, and a size is read with at most {MAX_TERMS}"
+        excess = f"{bound.terms} terms, more than the limit of {MAX_TERMS} for a size"
     if excess:
-        raise SizeError(f"{target}={shown(value)}: multiplied out it can have {excess}")
+        raise SizeError(f"{target}={shown(value)}: when expanded it can have {excess}")
     return bound
 
 
@@ -260,7 +258,7 @@ def _sound(target: Symbol, relation: Expr, value: Expr, numbers: Mapping[Symbol,
 
 
 def shown(value: object) -> str:
-    """A value in a sentence: on one line, and not all of a long one."""
+    """Return a value for a message: on one line, shortened if it is long."""
     if isinstance(value, int) and digits(value) > 24:
         return f"a number of {digits(value)} digits"
     spelt = str(value) if isinstance(value, Expr) else " ".join(repr(value).split())
@@ -268,21 +266,21 @@ def shown(value: object) -> str:
 
 
 def evaluate(expr: Expr, numbers: Mapping[Symbol, int], what: str) -> int:
-    """The exact integer of an expression. Raises SizeError naming the symbols that have no number."""
+    """Return the exact integer value of an expression. Raises SizeError with the symbols that have no value."""
     result = put_in(expr, numbers)
     if missing := sorted(result.free_symbols, key=str):
-        raise SizeError(f"{what} needs a number for {', '.join(map(str, missing))}")
+        raise SizeError(f"{what} needs values for {', '.join(map(str, missing))}")
     if not isinstance(result, Rational):
         raise SizeError(f"{what} divides by zero at these sizes")
     if not isinstance(result, Integer):
-        raise SizeError(f"{what} is {result}, which is not whole: the sizes do not divide as {text(expr)} asks")
+        raise SizeError(f"{what} is {result}, which is not an integer: {text(expr)} needs sizes that divide")
     return int(result)
 
 
 def close(relations: Mapping[Symbol, Expr]) -> Relations:
-    """Relations with every symbol that another relation fixes put in, so that one substitution is enough.
+    """Return relations with the other relations substituted into them, so that one substitution is sufficient.
 
-    Raises SizeError where a relation comes back to itself, or to what can be no size or is too large to multiply out.
+    Raises SizeError if a relation depends on itself, can never be a size, or is too large to expand.
     """
     closed: Relations = {}
     bounds: dict[Symbol, Bound] = {}
@@ -308,14 +306,14 @@ def close(relations: Mapping[Symbol, Expr]) -> Relations:
 
 
 def some_of_each(exprs: Iterable[Expr]) -> tuple[AtMost, ...]:
-    """That there is one at least wherever a formula takes the whole part of a quotient of two sizes."""
+    """Return the conditions that each quotient of two sizes inside a floor is at least 1."""
     parts = {fraction(each.args[0]) for expr in exprs for each in expr.atoms(floor)}
     found = [AtMost(below, above) for above, below in parts if above.is_Symbol and below.is_Symbol]
     return tuple(sorted(found, key=str))
 
 
 def without_implied(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """These conditions, each once, without those that follow from another: where A divides E, it divides E·G too."""
+    """Return the distinct conditions without those that follow from another: A divides E implies A divides E·G."""
     kept: list[Condition] = []
     for each in dict.fromkeys(conditions):
         if isinstance(each, Divides):

@@ -1,8 +1,8 @@
-"""The alphabet: one table, one name everywhere (Python variable, SymPy symbol, keyword, JSON key).
+"""The alphabet: one table with one name per size, used as Python variable, SymPy symbol, keyword and JSON key.
 
-The rows stand in printing order: within one degree, ``12LE² + 13LE + VE + PE + 2E`` is sorted by it, and so are the
-factors of each term. Every symbol is made here and only here, a positive integer: a SymPy symbol of the same name
-with other assumptions would be another symbol, and substituting it would silently do nothing.
+The rows are in printing order: the terms of one degree, as in ``12LE² + 13LE + VE + PE + 2E``, and the factors of each
+term are sorted by it. Symbols are created only here, as positive integers: a SymPy symbol with the same name but other
+assumptions is a different symbol, and substituting it would silently have no effect.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Letter:
     meaning: str
     unit: str
     config: tuple[str, ...] = ()  # the usual names of this size in a config.json
-    growth: int = 1  # how it grows as a model widens or deepens: a head keeps its width, so D has 0
+    growth: int = 1  # degree of growth as a model scales up: the head dimension stays constant, so D has 0
     run: bool = False  # a size of the run (batch, lengths), not of the model
-    ranks: bool = False  # a number of ranks, which house order passes over: 12LE²/N_tp is of degree 3
-    word: bool = False  # a name that stands for itself, such as a config field that has no letter
+    ranks: bool = False  # a number of ranks, which does not count in the degree: 12LE²/N_tp has degree 3
+    word: bool = False  # a whole word used as a symbol, such as a config field without a letter
 
     @property
     def base(self) -> str:
@@ -36,7 +36,7 @@ class Letter:
 
     @property
     def subscript(self) -> str:
-        """What stands below it: ``enc`` of ``L_enc``; empty for a plain letter."""
+        """The subscript: ``enc`` of ``L_enc``; empty for a plain letter."""
         return "" if self.word else self.name.partition("_")[2].replace("_", ",")
 
     @property
@@ -48,26 +48,26 @@ class Letter:
 
 
 _TABLE = (
-    Letter("B", "batch", "sequences", run=True),
-    Letter("B_vis", "images, beside a batch of texts", "images", run=True),
+    Letter("B", "batch size", "sequences", run=True),
+    Letter("B_vis", "image batch size", "images", run=True),
     Letter("S", "sequence length", "tokens", run=True),
     Letter("S_enc", "sequence length of the encoder", "tokens", run=True),
     Letter("C", "tokens already in the cache", "tokens", run=True),
     Letter("N_new", "new tokens", "tokens", run=True),
-    Letter("N_tok", "tokens that a training run goes over", "tokens", run=True),
+    Letter("N_tok", "training tokens", "tokens", run=True),
     Letter(
-        "C_win", "tokens that attention sees: the new one and those before it", "tokens", ("sliding_window",), growth=0
+        "C_win", "tokens in the attention window, including the current one", "tokens", ("sliding_window",), growth=0
     ),
     Letter(
         "C_local",
-        "tokens that local attention sees, half of them on each side",
+        "tokens in the local attention window, half on each side",
         "tokens",
         ("local_attention",),
         growth=0,
     ),
-    Letter("C_chunk", "tokens in a chunk, of a scan or of attention", "tokens", ("attention_chunk_size",), growth=0),
-    Letter("C_q", "queries that a kernel of attention takes at a time", "tokens", growth=0, run=True),
-    Letter("C_kv", "keys, with their values, that a kernel of attention takes at a time", "tokens", growth=0, run=True),
+    Letter("C_chunk", "tokens per chunk of a scan or of attention", "tokens", ("attention_chunk_size",), growth=0),
+    Letter("C_q", "queries per block of an attention kernel", "tokens", growth=0, run=True),
+    Letter("C_kv", "keys and values per block of an attention kernel", "tokens", growth=0, run=True),
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
@@ -76,56 +76,56 @@ _TABLE = (
     Letter("L_global", "layers without a window", "layers", ("layer_types",)),
     Letter("L_ssm", "layers with a state space mixer", "layers", ("layer_types",)),
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
-    Letter("L_mlp", "layers with a feed-forward network alone", "layers", ("layer_types",)),
-    Letter("L_dense", "layers with one feed-forward network", "layers", ("first_k_dense_replace",)),
+    Letter("L_mlp", "layers with only a feed-forward network", "layers", ("layer_types",)),
+    Letter("L_dense", "layers with a dense feed-forward network", "layers", ("first_k_dense_replace",)),
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
-    Letter("N_group", "layers with weights of their own, which the others share", "layers", ("num_hidden_groups",)),
-    Letter("V", "vocabulary rows", "rows", ("vocab_size",)),
-    Letter("V_type", "segment (token type) rows", "rows", ("type_vocab_size",)),
-    Letter("P", "learned position rows", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
-    Letter("P_enc", "position rows of the encoder", "rows", ("max_source_positions",)),
-    Letter("P_rel", "buckets of distances", "rows", ("relative_attention_num_buckets",), growth=0),
-    Letter("N_mel", "mel frequencies of the sound", "elements", ("num_mel_bins",), growth=0),
-    Letter("E_emb", "width of the embeddings, where the layers have another", "elements", ("embedding_size",)),
-    Letter("E", "embedding (model) width", "elements", ("hidden_size", "n_embd", "d_model")),
-    Letter("E_vis", "width of the vision transformer, beside one that reads text", "elements"),
-    Letter("E_proj", "width that texts and images are projected to", "elements"),
-    Letter("H", "hidden width of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
-    Letter("H_vis", "hidden width of the vision transformer's MLP", "elements"),
+    Letter("N_group", "groups of layers with shared weights", "layers", ("num_hidden_groups",)),
+    Letter("V", "vocabulary size", "rows", ("vocab_size",)),
+    Letter("V_type", "token types (segments)", "rows", ("type_vocab_size",)),
+    Letter("P", "learned positions", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
+    Letter("P_enc", "positions of the encoder", "rows", ("max_source_positions",)),
+    Letter("P_rel", "relative position buckets", "rows", ("relative_attention_num_buckets",), growth=0),
+    Letter("N_mel", "mel frequency bins", "elements", ("num_mel_bins",), growth=0),
+    Letter("E_emb", "embedding size, if different from the hidden size", "elements", ("embedding_size",)),
+    Letter("E", "hidden size", "elements", ("hidden_size", "n_embd", "d_model")),
+    Letter("E_vis", "hidden size of the vision transformer", "elements"),
+    Letter("E_proj", "projection size of texts and images", "elements"),
+    Letter("H", "intermediate size of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
+    Letter("H_vis", "intermediate size of the vision transformer's MLP", "elements"),
     Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
-    Letter("X_shared", "experts that every token goes to", "experts", ("n_shared_experts",), growth=0),
+    Letter("X_shared", "shared experts", "experts", ("n_shared_experts",), growth=0),
     Letter("K", "experts per token", "experts", ("num_experts_per_tok",), growth=0),
-    Letter("M", "hidden width of one expert", "elements", ("moe_intermediate_size", "intermediate_size")),
+    Letter("M", "intermediate size of one expert", "elements", ("moe_intermediate_size", "intermediate_size")),
     Letter(
         "M_shared",
-        "hidden width of the expert that every token goes to",
+        "intermediate size of the shared expert",
         "elements",
         ("shared_expert_intermediate_size",),
     ),
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("A_vis", "query heads of the vision transformer", "heads"),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
-    Letter("K_conv", "places that a convolution looks back on, its own the last", "places", growth=0),
-    Letter("H_ssm", "inner width of a state space mixer", "elements"),
+    Letter("K_conv", "kernel size of the convolution, including the current position", "places", growth=0),
+    Letter("H_ssm", "inner size of a state space mixer", "elements"),
     Letter("A_ssm", "heads of a state space mixer", "heads"),
-    Letter("G_ssm", "groups of these heads, each with directions of its own", "groups", growth=0),
-    Letter("D_ssm", "width of one of these heads", "elements", growth=0),
-    Letter("N_state", "numbers of a state for each element", "elements", growth=0),
+    Letter("G_ssm", "groups of heads of a state space mixer", "groups", growth=0),
+    Letter("D_ssm", "head dimension of a state space mixer", "elements", growth=0),
+    Letter("N_state", "state size per element", "elements", growth=0),
     Letter("R_dt", "rank of the time steps", "elements"),
-    Letter("R_q", "rank of the queries' latent", "elements", ("q_lora_rank",)),
-    Letter("R_kv", "rank of the keys' and values' latent", "elements", ("kv_lora_rank",)),
-    Letter("D", "width of one head", "elements", ("head_dim",), growth=0),
-    Letter("D_nope", "width of a head's part without positions", "elements", ("qk_nope_head_dim",), growth=0),
-    Letter("D_rope", "width of a head's part with rotary positions", "elements", ("qk_rope_head_dim",), growth=0),
-    Letter("D_v", "width of one head's values", "elements", ("v_head_dim",), growth=0),
-    Letter("Z", "side of the image", "pixels", ("image_size",), growth=0),
-    Letter("Z_patch", "side of a patch", "pixels", ("patch_size",), growth=0),
+    Letter("R_q", "rank of the query latent", "elements", ("q_lora_rank",)),
+    Letter("R_kv", "rank of the key/value latent", "elements", ("kv_lora_rank",)),
+    Letter("D", "head dimension", "elements", ("head_dim",), growth=0),
+    Letter("D_nope", "head dimensions without positions", "elements", ("qk_nope_head_dim",), growth=0),
+    Letter("D_rope", "head dimensions with rotary positions", "elements", ("qk_rope_head_dim",), growth=0),
+    Letter("D_v", "head dimension of the values", "elements", ("v_head_dim",), growth=0),
+    Letter("Z", "image side length", "pixels", ("image_size",), growth=0),
+    Letter("Z_patch", "patch side length", "pixels", ("patch_size",), growth=0),
     Letter("N_class", "classes", "classes", ("num_labels",)),
     Letter("N_chan", "channels of the image", "channels", ("num_channels",), growth=0),
-    Letter("N_out", "channels of what is given back", "channels", growth=0),
+    Letter("N_out", "output channels", "channels", growth=0),
     Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
-    Letter("H_adapter", "hidden width of an adapter", "elements", growth=0, run=True),
-    Letter("W", "bytes of one element", "bytes", growth=0, run=True),
+    Letter("H_adapter", "hidden size of an adapter", "elements", growth=0, run=True),
+    Letter("W", "bytes per element", "bytes", growth=0, run=True),
     Letter("N_tp", "tensor-parallel ranks", "ranks", growth=0, run=True, ranks=True),
     Letter("N_pp", "pipeline stages", "stages", growth=0, run=True, ranks=True),
     Letter("I_pp", "pipeline stages before this one", "stages", growth=0, run=True, ranks=True),
@@ -133,19 +133,18 @@ _TABLE = (
     Letter("N_cp", "context-parallel ranks", "ranks", growth=0, run=True, ranks=True),
     Letter("N_ep", "expert-parallel ranks", "ranks", growth=0, run=True, ranks=True),
     Letter("N_micro", "micro-batches of a training step", "micro-batches", growth=0, run=True),
-    Letter("N_virt", "pipeline stages of each rank, where they are interleaved", "stages", growth=0, run=True),
-    Letter("N_tps", "tokens a second, of all devices together", "tokens", growth=0, run=True),
+    Letter("N_virt", "interleaved pipeline stages per rank", "stages", growth=0, run=True),
+    Letter("N_tps", "tokens per second on all devices", "tokens", growth=0, run=True),
     Letter("N_dev", "devices", "devices", growth=0, run=True),
-    Letter("N_peak", "FLOPs a second that one device can do at most", "FLOPs", growth=0, run=True),
+    Letter("N_peak", "peak FLOPs per second of one device", "FLOPs", growth=0, run=True),
 )
 
-# What the alphabet leaves to what is counted: numbers of elements, FLOPs, bytes that are held (in use), bytes that move
-# (the roofline's letter), intensity, and what part of a whole something is. Measure takes its letter from these, and no
-# size is ever called so.
+# Letters reserved for quantities: numbers of elements, FLOPs, bytes in use, bytes moved (as in the roofline model),
+# intensity, and shares. Measure takes its letter from these; no size has one of them.
 MEASURES = frozenset("NFUQIY")
 
 LETTERS: dict[str, Letter] = {letter.name: letter for letter in _TABLE}
-LETTERED = tuple(LETTERS)  # before any name of somebody's code is added to them
+LETTERED = tuple(LETTERS)  # without the names that are added from traced code
 SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
 RANK: dict[Symbol, tuple[int, str]] = {symbol: (rank, "") for rank, symbol in enumerate(SYMBOLS.values())}
 
@@ -174,12 +173,18 @@ N_micro, N_virt, N_tps, N_dev, N_peak = (SYMBOLS[name] for name in ("N_micro", "
 
 
 def symbol(name: str) -> Symbol:
-    """The symbol of that name.
+    """Return the symbol with a given name.
 
-    Raises UnknownNameError, which offers the nearest names, or the letters of what a config calls so.
+    Raises
+    ------
+    UnknownNameError
+        If there is no such symbol; the message suggests the nearest names, or the letter of a config field.
 
+    Examples
+    --------
     >>> symbol("E").is_positive
     True
+
     """
     try:
         return SYMBOLS[name]
@@ -189,7 +194,7 @@ def symbol(name: str) -> Symbol:
 
 
 def _called(name: str) -> list[Letter]:
-    """The letters that a config calls so, or whose meaning begins so: ``hidden_size``, ``batch_size``, ``seq_len``."""
+    """Return the letters for a config field or for the start of a meaning: ``hidden_size``, ``seq_len``."""
     rows = [each for each in LETTERS.values() if not each.word]
     stem = re.split(r"[\W_]", name.lower())[0]
     begins = [each for each in rows if len(stem) > 2 and each.meaning.startswith(stem)]
@@ -197,7 +202,7 @@ def _called(name: str) -> list[Letter]:
 
 
 def letter(size: Symbol) -> Letter:
-    """The row of the alphabet that a symbol belongs to."""
+    """Return the alphabet row of a symbol."""
     return _NUMBERED.get(size) or LETTERS[size.name]
 
 
@@ -214,10 +219,10 @@ _NUMBERED: dict[Symbol, Letter] = {}
 
 
 def numbered(size: Symbol, number: int, taken: Collection[str] = ()) -> Symbol:
-    r"""Return the letter with a number as its subscript, for one of several models that each have such a size.
+    r"""Return the letter with a number as its subscript, for one of several models that have a size with this letter.
 
-    It is sorted next to the letter, and cannot be looked up by name. An underscore is added to a name that is in
-    ``taken``, the names of the other sizes in the same answer.
+    It is sorted next to the letter and cannot be looked up by name. If its name is in ``taken``, the names of the
+    other sizes in the same answer, an underscore is added.
 
     >>> numbered(E, 2), letter(numbered(L_enc, 1)).latex
     (E_2, 'L_{\\mathrm{enc,1}}')
@@ -232,16 +237,22 @@ def numbered(size: Symbol, number: int, taken: Collection[str] = ()) -> Symbol:
 
 
 def name_size(field: str) -> Symbol:
-    r"""The symbol of a config field: its letter where it has one, else the field's own name, added to the alphabet.
+    r"""Return the symbol of a config field: its letter if it has one, else its own name, added to the alphabet.
 
-    A name that is the letter of something counted has the word "size" added to it.
+    A name that is the letter of a quantity gets the suffix ``_size``.
 
-    Raises UnknownNameError where the field cannot be a name, or is already a letter's.
+    Raises
+    ------
+    UnknownNameError
+        If the field cannot be a name, or is already the name of a letter.
 
+    Examples
+    --------
     >>> name_size("hidden_size"), name_size("mamba_d_state"), name_size("N")
     (E, mamba_d_state, N_size)
     >>> letter(symbol("mamba_d_state")).latex
     '\\mathrm{mamba\\_d\\_state}'
+
     """
     for each in LETTERS.values():
         if field in each.config:
@@ -253,5 +264,5 @@ def name_size(field: str) -> Symbol:
     if name not in LETTERS:
         LETTERS[name] = Letter(name, "a size of the model's code", "", (field,), word=True)
         SYMBOLS[name] = Symbol(name, integer=True, positive=True)
-        RANK[SYMBOLS[name]] = (len(_TABLE), name)  # by name, whatever was traced before
+        RANK[SYMBOLS[name]] = (len(_TABLE), name)  # sorted by name, independent of the order of tracing
     return SYMBOLS[name]

@@ -1,4 +1,4 @@
-"""What a word of the user's names: decided here, by how it is written, for every door alike."""
+"""Targets: the kind of a target is determined by its spelling, here and in the same way for every command."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ AnyTarget = str | os.PathLike[str] | Mapping[str, Any] | ConfigObject  # all typ
 
 
 class Kind(Enum):
-    """What a target can be, in words."""
+    """The kinds of targets, with a phrase for messages."""
 
-    NAME = "an architecture or a preset"  # which of the two is looked up, and not read
+    NAME = "an architecture or a preset"  # looked up in the presets and architectures
     COMPONENT = "a component"
     CONFIG = "a config.json"
     HF = "a model type of transformers"
@@ -46,12 +46,12 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Target:
-    """A target with its kind: ``component:mlp`` is a component by the name of ``mlp``."""
+    """A target with its kind: ``component:mlp`` is the component named ``mlp``."""
 
     text: str
     kind: Kind
-    name: str  # the text without what tells the kind
-    revision: str = ""  # of a model on the Hub: a branch, a tag or a commit
+    name: str  # the text without the prefix for its kind
+    revision: str = ""  # branch, tag or commit of a model on the Hub
     config: Mapping[str, Any] | ConfigObject | None = field(
         default=None, compare=False
     )  # for a target given as an object
@@ -61,21 +61,21 @@ class Target:
 
     @property
     def refusal(self) -> str:
-        """Why nothing here opens it, and what works instead; for the kinds that a command does not take."""
+        """A message that a command does not accept this kind of target, with the command that does."""
         match self.kind:
             case Kind.FACTORY:
-                return f"{self.text!r} is a factory, which symformer show reads, with a --set for each argument"
+                return f"{self.text!r} is a factory; use symformer show, with --set for each argument"
             case Kind.HF:
-                return f"{self.text} is a model type of transformers, which is traced: symformer trace {self.text}"
+                return f"{self.text} is a model type of transformers; use symformer trace {self.text}"
             case Kind.COMPONENT:
-                return f"{self.text} is composed here and has no torch code to read: symformer show {self.text}"
+                return f"{self.text} is built in and has no torch code to trace; use symformer show {self.text}"
             case Kind.NAME:
                 return (
-                    f"trace reads torch code: write hf:{self.text} if {self.text} is a model type of transformers; "
-                    f"what is composed here by that name: symformer show {self.text}"
+                    f"trace needs torch code; write hf:{self.text} if {self.text} is a model type of transformers, "
+                    f"or use symformer show {self.text} for the built-in model"
                 )
             case Kind.CONFIG | Kind.HUB:
-                return f"{self.text} is {self.kind.value}, which symformer show reads"
+                return f"{self.text} is {self.kind.value}; use symformer show"
 
 
 def parse(target: AnyTarget) -> Target:
@@ -166,8 +166,7 @@ def _described(target: object) -> str:
 
 
 def name_of(target: str) -> str:
-    """A target's name without the folders of the machine it lies on; a config.json goes by the folder it lies in, and a
-    model on the Hub by its id.
+    """Return a target's name without local folders: for a config.json its folder and file name, for a Hub model its id.
 
     >>> name_of("gpt2"), name_of("/home/ada/models/tiny/config.json"), name_of("./small.json")
     ('gpt2', 'tiny/config.json', 'small.json')

@@ -1,4 +1,4 @@
-"""Formats: what a document is written as, one a file, which is called as the files that it writes end."""
+"""Output formats of documents. Each module is named after the file extension it writes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,30 @@ if TYPE_CHECKING:
 
 Engine = Literal["typst", "latex"]
 Flavour = Literal["github", "jupyter", "commonmark"]
-FLAVOURS: tuple[Flavour, ...] = get_args(Flavour)  # of Markdown; the first is the usual one
-FORMATS = ("pdf", "tex", "md", "typ", "html")  # the first is the usual one
+FLAVOURS: tuple[Flavour, ...] = get_args(Flavour)  # of Markdown; the first is the default
+FORMATS = ("pdf", "tex", "md", "typ", "html")  # the first is the default
 
 
 def render(document: Document, extension: str, engine: Engine = "typst", flavour: Flavour = "github") -> bytes:
-    """A document as the bytes of a file: pdf, tex, md, typ or html. Raises DocumentError for a missing engine."""
+    """Return a document as the bytes of a file.
+
+    Parameters
+    ----------
+    document
+        The document.
+    extension
+        The format: pdf, tex, md, typ or html, or fragment or bundled for LaTeX.
+    engine
+        The program that produces a PDF.
+    flavour
+        The flavour of Markdown.
+
+    Raises
+    ------
+    DocumentError
+        If the engine is missing or fails.
+
+    """
     module = import_module(f".{extension}", __name__)
     made_by: Format = module.FLAVOURS[flavour] if extension == "md" else module.FORMAT
     return made_by.render(document, engine)

@@ -1,4 +1,4 @@
-"""LaTeX that carries its bibliography, so that nothing but LaTeX itself has to run over it."""
+"""LaTeX with an embedded bibliography, which compiles without BibTeX."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _END = r"\end{document}"
 
 
 class Bundled(Latex):
-    """LaTeX with its papers in a bibliography of LaTeX's own."""
+    """LaTeX with its references in a ``thebibliography`` environment."""
 
     def spell(self, document: Document) -> str:
-        """The document, and behind it the papers as ``thebibliography``."""
+        """Return the document followed by its references as ``thebibliography``."""
         blocks = list(document.blocks)
         found = [block for block in blocks if isinstance(block, References)]
         body = [block for block in blocks if not isinstance(block, References)]
-        if found and body and isinstance(body[-1], Heading):  # that of the references
+        if found and body and isinstance(body[-1], Heading):  # the heading of the references
             body.pop()
         spelt = super().spell(replace(document, blocks=body))
         entries = [entry for block in found for entry in block.entries]

@@ -1,4 +1,4 @@
-"""A column of a two-column page: mathematics broken at its signs, inside brackets too, and tables that share its width.
+"""Layout for a column of a two-column page: line breaks in mathematics, also inside brackets, and narrow tables.
 
 Widths are in characters of prose, as in layout.py.
 """
@@ -16,19 +16,19 @@ from ..blocks import Cited, Code, Line, Math, Ref, Strong, Table
 from .layout import breadth, extent
 from .letters import WIDE, lettered, wide
 
-ROOM = 37  # of an equation in the type of the text, in the narrowest usual column: 200 pt, of article at 10 pt
+ROOM = 37  # of an equation in normal type, in the narrowest usual column: 200 pt in the 10 pt article class
 TYPES = {"": 1.0, r"\small": 0.9, r"\footnotesize": 0.8, r"\scriptsize": 0.7}
-CELLS = {r"\footnotesize": 46, r"\scriptsize": 52}  # of a row of a table
+CELLS = {r"\footnotesize": 46, r"\scriptsize": 52}  # width of a row of a table
 GAP = 1.3  # between two columns
-NAME = 36  # of a name below a letter
-WORD = 24  # of prose
-RUN = 14  # characters of a name that stand together
-LINES = 22  # of a table, before it goes on as another one
+NAME = 36  # width of a subscript name
+WORD = 24  # characters of an unbroken word of prose
+RUN = 14  # characters of an unbroken piece of a name
+LINES = 22  # of a table, before it is split
 _SIGNS = {"+": 3, "-": 3, r"\cdot": 2, r"\big/": 1, "": 0}
 
 
 class _Narrow(LatexEmitter):
-    """LaTeX in which a long name below a letter stands on several lines."""
+    """A LaTeX emitter that breaks long subscript names into several lines."""
 
     def label(self, letter: str, name: str) -> str:
         if wide(name) <= NAME:
@@ -49,12 +49,12 @@ _NARROW = _Narrow()
 
 
 def latex(shown: Tree) -> str:
-    """Mathematics for a column, its letters such as LaTeX has them."""
+    """Return LaTeX mathematics for a column, with letters that LaTeX supports."""
     return lettered(_NARROW.emit(shown))
 
 
 def across(shown: Tree) -> int:
-    """The room of mathematics, in which a name below a letter is small."""
+    """Return the width of mathematics, with small subscript names."""
     if isinstance(shown, Label):
         return 2 + (8 * min(wide(shown.name) + len(shown.letter) - 1, NAME) + 9) // 10
     return breadth(shown)
@@ -62,7 +62,7 @@ def across(shown: Tree) -> int:
 
 @dataclass(frozen=True)
 class Chunk:
-    """What stands on one line: the sign it goes on with, its LaTeX, its width, and how many brackets it is inside."""
+    """An unbroken piece of a line: its leading sign, its LaTeX, its width, and its bracket depth."""
 
     sign: str
     spelt: str
@@ -71,7 +71,7 @@ class Chunk:
 
 
 def chunks(shown: Tree, room: int) -> list[Chunk]:
-    """An expression in pieces that each fit a line, as far as its signs and brackets let it."""
+    """Split an expression into pieces that each fit a line, as far as its signs and brackets allow."""
     if not isinstance(shown, Sum | Minus) and across(shown) <= room:
         return [Chunk("", latex(shown), across(shown))]
     match shown:
@@ -104,13 +104,13 @@ def _signed(term: Tree, room: int, first: bool) -> list[Chunk]:
 
 
 def _factors(factors: Sequence[Tree], room: int, dotted: bool) -> Iterator[Chunk]:
-    """Factors one after the other; a dot where a line may end between them, and none before a bracket."""
+    """Yield factors, with a dot where a line may break between them, except before a bracket."""
     lead = ""
     for place, factor in enumerate(factors):
         sum_of = isinstance(factor, Sum | Minus)
         found = _bracketed(chunks(factor, room - 2)) if sum_of else chunks(factor, room)
         if not dotted and not sum_of and place + 1 < len(factors):
-            lead += f"{found[0].spelt} "  # stands with what comes next
+            lead += f"{found[0].spelt} "  # joined to the next factor
             continue
         head = found[0]
         found[0] = replace(
@@ -130,7 +130,7 @@ def _bracketed(found: list[Chunk]) -> list[Chunk]:
 
 
 def filled(found: Sequence[Chunk], room: int) -> list[tuple[str, int]]:
-    """Lines that the pieces fill, each as LaTeX with its width; one that goes on stands further in."""
+    """Fill lines with pieces; return each line as LaTeX with its width. Continuation lines are indented."""
     lines: list[tuple[str, int]] = []
     spelt, width = "", 0
     for each in found:
@@ -147,7 +147,7 @@ def filled(found: Sequence[Chunk], room: int) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a table stands in a column: its type, and for each of its columns a share of the width, or 0 for its own."""
+    """The layout of a table in a column: its type, and the width share of each column, or 0 for natural width."""
 
     type: str
     shares: tuple[float, ...]
@@ -155,7 +155,7 @@ class Fit:
 
 
 def fit(table: Table) -> Fit | None:
-    """The largest type in which a table fits, with its wide columns wrapped; None where it fits in none."""
+    """Return the layout in the largest type that fits, with wide columns wrapped, or None if none fits."""
     columns = list(zip(table.head, *table.rows, strict=True))
     natural = [max(map(extent, column)) for column in columns]
     least = [max(map(narrowest, column)) for column in columns]
@@ -172,7 +172,7 @@ def fit(table: Table) -> Fit | None:
 
 
 def narrowest(line: Line) -> int:
-    """The width of the longest piece of a line that nothing breaks."""
+    """Return the width of the longest unbreakable piece of a line."""
     widths = [0]
     for piece in line:
         match piece:
@@ -190,17 +190,17 @@ def narrowest(line: Line) -> int:
 
 
 def _unbroken(run: str) -> int:
-    """The width of a run, which may be broken between letters that are told by their numbers."""
+    """Return the width of a run, which may be broken between letters written as code points."""
     return len(run) if wide(run) == len(run) else max(WIDE, len(run))
 
 
 def pieces(word: str) -> list[str]:
-    """A word of prose in one piece, unless it is longer than any that is written."""
+    """Return a word of prose in one piece, or split if it is unusually long."""
     return runs(word) if len(word) > WORD else [word]
 
 
 def runs(name: str) -> list[str]:
-    """A name in pieces after each of which a line may end.
+    """Split a name into pieces after which a line may break.
 
     >>> runs("h.*.attn.resid_dropout"), runs("EncoderSelfAttention")
     (['h.*.', 'attn.', 'resid_', 'dropout'], ['Encoder', 'Self', 'Attention'])
@@ -213,7 +213,7 @@ def runs(name: str) -> list[str]:
 
 
 def split(table: Table, found: Fit) -> list[Table]:
-    """A table as several, each of which stands in a column."""
+    """Split a table into several that each fit a column."""
     parts: list[list[Sequence[Line]]] = [[]]
     lines = 0
     for row in table.rows:

@@ -1,4 +1,4 @@
-"""A drawing in LaTeX's own picture environment, which needs no package but graphicx and xcolor."""
+"""Drawings in LaTeX's picture environment, which need only the packages graphicx and xcolor."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..figures.shapes import Circle, Drawing, Path, Rect, Shape, Words
 from .language import Language, printable
 from .lengths import number as n
 
-TYPE = 10  # points of the type that words are scaled from
-ALONG = 110  # hexadecimal digits of a line of the file
-# Words for who does not see the figure, where a PDF is made; what it is called is known inside the figure alone.
+TYPE = 10  # font size in points from which words are scaled
+ALONG = 110  # hexadecimal digits per line of the file
+# Alternative text for screen readers in a PDF. The macros are defined only inside the figure.
 MACROS = r"""\newcommand{\inpdf}[1]{}
 \ifdefined\pdfextension\ifnum\outputmode>0 \renewcommand{\inpdf}[1]{\pdfextension literal page{#1}}\fi
 \else\ifdefined\pdfliteral\ifnum\pdfoutput>0 \renewcommand{\inpdf}[1]{\pdfliteral page{#1}}\fi\fi\fi
@@ -22,7 +22,7 @@ MACROS = r"""\newcommand{\inpdf}[1]{}
 
 
 def picture(drawing: Drawing, language: Language, scale: float) -> str:
-    """The picture, with what it shows in words; every length in it is in big points, times the scale."""
+    """Return the picture with alternative text; its lengths are in big points, multiplied by the scale."""
     said = printable(drawing.alt or drawing.title).encode("utf-16-be", "replace").hex().upper()
     told = "\n".join(said[place : place + ALONG] for place in range(0, len(said), ALONG))
     lines = [f"{spelt}%" for spelt in MACROS.split("\n")]
@@ -34,7 +34,7 @@ def picture(drawing: Drawing, language: Language, scale: float) -> str:
 
 
 def _shape(shape: Shape, height: float, language: Language, scale: float) -> Iterator[str]:
-    """Its commands; y grows upwards in a picture."""
+    """Yield the commands of a shape; y points upwards in a picture."""
     match shape:
         case Rect():
             yield from _rect(shape, height)
@@ -45,7 +45,7 @@ def _shape(shape: Shape, height: float, language: Language, scale: float) -> Ite
             if shape.filled:
                 yield from _tip(points)
                 return
-            for (ax, ay), (bx, by) in pairwise(points):  # along the axes, and into the corners
+            for (ax, ay), (bx, by) in pairwise(points):  # parallel to the axes, extended into the corners
                 x, y, half = min(ax, bx), min(ay, by), shape.stroke / 2
                 yield _filled(x - half, y - half, abs(ax - bx) + 2 * half, abs(ay - by) + 2 * half, shape.ink)
         case Words():
@@ -55,7 +55,7 @@ def _shape(shape: Shape, height: float, language: Language, scale: float) -> Ite
 
 
 def _rect(shape: Rect, height: float) -> Iterator[str]:
-    """What it is filled with, and its four sides upon that."""
+    """Yield the fill of a rectangle and its four sides on top."""
     x, y, w, h, half = shape.x, height - shape.y - shape.h, shape.w, shape.h, shape.stroke / 2
     if shape.fill:
         yield _filled(x, y, w, h, shape.fill)
@@ -65,7 +65,7 @@ def _rect(shape: Rect, height: float) -> Iterator[str]:
 
 
 def _tip(points: list[tuple[float, float]]) -> Iterator[str]:
-    """The head of an arrow: its tip, and the line that goes on into it."""
+    """Yield the head of an arrow: its tip and the end of its line."""
     (x, y), (ax, ay), (bx, by) = points
     mx, my = (ax + bx) / 2, (ay + by) / 2
     dx, dy = (x > mx + 0.1) - (x < mx - 0.1), (y > my + 0.1) - (y < my - 0.1)

@@ -1,4 +1,4 @@
-r"""A fragment of LaTeX: a derivation for \input into a paper, which has the preamble and the bibliography."""
+r"""LaTeX fragments: a derivation for \input into a paper, which provides the preamble and the bibliography."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from .letters import label
 from .tex import Latex
 
 _BREAK = r"\allowbreak{}"
-LABELS = 8  # of what stands before the sign of equality, beyond which it stands on a line of its own
-LONG = 15  # lines of an equation, beyond which it may go on in the next column
-NAMES = 18  # characters of names in a paragraph, from which on it is not justified
+LABELS = 8  # maximum width of a label that shares a line with the first step
+LONG = 15  # maximum lines of an equation that is not split across columns
+NAMES = 18  # maximum characters of names in a justified paragraph
 
 
 class Fragment(Latex):
-    """LaTeX without a preamble, which needs amsmath and booktabs and fits a column of a two-column article."""
+    """LaTeX without a preamble. It needs amsmath and booktabs, and fits a column of a two-column article."""
 
     template = "fragment.tex.jinja"
 
     def spell(self, document: Document) -> str:
-        """What stands between the preamble and the bibliography of the paper that it is brought into."""
+        """Return the document without the references, which the paper provides."""
         body = [block for block in document.blocks if not isinstance(block, References)]
-        while body and isinstance(body[-1], Heading):  # that of the references
+        while body and isinstance(body[-1], Heading):  # the heading of the references
             body.pop()
         return super().spell(replace(document, blocks=body))
 
     def remark(self, text: str) -> str:
-        """Text for a comment."""
+        """Return text for a comment."""
         return printable(text)
 
     def prose(self, text: str) -> str:
@@ -50,22 +50,22 @@ class Fragment(Latex):
         return rf"\cite{{{key}}}"
 
     def asked(self, document: Document) -> list[str]:
-        """What `symformer cite` is asked for: the formulas that a document is about, then the papers that it cites."""
+        """Return the arguments of `symformer cite`: the main formulas of a document, then the papers it cites."""
         ids = [block.id for block in document.blocks if isinstance(block, Equation) and block.key]
         cited = [piece.key for line in lines(document.blocks) for piece in line if isinstance(piece, Cited)]
         return [*ids, *dict.fromkeys(cited)]
 
     def heading(self, heading: Heading) -> str:
-        """A heading that runs in, with a full stop, and has no number."""
+        """Return an unnumbered run-in heading with a full stop."""
         return rf"\paragraph*{{{self.line(heading.line)}.}}"
 
     def paragraph(self, line: Line) -> str:
-        """A paragraph; ragged where long names would tear its lines apart."""
+        """Return a paragraph, ragged right if it contains long names."""
         ragged = sum(len(piece.text) for piece in line if isinstance(piece, Code)) > NAMES
         return self.line(line) + r"{\raggedright\par}" * ragged
 
     def display(self, equation: Equation) -> str:
-        """A displayed equation, in the largest type in which its widest line fits."""
+        """Return a displayed equation in the largest type in which its widest line fits."""
         rows, widest = self._rows(equation)
         type_ = next((type_ for type_, scale in TYPES.items() if widest * scale <= ROOM), [*TYPES][-1])
         star = "" if equation.number else "*"
@@ -81,7 +81,7 @@ class Fragment(Latex):
         return f"{{{type_}\n{shown}\n}}" if type_ else shown
 
     def computed(self, block: Computation) -> str:
-        """What a part computes: each line, and below it the shape of what it gives."""
+        """Return the computation of a part: each line with the shape of its result below."""
         rows: list[str] = []
         widest = 0
         for each in block.lines:
@@ -101,7 +101,7 @@ class Fragment(Latex):
         return f"{{{type_}\n{shown}\n}}" if type_ else shown
 
     def _rows(self, equation: Equation) -> tuple[list[str], int]:
-        """The lines of an equation, and how wide the widest of them is."""
+        """Return the lines of an equation and the width of the widest one."""
         labels: list[tuple[str, int]] = []
         for each in equation.chain.labels:
             spelt, width = latex(each), across(each)
@@ -127,7 +127,7 @@ class Fragment(Latex):
         return rows, max(widths)
 
     def table(self, table: Table) -> str:
-        """A table that has the width of the column at most, as several where it is long."""
+        """Return a table no wider than the column, split into several if it is long."""
         found = fit(table)
         if found is None:
             return self._listed(table)
@@ -148,7 +148,7 @@ class Fragment(Latex):
         return " & ".join(rf"\raggedright {cell}" if share else cell for cell, share in cells) + r" \tabularnewline"
 
     def _listed(self, table: Table) -> str:
-        """A table that no type is small enough for: each row as a paragraph, with what its columns are called."""
+        """Return a table that is too wide for any type as paragraphs, one per row, with the column headers."""
         head = [self.line(cell) for cell in table.head]
         rows = []
         for first, *others in table.rows:

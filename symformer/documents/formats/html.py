@@ -1,4 +1,4 @@
-"""HTML: one file that loads nothing, with MathML, an embedded font, and a script that nobody needs."""
+"""HTML: one self-contained file with MathML, an embedded font, and an optional script."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from .language import Language, printable, templates
 from .layout import Page, Row
 from .tex import FORMAT as LATEX
 
-NARROW, WIDE = 24, 44  # characters of what is explained that stand beside a line, on any screen and on a wide one
-FEW = 14  # characters of a cell that need no room of their own
+NARROW, WIDE = 24, 44  # maximum characters of a label next to a line, on any screen and on a wide one
+FEW = 14  # characters of a cell that need no minimum width
 PHONE = 26  # characters of mathematics that fit the narrowest screen
 
 
 class Screen(Page):
-    """No width of paper: a browser breaks lines, and a table scrolls within itself."""
+    """A page of unlimited width: the browser breaks lines, and tables scroll."""
 
     def rows(self, equation: Equation) -> list[Row]:
-        """Every line, each whole."""
+        """Return every line unbroken."""
         steps = equation.chain.steps
         reasons = [*equation.reasons, *[()] * (len(steps) - len(equation.reasons))]
         return [Row("=", step, reason) for step, reason in zip(steps, reasons, strict=True)]
 
     def columns(self, table: Table) -> str:
-        """The alignment, with those columns told apart that would be squeezed into a word a line."""
+        """Return the alignment, with "w" for columns that would otherwise be squeezed to one word per line."""
         told = [max((_told(cell) for cell in column), default=0) for column in zip(*table.rows, strict=True)]
         kinds = zip(table.align, told or [0] * len(table.align), strict=True)
         return "".join("w" if kind == "l" and length > FEW else kind for kind, length in kinds)
 
 
 class HTML(Language):
-    """A page that reads the same with scripts and without, in light and in dark, on paper and on a phone."""
+    """A page that is readable with and without scripts, in light and dark mode, on paper and on a phone."""
 
     template = "derivation.html.jinja"
     row_break = ""
-    page = Screen(figure=(226.0, 466.0))  # a column whose smallest type can be read on a phone; of more, it scrolls
+    page = Screen(figure=(226.0, 466.0))  # legible on a phone; a wider figure scrolls
 
     of_blocks = {
         "equation": ("equation", "room", "scrolls", "latex"),
@@ -84,7 +84,7 @@ class HTML(Language):
         return markup(mathematics)
 
     def equation(self, equation: Equation, row_break: str = "") -> Markup:
-        """The rows, each a line of a grid of two columns: what is explained, and what it is."""
+        """Return the rows of a grid with two columns: the label and the expression."""
         labels = equation.chain.labels
         signed = [_equal(pieces(label)) if place else pieces(label) for place, label in enumerate(labels)]
         left = "<wbr>".join(_math(each) for each in signed)
@@ -96,7 +96,7 @@ class HTML(Language):
         return markup("\n".join(rows))
 
     def computation(self, block: Computation, row_break: str = "") -> Markup:
-        """The lines, each a line of a grid of two columns, its shape behind it."""
+        """Return the rows of a grid with two columns: the name, and the expression followed by its shape."""
         rows = []
         for each in block.lines:
             shape = self.math(each.shape) + (
@@ -108,8 +108,8 @@ class HTML(Language):
         return markup("\n".join(rows))
 
     def picture(self, block: Picture) -> Markup:
-        """A figure, no wider than it can be read on a narrow screen."""
-        from ..figures.screen import ScreenRuler  # which a page without figures does without
+        """Return a figure that is legible on a narrow screen."""
+        from ..figures.screen import ScreenRuler  # not needed by pages without figures
         from .svg import drawn
 
         return markup(drawn(block.draw(*self.page.figure, ScreenRuler())))
@@ -118,7 +118,7 @@ class HTML(Language):
         return markup(f", {mathml(Name('n'))} = 1, …, {last}")
 
     def room(self, equation: Equation) -> str:
-        """Where what is explained stands: beside the lines on any screen, on a wide one, or above them."""
+        """Return the place of the label: next to the lines on any screen, only on a wide one, or above them."""
         breadth = self._breadth(equation)
         return "beside" if breadth <= NARROW else "near" if breadth <= WIDE else "above"
 
@@ -126,14 +126,14 @@ class HTML(Language):
         return sum(len(text(label)) + 3 for label in equation.chain.labels)
 
     def scrolls(self, equation: Equation) -> bool:
-        """Whether some line may be wider than the narrowest screen, so that a keyboard has to reach it."""
+        """Return True if a line may be wider than the narrowest screen, so that it needs keyboard focus to scroll."""
         before = self._breadth(equation) if self.room(equation) == "beside" else 0
         made = [pieces(label) for label in equation.chain.labels]
         made += [pieces(row.shown) for row in self.page.rows(equation)]
         return before + max(len(piece.alternative) for several in made for piece in several) > PHONE
 
     def latex(self, equation: Equation) -> Markup:
-        """The same in LaTeX, to copy: what it says, and no reasons."""
+        """Return the equation in LaTeX for copying, without the reasons."""
         rows = LATEX.equation(replace(equation, reasons=())).split("\n")
         return self.prose("\\begin{aligned}") + "\n" + markup("\n".join(map(self.prose, rows))) + "\n\\end{aligned}"
 
@@ -141,7 +141,7 @@ class HTML(Language):
         raise NotImplementedError("a browser breaks lines")
 
     def because(self, spelt: str, below: bool = False) -> str:
-        raise NotImplementedError("a browser finds room for a reason")
+        raise NotImplementedError("a browser places reasons")
 
     def cited(self, key: str, number: int) -> Markup:
         return markup(f'<a href="#{self.anchor("ref:" + key)}">[{number}]</a>')
@@ -150,32 +150,32 @@ class HTML(Language):
         return markup(f'<a href="#{self.anchor("eq:" + id)}">({number})</a>')
 
     def columns(self, align: str) -> str:
-        """Their letters, which the template turns into classes."""
+        """Return the alignment letters, which the template converts to classes."""
         return align
 
     def anchor(self, id: str) -> Markup:
-        """An id as an attribute: no space may stand in one."""
+        """Return an id as an attribute, with spaces escaped."""
         return markup(escape(re.sub(r"[\s%]", lambda found: quote(found[0]), printable(id))))
 
     @cached_property
     def style(self) -> Markup:
-        """All of the style, with the font in it."""
+        """The style sheet with the embedded font."""
         font = b64encode((templates() / "fonts" / "symformer-math.woff2").read_bytes()).decode()
         return markup((templates() / "derivation.css").read_text("utf-8").replace("FONT", font))
 
     @cached_property
     def script(self) -> Markup:
-        """What copies."""
+        """The script for copying."""
         return markup((templates() / "derivation.js").read_text("utf-8"))
 
     @property
     def scripts(self) -> Sequence[Markup]:
-        """All that runs."""
+        """All scripts."""
         return (self.script,)
 
     @cached_property
     def policy(self) -> Markup:
-        """What a browser may load and run: this style, these scripts, and what the file itself holds."""
+        """The content security policy: only this style, these scripts and embedded data."""
         style, script = _hash(self.style), " ".join(map(_hash, self.scripts))
         return markup(
             f"default-src 'none'; style-src {style}; script-src {script}; font-src data:; img-src data:; "
@@ -184,7 +184,7 @@ class HTML(Language):
 
 
 def markup(spelt: str) -> Markup:
-    """What was escaped piece by piece, and is no more."""
+    """Return a string that is already escaped as markup."""
     return Markup(spelt)  # noqa: S704
 
 
@@ -193,12 +193,12 @@ def _hash(content: str) -> str:
 
 
 def _math(made: Sequence[MathPiece]) -> Markup:
-    """Displayed mathematics in pieces, between which a browser may break the line."""
+    """Return displayed mathematics with line-break opportunities between the pieces."""
     return markup("<wbr>".join(piece.displayed for piece in made))
 
 
 def _equal(made: Sequence[MathPiece]) -> list[MathPiece]:
-    """Pieces behind an equals sign, no line of which begins without it."""
+    """Return pieces with an equals sign attached to the first one, so that no line break separates them."""
     equals, first = sign("="), made[0]
     return [MathPiece(equals.content + first.content, f"{equals.alternative} {first.alternative}"), *made[1:]]
 
@@ -208,7 +208,7 @@ def _breaking(shown: Tree) -> Markup:
 
 
 def _anchored(document: Document) -> Document:
-    """A document whose headings all have an anchor, no two the same."""
+    """Return a document in which every heading has a unique anchor."""
     taken = {block.anchor for block in document.blocks if isinstance(block, Heading)}
 
     def named(heading: Heading) -> Heading:
@@ -223,7 +223,7 @@ def _anchored(document: Document) -> Document:
 
 
 def _told(cell: Line) -> int:
-    """The characters of a cell that a line may be broken between."""
+    """Return the number of characters of a cell outside code, where lines may break."""
     return sum(len(_words(piece)) for piece in cell if not isinstance(piece, Code))
 
 

@@ -1,4 +1,4 @@
-"""What a format is; and a language, which spells prose, names and mathematics, and leaves the rest to a template."""
+"""Base classes: a format, and a language, which writes prose, names and mathematics and fills in a template."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-# How every template is written: with delimiters that none of the languages uses.
+# The syntax of all templates, with delimiters that none of the languages uses.
 SYNTAX: dict[str, Any] = {
     "block_start_string": "<%",
     "block_end_string": "%>",
@@ -35,31 +35,31 @@ SYNTAX: dict[str, Any] = {
 
 
 class Format(ABC):
-    """What a document can be written as."""
+    """A format that a document can be written in."""
 
     @abstractmethod
     def render(self, document: Document, engine: str) -> bytes:
-        """A document as the bytes of a file. Raises DocumentError; only a PDF is made by an engine."""
+        """Return a document as the bytes of a file. Raises DocumentError. Only PDF uses the engine."""
 
 
 class Language(Format):
-    """One language. Every piece of prose and every name goes through ``prose`` and ``code``, which escape it."""
+    """A markup language. All prose and names pass through ``prose`` and ``code``, which escape them."""
 
     template: str
     row_break: str  # between the rows of an aligned equation
-    quad: str  # room of an em
+    quad: str  # a space of 1 em
     page: Page = A4
-    # What a template asks of blocks by their kind, of a text, and of nothing, beside what it asks of every language.
+    # The methods a template may call on blocks (by kind), on text, and without arguments, besides the common ones.
     of_blocks: Mapping[str, Sequence[str]] = {"equation": ("equation",), "computation": ("computation",)}
     of_texts: Sequence[str] = ("prose", "code", "columns")
     of_itself: Sequence[str] = ()
 
     def render(self, document: Document, engine: str) -> bytes:
-        """What its template makes of a document."""
+        """Return a document rendered by the template of this language."""
         return self.spell(document).encode()
 
     def spell(self, document: Document) -> str:
-        """A document in this language."""
+        """Return a document in this language."""
         template = environment().get_template(self.template)
         title, subtitle, *keywords = map(printable, (document.title, document.subtitle, *document.keywords))
         document = replace(document, title=title, subtitle=subtitle, keywords=keywords)
@@ -68,15 +68,15 @@ class Language(Format):
         )
 
     def completed(self, spelt: str) -> str:
-        """What a template has made, with whatever it needs before it."""
+        """Return the output of a template with any definitions it needs."""
         return spelt
 
     def prepared(self, document: Document) -> Document:
-        """A document as this language's template takes it."""
+        """Return a document prepared for the template of this language."""
         return document
 
     def contents(self, document: Document) -> list[tuple[Heading, list[Heading]]]:
-        """The chapters of a document with their sections; nothing for a document of one chapter."""
+        """Return the chapters of a document with their sections; empty for a document with one chapter."""
         found: list[tuple[Heading, list[Heading]]] = []
         if not any(isinstance(block, Contents) for block in document.blocks):
             return found
@@ -88,11 +88,11 @@ class Language(Format):
         return found
 
     def line(self, line: Line) -> str:
-        """A line of prose, names and mathematics."""
+        """Return a line of prose, names and mathematics."""
         return "".join(self.piece(piece) for piece in line)
 
     def piece(self, piece: Piece) -> str:
-        """One piece of a line."""
+        """Return one piece of a line."""
         match piece:
             case str():
                 return self.prose(printable(piece))
@@ -109,7 +109,7 @@ class Language(Format):
         raise TypeError(f"not a piece of a line: {piece!r}")
 
     def equation(self, equation: Equation, row_break: str = "") -> str:
-        """The rows of an aligned equation; each sign stands at the alignment point, and each reason behind its row."""
+        """Return the rows of an aligned equation, with signs at the alignment point and each reason after its row."""
         *alone, beside = [" = ".join(self.math(label) for label in line) for line in self.page.labels(equation)]
         rows = []
         for row in self.page.rows(equation):
@@ -120,12 +120,12 @@ class Language(Format):
             elif row.reason:
                 rows.append(self.because(self.line(row.reason), below=True))
         over = [f"& {'= ' if index else ''}{labels}" for index, labels in enumerate(alone)]
-        # where labels go on from the line above, the alignment point stands before them
+        # if the labels continue from the line above, the alignment point is before them
         first = f"& = {beside} {rows[0][1:]}" if over and beside else f"{beside} {rows[0]}".lstrip()
         return f"{row_break or self.row_break}\n".join([*over, first, *rows[1:]])
 
     def computation(self, block: Computation, row_break: str = "") -> str:
-        """The rows of what a part computes: each name at the alignment point, and each shape behind its row."""
+        """Return the rows of a computation, with names at the alignment point and each shape after its row."""
         rows = []
         roomy = self.page.roomy(block)
         for each in block.lines:
@@ -141,7 +141,7 @@ class Language(Format):
 
     @abstractmethod
     def ranging(self, last: str) -> str:
-        """From which layer to which a line holds: n from 1 to the last."""
+        """Return the range of layers for which a line holds: n from 1 to the last."""
 
     @abstractmethod
     def prose(self, text: str) -> str: ...
@@ -157,42 +157,42 @@ class Language(Format):
 
     @abstractmethod
     def inline(self, mathematics: str, shown: Tree) -> str:
-        """Mathematics within a line, and what it shows."""
+        """Return inline mathematics; ``shown`` is its tree."""
 
     @abstractmethod
     def carry_on(self, sign: str, spelt: str) -> str:
-        """A row on which a long sum goes on."""
+        """Return a row that continues a long sum."""
 
     @abstractmethod
     def because(self, spelt: str, below: bool = False) -> str:
-        """A reason, behind its row of an equation or as a row below it."""
+        """Return a reason, after its row of an equation or as a row below it."""
 
     @abstractmethod
     def cited(self, key: str, number: int) -> str:
-        """A paper's number, which leads to it."""
+        """Return the number of a paper, linked to its reference."""
 
     @abstractmethod
     def ref(self, id: str, number: int) -> str:
-        """An equation's number, which leads to it."""
+        """Return the number of an equation, linked to it."""
 
     @abstractmethod
     def columns(self, align: str) -> str:
-        """The columns of a table: l, r, c, and w for one that wraps."""
+        """Return the column specification of a table from l, r, c, and w for a column that wraps."""
 
 
 def printable(text: str) -> str:
-    """Text without control characters, which no language prints."""
+    """Return text with unprintable characters replaced."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
-LONG_WORD = 60  # characters that a line has room for
-LONG_PART = 40  # and a cell of a table
-SYLLABLE = 5  # and of what is longer, how many stand together
+LONG_WORD = 60  # characters of a word that fits a line
+LONG_PART = 40  # characters of a part that fits a table cell
+SYLLABLE = 5  # characters per piece of a longer part
 
 
 def broken(text: str) -> list[str]:
-    """A name in pieces between which a line may be broken: a word that no line has room for, at its dots, and what is
-    still too long anywhere.
+    """Split a name where lines may break: a word too long for a line at its dots, and a part that is still too long
+    anywhere.
 
     >>> broken("a name of many words, none of which is long"), [len(each) for each in broken("layers.*." + "a" * 52)]
     (['a name of many words, none of which is long'], [7, 2, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 2])
@@ -208,8 +208,8 @@ def broken(text: str) -> list[str]:
 
 
 def parted(text: str, between: str) -> str:
-    """Text in which a number that no cell has room for may be broken between its groups of digits, and so a word that
-    no line has room for.
+    """Return text with break points between the digit groups of numbers too long for a cell, and in words too long
+    for a line.
 
     >>> parted("of 1,000", "|"), parted("1" + ",000" * 10, "|")[:12]
     ('of 1,000', '1,|000,|000,')
@@ -223,11 +223,11 @@ _LONG_NUMBER = re.compile(rf"\d{{1,3}}(?:,\d{{3}}){{{LONG_PART // 4},}}")
 
 @cache
 def environment() -> Environment:
-    """What reads the templates, each once."""
+    """Return the Jinja environment that loads the templates."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    # The delimiters are ones that none of the languages uses; every value is escaped by the language itself, and once
-    # more where an attribute or the head of a page is told.
+    # None of the languages uses these delimiters. Each language escapes its values itself; HTML also escapes the values
+    # in attributes and in the head of a page.
     found = Environment(
         loader=FileSystemLoader(templates()),
         block_start_string="<%",
@@ -247,9 +247,9 @@ def environment() -> Environment:
 
 
 def templates() -> Path:
-    """The folder of templates: inside the package of a wheel, at the top level of the repository."""
+    """Return the folder of templates: inside the package in a wheel, at the top level in the repository."""
     package = Path(__file__).parent.parent.parent
     for folder in (package / "templates", package.parent / "templates"):
         if folder.is_dir():
             return folder
-    raise DocumentError(f"the templates of symformer are missing beside {package}; install symformer again")
+    raise DocumentError(f"the templates of symformer are missing next to {package}; reinstall symformer")

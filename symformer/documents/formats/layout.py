@@ -1,6 +1,6 @@
-"""Lines and columns: where a long sum goes on, what a row has room for, which table is wide, for pages of some width.
+"""Page layout: line breaks of long sums, room for reasons and shapes, widths of tables, for a given page width.
 
-All widths are in characters of prose; mathematics is measured as it would be printed.
+All widths are in characters of prose; mathematics is measured at its printed width.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from ..blocks import (
 )
 from .letters import wide
 
-FEW = 12  # rows of a table that stand on one page whatever stands before
-WRAPPED = 40  # of a cell that wraps
-BRIEF = 4  # lines of an equation that stands on one page with its table
+FEW = 12  # maximum rows of a table that is never split across pages
+WRAPPED = 40  # width of a cell that wraps
+BRIEF = 4  # maximum lines of an equation that is kept on one page with its table
 BOXED = 4  # characters that a box around an equation takes from its lines
-LEFT = 4  # rows of a table that goes on that stand on its last page at least,
-DEEP = 16  # if they take no more lines
-TAIL = 10  # lines that the last page has at least
-LINE = 96  # characters of prose in one
+LEFT = 4  # minimum rows of a split table on its last page,
+DEEP = 16  # if they take at most this many lines
+TAIL = 10  # minimum lines on the last page
+LINE = 96  # characters of prose per line
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of an equation: the sign before it, "=", or "+" or "-" where a long sum goes on; and why it follows."""
+    """A line of an equation: its sign ("=", or "+" or "-" to continue a long sum), its expression and its reason."""
 
     sign: str
     shown: Tree
@@ -54,22 +54,22 @@ class Row:
 
 @dataclass(frozen=True)
 class Page:
-    """How much room there is; what is said of a page of A4 with its usual margins."""
+    """The dimensions of a page; the defaults are for A4 with the usual margins."""
 
     width: int = 66  # of mathematics in one line
-    longest: int = 72  # of one term: a step on the way that has a longer one fits no line, and is left out
-    table: int = 78  # in a row of a table
-    widest: int = 98  # more than these fit in no type
-    lines: int = 20  # of an equation, or lines of a table, that stand on one page
-    figure: tuple[float, float] = (280.0, 400.0)  # points of a figure's column and of all, before it is enlarged
-    broad: float = 450.0  # points that it may then take
+    longest: int = 72  # of one term; an intermediate step with a longer term is omitted
+    table: int = 78  # of a row of a table in normal type
+    widest: int = 98  # of a row of a table in the smallest type
+    lines: int = 20  # maximum lines of an equation or a table that is kept on one page
+    figure: tuple[float, float] = (280.0, 400.0)  # width in points of a figure's column and of a figure, unscaled
+    broad: float = 450.0  # maximum width in points of a scaled figure
     high: float = 660.0
     largest: float = 1.2
-    # The equation that was laid out last, and its lines: a template asks for them many times before it asks for others.
+    # The last equation and its lines: a template requests them many times before the next equation.
     _latest: dict[str, tuple[Equation, list[Row]]] = field(default_factory=dict, repr=False, compare=False)
 
     def rows(self, equation: Equation) -> list[Row]:
-        """Each line after the labels; the reason of a long one stands behind its last piece."""
+        """Return the lines after the labels; the reason of a broken line follows its last piece."""
         known = self._latest.get("")
         if known is None or known[0] is not equation:
             self._latest[""] = known = (equation, self._broken(equation))
@@ -83,7 +83,7 @@ class Page:
         for place, (told, reason) in enumerate(steps):
             step = told if self._fits(told) else _opened(told)
             if place < len(steps) - 1 and not self._fits(step):
-                left_out = reason or left_out  # the next line follows by it
+                left_out = reason or left_out  # it becomes the reason of the next line
                 continue
             pieces = self._pieces(step, BOXED * equation.key)
             signed = [("=", pieces[0]), *map(_carried, pieces[1:])]
@@ -92,7 +92,7 @@ class Page:
         return found
 
     def labels(self, equation: Equation) -> list[list[Tree]]:
-        """The labels, on lines of their own where they would crowd the first row out; else on one, with that row."""
+        """Return the labels line by line; they share a line with the first row if there is room."""
         lines: list[list[Tree]] = [[]]
         for label in equation.chain.labels:
             if lines[-1] and sum(map(breadth, (*lines[-1], label))) > self.width:
@@ -103,22 +103,22 @@ class Page:
         return [*lines, []] if long and crowded else lines
 
     def long(self, block: Equation | Table) -> bool:
-        """Whether it may go on from one page to the next: many rows, or some that wrap into many lines."""
+        """Return True if a block may be split across pages, because it has many rows or many wrapped lines."""
         if isinstance(block, Equation):
             return sum(1 + _high(row.shown) for row in self.rows(block)) > self.lines
         return len(block.rows) > FEW or sum(_deep(block)) > self.lines
 
     def kept(self, table: Table) -> int:
-        """How many of the last rows of a table that goes on stand on one page: so many that it leaves no fewer over."""
+        """Return how many of the last rows of a split table are kept together on its last page."""
         lines = list(accumulate(reversed(_deep(table)[-LEFT:])))
         return sum(each <= DEEP for each in lines) if self.long(table) else 0
 
     def brief(self, equation: Equation) -> bool:
-        """Whether it has so few lines that it stands on one page with what it follows from."""
+        """Return True if an equation is short enough to be kept on one page with its table."""
         return len(self.rows(equation)) <= BRIEF
 
     def columns(self, table: Table) -> str:
-        """The alignment; where the longest cells do not fit side by side, as few of the widest wrap as will do."""
+        """Return the alignment, with as few of the widest columns wrapped as needed to fit the page."""
         longest, align = _longest(table), table.align
         if "w" in align:
             return align
@@ -130,22 +130,22 @@ class Page:
         return align
 
     def wide(self, table: Table) -> bool:
-        """Whether its longest cells, side by side, need a smaller type."""
+        """Return True if a table needs a smaller type to fit the page."""
         cells = zip(table.align, _longest(table), strict=True)
         return sum(min(n, WRAPPED) if kind == "w" else n for kind, n in cells) > self.table
 
     def beside(self, equation: Equation, row: Row) -> bool:
-        """Whether the reason of a row has room behind the longest of all rows."""
+        """Return True if the reason of a row fits after the longest row."""
         labels = max((sum(map(breadth, line)) for line in self.labels(equation)), default=0)
         longest = max(breadth(each.shown) for each in self.rows(equation))
         return labels + longest + extent(row.reason) <= self.width
 
     def enlarged(self, width: float, height: float) -> float:
-        """By how much a figure of so many points is made larger or smaller: to hundredths, downwards."""
+        """Return the scale factor of a figure of a given size in points, rounded down to hundredths."""
         return floor(100 * min(self.largest, self.broad / width, self.high / height)) / 100
 
     def roomy(self, block: Computation) -> bool:
-        """Whether the shapes of what is computed have room behind the lines."""
+        """Return True if the shapes of a computation fit after its lines."""
         named = max(breadth(line.name) for line in block.lines)
         shown = max(breadth(line.shown) for line in block.lines)
         often = [10 + breadth(tree(line.times)) if line.times is not None else 0 for line in block.lines]
@@ -153,7 +153,7 @@ class Page:
         return named + shown + shapes <= self.longest
 
     def tail(self, references: References) -> int:
-        """How many of the last references stand on one page, so that it has some lines; they may be all."""
+        """Return how many of the last references are kept together, so that the last page has enough lines."""
         lines = 0
         for found, (_, *said) in enumerate(reversed(references.entries)):
             if lines >= TAIL:
@@ -162,7 +162,7 @@ class Page:
         return len(references.entries)
 
     def ending(self, blocks: Sequence[Block]) -> int:
-        """How many of the last blocks stand on one page, for the same; none, where some of the references do."""
+        """Return how many of the last blocks are kept together for the same purpose; 0 if references suffice."""
         lines = 0
         for count, block in enumerate(reversed(blocks)):
             if lines >= TAIL:
@@ -186,7 +186,7 @@ class Page:
         return all(breadth(piece) <= self.longest for piece in self._pieces(step))
 
     def _pieces(self, shown: Tree, less: int = 0) -> list[Tree]:
-        """A long sum in pieces that each fit a line, which may have room for so many characters less."""
+        """Split a long sum into pieces that each fit a line shortened by ``less`` characters."""
         room = self.width - less
         if not isinstance(shown, Sum) or breadth(shown) <= room:
             return [shown]
@@ -203,8 +203,8 @@ class Page:
         return [terms_tree(piece) for piece in pieces]
 
     def _stretched(self, term: Tree, room: int, left: int) -> list[Tree]:
-        """A term in parts that each fit a line, where it ends with a sum in brackets that fits none; the first fits
-        what is left of the line before it, if that is half a line.
+        """Split a term that ends with a long sum in brackets into parts that each fit a line. The first part fits the
+        rest of the line before it if that is at least half a line.
         """
         product = term.operand if isinstance(term, Minus) else term
         inside = product.factors[-1] if isinstance(product, Product) else None
@@ -234,18 +234,18 @@ A4 = Page()
 
 
 def tall(table: Table) -> bool:
-    """Whether a cell has a fraction, which is taller than a line."""
+    """Return True if a cell contains a fraction, which is taller than a line."""
     cells = [cell for row in (table.head, *table.rows) for cell in row]
     return any(_high(piece.shown) for cell in cells for piece in cell if isinstance(piece, Math))
 
 
 def _high(shown: Tree) -> bool:
-    """Whether it has a fraction."""
+    """Return True if an expression contains a fraction."""
     return "/" in text(shown)
 
 
 def _deep(table: Table) -> list[int]:
-    """About how many lines each row takes."""
+    """Return the approximate number of lines of each row."""
     return [max(-(-extent(cell) // WRAPPED) for cell in row) * (1 + tall(table)) for row in table.rows]
 
 
@@ -254,31 +254,31 @@ def _longest(table: Table) -> list[int]:
 
 
 def _opened(step: Tree) -> Tree:
-    """A sum without the brackets around sums in it, where nothing stands before them: a line may end at each term."""
+    """Return a sum with nested sums flattened, so that a line may break at each term."""
     if not isinstance(step, Sum):
         return step
     return Sum(tuple(term for each in step.terms for term in (each.terms if isinstance(each, Sum) else (each,))))
 
 
 def _carried(piece: Tree) -> tuple[str, Tree]:
-    """A piece of a sum that goes on, and the sign it goes on with."""
+    """Return the leading sign of a continued sum, and the piece without it."""
     first, *others = piece.terms if isinstance(piece, Sum) else (piece,)
     if not isinstance(first, Minus):
         return "+", piece
     return "-", terms_tree([first.operand, *others])
 
 
-@lru_cache(maxsize=1 << 12)  # an equation's pieces are measured alone, in lines, and again in lines cut otherwise
+@lru_cache(maxsize=1 << 12)  # pieces of an equation are measured repeatedly for different line breaks
 def breadth(shown: Tree) -> int:
-    """The room of mathematics in characters of prose: capitals are wide, subscripts small, and no dot is printed but
-    beside a size that goes by a whole name, which is as wide as it is long.
+    """Return the width of mathematics in characters of prose. Capitals are wide, subscripts are small, and dots are
+    printed only next to a size with a word as its name, which has the width of that word.
     """
     spelt = text(shown)
     words = sorted({letter(size).name for size in sizes_of(shown) if letter(size).word}, key=len, reverse=True)
     for word in words:
         spelt = re.sub(rf"(?<![A-Za-z_]){re.escape(word)}(?![A-Za-z_])", "\N{BLACK SQUARE}" * len(word), spelt)
     dotted = [term for term in re.split(" [+-] ", spelt) if "\N{BLACK SQUARE}" in term]
-    dots = 2 * sum(len(re.findall(r"(?<! )·", term)) for term in dotted)  # with the room around each
+    dots = 2 * sum(len(re.findall(r"(?<! )·", term)) for term in dotted)  # including the space around each
     capitals = sum(character.isupper() for character in spelt)
     digits = sum(character.isdigit() for character in spelt)
     small = sum(len(word) for word in re.findall(r"_([a-z_]+)", spelt))
@@ -290,7 +290,7 @@ def extent(line: Sequence[Piece]) -> int:
 
 
 def _length(piece: Piece) -> int:
-    """The characters of a piece of a line, as plain text."""
+    """Return the number of characters of a piece of a line as plain text."""
     match piece:
         case str():
             return wide(piece)

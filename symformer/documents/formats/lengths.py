@@ -1,10 +1,10 @@
-"""Lengths and colours as templates print them."""
+"""Lengths and colours for templates."""
 
 from __future__ import annotations
 
 
 def number(length: float) -> str:
-    """A length to a hundredth, without a tail of digits, and without a minus before nothing.
+    """Return a length rounded to hundredths, without trailing zeros or negative zero.
 
     >>> number(12.0), number(0.3), number(-0.001)
     ('12', '0.3', '0')
@@ -13,12 +13,12 @@ def number(length: float) -> str:
 
 
 def points(length: float) -> str:
-    """A length in points."""
+    """Return a length in points."""
     return f"{number(length)}pt"
 
 
 def rgb(ink: str) -> str:
-    """A colour as xcolor mixes it.
+    """Return a colour in xcolor's notation.
 
     >>> rgb("#0072B2")
     '{rgb,255:red,0;green,114;blue,178}'

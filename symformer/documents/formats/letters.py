@@ -1,7 +1,7 @@
-r"""Letters that a format has no glyph for, in names that may be of any script: shown by their numbers in Unicode.
+r"""Characters without a glyph in a format, in names of any script, which are written as Unicode code points.
 
-LaTeX by itself prints Latin letters alone. Any other is ``\symformerletter{模}{6A21}``, which prints the letter under
-LuaLaTeX and XeLaTeX where the document's font has it, and ``[U+6A21]`` wherever else.
+LaTeX by itself prints only Latin letters. Any other becomes ``\symformerletter{模}{6A21}``, which prints the letter in
+LuaLaTeX and XeLaTeX if the document's font has it, and ``[U+6A21]`` otherwise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final
 
 WIDE = len("[U+6A21]")
-# What LaTeX prints in every font and under every engine: letters with an accent, a few more, and signs.
+# Characters that LaTeX prints in every font and with every engine: accented letters, a few more letters, and signs.
 _ACCENTS: Final = dict(
     zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327", "`'^~=u.\"rHvc", strict=True)
 )
@@ -24,7 +24,7 @@ _LATIN: Final = {
     **{"×": r"$\times$", "·": r"$\cdot$", "÷": r"$\div$", "±": r"$\pm$", "µ": r"$\mu$", "σ": r"$\sigma$"},
     **{"≈": r"$\approx$", "≠": r"$\neq$", "≥": r"$\geq$", "°": r"$^\circ$", "¹": "$^1$", "²": "$^2$", "³": "$^3$"},
 }
-_DOTLESS: Final = {"i": r"\i", "j": r"\j"}  # as they are below an accent
+_DOTLESS: Final = {"i": r"\i", "j": r"\j"}  # dotless forms for use with an accent
 _NAMED: Final = re.compile(r"(\\symformerletter\{.\}\{[0-9A-F]+\})")
 _MACRO: Final = r"""\providecommand\symformerletter[2]{% a letter and its number: the letter where the font has it
   \ifdefined\Uchar\iffontchar\font"#2 #1\else[U+#2]\fi\else[U+#2]\fi}
@@ -32,7 +32,7 @@ _MACRO: Final = r"""\providecommand\symformerletter[2]{% a letter and its number
 
 
 def lettered(spelt: str) -> str:
-    r"""LaTeX in which letters that it may not have are told by their numbers; the second time it changes nothing.
+    r"""Return LaTeX with unsupported letters replaced by ``\symformerletter``; idempotent.
 
     >>> lettered("é and 模型")
     "\\'{e} and \\symformerletter{模}{6A21}\\allowbreak{}\\symformerletter{型}{578B}"
@@ -47,7 +47,7 @@ def lettered(spelt: str) -> str:
 
 
 def with_macro(spelt: str) -> str:
-    """LaTeX that knows what it tells letters by."""
+    r"""Return LaTeX with the definition of ``\symformerletter`` if it is used."""
     return _MACRO + spelt if r"\symformerletter{" in spelt else spelt
 
 
@@ -55,14 +55,13 @@ def _letter(character: str) -> str:
     if latin := _latin(character):
         return latin
     number = f"{ord(character):04X}"
-    # of a script that is set from right to left, or a mark above another letter: nothing here would place them; and
-    # what stands for no letter LuaTeX takes for a fault
+    # right-to-left scripts and combining marks cannot be placed correctly, and LuaTeX rejects the replacement character
     placed = unicodedata.bidirectional(character) in ("R", "AL", "AN") or unicodedata.combining(character)
     return f"[U+{number}]" if placed or number == "FFFD" else rf"\symformerletter{{{character}}}{{{number}}}"
 
 
 def label(id: str) -> str:
-    """What an equation is referred to by in LaTeX: ``eq:`` and its id, what no label takes spelt by number.
+    """Return the LaTeX label of an equation: ``eq:`` and its id, with unsupported characters as code points.
 
     >>> label("gpt2.params.h.ln_1"), label("a.params.x%y")
     ('eq:gpt2.params.h.ln_1', 'eq:a.params.x+25y')
@@ -71,14 +70,14 @@ def label(id: str) -> str:
 
 
 def plain(id: str, kept: str = ".:_*/-", sign: str = "+") -> str:
-    """An id in characters that a label may have, the others by their numbers behind a sign."""
+    """Return an id in which characters not allowed in a label are replaced by a sign and their code points."""
     return "".join(
         each if each.isascii() and (each.isalnum() or each in kept) else f"{sign}{ord(each):X}" for each in id
     )
 
 
 def _latin(character: str) -> str:
-    """How LaTeX spells a character by itself; empty for one that it has not."""
+    """Return the LaTeX of a character; empty if plain LaTeX does not have it."""
     if character.isascii() or character in _LATIN:
         return _LATIN.get(character, character)
     parts = unicodedata.normalize("NFD", character)
@@ -88,7 +87,7 @@ def _latin(character: str) -> str:
 
 
 def in_typst(text: str) -> str:
-    """Text in which what the fonts of PDFs have no glyph for is told by its number."""
+    """Return text with characters that the PDF fonts lack replaced by their code points."""
     if text.isascii():
         return text
     return "".join(f"[U+{ord(each):04X}]" if _missing(each) else each for each in text)
@@ -96,7 +95,7 @@ def in_typst(text: str) -> str:
 
 @cache
 def _missing(character: str) -> bool:
-    """Whether Typst's own fonts lack a character, by its own word: PDF/UA refuses those."""
+    """Return True if Typst's embedded fonts lack a character, tested by compiling PDF/UA, which rejects it."""
     if _latin(character):
         return False
     import typst
@@ -110,7 +109,7 @@ def _missing(character: str) -> bool:
 
 
 def wide(text: str) -> int:
-    """How many characters a text takes, where those beyond Latin may be told by their numbers.
+    """Return the width of a text in characters, with non-Latin characters as code points.
 
     >>> wide("gpt2"), wide("é模")
     (4, 9)

@@ -1,4 +1,4 @@
-"""A live page: HTML in which the sizes can be changed; it loads nothing either, and can be read without scripts."""
+"""A live page: HTML with editable sizes, which loads no other files and can be read without scripts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from markupsafe import Markup
 from .html import HTML, markup
 from .language import templates
 
-# JSON within a script element: nothing in it ends the element, or begins a comment there.
+# Escapes for JSON in a script element, so that it cannot end the element or start a comment.
 _WITHIN = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
 
 class Live(HTML):
-    """A page with what its script reckons with: a sheet of formulas, sizes and conditions."""
+    """A page with the data for its script: formulas, sizes and conditions."""
 
     template = "live.html.jinja"
 
@@ -26,17 +26,17 @@ class Live(HTML):
 
     @cached_property
     def sheet(self) -> Markup:
-        """The data, which are read and never run."""
+        """The data, which are parsed and never executed."""
         return markup(json.dumps(self.told, ensure_ascii=False, separators=(",", ":")).translate(_WITHIN))
 
     @cached_property
     def style(self) -> Markup:
-        """That of every page, and of the fields."""
+        """The style of every page and of the input fields."""
         return markup(str(super().style) + (templates() / "live.css").read_text("utf-8"))
 
     @property
     def scripts(self) -> Sequence[Markup]:
-        """What copies, what reckons, and what shows it, one after the other."""
+        """The scripts for copying, exact arithmetic and display, in this order."""
         return (
             self.script,
             *(markup((templates() / name).read_text("utf-8")) for name in ("live-exact.js", "live.js")),

@@ -1,4 +1,4 @@
-"""Markdown, in three flavours that differ in how mathematics is written: GitHub's, Jupyter's, and without any."""
+"""Markdown in three flavours that differ in the mathematics: GitHub, Jupyter, and CommonMark without mathematics."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from .letters import plain
 
 
 class Markdown(Language):
-    """Markdown as GitHub reads it."""
+    """Markdown for GitHub."""
 
     template = "derivation.md.jinja"
     quad = r"\quad"
     row_break = r" \\"
     of_blocks = {"equation": ("equation", "display"), "computation": ("computation", "display")}
     of_texts = (*Language.of_texts, "anchor")
-    around = "$`", "`$"  # of mathematics within a line
-    fences = "```math", "```"  # of mathematics by itself
+    around = "$`", "`$"  # delimiters of inline mathematics
+    fences = "```math", "```"  # delimiters of displayed mathematics
 
     def prose(self, text: str) -> str:
         return re.sub(r"([\\`*_<>|\[\]$])", r"\\\1", text)
 
     def code(self, text: str) -> str:
-        # A run of backticks inside asks for a longer one outside; a bar would end a table's cell.
+        # Backticks inside need a longer run of backticks outside; a bar would end a table cell.
         fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
         return f"{fence}{text}{fence}".replace("|", r"\|")
 
     def anchor(self, id: str) -> str:
-        """What a section is referred to by."""
+        """Return the anchor of a section."""
         return plain(id)
 
     def strong(self, spelt: str) -> str:
@@ -46,7 +46,7 @@ class Markdown(Language):
         return f"{opens}{mathematics}{closes}"
 
     def display(self, block: Equation | Computation) -> str:
-        """Mathematics by itself; an equation with its number."""
+        """Return displayed mathematics, with the number of an equation."""
         opens, closes = self.fences
         if isinstance(block, Computation):
             return f"{opens}\n\\begin{{aligned}}\n{self.computation(block)}\n\\end{{aligned}}\n{closes}"
@@ -60,7 +60,7 @@ class Markdown(Language):
         return rf",\; n = 1, \dots, {last}"
 
     def because(self, spelt: str, below: bool = False) -> str:
-        # inside mathematics a line of prose is text, with the mathematics in it as such again
+        # inside mathematics, prose is \text, and the mathematics in it is taken out of \text
         opens, closes = map(re.escape, self.around)
         words = re.sub(rf"(?<!\\){opens}(.*?){closes}", lambda found: "}" + found[1] + r"\text{", spelt)
         return rf"&\quad \text{{{words}}}" if below else rf"&& \text{{{words}}}"
@@ -76,14 +76,14 @@ class Markdown(Language):
 
 
 class Jupyter(Markdown):
-    """Markdown as Jupyter, Quarto and Pandoc read it."""
+    """Markdown for Jupyter, Quarto and Pandoc."""
 
     around = "$", "$"
     fences = "$$", "$$"
 
 
 class CommonMark(Markdown):
-    """Markdown that knows no mathematics: formulas in Unicode, as code."""
+    """Markdown without mathematics: formulas are Unicode text in code spans and blocks."""
 
     def math(self, shown: Tree) -> str:
         return printable(text(shown))
@@ -92,7 +92,7 @@ class CommonMark(Markdown):
         return self.code(mathematics)
 
     def display(self, block: Equation | Computation) -> str:
-        """The rows, below each other at their equals signs."""
+        """Return the rows, aligned at their equals signs."""
         return self._fenced(self._computed(block) if isinstance(block, Computation) else self._rows(block))
 
     def _computed(self, block: Computation) -> list[str]:

@@ -1,4 +1,4 @@
-"""A template of the user's own: plain views of a document, which another process fills it with, within bounds."""
+"""User templates: plain views of a document, filled in by a separate process with time and memory limits."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from .layout import tall
 
 SECONDS = 20
 MOST_READ = 1_000_000  # bytes of a template
-BREAK = "\0"  # stands for the end of a row, which a template may choose
-MESSAGE = 400  # characters of a refusal
+BREAK = "\0"  # placeholder for the end of a row, which a template may choose
+MESSAGE = 400  # maximum characters of an error message
 
 
 def read(path: str) -> str:
-    """The text of a template. Raises DocumentError where it cannot be one."""
+    """Return the text of a template. Raises DocumentError if it cannot be read."""
     place = Path(path)
     try:
         if not place.is_file():
-            raise DocumentError(f"the template {path[:200]} is no file; give the name of one, such as paper.tex.jinja")
+            raise DocumentError(f"the template {path[:200]} is not a file; give a file name, such as paper.tex.jinja")
         with place.open("rb") as file:
             content = file.read(MOST_READ + 1)
         if len(content) > MOST_READ:
-            raise DocumentError(f"the template {path} has more than {MOST_READ:,} bytes")
+            raise DocumentError(f"the template {path} is larger than the limit of {MOST_READ:,} bytes")
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        raise DocumentError(f"the template {path} is no text in UTF-8") from None
+        raise DocumentError(f"the template {path} is not UTF-8 text") from None
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or error
         raise DocumentError(f"the template {path[:200]} cannot be read: {said}") from None
@@ -64,9 +64,9 @@ _FOREIGN = re.compile(
 
 
 def fill(document: Document, extension: str, flavour: str, template: str, name: str) -> bytes:
-    """What a template makes of a document in the language of an extension.
+    """Fill in a template with a document in the language of an extension.
 
-    Raises DocumentError where it is no template, reaches for what is none of its own, or takes too long.
+    Raises DocumentError if the template is invalid, accesses anything outside the document, or takes too long.
     """
     module = import_module(f".{extension}", __package__)
     language: Language = module.FLAVOURS[flavour] if extension == "md" else module.FORMAT
@@ -84,19 +84,19 @@ def fill(document: Document, extension: str, flavour: str, template: str, name: 
         )
         said = json.loads(run.stdout)
     except subprocess.TimeoutExpired:
-        raise DocumentError(f"the template {name} did not end within {SECONDS} seconds") from None
+        raise DocumentError(f"the template {name} did not finish within {SECONDS} seconds") from None
     except OSError as error:
-        raise DocumentError(f"the template {name} needs a process of its own, and none starts: {error}") from None
+        raise DocumentError(f"the template {name} needs a separate process, which cannot be started: {error}") from None
     except ValueError:
-        raise DocumentError(f"the template {name} took more time or memory than one may, and was ended") from None
+        raise DocumentError(f"the template {name} exceeded the time or memory limit and was stopped") from None
     if "refused" in said:
-        raise DocumentError(f"the template {name} is refused: {said['refused'][:MESSAGE]}")
+        raise DocumentError(f"the template {name} is rejected: {said['refused'][:MESSAGE]}")
     text: str = said["text"]
     return language.completed(text).encode("utf-8", "replace")
 
 
 def views(document: Document, language: Language) -> dict[str, Any]:
-    """A document as text, numbers and lists of them, which lead to nothing else."""
+    """Return a document as plain text, numbers and lists, without references to other objects."""
     made = language.prepared(document)
     places = {id(block): place for place, block in enumerate(made.blocks)}
     chapters = [
@@ -118,7 +118,7 @@ def views(document: Document, language: Language) -> dict[str, Any]:
 
 
 def _view(block: Block, language: Language) -> dict[str, Any]:
-    """What is said of a block, and how a language spells it."""
+    """Return the fields of a block and its text in a language."""
     view: dict[str, Any] = {}
     for field in fields(block):
         value = getattr(block, field.name)

@@ -1,6 +1,6 @@
-"""The process in which a user's own template is filled: it sees plain text, and no file and no code.
+"""The process that fills in user templates. A template sees only plain text, no files and no code.
 
-It reads what :mod:`symformer.documents.formats.own` sends as JSON, and answers with the text, or why there is none.
+It reads the JSON that :mod:`symformer.documents.formats.own` sends, and answers with the text or an error message.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from .own import BREAK, SECONDS
 MOST_WRITTEN = 20_000_000  # characters of a document
 MEMORY = 2**30
 NAME = "<template>"
-_WITHOUT = ("attr", "random", "pprint")  # filters: a way round, what changes every time, what shows objects of Python
+_WITHOUT = ("attr", "random", "pprint")  # removed filters: attribute access, nondeterminism, Python objects
 _GLOBALS = ("range", "dict", "cycler", "joiner", "namespace")
 _FILES = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 
 
 class Spelt(str):
-    """Text that is in the document's language already."""
+    """Text that is already in the document's language."""
 
     __slots__ = ()
 
 
 def filled(given: Mapping[str, Any]) -> dict[str, str]:
-    """The text that a template makes of the views of a document, or why it makes none."""
+    """Return the text that a template produces from the views of a document, or an error message."""
     made = Markup if given["extension"] == "html" else Spelt
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, autoescape=given["extension"] == "html", **SYNTAX
@@ -46,7 +46,7 @@ def filled(given: Mapping[str, Any]) -> dict[str, str]:
     try:
         parsed = environment.parse(given["template"], filename=NAME)
         if reached := next(parsed.find_all(_FILES), None):
-            return {"refused": f"line {reached.lineno} reaches for another file, and a template is one by itself"}
+            return {"refused": f"line {reached.lineno} refers to another file; a template must be a single file"}
         pieces: list[str] = []
         written = 0
         for piece in environment.from_string(parsed).generate(_names(given, made)):
@@ -58,16 +58,16 @@ def filled(given: Mapping[str, Any]) -> dict[str, str]:
     except TemplateSyntaxError as error:
         return {"refused": f"line {error.lineno}: {error.message}"}
     except MemoryError:
-        return {"refused": f"it takes more than {MEMORY:,} bytes of memory"}
+        return {"refused": f"it needs more than {MEMORY:,} bytes of memory"}
     except RecursionError:
-        return {"refused": "it goes round in itself, or is nested too deep"}
-    except Exception as error:  # whatever a template does is its own, and is told as such
+        return {"refused": "it is infinitely recursive or nested too deeply"}
+    except Exception as error:  # any error of a template is reported to its author
         said = str(error).partition("\n")[0] or type(error).__name__
         return {"refused": f"{_line(error)}{said}"}
 
 
 def _line(error: BaseException) -> str:
-    """The line of a template in which an error arose."""
+    """Return the line of the template in which an error occurred."""
     found, trace = "", error.__traceback__
     while trace:
         if trace.tb_frame.f_code.co_filename == NAME:
@@ -77,7 +77,7 @@ def _line(error: BaseException) -> str:
 
 
 def _names(given: Mapping[str, Any], made: type[str]) -> dict[str, Any]:
-    """What a template sees: the document, its language, its page."""
+    """Return the names that a template can use: the document, its language, its page."""
     module = import_module(f".{given['extension']}", __package__)
     language: Language = module.FLAVOURS[given["flavour"]] if given["extension"] == "md" else module.FORMAT
     blocks = tuple(_block(view, made) for view in given["blocks"])
@@ -119,7 +119,7 @@ def _fact(name: str) -> Callable[[Any], Any]:
 
 
 def _block(view: Mapping[str, Any], made: type[str]) -> Any:
-    """The view of a block, with what is in the document's language marked as that."""
+    """Return the view of a block, with text in the document's language marked as such."""
     told = {
         name: _frozen(each, made if name in ("line", "head", "rows", "caption") else str) for name, each in view.items()
     }
@@ -136,12 +136,12 @@ def _frozen(value: Any, made: type[str]) -> Any:
 
 
 def _record(name: str, values: Mapping[str, Any]) -> Any:
-    """Values by name, none of which can be set."""
+    """Return an immutable record of named values."""
     return namedtuple(name, list(values))(**values)
 
 
 def _bound() -> None:
-    """Where the system can, end what takes too much, and let no file be written."""
+    """Limit CPU time and memory, and forbid writing files, if the system supports it."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -152,7 +152,7 @@ def _bound() -> None:
 
 def main() -> None:
     given = json.load(sys.stdin)
-    import_module(f".{given['extension']}", __package__)  # nothing is read once there are bounds
+    import_module(f".{given['extension']}", __package__)  # imported before the limits apply
     _bound()
     sys.stdout.write(json.dumps(filled(given)))
 

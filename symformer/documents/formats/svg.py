@@ -1,4 +1,4 @@
-"""A drawing within a page of HTML: SVG whose words are text in the page's font, and whose black is the page's ink."""
+"""Drawings in HTML pages: SVG whose text uses the page's font and whose black is the page's text colour."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..figures.shapes import BLACK, Circle, Drawing, Path, Rect, Shape, Words
 from .language import printable
 from .lengths import number as n
 
-ZOOM = 1.9  # pixels of a point, where there is room for them
-BROAD = 300.0  # points from which on a figure may scroll on a narrow screen
+ZOOM = 1.9  # pixels per point, if there is room
+BROAD = 300.0  # figures wider than this many points may scroll on a narrow screen
 ENDS = {"left": "", "right": ' text-anchor="end"', "center": ' text-anchor="middle"'}
 
 
 def drawn(drawing: Drawing) -> str:
-    """The element. It has no id and no style of its own, and says in words what it shows."""
+    """Return the SVG element, without an id or style, with alternative text for screen readers."""
     said = escape(printable(drawing.alt or drawing.title))
     head = (
         f'<svg role="img" aria-label="{said}" viewBox="0 0 {n(drawing.width)} {n(drawing.height)}"'
@@ -70,4 +70,4 @@ def _piece(piece: Piece, size: float) -> str:
             return f'<tspan font-weight="700">{escape(printable(words))}</tspan>'
         case str():
             return escape(printable(piece))
-    raise TypeError(f"no piece of a figure: {piece!r}")
+    raise TypeError(f"not a piece of a figure: {piece!r}")

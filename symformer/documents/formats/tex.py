@@ -36,7 +36,7 @@ class Latex(Language):
     _STRAIGHT = {'"': r"\symbol{34}"}  # in a name from the code
 
     def completed(self, spelt: str) -> str:
-        """With the macro for letters beyond Latin where there are such."""
+        """Return the document with the macro for non-Latin letters if it is used."""
         return with_macro(spelt)
 
     def prose(self, text: str) -> str:
@@ -49,7 +49,7 @@ class Latex(Language):
 
     @staticmethod
     def _spelt(text: str, signs: Mapping[str, str]) -> str:
-        # two signs in a row would become another: a dash, a quotation mark
+        # two signs in a row would become a ligature: a dash, a quotation mark
         parted = re.sub(r"([-'])(?=\1)", r"\1\0", text)
         return lettered("".join(signs.get(character, character) for character in parted).replace("\0", "{}"))
 
@@ -63,8 +63,8 @@ class Latex(Language):
         return f"${mathematics}$"
 
     def picture(self, block: Picture) -> str:
-        """A figure that fits the page, drawn by LaTeX itself."""
-        from .drawn import picture  # which a document without figures does without
+        """Return a figure that fits the page, drawn by LaTeX itself."""
+        from .drawn import picture  # not needed by documents without figures
 
         drawing = block.draw(*self.page.figure)
         return picture(drawing, self, self.page.enlarged(drawing.width, drawing.height))
@@ -85,11 +85,11 @@ class Latex(Language):
         return rf"\eqref{{{label(id)}}}"
 
     def label(self, id: str) -> str:
-        """What an equation is referred to by."""
+        """Return the label of an equation."""
         return label(id)
 
     def anchor(self, id: str) -> str:
-        """What a section is referred to by."""
+        """Return the anchor of a section."""
         return plain(id)
 
     def columns(self, align: str) -> str:

@@ -14,7 +14,7 @@ from .letters import in_typst, plain
 
 
 class Typst(Language):
-    """Typst, which the PDFs are made from."""
+    """Typst, the source of the PDFs."""
 
     template = "derivation.typ.jinja"
     quad = "quad"
@@ -23,7 +23,7 @@ class Typst(Language):
     of_texts = (*Language.of_texts, "alignment", "string", "label", "anchor")
 
     def prose(self, text: str) -> str:
-        # two signs in a row would become another: a dash, a quotation mark
+        # two signs in a row would become a ligature: a dash, a quotation mark
         signs = re.sub(r"(-(?=-)|'(?=')|,(?=,)|`(?=`)|[?!](?=`))", rf"\1{_ZERO_WIDTH_SPACE}", text)
         return f"#{_string(parted(signs, _ZERO_WIDTH_SPACE))};"
 
@@ -40,7 +40,7 @@ class Typst(Language):
         return f"#m({_string(text(shown))})[${mathematics}$];"
 
     def picture(self, block: Picture) -> str:
-        """A figure that fits the page, with what it shows in words."""
+        """Return a figure that fits the page, with alternative text."""
         drawing = block.draw(*self.page.figure)
         body = str(environment().get_template("figure.typ.jinja").module.place(drawing, self))  # type: ignore[attr-defined]
         scale = round(100 * self.page.enlarged(drawing.width, drawing.height))
@@ -49,7 +49,7 @@ class Typst(Language):
         return f"#figure(kind: image, placement: bottom, gap: 1em, alt: {_string(drawing.alt)}, {scaled}{caption})"
 
     def string(self, words: str) -> str:
-        """A string of the language."""
+        """Return a Typst string literal."""
         return _string(words)
 
     def carry_on(self, sign: str, spelt: str) -> str:
@@ -68,18 +68,18 @@ class Typst(Language):
         return f"#link(<{self.label(id)}>)[({number})];"
 
     def label(self, id: str) -> str:
-        """What an equation is referred to by."""
+        """Return the label of an equation."""
         return f"eq:{self.anchor(id)}"
 
     def anchor(self, id: str) -> str:
-        """What a section is referred to by."""
+        """Return the anchor of a section."""
         return plain(id, ".:_-", ":u")
 
     def columns(self, align: str) -> str:
         return ", ".join("1fr" if column == "w" else "auto" for column in align)
 
     def alignment(self, align: str) -> str:
-        """Typst names alignments apart from columns."""
+        """Return the alignments of a table, which Typst separates from its columns."""
         return ", ".join({"r": "right", "c": "center"}.get(column, "left") for column in align)
 
 
@@ -87,13 +87,13 @@ _ZERO_WIDTH_SPACE = "\u200b"
 
 
 def _string(text: str) -> str:
-    kept = re.split(f"([\n{_ZERO_WIDTH_SPACE}])", text)  # the lines of a file that is attached, and where one may end
+    kept = re.split(f"([\n{_ZERO_WIDTH_SPACE}])", text)  # keep the line breaks of attached files and the break points
     told = [each if place % 2 else printable(each) for place, each in enumerate(kept)]
     return json.dumps("".join(told), ensure_ascii=False)
 
 
 class Printed(Typst):
-    """Typst as it is printed, by its own fonts: what these have no glyph for is told by its number."""
+    """Typst for PDFs with its embedded fonts: characters that these lack are written as code points."""
 
     def prose(self, text: str) -> str:
         return super().prose(in_typst(text))

@@ -1,4 +1,4 @@
-"""FLOPs against the length: attention, the matrices, and where the one overtakes the other."""
+"""Plot of FLOPs against length: attention, the matrices, and their crossover."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ MARK: dict[str, Any] = {"color": "#555555", "linewidth": 0.6, "linestyle": (0, (
 
 
 def halves(formula: Formula) -> tuple[Expr, Expr]:
-    """What attention comes to, queries with keys and weights with values; and all the rest. Raises OptionError."""
+    """Return the total of attention (queries with keys, weights with values) and of the rest. Raises OptionError."""
     for _, line in formula.root.leaves():
         if line.each != 0 and line.entry is not None and line.entry.kind in (Kind.OBSERVED, Kind.PRODUCT):
-            raise OptionError(f"{line.path} was read off code: whether it is attention is not known")
+            raise OptionError(f"{line.path} was traced, so it is not known whether it is attention")
     attends = [
         (count * line.each).xreplace(formula.relations)
         for count, line in formula.root.leaves()
@@ -47,9 +47,9 @@ def halves(formula: Formula) -> tuple[Expr, Expr]:
 
 
 def crossover(formula: Formula) -> Expr | None:
-    """The length from which attention takes more than all the rest, as an exact formula; None where none is known.
+    """Return the exact length at which attention equals the rest, or None if there is no closed form.
 
-    Where attention is a·S² + b·S and the rest c·S, it is (c - b)/a.
+    If attention is a·S² + b·S and the rest is c·S, the crossover is (c - b)/a.
     """
     attends, rest = halves(formula)
     square, linear = attends.coeff(S, 2), attends.coeff(S, 1)
@@ -59,7 +59,7 @@ def crossover(formula: Formula) -> Expr | None:
 
 
 def lengths(formula: Formula, numbers: Numbers) -> Iterator[int]:
-    """Powers of two and whole numbers between them, as far as the model goes."""
+    """Yield powers of two and the integers halfway between them, up to the model's longest length."""
     for half in range(2 * FIRST, 2 * LAST + 1):
         length = 2 ** (half // 2) * (1 if half % 2 == 0 else 3) // (1 if half % 2 == 0 else 2)
         try:
@@ -74,23 +74,23 @@ def _named(numbers: Numbers) -> dict[str, int]:
 
 
 def flops(models: Sequence[Counted], extension: str) -> bytes:
-    """The plot. Raises OptionError and SizeError."""
+    """Return the plot as the bytes of a file. Raises OptionError and SizeError."""
     if len(models) > MOST // 2:
-        raise OptionError(f"{len(models)} targets are given, and the lines of {MOST // 2} are told apart")
+        raise OptionError(f"{len(models)} targets are given; the plot has distinct lines for at most {MOST // 2}")
     drawn = []
     for model, formula in models:
         if S in model.known:
-            raise OptionError("S is what runs along the axis; leave its --set out")
+            raise OptionError("S is the x-axis; remove --set S")
         numbers = {**model.known, **({B: 1} if B not in model.known and B in formula.symbols else {})}
         if missing := [str(each) for each in formula.symbols if each not in numbers and each != S]:
             raise SizeError(
-                f"{model.target} needs a number for {', '.join(missing)}: name a preset, or give each a --set"
+                f"{model.target} needs values for {', '.join(missing)}; name a preset, or set each with --set"
             )
         if S not in formula.symbols:
             raise OptionError(f"the {formula.measure.title} of {model.target} do not depend on the length S")
         points = list(lengths(formula, {size: n for size, n in numbers.items() if size in formula.takes}))
         if not points:
-            raise SizeError(f"{model.target} takes no length of 2^{FIRST} tokens or more")
+            raise SizeError(f"{model.target} does not support a length of 2^{FIRST} tokens or more")
         drawn.append((model, formula, numbers, points))
 
     shared = of_one_rank(models)
@@ -129,20 +129,20 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
 
 
 def _crossing(axes: Axes, model: Model, formula: Formula, numbers: Numbers, points: Sequence[int]) -> list[str]:
-    """Mark where attention overtakes, and say where that is: by a formula, or the first length of those drawn."""
+    """Mark the crossover and return lines that state it: as a formula, or as the first plotted length."""
     where, name = crossover(formula), literal(name_of(model.target))
     if where is None:
         first = overtaking(formula, numbers, points)
         if first is None:
-            return [f"{name}: attention stays the smaller half"]
+            return [f"{name}: attention is always the smaller part"]
         axes.axvline(first, **MARK)
-        return [f"{name}: attention is the larger half from $S = {_grouped(first)}$"]
+        return [f"{name}: attention is the larger part for $S \\geq {_grouped(first)}$"]
     exact = where.xreplace({size: Integer(number) for size, number in numbers.items()})
     above, below = (expand(side) for side in where.as_numer_denom())
     spelt = latex(tree(above) if below == 1 else Quotient(tree(above), tree(below)))
     sign = "=" if exact.is_Integer else r"\approx"
     value = _grouped(int(exact)) if exact.is_Integer else _grouped(float(exact))
-    said = [f"{name}: attention is the larger half from $S {sign} {value}$"]
+    said = [f"{name}: attention becomes the larger part at $S {sign} {value}$"]
     if exact > points[-1]:
         said[0] += f" (here $S \\leq {_grouped(points[-1])}$)"
     elif exact >= points[0]:
@@ -151,7 +151,7 @@ def _crossing(axes: Axes, model: Model, formula: Formula, numbers: Numbers, poin
 
 
 def overtaking(formula: Formula, numbers: Numbers, points: Sequence[int]) -> int | None:
-    """The first length, between the points, at which attention comes to no less than the rest."""
+    """Return the first length, between the points, at which attention is at least as large as the rest, or None."""
     attends, rest = halves(formula)
 
     def over(length: int) -> bool:

@@ -1,4 +1,4 @@
-"""Memory of training against the batch, with the limit of a device."""
+"""Plot of training memory against the batch size, with the limit of a device."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ PREFIXES = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 
 def amount(given: str, units: Sequence[str], option: str) -> Fraction:
-    """A number with a unit: 80GB, 3.35TB/s, 989TFLOPS. Raises OptionError."""
+    """Parse a number with a unit, such as 80GB, 3.35TB/s or 989TFLOPS. Raises OptionError."""
     found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s?([kKMGTPE]?)(i?)(.{1,8})", given, re.ASCII)
     if found is None or found[4] not in units or (found[3] and not found[2]) or Fraction(found[1]) == 0:
         raise OptionError(
-            f"{option} {quoted(given)} is not understood; write a number with {units[0]}, such as 80G{units[0]}"
+            f"{option} {quoted(given)} is not valid; write a number with the unit {units[0]}, such as 80G{units[0]}"
         )
     return Fraction(found[1]) * Fraction((1024 if found[3] else 1000) ** PREFIXES[found[2]])
 
 
 def largest(formula: Formula, numbers: Numbers, limit: Fraction) -> int:
-    """The largest batch that a device has room for; 0 where it has none for a single sequence."""
+    """Return the largest batch that fits a device, or 0 if a single sequence does not fit."""
 
     def fits(batch: int) -> bool:
         return evaluate(formula.expanded, {**numbers, B: batch}, formula.id) <= limit
@@ -54,21 +54,21 @@ def largest(formula: Formula, numbers: Numbers, limit: Fraction) -> int:
 
 
 def memory(models: Sequence[Counted], extension: str, device: str | None) -> bytes:
-    """The plot. Raises OptionError and SizeError."""
+    """Return the plot as the bytes of a file. Raises OptionError and SizeError."""
     if len(models) > MOST:
-        raise OptionError(f"{len(models)} targets are given, and {MOST} lines are told apart")
+        raise OptionError(f"{len(models)} targets are given; the plot has at most {MOST} distinct lines")
     limit = amount(device, ("B",), "--device") if device is not None else None
     drawn: list[tuple[str, Formula, Numbers, int | None]] = []
     for model, formula in models:
         if formula.measure.unit != "bytes":
-            raise OptionError(f"{formula.measure.name} is counted in {formula.measure.unit}; memory is drawn in bytes")
+            raise OptionError(f"{formula.measure.name} is counted in {formula.measure.unit}; the plot needs bytes")
         if B in model.known:
-            raise OptionError("B is what runs along the axis; leave its --set out")
+            raise OptionError("B is the x-axis; remove --set B")
         if B not in formula.symbols:
             raise OptionError(f"the {formula.measure.title} of {model.target} do not depend on the batch B")
         if missing := [str(each) for each in formula.symbols if each not in model.known and each != B]:
-            raise SizeError(f"{model.target} needs a number for {', '.join(missing)}: give each a --set of its own")
-        formula.value(B=1)  # holds all sizes to every condition
+            raise SizeError(f"{model.target} needs values for {', '.join(missing)}; set each with --set")
+        formula.value(B=1)  # checks all sizes against every condition
         most = largest(formula, model.known, limit) if limit is not None else None
         drawn.append((name_of(model.target), formula, model.known, most))
     last = max([8, *(most * 5 // 4 + 1 for *_, most in drawn if most is not None)])
@@ -104,7 +104,7 @@ def memory(models: Sequence[Counted], extension: str, device: str | None) -> byt
                 )
                 said.append(f"{literal(name)}: at most $B = {most:,}$, {value:,} bytes")
             elif most == 0:
-                said.append(f"{literal(name)}: no room for one sequence")
+                said.append(f"{literal(name)}: a single sequence does not fit")
         if limit is not None:
             axes.axhline(
                 float(limit / 10**9), color="black", linewidth=0.8, linestyle=(0, (6, 2)), label=literal(str(device))

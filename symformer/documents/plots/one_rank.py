@@ -1,4 +1,4 @@
-"""The lines below a plot that state how many ranks its numbers are of one of."""
+"""The lines below a plot that state the number of ranks of its per-rank numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...output.picture import wrapped
 
 
 def of_one_rank(models: Sequence[tuple[Model, Formula]]) -> list[str]:
-    """Return the lines as matplotlib spells them; none for formulas of whole models."""
+    """Return the lines in matplotlib's notation; empty for formulas of whole models."""
     sides = [(name_of(model.target), formula.ranks, model.known) for model, formula in models]
     stated = ranks.stated_of_each(sides, rank_notes.spell)
     return [line for each in stated for line in wrapped(rank_notes.line(each))]

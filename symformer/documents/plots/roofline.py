@@ -1,4 +1,4 @@
-"""Roofline: how fast a device can be at an intensity, and where the runs of some models stand."""
+"""Roofline plot: the attainable speed of a device at each arithmetic intensity, with the runs of some models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PHASES = ("prefill", "decode")
 
 
 def intensities(model: Model, conventions: dict[str, str]) -> dict[str, Fraction]:
-    """The intensity of each phase that all sizes are known for, exactly. Raises SizeError where there is none."""
+    """Return the exact intensity of each phase for which all sizes are known. Raises SizeError if there is none."""
     found, missing = {}, {}
     for phase in [conventions["phase"]] if "phase" in conventions else PHASES:
         formula = model.formula("intensity", **{**conventions, "phase": phase})
@@ -32,25 +32,25 @@ def intensities(model: Model, conventions: dict[str, str]) -> dict[str, Fraction
             found[phase] = Fraction(formula.value())
     if not found:
         asked = "; ".join(f"{phase} needs {', '.join(names)}" for phase, names in missing.items())
-        raise SizeError(f"{model.target} lacks numbers: {asked}; give each a --set of its own")
+        raise SizeError(f"{model.target} lacks values: {asked}; set each with --set")
     return found
 
 
 def roofline(
     models: Sequence[Model], conventions: dict[str, str], extension: str, peak: str | None, bandwidth: str | None
 ) -> bytes:
-    """The plot. Raises OptionError and SizeError."""
+    """Return the plot as the bytes of a file. Raises OptionError and SizeError."""
     if peak is None or bandwidth is None:
-        raise OptionError("a roofline is a device's: give --peak, such as 989TFLOPS, and --bandwidth, such as 3.35TB/s")
+        raise OptionError("a roofline needs --peak, such as 989TFLOPS, and --bandwidth, such as 3.35TB/s, of a device")
     if len(models) > MOST:
-        raise OptionError(f"{len(models)} targets are given, and {MOST} are told apart")
+        raise OptionError(f"{len(models)} targets are given; the plot has at most {MOST} distinct marks")
     top, slope = amount(peak, ("FLOPS", "FLOP/s"), "--peak"), amount(bandwidth, ("B/s",), "--bandwidth")
     ridge = top / slope
     points = [(name_of(model.target), intensities(model, conventions)) for model in models]
     every = [each for _, found in points for each in found.values()]
     low, high = min([*every, ridge]) / 4, max([*every, ridge]) * 4
 
-    bound = f"{literal(peak)} over {literal(bandwidth)}: from {float(ridge):,.1f} FLOPs/byte on, arithmetic bounds"
+    bound = f"{literal(peak)} at {literal(bandwidth)}: compute-bound from {float(ridge):,.1f} FLOPs/byte"
     shared = of_one_rank([(model, model.formula("intensity", **conventions)) for model in models])
 
     def draw(figure: Figure) -> None:

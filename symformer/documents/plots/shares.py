@@ -1,4 +1,4 @@
-"""Shares: what each role has of the whole, model by model, and the embeddings' share against the width."""
+"""Plot of shares: the share of each role by model, and the share of the embeddings against the hidden size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Counted = tuple[Model, Formula]
 MOST_BARS = 24
-# The colour and the hatch of each role. A role keeps its own, whichever others a plot shows.
+# The colour and the hatch of each role, the same in every plot.
 STYLES = {
     "embeddings": (INKS[0], HATCHES[0]),
     "attention": (INKS[1], HATCHES[1]),
@@ -38,16 +38,16 @@ STYLES = {
 
 
 def family(model: Model) -> list[str]:
-    """The targets that stand for an architecture which was named alone: all of its presets."""
+    """Return all presets of an architecture, if the target is just the architecture's name."""
     return presets_of(model.id) if model.target == model.id else []
 
 
 def shares_of(model: Model, formula: Formula) -> dict[str, Fraction]:
-    """The share of each role, exactly. Raises OptionError for a ratio and for a model whose roles are not known."""
+    """Return the exact share of each role. Raises OptionError for a ratio and for a model without roles."""
     if not formula.additive:
-        raise OptionError(f"{formula.measure.name} is a ratio, which has no shares")
+        raise OptionError(f"{formula.measure.name} is a ratio and has no shares")
     if model.provenance.reading is not None:
-        raise OptionError(f"{model.target} is read off code: which role its parts have is not known")
+        raise OptionError(f"{model.target} is traced, so the roles of its parts are not known")
     whole = formula.value()
     found: dict[str, Expr] = by_role(formula)
     values = {role: evaluate(found[role], model.known, formula.id) for role in ROLES if role in found}
@@ -55,9 +55,9 @@ def shares_of(model: Model, formula: Formula) -> dict[str, Fraction]:
 
 
 def shares(models: Sequence[Counted], extension: str) -> bytes:
-    """The plot. Raises OptionError and SizeError."""
+    """Return the plot as the bytes of a file. Raises OptionError and SizeError."""
     if len(models) > MOST_BARS:
-        raise OptionError(f"{len(models)} models are asked for, and {MOST_BARS} bars have room")
+        raise OptionError(f"{len(models)} models are given; the plot has room for {MOST_BARS} bars")
     rows = [(name_of(model.target), shares_of(model, formula)) for model, formula in models]
     widths = [
         (model.known[E], found.get("embeddings", Fraction(0)))
@@ -115,7 +115,7 @@ def shares(models: Sequence[Counted], extension: str) -> bytes:
             )
             below.set_xscale("log", base=2)
             below.set_ylim(bottom=0)
-            below.set_xlabel("width $E$")
+            below.set_xlabel("hidden size $E$")
             below.set_ylabel("embeddings (%)")
             grid(below)
         if shared:
@@ -125,7 +125,7 @@ def shares(models: Sequence[Counted], extension: str) -> bytes:
 
 
 def models_of(models: Sequence[Counted], quantity: str, conventions: dict[str, str]) -> list[Counted]:
-    """The models that are asked for; all presets of an architecture that is named alone."""
+    """Return the requested models, or all presets if the only target is just an architecture's name."""
     if len(models) > 1:
         return list(models)
     found = [composed(name) for name in family(models[0][0])]

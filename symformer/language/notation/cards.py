@@ -1,6 +1,6 @@
-"""What a notebook shows of an object: a title, equations and a table, as HTML, Markdown and LaTeX from one description.
+"""Rich display in notebooks: a title, equations and a table as HTML, Markdown and LaTeX from one description.
 
-HTML and Markdown have their mathematics in dollar signs, as Jupyter and Quarto typeset it.
+Mathematics in HTML and Markdown is in dollar signs, as Jupyter and Quarto expect.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .tree import Tree
 
 @dataclass(frozen=True)
 class Name:
-    """A name from the code."""
+    """A name from code."""
 
     text: str
 
@@ -25,7 +25,7 @@ Cell = str | Name | Tree
 
 @dataclass(frozen=True)
 class Table:
-    """A table. Alignment is one letter a column, l or r; ``total`` sets the last row apart."""
+    """A table. The alignment has one letter per column, l or r; ``total`` separates the last row."""
 
     head: Sequence[Cell]
     rows: Sequence[Sequence[Cell]]
@@ -35,7 +35,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Card:
-    """What is shown of one object. An equation is what stands before its signs of equality, and behind each of them."""
+    """The rich display of one object. An equation has labels and the steps after them, joined by equals signs."""
 
     title: str = ""
     equations: Sequence[tuple[Sequence[Tree], Sequence[Tree]]] = ()
@@ -43,7 +43,7 @@ class Card:
     notes: Sequence[str] = ()  # sentences between the equations and the table
 
     def html(self) -> str:
-        """A title, equations and a table in plain HTML."""
+        """Return the title, equations and table in plain HTML."""
         parts = [f"<p>{_html(self.title)}</p>"] if self.title else []
         parts += [f"<p>$${escape(each)}$$</p>" for each in self._aligned()]
         parts += [f"<p>{_html(each)}</p>" for each in self.notes]
@@ -56,7 +56,7 @@ class Card:
         return "".join(parts)
 
     def markdown(self) -> str:
-        """The same in Markdown."""
+        """Return the title, equations and table in Markdown."""
         parts = [_prose(self.title)] if self.title else []
         parts += [f"$$\n{each}\n$$" for each in self._aligned()]
         parts += list(map(_prose, self.notes))
@@ -67,7 +67,7 @@ class Card:
         return "\n\n".join(parts)
 
     def latex(self) -> str:
-        """The mathematics alone, as MathJax and LaTeX both typeset it; the table as an array."""
+        """Return only the mathematics, for MathJax and LaTeX, with the table as an array."""
         parts = self._aligned()
         if self.table is not None:
             rows = [" & ".join(map(_latex, row)) for row in (self.table.head, *self.table.rows)]
@@ -91,11 +91,11 @@ class Card:
 
 
 class Shown:
-    """What a notebook shows as more than plain text: whoever is shown so has a card, or None to leave it at that."""
+    """Base class of objects with a rich display in notebooks; ``card`` may be None for plain text only."""
 
     @property
     def card(self) -> Card | None:
-        """What is shown."""
+        """The content of the rich display."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str | None:
@@ -110,7 +110,7 @@ class Shown:
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
-        """Every form that is asked for, by its type."""
+        """Return the requested representations by MIME type."""
         forms: dict[str, Callable[[], str | None]] = {
             "text/plain": self.__repr__,
             "text/html": self._repr_html_,
@@ -122,7 +122,7 @@ class Shown:
 
 
 def escape(text: str) -> str:
-    """Text for HTML."""
+    """Return text escaped for HTML."""
     for each, spelt in {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}.items():
         text = text.replace(each, spelt)
     return text

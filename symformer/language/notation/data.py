@@ -1,14 +1,14 @@
-"""A display tree as plain data, which a program in another language can show and reckon with."""
+"""Display trees as plain data, which programs in other languages can display and evaluate."""
 
 from __future__ import annotations
 
 from .tree import Call, Cross, Fraction, Minus, Number, Power, Product, Size, Sum, Times, Tree
 
-Data = str | list["Data"]  # digits, the name of a size, or a list that begins with what is done to the others
+Data = str | list["Data"]  # digits, the name of a size, or a list of an operation and its operands
 
 
 def data(shown: Tree) -> Data:
-    """The tree as nested lists, with numbers as digits: no reader then rounds one.
+    """Return a tree as nested lists, with numbers as strings of digits so that no reader rounds them.
 
     >>> from symformer.language.symbols import E, L, V
     >>> from symformer.language.notation.tree import tree
@@ -32,4 +32,4 @@ def data(shown: Tree) -> Data:
             return ["/", data(numerator), data(denominator)]
         case Call(function, arguments):
             return [function, *map(data, arguments)]
-    raise TypeError(f"this stands for no count: {shown!r}")
+    raise TypeError(f"this tree has no value: {shown!r}")

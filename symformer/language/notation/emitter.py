@@ -1,4 +1,4 @@
-"""What the emitters share: the walk over a display tree, and where brackets belong."""
+"""The base class of emitters: traversal of a display tree and placement of brackets."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from .tree import (
 
 _SUM, _POINTWISE, _PRODUCT, _POWER, _ATOM = range(5)
 
-LONG = 80  # letters of a name that stand in one line below another
+LONG = 80  # maximum characters of a subscript name on one line
 
 
 def fitting(name: str, told: int = 1) -> str:
-    """A name as it fits below a letter: without the middle of one that no line holds. In prose it stands whole.
+    """Return a name shortened in the middle to fit a subscript. Prose uses the full name.
 
     >>> len(fitting("x" * 80)), len(fitting("x" * 300)), fitting("模" * 80, 8)
     (80, 79, '模模模模…模模模模')
@@ -56,13 +56,13 @@ def fitting(name: str, told: int = 1) -> str:
 
 
 class Emitter(ABC):
-    """Prints a display tree in one language; subclasses say how each node is spelt, never when brackets are needed."""
+    """A printer of display trees in one language; subclasses define the spelling of nodes, not the brackets."""
 
-    fraction_binds: int = _ATOM  # a stacked fraction needs no brackets; a slash binds as a product does
-    told: int = 1  # of a letter beyond Latin, how many it takes: 8 where it may be told by its number
+    fraction_binds: int = _ATOM  # a stacked fraction needs no brackets; a slash binds like a product
+    told: int = 1  # the width of a non-Latin letter: 8 if it may be written as a code point
 
     def emit(self, shown: Tree) -> str:
-        """The tree in this language."""
+        """Return the tree in this language."""
         match shown:
             case Number(number):
                 return self.number(number)
@@ -123,7 +123,7 @@ class Emitter(ABC):
         raise TypeError(f"not a display tree: {shown!r}")
 
     def _signed(self, term: Tree) -> tuple[str, str]:
-        """A term of a sum behind its sign."""
+        """Return a term of a sum after its sign."""
         operand = term.operand if isinstance(term, Minus) else term
         return "-" if isinstance(term, Minus) else "+", self._within(operand, _POINTWISE)
 
@@ -205,7 +205,7 @@ class Emitter(ABC):
     def pointwise(self, factors: list[str]) -> str: ...
 
     def sum(self, terms: list[tuple[str, str]]) -> str:
-        """Terms, each behind its sign."""
+        """Return terms, each after its sign."""
         first, *others = terms
         return first[0].replace("+", "") + first[1] + "".join(f" {sign} {spelt}" for sign, spelt in others)
 
@@ -216,7 +216,7 @@ class Emitter(ABC):
         return f"({text})"
 
     def bracket(self, side: str, text: str) -> str:
-        """One side of a pair of brackets whose other side stands in another line; ``text`` is what is next to it."""
+        """Return one bracket of a pair whose other bracket is on another line; ``text`` is the text next to it."""
         return side
 
 
@@ -224,12 +224,12 @@ POINTWISE, PRODUCT = _POINTWISE, _PRODUCT
 
 
 def _counts(shown: Tree) -> bool:
-    """Whether it is a product that begins with a number, which behind a letter would read as a part of that."""
+    """Return True for a product that begins with a number, which after a letter would look like part of its name."""
     return isinstance(shown, Product | Times) and isinstance(shown.factors[0], Number)
 
 
 def under(letter: str, name: str) -> tuple[str, str]:
-    """The letter of a quantity and what stands below it: its own subscript, then the name of a part.
+    """Split the letter of a quantity into base and subscript: its own subscript, then the name of a part.
 
     >>> under("F_train", "attn"), under("N", "")
     (('F', 'train, attn'), ('N', ''))
@@ -239,6 +239,6 @@ def under(letter: str, name: str) -> tuple[str, str]:
 
 
 def spelt_out(trees: tuple[Tree, ...]) -> bool:
-    """Whether a product has a name of several letters among its factors, which would run into the one beside it."""
+    """Return True if a product has a factor with a name of several letters, which needs a separator."""
     bases = [factor.base if isinstance(factor, Power) else factor for factor in trees]
     return any(isinstance(base, Size) and row(base.symbol).word for base in bases)

@@ -1,4 +1,4 @@
-r"""The LaTeX emitter: amsmath alone, digits grouped by us, and nothing that GitHub refuses (no ``\operatorname``)."""
+r"""The LaTeX emitter: only amsmath, explicit digit grouping, and no command that GitHub rejects (``\operatorname``)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LETTERS = {
 }
 
 
-# What stands for itself neither in LaTeX's mathematics nor in what reads it on a page, such as MathJax. In Markdown a
-# cell of a table may have no bar, and what stands between backticks no backtick.
+# Characters that need an escape in LaTeX mathematics or in a reader such as MathJax. In Markdown, table cells cannot
+# contain bars, and code spans cannot contain backticks.
 _SIGNS = {
     **{sign: "\\" + sign for sign in "{}$&#%_"},
     "\\": r"\backslash ",
@@ -39,7 +39,7 @@ _SIGNS = {
 
 
 def upright(word: str) -> str:
-    r"""A name within ``\mathrm``; letters beyond ASCII stand there as text.
+    r"""Return a name for ``\mathrm``, with non-ASCII letters as text.
 
     >>> upright("ln_1"), upright("a%b{c}"), upright("模型")
     ('ln\\_1', 'a\\%b\\{c\\}', '\\text{模型}')
@@ -49,7 +49,7 @@ def upright(word: str) -> str:
 
 
 class LatexEmitter(Emitter):
-    """A display tree as LaTeX mathematics."""
+    """Emitter of LaTeX mathematics."""
 
     told = 8
 
@@ -131,7 +131,7 @@ _LATEX = LatexEmitter()
 
 
 def latex(shown: Tree | Expr) -> str:
-    r"""LaTeX mathematics, in house order for an expression.
+    r"""Return LaTeX mathematics, in house order for an expression.
 
     >>> from symformer.language.symbols import E, L_enc
     >>> print(latex(12*L_enc*E**2))

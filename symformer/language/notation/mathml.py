@@ -1,4 +1,4 @@
-"""The MathML emitter: presentation MathML Core, and a long sum in pieces between which a browser may break the line."""
+"""The MathML emitter: presentation MathML Core, with long sums in pieces between which a browser may break lines."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .emitter import POINTWISE, PRODUCT, Emitter, spelt_out, under
 from .text import text
 from .tree import Applied, Cross, Minus, Product, Sum, Times, Transposed, Tree, tree
 
-TIMES = "\N{INVISIBLE TIMES}"  # between factors side by side: a screen reader says it, nobody sees it
+TIMES = "\N{INVISIBLE TIMES}"  # between factors: read by screen readers, but invisible
 THIN = '<mspace width="0.17em"></mspace>'
-TRANSPOSE = f"<mrow>{THIN}<mtext>T</mtext></mrow>"  # clear of a letter that leans
-SHORT = 24  # characters of a sum in brackets within which no line is broken
+TRANSPOSE = f"<mrow>{THIN}<mtext>T</mtext></mrow>"  # with space after an italic letter
+SHORT = 24  # maximum characters of a sum in brackets that is never broken
 _CALLS = {"ceil": ("\N{LEFT CEILING}", "\N{RIGHT CEILING}"), "floor": ("\N{LEFT FLOOR}", "\N{RIGHT FLOOR}")}
 _SIGNS = {"-": "\N{MINUS SIGN}"}
 
 
 class MathMLEmitter(Emitter):
-    """A display tree as MathML; every tree is one element."""
+    """Emitter of MathML; every tree becomes one element."""
 
     def number(self, number: int) -> str:
         return f"<mn>{number:,}</mn>"
@@ -83,7 +83,9 @@ class MathMLEmitter(Emitter):
         return f"<mtext>{_told(word)}</mtext>"
 
     def transposed(self, operand: str) -> str:
-        if operand.startswith("<msub>") and operand.endswith("</msub>"):  # above what stands below, not behind it
+        if operand.startswith("<msub>") and operand.endswith(
+            "</msub>"
+        ):  # the exponent is above the subscript, not after it
             return f"<msubsup>{operand.removeprefix('<msub>').removesuffix('</msub>')}{TRANSPOSE}</msubsup>"
         return f"<msup>{operand}{TRANSPOSE}</msup>"
 
@@ -109,29 +111,29 @@ class MathMLEmitter(Emitter):
         return _row(_sign("\N{CIRCLED DOT OPERATOR}").join(factors))
 
     def term(self, shown: Tree) -> str:
-        """A tree as it stands in a sum."""
+        """Return a tree as a term of a sum."""
         return self._within(shown, POINTWISE)
 
     def factor(self, shown: Tree) -> str:
-        """A tree as it stands in a product: a sum in brackets."""
+        """Return a tree as a factor of a product, with a sum in brackets."""
         return self._within(shown, PRODUCT)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What no line is broken within: the content of a ``math`` element, and the same as plain text."""
+    """An unbreakable piece: the content of a ``math`` element and its alternative text."""
 
     content: str
     alternative: str
 
     @property
     def element(self) -> str:
-        """The whole element."""
+        """The whole element, for inline mathematics."""
         return f'<math alttext="{_told(self.alternative)}">{self.content}</math>'
 
     @property
     def displayed(self) -> str:
-        """The whole element, with fractions and sums as high as in a line of their own."""
+        """The whole element in display style, with full-size fractions and sums."""
         return f'<math displaystyle="true" alttext="{_told(self.alternative)}">{self.content}</math>'
 
 
@@ -139,7 +141,7 @@ _MATHML = MathMLEmitter()
 
 
 def mathml(shown: Tree | Expr) -> str:
-    """A formula as one element, in house order for an expression.
+    """Return a formula as one element, in house order for an expression.
 
     >>> from symformer.language.symbols import E, L_enc
     >>> print(mathml(L_enc + E))
@@ -150,7 +152,7 @@ def mathml(shown: Tree | Expr) -> str:
 
 
 def equated(sides: Sequence[Tree]) -> str:
-    """Equal sides as one displayed element.
+    """Return an equation as one displayed element.
 
     >>> from symformer.language.symbols import E
     >>> equated([tree(E), tree(2 * E / 2)]).count("<math ")
@@ -162,7 +164,7 @@ def equated(sides: Sequence[Tree]) -> str:
 
 
 def sign(spelt: str) -> Piece:
-    """A sign by itself: what stands between two sides, or before a line that goes on.
+    """Return a sign by itself, between two sides or before a continuation line.
 
     >>> sign("=").content
     '<mo form="infix">=</mo>'
@@ -171,7 +173,7 @@ def sign(spelt: str) -> Piece:
 
 
 def pieces(shown: Tree | Expr) -> list[Piece]:
-    """A formula in the pieces between which a line may be broken: the terms of a sum, and of a long one in brackets.
+    """Split a formula into pieces between which a line may break: terms of a sum, also of a long sum in brackets.
 
     >>> from symformer.language.symbols import E, L
     >>> [piece.alternative for piece in pieces(12*L*E**2 - 13*L*E)]
@@ -196,7 +198,7 @@ def _pieces(shown: Tree) -> list[Piece]:
 
 
 def _factors(shown: Product | Times | Cross) -> list[Piece]:
-    """The pieces of a product, which go on within a factor that is a long sum."""
+    """Return the pieces of a product, including those of a factor that is a long sum."""
     dot = isinstance(shown, Times) or (isinstance(shown, Product) and spelt_out(shown.factors))
     between = "\N{MULTIPLICATION SIGN}" if isinstance(shown, Cross) else "\N{DOT OPERATOR}" if dot else TIMES
     said = {Times: " · ", Cross: " × "}.get(type(shown), "·" if "·" in text(shown) else "")
@@ -215,7 +217,7 @@ def _factors(shown: Product | Times | Cross) -> list[Piece]:
 
 
 def _in_brackets(shown: Sum, begun: Piece = Piece("", "")) -> list[Piece]:
-    """A long sum in brackets that are no taller than a line, behind what begins it; nothing for another."""
+    """Return the pieces of a long sum in brackets after a prefix; empty for a short sum or one with fractions."""
     first, *middle, last = _pieces(shown)
     if len(text(shown)) <= SHORT or any("<mfrac>" in piece.content for piece in (first, *middle, last)):
         return []
@@ -224,7 +226,7 @@ def _in_brackets(shown: Sum, begun: Piece = Piece("", "")) -> list[Piece]:
 
 
 def _term(term: Tree, first: bool) -> list[Piece]:
-    """The pieces of a term of a sum, behind its sign."""
+    """Return the pieces of a term of a sum, after its sign."""
     operand = term.operand if isinstance(term, Minus) else term
     whole = _in_brackets(operand) or [_whole(operand)] if isinstance(operand, Sum) else _pieces(operand)
     if first and not isinstance(term, Minus):
@@ -244,7 +246,7 @@ def _alternative(shown: Tree) -> str:
 
 
 def _told(name: str) -> str:
-    """A name, escaped, without what nobody prints."""
+    """Return a name, escaped, without unprintable characters."""
     return escape("".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in name))
 
 
@@ -253,7 +255,7 @@ def _row(inside: str) -> str:
 
 
 def _worded(shown: Tree) -> bool:
-    """Whether it begins with the name of a function, which stands clear of what it is multiplied by."""
+    """Return True if a tree begins with a function name, which needs space after a factor."""
     return isinstance(shown, Applied) or (isinstance(shown, Transposed) and _worded(shown.operand))
 
 
@@ -278,5 +280,5 @@ def _shut(inside: str = "") -> str:
 
 
 def _still(inside: str) -> str:
-    """Brackets grow beside a fraction alone; an exponent makes none larger."""
+    """Return the attribute that keeps brackets from growing unless they contain a fraction."""
     return "" if "<mfrac>" in inside else ' stretchy="false"'

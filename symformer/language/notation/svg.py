@@ -1,4 +1,4 @@
-"""The SVG emitter: mathematics as the runs of one line of text, in italics, with what is raised or lowered."""
+"""The SVG emitter: mathematics as runs of one line of text, in italics, with superscripts and subscripts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .text import CodeEmitter
 from .tree import Tree, tree
 
 DOT = "\N{DOT OPERATOR}"
-SMALLER = 0.7  # what stands below or above, against what it stands beside
-LOWERED, RAISED = 0.2, 0.38  # by how much of the size of the line
-_LOW, _HIGH, _BACK = "\x02", "\x03", "\x04"  # around what stands below, and above
+SMALLER = 0.7  # relative size of subscripts and superscripts
+LOWERED, RAISED = 0.2, 0.38  # their vertical shift, relative to the font size of the line
+_LOW, _HIGH, _BACK = "\x02", "\x03", "\x04"  # markers around subscripts and superscripts
 _LEVELS = {_LOW: LOWERED, _HIGH: -RAISED, _BACK: 0.0}
 _CALLS = {"ceil": ("\N{LEFT CEILING}", "\N{RIGHT CEILING}"), "floor": ("\N{LEFT FLOOR}", "\N{RIGHT FLOOR}")}
 
 
 class SVGEmitter(CodeEmitter):
-    """A display tree on one line, with a slash for a fraction; control characters stand around what is lowered."""
+    """Emitter of one line of text, with slashes for fractions and control characters around subscripts."""
 
     def number(self, number: int) -> str:
         return f"{number:,}"
@@ -67,7 +67,7 @@ _SVG = SVGEmitter()
 
 
 def runs(shown: Tree | Expr) -> Iterator[tuple[str, float]]:
-    """The runs of a formula: each its text, and how far below the line it stands, in sizes of type.
+    """Return the runs of a formula: the text of each, and its downward shift relative to the font size.
 
     >>> from symformer.language.symbols import E, L_enc
     >>> list(runs(2 * L_enc + E**2))
@@ -82,7 +82,7 @@ def runs(shown: Tree | Expr) -> Iterator[tuple[str, float]]:
 
 
 def svg(shown: Tree | Expr, size: float) -> str:
-    """A formula as text and ``tspan`` elements of a line of type of a size.
+    """Return a formula as text and ``tspan`` elements for a line with a given font size.
 
     >>> from symformer.language.symbols import E, L_enc
     >>> svg(2 * L_enc + E, 10)
@@ -95,13 +95,13 @@ def svg(shown: Tree | Expr, size: float) -> str:
         told = escape(piece)
         spelt += f"<tspan{small}{move}>{told}</tspan>" if small or move else told
         before = level
-    if before:  # what comes behind stands on the line again
+    if before:  # return to the baseline
         spelt += f'<tspan dy="{-before * size:.4g}">\N{ZERO WIDTH SPACE}</tspan>'
     return spelt
 
 
 def italic(letter: str) -> str:
-    """A letter in the italics of mathematics, as browsers set the letters of MathML.
+    """Return a letter in mathematical italics, as browsers display letters in MathML.
 
     >>> italic("E"), italic("h"), italic("12")
     ('𝐸', 'ℎ', '12')

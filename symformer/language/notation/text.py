@@ -1,4 +1,4 @@
-"""Plain emitters: code (``12*L*E**2``, what the JSON carries) and text for people (``12LE²``)."""
+"""Plain-text emitters: code (``12*L*E**2``, as in JSON) and readable text (``12LE²``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class CodeEmitter(Emitter):
-    """Plain arithmetic over the alphabet, as :mod:`symformer.language.arithmetic` reads it back."""
+    """Emitter of plain arithmetic over the alphabet, which :mod:`symformer.language.arithmetic` can parse."""
 
     fraction_binds = PRODUCT
 
@@ -80,7 +80,7 @@ class CodeEmitter(Emitter):
 
 
 class TextEmitter(CodeEmitter):
-    """Unicode for terminals: ``12LE² + 13LE``; a letter with a subscript, or a call, is kept apart by a dot."""
+    """Emitter of Unicode for terminals: ``12LE² + 13LE``, with dots next to subscripts and calls."""
 
     def number(self, number: int) -> str:
         return f"{number:,}"
@@ -108,7 +108,7 @@ _CODE, _TEXT = CodeEmitter(), TextEmitter()
 
 
 def code(shown: Tree | Expr) -> str:
-    """Plain arithmetic, in house order for an expression.
+    """Return plain arithmetic, in house order for an expression.
 
     >>> from symformer.language.symbols import E, L
     >>> code(13*L*E + 12*L*E**2)
@@ -119,12 +119,12 @@ def code(shown: Tree | Expr) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _coded(expr: Expr) -> str:
-    """A fingerprint spells the same few sizes for every weight, and for every quantity again."""
+    """Return the code of an expression, cached because fingerprints contain the same few factors many times."""
     return _CODE.emit(tree(expr))
 
 
 def text(shown: Tree | Expr) -> str:
-    """Text for people.
+    """Return readable text, in house order for an expression.
 
     >>> from symformer.language.symbols import E, L, L_enc
     >>> text(13*L*E + 12*L*E**2), text(2*L_enc*E)
@@ -134,7 +134,7 @@ def text(shown: Tree | Expr) -> str:
 
 
 def percent(share: Fraction) -> str:
-    """A share in per cent, to one decimal, rounded on the exact fraction; a share below that is not shown as none.
+    """Return a share in percent, rounded exactly to one decimal; a smaller nonzero share is not shown as 0.
 
     >>> from fractions import Fraction
     >>> percent(Fraction(1, 3)), percent(Fraction(1, 10_000)), percent(Fraction(0))
@@ -148,7 +148,7 @@ def percent(share: Fraction) -> str:
 
 
 def number(value: int | Fraction) -> str:
-    """A value for people: a whole number with its digits grouped, or a fraction with two decimals beside it.
+    """Return a value as readable text: an integer with digit grouping, or a fraction and its two-decimal value.
 
     >>> from fractions import Fraction
     >>> number(124439808), number(Fraction(1000, 3))

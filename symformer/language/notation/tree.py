@@ -1,7 +1,7 @@
-"""The display tree: what a formula looks like, and nothing that sorts or simplifies by itself.
+"""The display tree: the visual structure of a formula, which never sorts or simplifies by itself.
 
-SymPy prints in an order of its own and distributes ``3(E·E + E)`` as soon as it is written. So structure is held
-here, printed by small emitters, and proved equal to the SymPy truth through :func:`value`.
+SymPy prints in its own order and immediately distributes ``3(E·E + E)``. The structure is therefore stored here,
+printed by small emitters, and verified against the SymPy expression with :func:`value`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ..symbols import RANK, letter
 
 
 class Tree:
-    """A node of the display tree."""
+    """Base class of nodes of the display tree."""
 
 
 @dataclass(frozen=True)
 class Number(Tree):
-    """A whole number; emitters group its digits."""
+    """An integer; emitters group its digits."""
 
     number: int
 
@@ -59,28 +59,28 @@ class Minus(Tree):
 
 @dataclass(frozen=True)
 class Product(Tree):
-    """Factors side by side, as in ``12LE²``."""
+    """Adjacent factors, as in ``12LE²``."""
 
     factors: tuple[Tree, ...]
 
 
 @dataclass(frozen=True)
 class Times(Tree):
-    """Factors with a visible dot, as in ``E · 3E``: the shape of a matrix, multiplied out."""
+    """Factors with visible dots, as in ``E · 3E`` for the number of elements of a matrix."""
 
     factors: tuple[Tree, ...]
 
 
 @dataclass(frozen=True)
 class Cross(Tree):
-    """Factors with a visible cross, as in ``3E × E``: the shape of a tensor."""
+    """Factors with visible crosses, as in ``3E × E`` for the shape of a tensor."""
 
     factors: tuple[Tree, ...]
 
 
 @dataclass(frozen=True)
 class Power(Tree):
-    """A base with a whole exponent."""
+    """A base with an integer exponent."""
 
     base: Tree
     exponent: int
@@ -109,12 +109,12 @@ class Root(Tree):
     operand: Tree
 
 
-# What follows shows what is computed, and stands for no count: no value, and nothing to prove.
+# The following nodes show computations. They have no value.
 
 
 @dataclass(frozen=True)
 class Name(Tree):
-    """A tensor or a weight: ``x``, or ``W`` with the module's name below it, or ``x`` with an index."""
+    """A tensor or a weight: ``x``, ``W`` with the module's name as subscript, or ``x`` with an index."""
 
     letter: str
     below: str = ""
@@ -130,14 +130,14 @@ class Word(Tree):
 
 @dataclass(frozen=True)
 class Transposed(Tree):
-    """A matrix with its axes exchanged."""
+    """A transposed matrix."""
 
     operand: Tree
 
 
 @dataclass(frozen=True)
 class Applied(Tree):
-    """A named function of some arguments, with what stands below its name: ``softmax(x)``."""
+    """A named function of some arguments, with an optional subscript: ``softmax(x)``."""
 
     function: str
     arguments: tuple[Tree, ...]
@@ -146,7 +146,7 @@ class Applied(Tree):
 
 @dataclass(frozen=True)
 class Total(Tree):
-    """A sum over as many as ``over`` says."""
+    """A sum over the range ``over``."""
 
     over: Tree
     operand: Tree
@@ -154,7 +154,7 @@ class Total(Tree):
 
 @dataclass(frozen=True)
 class Listed(Tree):
-    """Several side by side in square brackets, pieces of a tensor or the axes of a shape; or rows below one another."""
+    """Items in square brackets, such as pieces of a tensor or axes of a shape; with ``rows``, stacked vertically."""
 
     items: tuple[Tree, ...]
     rows: bool = False
@@ -162,7 +162,7 @@ class Listed(Tree):
 
 @dataclass(frozen=True)
 class Indexed(Tree):
-    """Rows of a table, chosen by an index."""
+    """Rows of a table, selected by an index."""
 
     table: Tree
     index: Tree
@@ -170,15 +170,15 @@ class Indexed(Tree):
 
 @dataclass(frozen=True)
 class Pointwise(Tree):
-    """A product element by element."""
+    """An elementwise product."""
 
     factors: tuple[Tree, ...]
 
 
 @dataclass(frozen=True)
 class Stretch(Tree):
-    """Some terms of a sum in brackets that no line has room for: the first behind the factors before the bracket, and
-    the last with its end.
+    """Some terms of a bracketed sum that is too long for a line. The first stretch has the factors and the opening
+    bracket, the last one the closing bracket.
     """
 
     before: tuple[Tree, ...]
@@ -193,7 +193,7 @@ _FUNCTIONS = {name: function for function, name in _CALLS.items()}
 
 @lru_cache(maxsize=4096)  # a document shows the same expression again and again
 def tree(expr: Expr) -> Tree:
-    """The display tree of an expression, in house order: highest degree first, then the order of the alphabet."""
+    """Return the display tree of an expression in house order: highest degree first, then alphabet order."""
     if isinstance(expr, Integer):
         number = Number(abs(int(expr)))
         return Minus(number) if expr < 0 else number
@@ -221,7 +221,7 @@ def _product(expr: Expr) -> Tree:
         if base == 1:
             continue
         if not isinstance(exponent, Integer):
-            raise TypeError(f"{expr} has no display form: the exponent {exponent} is not a whole number")
+            raise TypeError(f"{expr} has no display form: the exponent {exponent} is not an integer")
         shown = tree(base)
         times = abs(int(exponent))
         (above if exponent > 0 else below).append(shown if times == 1 else Power(shown, times))
@@ -238,7 +238,7 @@ def _join(factors: list[Tree]) -> Tree:
 
 
 def ordered_terms(expr: Expr) -> list[Expr]:
-    """The terms of a sum in house order.
+    """Return the terms of a sum in house order.
 
     >>> from symformer.language.symbols import E, L, P, V
     >>> ordered_terms(2*E + P*E + V*E + 13*L*E + 12*L*E**2)
@@ -249,7 +249,7 @@ def ordered_terms(expr: Expr) -> list[Expr]:
 
 @lru_cache(maxsize=4096)
 def house_key(expr: Expr) -> tuple[int, int, list[tuple[tuple[int, str], int]], str]:
-    """The sort key of house order: degree from high to low, then the alphabet, then the coefficient's sign and text."""
+    """Return the sort key of house order: descending degree, then the alphabet, then coefficient sign and text."""
     powers = leading_powers(expr)
     return (
         -sum(power for symbol, power in powers.items() if not letter(symbol).ranks),
@@ -260,7 +260,7 @@ def house_key(expr: Expr) -> tuple[int, int, list[tuple[tuple[int, str], int]], 
 
 
 def leading_powers(expr: Expr) -> dict[Symbol, int]:
-    """The exponent of each symbol in a term; for a factor that is a sum, in the sum's own first term."""
+    """Return the exponent of each symbol in a term; a factor that is a sum counts as its first term."""
     if isinstance(expr, Symbol):
         return {expr: 1}
     if isinstance(expr, Add):
@@ -279,9 +279,9 @@ def leading_powers(expr: Expr) -> dict[Symbol, int]:
 
 
 def growth(term: Expr) -> int:
-    """How fast a term grows with the model: its degree, where a size that stays put (D) does not count.
+    """Return the growth of a term with the model: its degree without constant sizes such as D.
 
-    What is at most such a size stays put too, as the tokens that a window keeps.
+    A minimum with such a size is constant too, such as the tokens in a sliding window.
     """
     if isinstance(term, Symbol):
         return letter(term).growth
@@ -294,7 +294,7 @@ def growth(term: Expr) -> int:
 
 
 def value(shown: Tree) -> Expr:
-    """The SymPy expression that a display tree stands for: what proves a displayed line."""
+    """Return the SymPy expression of a display tree, which is used to verify displayed lines."""
     match shown:
         case Number(number):
             return Integer(number)
@@ -320,7 +320,7 @@ def value(shown: Tree) -> Expr:
 
 
 def nodes(shown: Any) -> Iterator[Tree]:
-    """A display tree and every tree in it, from the top; an index is a part of its name."""
+    """Yield a display tree and every tree in it, from the top; an index belongs to its name."""
     yield shown
     for item in () if isinstance(shown, Name) else fields(shown):
         inside = getattr(shown, item.name)
@@ -330,7 +330,7 @@ def nodes(shown: Any) -> Iterator[Tree]:
 
 
 def sizes_of(shown: Tree) -> set[Symbol]:
-    """The symbols that stand in a display tree; those that a label stands for are not shown, and not among them.
+    """Return the symbols shown in a display tree, without those in the expressions that labels stand for.
 
     >>> from symformer.language.symbols import E, L
     >>> sizes_of(tree(12 * L * E**2)) == {E, L}
@@ -357,7 +357,7 @@ def sizes_of(shown: Tree) -> set[Symbol]:
 
 
 def terms_tree(terms: list[Tree]) -> Tree:
-    """A sum of several trees, the tree itself if there is one, zero if there is none."""
+    """Return a sum of several trees, the tree itself if there is only one, or zero if there are none."""
     if not terms:
         return Number(0)
     return terms[0] if len(terms) == 1 else Sum(tuple(terms))

@@ -1,4 +1,4 @@
-"""The Typst emitter: mathematics for the PDFs that need no TeX."""
+"""The Typst emitter: mathematics for PDFs without TeX."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tree import Tree, tree
 
 
 class TypstEmitter(Emitter):
-    """A display tree as Typst mathematics."""
+    """Emitter of Typst mathematics."""
 
     told = 8
 
@@ -68,7 +68,7 @@ class TypstEmitter(Emitter):
         return f"sum_({over}) {operand}"
 
     def listed(self, items: list[str], rows: bool = False) -> str:
-        between = r"\; " if rows else ", "  # a bare one would begin a row of arguments
+        between = r"\; " if rows else ", "  # a bare semicolon would start a new row of arguments
         return f"lr([{between.join(items)}])"
 
     def indexed(self, table: str, index: str) -> str:
@@ -93,7 +93,7 @@ _TYPST = TypstEmitter()
 
 
 def typst(shown: Tree | Expr) -> str:
-    """Typst mathematics, in house order for an expression.
+    """Return Typst mathematics, in house order for an expression.
 
     >>> from symformer.language.symbols import E, L
     >>> typst(13*L*E + 12*L*E**2)

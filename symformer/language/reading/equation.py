@@ -1,4 +1,4 @@
-"""A formula or an equation: the left side is a name for what the right side says, which is read."""
+"""Parser for formulas and equations: in an equation the left side is a name, and the right side is parsed."""
 
 from __future__ import annotations
 
@@ -15,24 +15,37 @@ from .tokens import CLOSING, Token, tokens
 
 @dataclass(frozen=True)
 class Reading:
-    """A formula as it was read."""
+    """A parsed formula."""
 
     text: str
-    left: str  # the name that stands left of the relation, as it is written; empty where there is none
+    left: str  # the name left of the relation, as written; empty if there is none
     relation: str  # "=", "≈", or empty
-    expr: Expr  # over names, each a symbol of its own: no size of a model yet
-    names: tuple[str, ...]  # in the order in which they appear
+    expr: Expr  # over symbols for the names, which are not yet sizes of a model
+    names: tuple[str, ...]  # in order of appearance
 
 
 def read(text: str, words: Collection[str] = ()) -> Reading:
-    r"""A formula in LaTeX, Python or plain text; of an equation, its right side. ``words`` are names that are declared.
+    r"""Parse a formula, or the right side of an equation, in LaTeX, Python or plain text.
 
-    Raises ReadingError.
+    Parameters
+    ----------
+    text
+        The formula.
+    words
+        Declared names, which are not split into letters.
 
+    Raises
+    ------
+    ReadingError
+        If the text is not a formula or is ambiguous.
+
+    Examples
+    --------
     >>> read(r"N \approx 12lh^2\left(1 + \frac{13}{12h}\right)").expr
     12*h**2*l*(1 + 13/(12*h))
     >>> read("b h(34 + 5as/h)").names
     ('b', 'h', 'a', 's')
+
     """
     found = tokens(text)
     left, relation, right = _sides(found, text)
@@ -42,7 +55,7 @@ def read(text: str, words: Collection[str] = ()) -> Reading:
 
 
 def _sides(found: list[Token], text: str) -> tuple[str, str, list[Token]]:
-    """What stands left of a relation, the relation, and what stands right of it."""
+    """Split tokens at the relation: the left side, the relation, and the right side."""
     depth, places = 0, []
     for place, token in enumerate(found):
         depth += (token.kind in CLOSING) - (token.kind in CLOSING.values())
@@ -51,21 +64,19 @@ def _sides(found: list[Token], text: str) -> tuple[str, str, list[Token]]:
     if not places:
         return "", "", found
     if len(places) > 1:
-        raise ReadingError(
-            f"{quoted(text.strip())} has {len(places)} signs of equality; give one formula, as in N = 12lh^2"
-        )
+        raise ReadingError(f"{quoted(text.strip())} has {len(places)} equals signs; give one formula, as in N = 12lh^2")
     left, right = found[: places[0]], found[places[0] + 1 :]
     if not right:
-        raise ReadingError(f"{quoted(text.strip())} has nothing right of its {found[places[0]].text}")
+        raise ReadingError(f"{quoted(text.strip())} has nothing to the right of {found[places[0]].text}")
     if not _is_name(left):
         what = "a formula on each side" if len(left) > 1 and len(right) > 1 else "no name on its left side"
-        raise ReadingError(f"{quoted(text.strip())} has {what}; give one of them alone, or as N = ...")
+        raise ReadingError(f"{quoted(text.strip())} has {what}; give only one of them, or write N = ...")
     spelt = "".join(" " * (token.spaced and number > 0) + token.text for number, token in enumerate(left))
     return spelt.strip("| "), found[places[0]].text, right
 
 
 def _is_name(left: list[Token]) -> bool:
-    """Whether a left side is a name for what the right side says: N, C_{forward}, |\\Theta|, F(B, S)."""
+    """Return True if a left side is a name, such as N, C_{forward}, |\\Theta| or F(B, S)."""
     kinds = [token.kind for token in left if token.kind != "|"]
     if not kinds or kinds[0] not in ("letters", "word", "accent"):
         return False

@@ -1,7 +1,7 @@
-"""The grammar of formulas: what stands beside each other is a product, and nothing is ever called.
+"""The grammar of formulas: adjacent factors are multiplied, and there are no function calls.
 
-``d`` is a letter and never a differential, ``E`` a letter and never an exponent. What can be read in two ways is asked:
-the error gives both readings and how to write either. How large a result can be is known before it is made.
+``d`` is a letter and never a differential, ``E`` is a letter and never an exponent. Ambiguous input is an error that
+lists both readings and how to write each. Every result is bounded before it is computed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Parser(Arithmetic):
         self.at = 0
         self.depth = 0
         self.names: dict[str, None] = {}
-        self.bound_names: list[str] = []  # of sums
+        self.bound_names: list[str] = []  # the indices of sums
 
     # Tokens
 
@@ -52,7 +52,7 @@ class Parser(Arithmetic):
     def _next(self) -> Token:
         token = self._peek()
         if token is None:
-            raise ReadingError(f"{quoted(self.text)} ends where something should follow")
+            raise ReadingError(f"{quoted(self.text)} is incomplete")
         self.at += 1
         return token
 
@@ -60,20 +60,20 @@ class Parser(Arithmetic):
         token = self._peek()
         if token is None or token.kind != kind:
             found = "the end" if token is None else token.shown()
-            raise ReadingError(f"{what} needs {kind!r} where {quoted(self.text)} has {found}")
+            raise ReadingError(f"{what} needs {kind!r}, but {quoted(self.text)} has {found}")
         self.at += 1
         return token
 
     # The grammar
 
     def whole(self) -> Expr:
-        """All of it."""
+        """Parse the whole formula."""
         self._no_order()
         value = self._sum()
         token = self._peek()
         if token is not None:
-            what = {",": "a comma, which separates what is listed", "|": "a bar, which is not read"}.get(token.kind)
-            closing = f"{token.shown()}, which closes no bracket" if token.kind in CLOSING.values() else token.shown()
+            what = {",": "a comma outside a list", "|": "a bar, which is not supported"}.get(token.kind)
+            closing = f"{token.shown()} without an opening bracket" if token.kind in CLOSING.values() else token.shown()
             raise ReadingError(f"{quoted(self.text)} has {what or closing}")
         return value.expr
 
@@ -83,7 +83,7 @@ class Parser(Arithmetic):
             return
         if first.kind == "name" and first.text in ("O", "Theta", "Omega", "o") and first.text not in self.words:
             raise ReadingError(
-                f"{first.text}(...) is an order of growth, which no count is equal to; if {first.text} is a size, "
+                f"{first.text}(...) is an order of growth, not a count; if {first.text} is a size, "
                 f"write {first.text} \\cdot (...)"
             )
 
@@ -98,13 +98,13 @@ class Parser(Arithmetic):
             value = Value(total, bound, "group", other.last)
         return value
 
-    open_sum: Token | None = None  # a sum sign whose end nothing shows
+    open_sum: Token | None = None  # a sum sign whose summand has no clear end
 
     def _sum_ended(self, operator: Token) -> None:
         if self.open_sum is not None:
             raise ReadingError(
-                f"where the sum over its index ends before {operator.text!r} is not said in {quoted(self.text)}; put "
-                "what it sums in brackets, or the whole sum"
+                f"it is unclear whether the sum ends before {operator.text!r} in {quoted(self.text)}; put the summand "
+                "or the whole sum in brackets"
             )
 
     def _product(self) -> Value:
@@ -127,18 +127,18 @@ class Parser(Arithmetic):
                 value = self.times(value, self._power())
             else:
                 if kind == "relation":
-                    raise ReadingError(f"{quoted(self.text)} has a sign of equality inside a bracket")
+                    raise ReadingError(f"{quoted(self.text)} has an equals sign inside a bracket")
                 return replace(value, last=value.last or first)
 
     def _after_slash(self, below: Token, token: Token) -> ReadingError:
         divisor = self.tokens[self.at - 1]
         return ReadingError(
-            f"in {quoted(self.text)} what follows {below.text}{divisor.text} can stand below the fraction or beside it "
+            f"in {quoted(self.text)} the factor after {below.text}{divisor.text} can be in the denominator or not "
             f"(a/bc is a/(bc) or (a/b)c), at {token.shown()}; write brackets, or \\frac{{...}}{{...}}"
         )
 
     def _beside(self, value: Value, token: Token) -> None:
-        """Ask what two things side by side mean, where it is not their product alone."""
+        """Raise ReadingError if two adjacent factors can mean something other than their product."""
         last = value.last
         if token.kind == "number" and last is not None:
             if value.kind == "number":
@@ -160,13 +160,13 @@ class Parser(Arithmetic):
                 "be multiplied by it or added to it; write \\cdot or + between them"
             )
         if token.kind == "[" and isinstance(last, Name) and not token.spaced and self._is_index():
-            raise ReadingError(f"{last.text}[...] in {quoted(self.text)} takes one of several, which is not read")
+            raise ReadingError(f"{last.text}[...] in {quoted(self.text)} is an index, which is not supported")
         times = token.kind == "name" and token.text == "x" and token.spaced and "x" not in self.words
         if times and value.kind in ("number", "group") and self._spaced_after():
-            raise ReadingError(f"x in {quoted(self.text)} can be a name or the sign of a product; write * for the sign")
+            raise ReadingError(f"x in {quoted(self.text)} can be a name or a multiplication sign; write * for the sign")
 
     def _numeric_fraction(self) -> bool:
-        """Whether a fraction of two plain numbers stands next."""
+        """Return True if a fraction of two plain numbers comes next."""
         at, parts = self.at + 1, 0
         while parts < 2:
             kinds = [each.kind for each in self.tokens[at : at + 3]]
@@ -199,7 +199,7 @@ class Parser(Arithmetic):
             return base
         operator = self._next()
         if isinstance(base.last, Name) and base.kind == "label" and (label := self._label()):
-            if len(self.names) > before:  # d_h of d_h^R is no name of its own
+            if len(self.names) > before:  # in d_h^R, d_h is not a name by itself
                 self.names.popitem()
             base = self._name(f"{base.last.text}^{label}")
             if self._kind() not in ("^", "**"):
@@ -213,7 +213,7 @@ class Parser(Arithmetic):
         return replace(self.raised(base, exponent), kind="power", last=last)
 
     def _label(self) -> str:
-        """A letter or a word that stands above a name with something below it, and is no number: d_h^R."""
+        """Return a letter or word that is the superscript of a name with a subscript: R of d_h^R; else ""."""
         mark = self.at
         braces = self._kind() == "{"
         inside = self.tokens[self.at + braces : self.at + braces + (2 if braces else 1)]
@@ -232,17 +232,17 @@ class Parser(Arithmetic):
         if operator.kind == "^" and token.kind == "number" and len(token.text) > 1:
             first, rest = token.text[0], token.text[1:]
             raise ReadingError(
-                f"'^{token.text}' in {quoted(self.text)} can be the power {token.text} or, as LaTeX sets it, the power "
+                f"'^{token.text}' in {quoted(self.text)} can be the power {token.text} or, as in LaTeX, the power "
                 f"{first} times {rest}; write ^{{{token.text}}} or ^{first} \\cdot {rest}"
             )
         if token.kind == "-" or token.kind == "+":
             if operator.kind == "^" and token.kind == "+":
-                raise ReadingError(f"{quoted(self.text)} has a power of nothing")
+                raise ReadingError(f"{quoted(self.text)} has a power without an exponent")
             self._next()
             value = self._atom()
             return (-value.expr if token.kind == "-" else value.expr), value.last or token
         value = self._atom()
-        if operator.kind == "**" and self._kind() == "**":  # from the right, as Python does
+        if operator.kind == "**" and self._kind() == "**":  # right-associative, as in Python
             self._next()
             self._deeper()
             exponent, last = self._exponent(operator)
@@ -276,7 +276,7 @@ class Parser(Arithmetic):
                 return replace(found, kind="fraction" if numbers else "group", last=replace(token, kind="}"))
             case "sqrt":
                 if self._kind() == "[":
-                    raise ReadingError(f"{quoted(self.text)} has a root that is not a square root, which is not read")
+                    raise ReadingError(f"{quoted(self.text)} has an unsupported root; only square roots are supported")
                 return replace(self.root(self._argument()), last=replace(token, kind="}"))
             case "floor" | "ceil":
                 return self._rounded(token.kind, self._argument(), token)
@@ -286,11 +286,11 @@ class Parser(Arithmetic):
                 return self._summed(token)
             case "brace":
                 value = self._argument()
-                if self._kind() in ("_", "^"):  # what the brace says of it
+                if self._kind() in ("_", "^"):  # the label of the brace
                     self._next()
                     self._skip_group()
                 return replace(value, kind="group", last=replace(token, kind="}"))
-        raise ReadingError(f"{quoted(self.text)} has {token.shown()} where a number, a name or a bracket should stand")
+        raise ReadingError(f"{quoted(self.text)} has {token.shown()} in place of a number, a name or a bracket")
 
     def _number(self, token: Token) -> Value:
         value = Rational(Fraction(token.text).numerator, Fraction(token.text).denominator)
@@ -309,7 +309,7 @@ class Parser(Arithmetic):
         if last is None or last.kind != CLOSING[token.kind]:
             if last is not None and last.kind == ",":
                 raise ReadingError(
-                    f"{quoted(self.text)} has a comma in a bracket, and nothing is called: write a product"
+                    f"{quoted(self.text)} has a comma in a bracket, as in a function call; write a product"
                 )
             if last is not None and last.kind in CLOSING.values():
                 raise ReadingError(f"{quoted(self.text)} closes {token.text!r} with {last.text!r}")
@@ -328,7 +328,7 @@ class Parser(Arithmetic):
     def _extreme(self, token: Token) -> Value:
         opening = self._next()
         if opening.kind not in ("(", "{", "["):
-            raise ReadingError(f"{token.text} in {quoted(self.text)} has no bracket with what it is of")
+            raise ReadingError(f"{token.text} in {quoted(self.text)} has no arguments in brackets")
         outer, self.open_sum = self.open_sum, None
         values = [self._sum()]
         while self._kind() == ",":
@@ -337,13 +337,13 @@ class Parser(Arithmetic):
         self.open_sum = outer
         last = self._expect(CLOSING[opening.kind], token.text)
         if len(values) < 2:
-            raise ReadingError(f"{token.text} in {quoted(self.text)} is of one thing alone; a comma stands between two")
+            raise ReadingError(f"{token.text} in {quoted(self.text)} has only one argument; separate them with commas")
         exprs = [each.expr for each in values]
         bound = self.held(Bound.call((token.kind, *exprs), [each.bound for each in values]))
         return Value(Max(*exprs) if token.kind == "max" else Min(*exprs), bound, "group", last)
 
     def _argument(self) -> Value:
-        """What a command is of: one group, or the next character."""
+        """Parse the argument of a command: one group, or the next character."""
         token = self._peek()
         if token is not None and token.kind == "number" and len(token.text) > 1:
             if "." in token.text:
@@ -351,7 +351,7 @@ class Parser(Arithmetic):
             self.tokens[self.at] = replace(token, text=token.text[1:], start=token.start + 1, spaced=False)
             return self._number(replace(token, text=token.text[0], end=token.start + 1))
         if token is None or token.kind not in (*CLOSING, "number", "name", "frac", "sqrt"):
-            raise ReadingError(f"a command in {quoted(self.text)} lacks what it is of")
+            raise ReadingError(f"a command in {quoted(self.text)} has no argument")
         return self._atom()
 
     def _skip_group(self) -> None:
@@ -367,11 +367,11 @@ class Parser(Arithmetic):
     def _summed(self, token: Token) -> Value:
         index, low = self._index()
         if self._kind() != "^":
-            raise ReadingError(f"a sum in {quoted(self.text)} does not say where it ends; write \\sum_{{l=1}}^{{L}}")
+            raise ReadingError(f"a sum in {quoted(self.text)} has no upper limit; write \\sum_{{l=1}}^{{L}}")
         self._next()
         high = self._argument()
         if index in self.bound_names:
-            raise ReadingError(f"{quoted(self.text)} sums over {index} inside a sum over {index}; call one otherwise")
+            raise ReadingError(f"{quoted(self.text)} sums over {index} inside a sum over {index}; rename one of them")
         self.bound_names.append(index)
         outer, self.open_sum = self.open_sum, None
         body = self._product()
@@ -382,13 +382,13 @@ class Parser(Arithmetic):
         for each in sorted(body.expr.free_symbols - {own}, key=str):
             if index in str(each).replace("^", "_").split("_")[1:] and str(each) not in self.words:
                 raise ReadingError(
-                    f"{each} can be another number for every {index} in {quoted(self.text)}; say what it is: {each}=..."
+                    f"{each} may depend on the index {index} in {quoted(self.text)}; declare its meaning: {each}=..."
                 )
         expr = self.closed(body.expr, own, low.expr, high.expr)
         try:
             bound = self.held(Bound.of(expr, {}))
         except ValueError:
-            raise ReadingError(f"{quoted(self.text)} has a sum that has no closed form here") from None
+            raise ReadingError(f"{quoted(self.text)} has a sum without a known closed form") from None
         return Value(expr, bound, "group", body.last)
 
     def _index(self) -> tuple[str, Value]:
@@ -402,4 +402,4 @@ class Parser(Arithmetic):
                     low = self._sum()
                     self._expect("}", "a sum")
                     return name.text, low
-        raise ReadingError(f"a sum in {quoted(self.text)} does not say over what; write \\sum_{{l=1}}^{{L}}")
+        raise ReadingError(f"a sum in {quoted(self.text)} has no index; write \\sum_{{l=1}}^{{L}}")

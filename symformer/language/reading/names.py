@@ -1,4 +1,4 @@
-"""Runs of letters read as names: one letter each, or a word that is known or declared; what can be both is asked."""
+"""Split runs of letters into names: single letters, or known or declared words; ambiguous runs are an error."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..errors import ReadingError, quoted
 from .tokens import Token, tokens
 from .words import BELOW, CALLED, EITHER, FIELDS, FUNCTIONS, PROSE, known, too_long, within
 
-LONG = 24  # letters of a run that can be a word
+LONG = 24  # maximum letters of a word
 _SPLIT = re.compile(r"([a-z]+)([A-Z][A-Za-z]*)")
 
 
 @dataclass(frozen=True)
 class Name(Token):
-    """A token that is one name, as it is spelt here: d_model of d_{\\text{model}}."""
+    """A token that is one name in its normal spelling: d_model for d_{\\text{model}}."""
 
     subscripted: bool = False
-    joined: bool = False  # to the name before it, in one run of letters
-    braced: bool = False  # whether it ends in a brace, after which a digit is one of a product
+    joined: bool = False  # True if it is in one run of letters with the name before it
+    braced: bool = False  # True if it ends in a brace, after which a digit is a factor
 
 
 def name_symbol(name: str) -> Symbol:
-    """The symbol of a name that was read: positive, and no size of the alphabet, whatever it is called.
+    """Return the symbol of a parsed name: positive, and distinct from the size of the same name in the alphabet.
 
     >>> name_symbol("E").is_positive, name_symbol("E").is_integer
     (True, None)
@@ -35,7 +35,7 @@ def name_symbol(name: str) -> Symbol:
 
 
 def one_name(text: str) -> str:
-    """The one name that a text spells. Raises ReadingError.
+    """Parse a text that is a single name. Raises ReadingError.
 
     >>> one_name(r"d_{\\text{model}}"), one_name("d_model"), one_name("pp")
     ('d_model', 'd_model', 'pp')
@@ -50,7 +50,7 @@ def one_name(text: str) -> str:
 
 
 def named(found: list[Token], words: Collection[str] = ()) -> list[Token]:
-    """Tokens in which every run of letters, with what stands below it, is its names. Raises ReadingError: asked."""
+    """Replace every run of letters, with its subscripts, by names. Raises ReadingError if a run is ambiguous."""
     return _Namer(found, frozenset(words)).run()
 
 
@@ -91,7 +91,7 @@ class _Namer:
                 self.made.append(replace(token, kind=FUNCTIONS[token.text]))
                 return
             if token.text in CALLED:
-                raise ReadingError(f"{quoted(token.text)} before a bracket is a function, and is not read")
+                raise ReadingError(f"{quoted(token.text)} before a bracket is a function, which is not supported")
         if self._identifier(token):
             return
         names = self._split(token)
@@ -106,7 +106,7 @@ class _Namer:
                 self._finish(name)
 
     def _identifier(self, token: Token) -> bool:
-        """Take a name of several words that is known or declared, as code writes it: num_key_value_heads."""
+        """Consume a known or declared name of several words, as in code: num_key_value_heads."""
         text, at, longest = token.text, self.at, 0
         best = ""
         while at + 1 < len(self.tokens) and self.tokens[at].kind == "_" and not self.tokens[at].spaced:
@@ -134,17 +134,17 @@ class _Namer:
         if word := known(run):
             return [word]
         if len(run) > LONG:
-            raise ReadingError(f"{quoted(run)} is a run of {len(run)} letters, which is no name and no product")
+            raise ReadingError(f"{quoted(run)} is a run of {len(run)} letters, which is neither a name nor a product")
         product = " ".join(run)
-        remedy = f"write {product} for the product, or \\mathrm{{{run}}} for one name, or say what it is: {run}=..."
+        remedy = f"write {product} for the product, or \\mathrm{{{run}}} for one name, or declare it: {run}=..."
         if run in EITHER:
             raise ReadingError(f"{quoted(run)} can be the product {product} or one name; {remedy}")
         if run in PROSE or (len(run) > 2 and run.lower() in PROSE):
-            raise ReadingError(f"{quoted(run)} reads as prose, and a formula alone is read; {remedy}")
+            raise ReadingError(f"{quoted(run)} looks like prose; give only the formula; {remedy}")
         if too_long(run):
             raise ReadingError(f"{quoted(run)} can be one name or a product of {len(run)} letters; {remedy}")
         if word := within(run, self.words):
-            raise ReadingError(f"{quoted(run)} can be a product of letters or have the name {word} in it; {remedy}")
+            raise ReadingError(f"{quoted(run)} can be a product of letters or contain the name {word}; {remedy}")
         return list(run)
 
     def _accent(self, token: Token) -> None:
@@ -154,14 +154,14 @@ class _Namer:
         if braced:
             inside, closing = self._peek(1), self._peek(2)
             if closing is None or closing.kind != "}":
-                raise ReadingError(f"what stands below {token.shown()} is not one letter")
+                raise ReadingError(f"{token.shown()} needs a single letter under it")
         if inside is None or inside.kind not in ("letters", "word"):
-            raise ReadingError(f"what stands below {token.shown()} is not one letter")
+            raise ReadingError(f"{token.shown()} needs a single letter under it")
         text, rest = inside.text, ""
         if inside.kind == "letters" and not braced:
             text, rest = text[0], text[1:]
         elif inside.kind == "letters" and len(text) > 1:
-            raise ReadingError(f"{quoted(text)} below {token.shown()} is not one letter")
+            raise ReadingError(f"{quoted(text)} under {token.shown()} is not a single letter")
         self.at += 3 if braced else 1
         start = token.start
         if rest:
@@ -170,7 +170,7 @@ class _Namer:
         self._finish(Name("name", f"{token.text}_{text}", start, inside.end, token.spaced, braced=braced))
 
     def _finish(self, name: Name) -> None:
-        """A name with what stands below it and its primes."""
+        """Complete a name with its subscripts and primes."""
         while (after := self._peek()) is not None and after.kind in ("_", "'"):
             self.at += 1
             if after.kind == "'":
@@ -184,7 +184,7 @@ class _Namer:
     def _below(self, name: Name) -> tuple[str, int, bool]:
         token = self._peek()
         if token is None or (token.spaced and token.kind != "{" and token.kind != "word"):
-            raise ReadingError(f"nothing stands below {quoted(name.text)} after its _")
+            raise ReadingError(f"{quoted(name.text)} has no subscript after its _")
         if token.kind == "{":
             return self._braces(name)
         self.at += 1
@@ -194,11 +194,11 @@ class _Namer:
             return token.text, token.end, False
         if token.kind != "letters":
             what = f"{name.text}_{token.text}"
-            raise ReadingError(f"{quoted(what)} has no name that is read below it; write {name.text}_{{...}}")
+            raise ReadingError(f"{quoted(what)} has an invalid subscript; write {name.text}_{{...}}")
         text = token.text
         if text in BELOW or len(text) == 1 or f"{name.text}_{text}" in self.words:
             return text, token.end, False
-        if (cut := _SPLIT.fullmatch(text)) and cut.group(1) in BELOW:  # D_iE: nobody writes such a word below a letter
+        if (cut := _SPLIT.fullmatch(text)) and cut.group(1) in BELOW:  # D_iE: a subscript word is not spelled like this
             at = token.start + cut.end(1)
             self.at -= 1
             self.tokens[self.at] = replace(token, text=cut.group(2), start=at)
@@ -232,5 +232,5 @@ class _Namer:
                 break
             before = token
         raise ReadingError(
-            f"what stands below {quoted(name.text)} is no name: write words and digits, as in d_{{model}}"
+            f"the subscript of {quoted(name.text)} is not a name; write words and digits, as in d_{{model}}"
         )

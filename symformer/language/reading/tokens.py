@@ -1,7 +1,7 @@
-"""Text cut into tokens: numbers, runs of letters, words, brackets, signs. What has two readings is decided later.
+"""Tokenizer for formulas: numbers, runs of letters, words, brackets, signs. Ambiguity is resolved later.
 
-Text from users never reaches ``eval`` or another's parser; a character or a command that is not listed here is refused
-by name.
+Text from users never reaches ``eval`` or another parser. Characters and commands that are not listed here are rejected
+with an error that names them.
 """
 
 from __future__ import annotations
@@ -55,14 +55,12 @@ _WHY = {
     **dict.fromkeys(["ldots", "cdots", "dots", "dotsb", "vdots"], "leaves terms out; write all of them"),
     **dict.fromkeys(["le", "leq", "ge", "geq", "lt", "gt", "ll", "gg", "lesssim"], "makes it an inequality"),
     **dict.fromkeys(["pm", "mp"], "makes it two formulas; give one of them"),
-    **dict.fromkeys(
-        ["log", "ln", "exp", "sin", "cos", "tan", "tanh", "lim"], "is a function that no count of ours has"
-    ),
-    **dict.fromkeys(["int", "partial", "nabla"], "is of the calculus, and what is read here is arithmetic"),
-    "propto": "says what it grows with, and not what it is",
-    "\\": "begins another line; give one formula",
-    "over": "is TeX's own; write \\frac{...}{...}",
-    "prod": "is a product over an index, which is not read",
+    **dict.fromkeys(["log", "ln", "exp", "sin", "cos", "tan", "tanh", "lim"], "is a function that no count contains"),
+    **dict.fromkeys(["int", "partial", "nabla"], "is calculus; only arithmetic is supported"),
+    "propto": "is a proportionality, not an equation",
+    "\\": "starts another line; give one formula",
+    "over": "is plain TeX; write \\frac{...}{...}",
+    "prod": "is a product over an index, which is not supported",
 }
 _NUMBER = re.compile(r"(?:\d+(?:_\d+)*)?\.\d+|\d+(?:_\d+)*")
 _GROUPED = re.compile(r"\d{1,3}(?:(?:\{,\}|\\,|,)\d{3})+(?![\d])(?:\.\d+)?")
@@ -73,27 +71,27 @@ _DELIMITERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 
 @dataclass(frozen=True)
 class Token:
-    """One token. ``kind`` is number, letters, word, a sign, a bracket, a command that is read, or relation."""
+    """One token. ``kind`` is number, letters, word, a sign, a bracket, a supported command, or relation."""
 
     kind: str
     text: str
     start: int
     end: int
-    spaced: bool  # whether a space stands before it
+    spaced: bool  # True if a space precedes it
 
     def shown(self) -> str:
-        """For a sentence."""
+        """Return the token in quotes, for a message."""
         return quoted(self.text)
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a formula. Raises ReadingError for what no formula has.
+    """Return the tokens of a formula. Raises ReadingError for unsupported characters and commands.
 
     >>> [each.text for each in tokens(r"12lh^2")]
     ['12', 'lh', '^', '2']
     """
     if len(text) > MAX_LENGTH:
-        raise ReadingError(f"the formula has {len(text):,} characters; at most {MAX_LENGTH:,} are read")
+        raise ReadingError(f"the formula has {len(text):,} characters; the limit is {MAX_LENGTH:,}")
     stripped = _inside(text.strip())
     if not stripped:
         raise ReadingError("the formula is empty; write one, such as 12LE^2 or 12*L*E**2")
@@ -101,7 +99,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def _inside(text: str) -> str:
-    """What stands between the signs that begin and end mathematics, without a full stop at its end."""
+    """Return a formula without math delimiters, labels and a final punctuation mark."""
     text = re.sub(r"\\(label|tag)\*?\{[^{}]*\}", "", text).strip()
     text = re.sub(r"^\\begin\{(equation|align|displaymath|math|gather)\*?\}|\\end\{\w+\*?\}$", "", text).strip()
     for opening, closing in _DELIMITERS:
@@ -149,15 +147,15 @@ class _Cutter:
         found = _GROUPED.match(self.text, self.at) or _NUMBER.match(self.text, self.at)
         if found is None:
             rest = self.text[self.at : self.at + 3]
-            why = "leaves terms out; write all of them" if rest == "..." else "is no decimal point: no digit follows it"
+            why = "leaves terms out; write all of them" if rest == "..." else "is not a decimal point: no digit follows"
             raise ReadingError(f"the dot in {self._around()} {why}")
         spelt = re.sub(r"\{,\}|\\,|,|_", "", found.group())
         if sum(each.isdigit() for each in spelt) > MAX_DIGITS:
-            raise ReadingError(f"a number of {len(spelt):,} digits; at most {MAX_DIGITS} are read")
+            raise ReadingError(f"a number has {len(spelt):,} digits; the limit is {MAX_DIGITS}")
         after = self.text[found.end() : found.end() + 2]
         if re.match(r"[.,]\d", after):
             raise ReadingError(
-                f"{quoted(found.group() + after)} is no number that is read: write 1.5 for a fraction, 50257 or "
+                f"{quoted(found.group() + after)} is not a valid number: write 1.5 for a fraction, 50257 or "
                 "50{,}257 for thousands"
             )
         if exponent := re.match(r"e[+-]?\d+", self.text[found.end() :]):
@@ -170,7 +168,7 @@ class _Cutter:
         return self._made("number", found.group(), spelt)
 
     def _shifted(self, sign: str, table: dict[str, str]) -> Iterator[Token]:
-        """A run of raised or lowered characters: as if written ^{...} or _{...}."""
+        """Yield the tokens of a run of superscript or subscript characters, as if written ^{...} or _{...}."""
         end = self.at
         while end < len(self.text) and self.text[end] in table:
             end += 1
@@ -191,7 +189,7 @@ class _Cutter:
         if two in (":=", "=="):
             return self._made("relation", two, "=")
         if two in ("<=", ">=", "!=", "->", "=>") or here in "<>≤≥≠":
-            raise ReadingError(f"{quoted(two if two[1:] in ('=', '>') else here)} makes it no formula, but a condition")
+            raise ReadingError(f"{quoted(two if two[1:] in ('=', '>') else here)} makes it a condition, not a formula")
         if here in "+-*/^_()[]{},|'":
             return self._made(here, here)
         if here in "=~":
@@ -206,7 +204,7 @@ class _Cutter:
         return self._letter(here)
 
     def _letter(self, here: str) -> Token:
-        """A letter of another alphabet that stands for itself, or as a paper typesets a plain one."""
+        """Return the token of a non-ASCII letter: a Greek letter, or the typeset form of an ASCII letter."""
         called = unicodedata.name(here, "")
         if found := re.match(r"GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?(\w+)$", called):
             name = {"LAMDA": "lambda"}.get(found.group(2), found.group(2).lower())
@@ -218,16 +216,16 @@ class _Cutter:
         if called.startswith("MATHEMATICAL ITALIC") and plain.isascii() and plain.isalpha():
             return self._made("letters", here, plain)
         what = f" (U+{ord(here):04X}, {called.lower()})" if not here.isascii() and called else ""
-        raise ReadingError(f"{quoted(here)}{what} is no sign of a formula that is read, in {self._around()}")
+        raise ReadingError(f"{quoted(here)}{what} is not a supported character, in {self._around()}")
 
     def _around(self) -> str:
-        """Where it stands, for a sentence."""
+        """Return the text around the current position, for a message."""
         return quoted(self.text[max(0, self.at - 12) : self.at + 12])
 
     def _command(self) -> Iterator[Token]:
         found = _COMMAND.match(self.text, self.at)
         if found is None:
-            raise ReadingError("the formula ends in a backslash, which begins a command")
+            raise ReadingError("the formula ends in a backslash, which starts a command")
         name, whole = found.group(1), found.group()
         if name in _STYLED | _ALPHABETS:
             yield self._styled(name, whole)
@@ -251,26 +249,26 @@ class _Cutter:
         elif name == "prime":
             yield self._made("'", whole, "'")
         else:
-            why = _WHY.get(name, "is no command that is read here")
+            why = _WHY.get(name, "is not a supported command")
             raise ReadingError(f"{quoted(whole)} {why}")
 
     def _styled(self, name: str, whole: str) -> Token:
-        r"""A word of its own: \mathrm{ffn}, \text{hidden size}; \mathbf{h} is another name than h."""
+        r"""Return the token of a styled word: \mathrm{ffn}, \text{hidden size}; \mathbf{h} and h differ."""
         found = re.compile(r"\s*(?:\{((?:[^{}\\]|\\_|\\ |\\,)*)\}|([A-Za-z]))").match(self.text, self.at + len(whole))
         if found is None:
-            raise ReadingError(f"what stands in {whole} in {self._around()} is no plain word")
+            raise ReadingError(f"the argument of {whole} in {self._around()} is not a plain word")
         inside = re.sub(r"\\_", "_", found.group(1) if found.group(1) is not None else found.group(2))
         inside = re.sub(r"\\ |\\,", " ", inside)
         source = self.text[self.at : found.end()]
         words = re.findall(r"[A-Za-z0-9]+'*", inside)
         rest = re.sub(r"[A-Za-z0-9\s_\-.']", "", inside)
         if rest or not words or words[0][0].isdigit():
-            raise ReadingError(f"{quoted(source)} is no word that can be a name")
+            raise ReadingError(f"{quoted(source)} is not a valid name")
         prose = name in _WORDS and (
             PROSE & {each.lower() for each in words} or (inside != inside.strip() and len(words))
         )
         if prose:
-            raise ReadingError(f"{quoted(source)} is prose: give one formula alone")
+            raise ReadingError(f"{quoted(source)} is prose; give only the formula")
         text = "_".join(words)
         if name in _ALPHABETS:
             text = f"{name}_{text}"

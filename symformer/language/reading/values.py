@@ -1,4 +1,4 @@
-"""What is read so far, and what can be made of it: exact, and held to its limits before it is made."""
+"""Values of a parsed formula and exact arithmetic on them, with limits checked before each operation."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..errors import ReadingError, quoted
 from ..limits import Bound
 from .tokens import MAX_DIGITS, Token
 
-MAX_EXPONENT = 12  # of what is no number
-MAX_POWER = 300  # of a number
+MAX_EXPONENT = 12  # maximum exponent of an expression with names
+MAX_POWER = 300  # maximum exponent of a number
 HALF = Rational(1, 2)
 
 
@@ -19,12 +19,12 @@ HALF = Rational(1, 2)
 class Value:
     expr: Expr
     bound: Bound
-    kind: str = ""  # number, fraction (of two numbers), name, label (a name with something below it), group
+    kind: str = ""  # number, fraction (of two numbers), name, label (a name with a subscript), group
     last: Token | None = None
 
 
 class Arithmetic:
-    """The arithmetic of one formula, whose text stands in every refusal."""
+    """The arithmetic of one formula, whose text appears in every error message."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -40,9 +40,7 @@ class Arithmetic:
         most = MAX_POWER if base.expr.is_number else MAX_EXPONENT
         if not isinstance(exponent, Integer) or abs(int(exponent)) > most:
             what = quoted(str(exponent)) if len(str(exponent)) < 40 else "it"
-            raise ReadingError(
-                f"the exponent {what} in {quoted(self.text)} is not a whole number from -{most} to {most}"
-            )
+            raise ReadingError(f"the exponent {what} in {quoted(self.text)} is not an integer from -{most} to {most}")
         power = int(exponent)
         if isinstance(base.expr, Rational) and base.expr != 0:
             if abs(power) * max(len(str(base.expr.p)), len(str(base.expr.q))) > 2 * MAX_DIGITS:
@@ -66,7 +64,7 @@ class Arithmetic:
         except PolynomialError:
             powers = []
         if not powers or max(power for (power,), _ in powers) > MAX_EXPONENT or any(c.has(index) for _, c in powers):
-            raise ReadingError(f"what {quoted(self.text)} sums is no polynomial in {index}")
+            raise ReadingError(f"the summand in {quoted(self.text)} is not a polynomial in {index}")
         found: Expr = Integer(0)
         for (power,), coefficient in powers:
             sums = bernoulli(power + 1, high + 1) - bernoulli(power + 1, low)
@@ -91,5 +89,5 @@ class Arithmetic:
 
     def held(self, bound: Bound) -> Bound:
         if bound.excess:
-            raise ReadingError(f"{quoted(self.text)} multiplied out can have {bound.excess}")
+            raise ReadingError(f"{quoted(self.text)} when expanded can have {bound.excess}")
         return bound

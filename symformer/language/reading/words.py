@@ -1,4 +1,4 @@
-"""Words that papers and code use as one name, and those of two readings, which are asked."""
+"""Words that papers and code use as one name, and ambiguous words, which are an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Standing alone, a run of letters is a product of letters unless it is one of these.
+# A run of letters by itself is a product of letters unless it is one of these words.
 WORDS = _words(
     """
     seq seqlen vocab vocabulary head heads key keys value values query queries layer layers hidden batch bsz bytes
@@ -21,7 +21,7 @@ WORDS = _words(
     intermediate positions position lora rope kvheads nheads nhead nlayers nlayer headdim dmodel bias biases norm norms
     """
 ) | {spelt for name in GREEK if len(name) > 2 for spelt in (name, name.capitalize())}
-# What may stand below a letter without braces, as one word.
+# Words that may be a subscript without braces.
 BELOW = (
     WORDS
     | _words("a b c d e f g h i j k l m n o p q r s t v x")
@@ -35,9 +35,9 @@ BELOW = (
     | {part.lower() for name in LETTERED for part in name.split("_")[1:]}
     | {part for each in LETTERS.values() for field in each.config for part in field.split("_")}
 )
-# Names of several words with lines below between them, as code has them.
+# Names of several words joined by underscores, as in code.
 FIELDS = frozenset(field for each in LETTERS.values() for field in each.config) | frozenset(LETTERED)
-# A product of letters, or one name: nothing in the text says which.
+# Ambiguous: a product of letters or one name.
 EITHER = _words("tp pp dp ep cp kv ff bs nh")
 PROSE = _words(
     """
@@ -52,7 +52,7 @@ _UPPER = re.compile(r"[A-Z]{7,}")
 
 
 def known(run: str) -> str:
-    """The word that a run of letters is, in lower case if it only begins with a capital; empty where it is none."""
+    """Return the known word that a run of letters is, with a lower-case initial if needed; empty if there is none."""
     if run in WORDS or run in FIELDS:
         return run
     lowered = run[:1].lower() + run[1:]
@@ -60,13 +60,13 @@ def known(run: str) -> str:
 
 
 def too_long(run: str) -> bool:
-    """Whether a run of letters looks like a word: nobody multiplies so many letters without a space."""
+    """Return True if a run of letters looks like a word, because it is too long for a product without spaces."""
     repeated = len(run) > 4 and run.isupper() and len(set(run)) < len(run)
     return bool(_LOWER.search(run) or _UPPER.search(run) or repeated)
 
 
 def within(run: str, words: frozenset[str]) -> str:
-    """A word that a run of letters begins or ends with; empty where there is none."""
+    """Return a word that a run of letters starts or ends with; empty if there is none."""
     long = {each for each in WORDS if len(each) > 2} | {each for each in words if len(each) > 1 and each.isalpha()}
     found = [each for each in long if each != run and (run.startswith(each) or run.endswith(each))]
     return max(sorted(found), key=len, default="")
