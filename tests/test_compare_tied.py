@@ -316,11 +316,9 @@ def test_the_crossover_of_one_size() -> None:
     assert told["L_1"] == {"formula": "L_2*G_2/G_1", "above": "left"}
     assert told["G_2"] == {"formula": "L_1*G_1/L_2", "above": "right"}
     said = run("llama-2-7b", "llama-2-70b", "-q", "kv-cache", "--crossover", "L").stdout
-    assert "llama-2-7b is larger if L_1 is above L_2·G_2/G_1, and llama-2-70b if it is below
-" in said
+    assert "llama-2-7b is larger if L_1 is above L_2·G_2/G_1, and llama-2-70b if it is below\n" in said
     assert "  L_1 = 32; holding everything else fixed, llama-2-7b is larger at 21 and above; equal at 20; " in said
-    assert "llama-2-70b is larger if L_2 is above L_1·G_1/G_2, and llama-2-7b if it is below
-" in said
+    assert "llama-2-70b is larger if L_2 is above L_1·G_1/G_2, and llama-2-7b if it is below\n" in said
     assert "G_1 is above" not in said
     assert "B alone does not decide which is larger: the whole difference is a multiple of it\n" in run(
         "llama-2-7b", "llama-2-70b", "-q", "kv-cache", "--crossover", "B"

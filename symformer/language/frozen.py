@@ -79,7 +79,7 @@ class Immutable:
 
     def __post_init__(self) -> None:
         """Freeze every field."""
-        for name in _field_names(type(self)):
+        for name in _field_names(type(self)):  # type: ignore[arg-type]
             given = getattr(self, name)
             if (frozen := freeze(given)) is not given:
                 object.__setattr__(self, name, frozen)
