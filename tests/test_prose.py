@@ -1,0 +1,103 @@
+"""The English of the package: how often it uses phrases that read like a literal translation.
+
+``python -m tests.test_prose [FOLDER]`` prints the number of each, and of all per 1,000 words.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PHRASES = (
+    r"\bhangs on\b",
+    r"\bbeside\b",
+    r"\bthat of\b",
+    r"\bthose of\b",
+    r"\bstands?\b(?! for)",
+    r"\breckon(?:ed|s|ing)?\b",
+    r"(?<!there )\bis no\b(?! longer)",
+    r"(?<!there )\bare no\b",
+    r"\bgo(?:es)? by\b",
+    r"\bnothing that\b",
+    r"\bcomes? to\b",
+    r"\bcame of\b",
+    r"\bcomes of\b",
+    r"\basks? for\b",
+    r"\basked for\b",
+    r"\ball else\b",
+    r"\bas it is\b",
+    r"\bsuch a one\b",
+    r"\bof one's own\b",
+    r"\bthe like\b",
+    r"\bfrom \d+ on\b",
+    r"\bread off\b",
+    r"\bread as it is\b",
+    r"\bheld to\b",
+    r"\bis said\b",
+    r"\bare said\b",
+    r"\bwhat (?:is|are|has|have|was|were|it|they|a|an|the|one)\b",
+    r"\bknown here\b",
+    r"\bcomposed here\b",
+    r"\bone of many\b|\bof many ranks\b",
+)
+FOUND = [re.compile(phrase, re.IGNORECASE) for phrase in PHRASES]
+WORD = re.compile(r"[A-Za-z][A-Za-z'-]+")
+MOST = 1.0  # phrases per 1,000 words
+SENTENCE = 3  # words: a shorter string is a name or a key
+
+
+def prose(source: str) -> Iterator[str]:
+    """Yield the comments and the strings of a module that have at least three words."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and not token.string.startswith(("# noqa", "# type:", "# fmt:")):
+            yield token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = "\n".join(line for line in node.value.splitlines() if not line.lstrip().startswith(">>>"))
+            if len(WORD.findall(text)) >= SENTENCE:
+                yield text
+
+
+def texts(root: Path) -> Iterator[str]:
+    """Yield everything that users and contributors read: the package, the templates and the top-level documents."""
+    for place in sorted((root / "symformer").rglob("*.py")):
+        yield from prose(place.read_text("utf-8"))
+    for place in (*sorted((root / "templates").iterdir()), root / "README.md", root / "CONTRIBUTING.md"):
+        if place.is_file():
+            yield place.read_text("utf-8")
+
+
+def counted(root: Path) -> tuple[int, Counter[str]]:
+    """Return the number of words, and how often each phrase occurs."""
+    words, found = 0, Counter[str]()
+    for text in texts(root):
+        words += len(WORD.findall(text))
+        for pattern in FOUND:
+            found[pattern.pattern] += len(pattern.findall(text))
+    return words, found
+
+
+def test_phrases_of_a_literal_translation_are_rare() -> None:
+    words, found = counted(ROOT)
+    assert words > 50_000
+    assert found.total() < MOST * words / 1000, found.most_common(10)
+
+
+def test_a_phrase_is_found_in_comments_docstrings_and_messages() -> None:
+    source = '"""What it is of a thing."""\n# it hangs on that\nraise ValueError(f"{x} is no number here")\n'
+    found = [pattern.pattern for text in prose(source) for pattern in FOUND if pattern.search(text)]
+    assert len(found) == 3
+
+
+if __name__ == "__main__":
+    words, found = counted(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)
+    for phrase, number in found.most_common():
+        print(f"{number:6} {phrase}")  # noqa: T201
+    print(f"{found.total():,} in {words:,} words, {1000 * found.total() / words:.2f} per 1,000")  # noqa: T201
