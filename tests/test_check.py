@@ -566,7 +566,7 @@ HEAVY: dict[str, tuple[str, dict[str, str]]] = {
 def test_heavy_formulas_are_refused_before_they_are_multiplied_out(name: str, quantity: str) -> None:
     formula, where = HEAVY[name]
     began = time.process_time()
-    with pytest.raises(ReadingError, match=r"the expanded formula can have .* the limit is"):
+    with pytest.raises(ReadingError, match=r"the expanded formula can have .* the limit of"):
         sf.check(formula, "gpt2", quantity, where=where)
     assert time.process_time() - began < 10
 

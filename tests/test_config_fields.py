@@ -907,7 +907,7 @@ def test_a_dropout_of_nothing_keeps_no_noise(model_type: str, implementation: st
     assert len(found) == len(chances) + (2 if len(chances) > 1 else 1)
     for value in (1, 1.5, -0.1, True, "0.1", None, float("nan")):
         path.write_text(json.dumps({**base(model_type), chances[0]: value}))
-        with pytest.raises(SymformerError, match="a probability of dropout is from 0 to less than 1"):
+        with pytest.raises(SymformerError, match="a dropout probability is at least 0 and less than 1"):
             from_config(str(path))
 
 

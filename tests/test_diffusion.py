@@ -183,7 +183,7 @@ def test_every_entrance_answers_and_the_formula_is_kept_on_disk(
 
 def test_a_config_that_diffusers_cannot_build_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for fields, sentence in (
-        ({"_class_name": "FluxPipeline"}, "FluxPipeline is a pipeline of diffusers; give the config.json of one"),
+        ({"_class_name": "FluxPipeline"}, "FluxPipeline is a diffusers pipeline; give the config.json of one"),
         ({"_class_name": "NoSuchModel"}, "diffusers has no model with that name"),
         ({"num_attention_heads": "many"}, "diffusers cannot build FluxTransformer2DModel"),
         ({"lora_rank": 4}, "has lora_rank=4, which FluxTransformer2DModel does not read"),

@@ -244,5 +244,5 @@ def test_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "diffusers", None)
     monkeypatch.delitem(__import__("sys").modules, "symformer.witness.models.dit", raising=False)
     for options in ({}, {"embedders": "each"}):
-        with pytest.raises(SymformerError, match=r"diffusers is not installed, and DiT needs it .*; pip install diff"):
+        with pytest.raises(SymformerError, match=r"DiT needs diffusers, which is not installed .*; pip install diff"):
             verify(architecture("dit", **options))

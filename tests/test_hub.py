@@ -96,7 +96,7 @@ def test_every_door_takes_it(hub: Hub, tmp_path: Path) -> None:
     assert (tree["modules"][0]["value"], tree["commit"]) == (COUNT, FIRST)
     both = run("compare", NAME, f"{NAME}@v2").stdout
     assert f"{COUNT_DEEPER - COUNT:,}" in both
-    assert f"{NAME}@v2 is of commit {SECOND}" in both
+    assert f"{NAME}@v2: config.json at commit {SECOND}" in both
     assert run("cite", f"{NAME}.params.h.attn").stdout.startswith("@misc{gpt2.params.h.attn,")
     assert run("cite", NAME).stdout.startswith("@misc{gpt2.params,")
     written = tmp_path / "tiny.md"

@@ -168,7 +168,7 @@ for _ in range(100_000):
         ({**XL, (1, 2): 3}, "config cannot be written as a config.json: keys must be str"),
         ({**XL, 1: 2, "1": 3}, "config has the key '1' twice in one object; keep one"),
         (circular, "config cannot be written as a config.json: Circular reference"),
-        (deep, "config has more than 32 lists or objects inside each other"),
+        (deep, "config nests lists or objects more than 32 levels deep"),
     ],
     ids=["empty", "zero", "float", "object", "tuple", "twice", "circular", "deep"],
 )

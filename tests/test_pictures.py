@@ -108,7 +108,7 @@ def test_a_layer_that_another_is_read_instead_of_is_no_idle_field() -> None:
     assert usual is not None
     assert usual("operations").operations.confirmed["train-flops"] > 0
     if other is not None:
-        with pytest.raises(CatalogueError, match="what vision_feature_layer of Llava"):
+        with pytest.raises(CatalogueError, match="the effect of vision_feature_layer on a run of Llava"):
             other("operations")
 
 

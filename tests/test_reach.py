@@ -59,7 +59,7 @@ def test_a_class_that_is_made_from_a_part_of_a_config_is_read_off_that_part(tmp_
         theirs = transformers.AutoModelForCausalLM.from_config(config)
     assert type(theirs).__name__ == "Llama4ForCausalLM"
     assert model.params.value() == stored(theirs) > 0
-    said = "no 'architectures': read as Llama4ForCausalLM, made from text_config"
+    said = "no 'architectures': read as Llama4ForCausalLM, built from text_config"
     assert said in model.provenance.assumed
 
 

@@ -399,7 +399,7 @@ def test_an_index_above_the_last_row_is_refused_without_data(look: Callable[...,
             if rows is None or count <= rows:
                 look(places)
             else:
-                with pytest.raises(IndexError, match=f"of a table of {rows} rows"):
+                with pytest.raises(IndexError, match=f"for a table of {rows} rows"):
                     look(places)
 
 

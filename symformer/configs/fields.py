@@ -229,7 +229,7 @@ class Fields:
         if not known:
             raise UnreadError(
                 f"'architectures' names {shown(named[0])}, whose head is not supported; supported classes: "
-                f"{listed(self.classes)}"
+                f"{listed(name for name in self.classes if name.isidentifier())}"
             )
         return dict(self.classes[known])
 
