@@ -21,9 +21,9 @@ from symformer.catalogue import matching
 from symformer.catalogue.record import opened
 from symformer.configs.reading import read_config
 from symformer.language.errors import SymformerError
-from symformer.witness.classes import first_heads, of_config
-from symformer.witness.crew import Lost, crew
-from symformer.witness.points import session
+from symformer.witness.measured_points import session
+from symformer.witness.transformers_classes import first_heads, of_config
+from symformer.witness.worker_pool import Lost, crew
 
 LIMIT = 90  # seconds for a type
 GENERATING = ("causal", "masked", "seq2seq")

@@ -22,7 +22,7 @@ from torch import nn
 
 from symformer.language.errors import SymformerError
 from symformer.witness import trace
-from symformer.witness.results import Trace
+from symformer.witness.trace_result import Trace
 
 FILE = Path(__file__).with_name("factories.json")
 LIBRARIES = {"torch": "torch", "torchvision": "torchvision", "timm": "timm", "open_clip": "open_clip_torch"}

@@ -25,11 +25,11 @@ from symformer.catalogue.record import opened
 from symformer.catalogue.shelf import Kept, classes, last, on_shelf
 from symformer.configs.known import INERT
 from symformer.language.errors import SymformerError
-from symformer.witness.classes import Source, of_config
-from symformer.witness.crew import Lost, crew
-from symformer.witness.drawing import DEEP
-from symformer.witness.points import session
-from symformer.witness.trying import Trials
+from symformer.witness.inert_fields import Trials
+from symformer.witness.measured_points import session
+from symformer.witness.sampling import DEEP
+from symformer.witness.transformers_classes import Source, of_config
+from symformer.witness.worker_pool import Lost, crew
 
 BUDGET = 3.0  # seconds of one process for a class
 LIMIT = 60  # seconds of any clock, after which a class is left out

@@ -27,12 +27,12 @@ from symformer.catalogue.matching import find
 from symformer.catalogue.record import opened
 from symformer.language.errors import CatalogueError, SymformerError
 from symformer.models.model import Model
-from symformer.witness.calling import called, caller_for
-from symformer.witness.classes import Source, of_config, of_head, types
-from symformer.witness.crew import Lost, crew
-from symformer.witness.points import session
-from symformer.witness.runs import RUNS
-from symformer.witness.session import ends, tensors_of
+from symformer.witness.measured_points import session
+from symformer.witness.model_calls import called, caller_for
+from symformer.witness.run_traces import RUNS
+from symformer.witness.torch_session import ends, tensors_of
+from symformer.witness.transformers_classes import Source, of_config, of_head, types
+from symformer.witness.worker_pool import Lost, crew
 
 MANY = 300  # configs
 LIMIT = 120  # seconds for one

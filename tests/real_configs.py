@@ -89,7 +89,7 @@ def traced(path: str) -> dict[str, Any]:
 
 def main(folder: str, trace: bool) -> None:
     """Ask for every config of a folder."""
-    from symformer.witness.crew import Lost, crew
+    from symformer.witness.worker_pool import Lost, crew
 
     paths = sorted(map(str, Path(folder).glob("*.json")))
     told: dict[str, Counter[str]] = {"without torch": Counter()}

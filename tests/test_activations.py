@@ -10,7 +10,7 @@ from sympy import Integer
 from symformer import SymformerError, architecture
 from symformer.architectures.base import Architecture
 from symformer.language.symbols import SYMBOLS, A, B, E, H, L, S, W
-from symformer.witness.oracles import activation_bytes, train_bytes
+from symformer.witness.torch_counts import activation_bytes, train_bytes
 
 WAYS = [
     (implementation, dropout, recompute, dtype)

@@ -22,8 +22,8 @@ from symformer.language.sizes import evaluate
 from symformer.language.symbols import L_local, symbol
 from symformer.ledger.adapters import Adapter
 from symformer.models.model import Model
-from symformer.witness.calling import unpadded
-from symformer.witness.session import built, silence
+from symformer.witness.model_calls import unpadded
+from symformer.witness.torch_session import built, silence
 
 RUN = {"B": 5, "B_vis": 4, "S": 8}
 RANK, NARROW = 11, 17

@@ -16,8 +16,8 @@ from symformer.catalogue.merging import without
 from symformer.catalogue.record import opened
 from symformer.catalogue.shelf import holds
 from symformer.language.errors import CatalogueError
-from symformer.witness.classes import of_config
-from symformer.witness.points import session
+from symformer.witness.measured_points import session
+from symformer.witness.transformers_classes import of_config
 from tests.freed_fields import attacked
 
 Config = dict[str, Any]

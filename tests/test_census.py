@@ -17,8 +17,8 @@ from symformer.catalogue.shelf import COMMON, FOLDER, LIVE, TYPES, filed_types
 from symformer.commands.cli import cli
 from symformer.documents.census import pages
 from symformer.documents.gallery import CENSUS
-from symformer.witness import filling
-from symformer.witness.classes import first_heads, of_config, of_head
+from symformer.witness import catalogue_writer
+from symformer.witness.transformers_classes import first_heads, of_config, of_head
 
 BIOGPT = "BioGptForCausalLM.biogpt.json"
 
@@ -31,7 +31,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
         for job in jobs:
             yield job, work(*job)
 
-    monkeypatch.setattr(filling, "crew", alone)
+    monkeypatch.setattr(catalogue_writer, "crew", alone)
 
 
 def run(*arguments: str) -> Result:

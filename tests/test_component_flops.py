@@ -40,8 +40,8 @@ from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
 from symformer import component
 from symformer.components import names
+from symformer.witness.dispatch_recorders import CORRECTED
 from symformer.witness.models.palm import ParallelLayer
-from symformer.witness.watching import CORRECTED
 
 from .oracle import distinct
 from .test_components import adaptive

@@ -33,9 +33,9 @@ from symformer.configs.rotary import ROPES, ROTARY
 from symformer.formulas.formula import Formula
 from symformer.ledger.facts import Activation
 from symformer.models.model import Model
-from symformer.witness.calling import unpadded
+from symformer.witness.model_calls import unpadded
 from symformer.witness.models.untied_t5 import UntiedT5
-from symformer.witness.session import built
+from symformer.witness.torch_session import built
 
 Config = dict[str, Any]
 LAYERS_H = ("linear_attention", "mlp", "full_attention", "linear_attention", "mlp", "mlp")

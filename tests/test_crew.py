@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from symformer.language.errors import WitnessError
-from symformer.witness.crew import Lost, crew
+from symformer.witness.worker_pool import Lost, crew
 
 
 def work(what: str) -> object:

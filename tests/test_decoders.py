@@ -22,9 +22,9 @@ from symformer.components.self_attention import SelfAttention
 from symformer.language.notation.tree import value
 from symformer.language.symbols import SYMBOLS, A, B, C, C_win, D, E, G, H, L, L_dense, L_global, L_local, L_moe, S, V
 from symformer.ledger.facts import Kind
-from symformer.witness.calling import unpadded
-from symformer.witness.measure import build
-from symformer.witness.oracles import activation_bytes
+from symformer.witness.model_calls import unpadded
+from symformer.witness.stored_weights import build
+from symformer.witness.torch_counts import activation_bytes
 
 from .floors import lines
 

@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from symformer import SymformerError, architecture, component, from_config
 from symformer.architectures import architecture_class, preset_on_hub
-from symformer.witness.session import built, silence
+from symformer.witness.torch_session import built, silence
 
 # What models.py of facebookresearch/DiT, commit ed81ce2, comes to: the elements of its parameters, those that require a
 # gradient, and half of what torch 2.13's FlopCounterMode counts of one latent, attention as plain products.

@@ -10,7 +10,7 @@ from symformer import SymformerError, architecture
 from symformer.architectures.base import Architecture
 from symformer.language.symbols import SYMBOLS, E_emb, L, N_group
 from symformer.quantities import quantities
-from symformer.witness.oracles import activation_bytes
+from symformer.witness.torch_counts import activation_bytes
 
 ALBERT = {"V": 29, "P": 13, "V_type": 4, "E_emb": 10, "E": 12, "H": 7, "L": 6, "N_group": 2, "A": 3}
 

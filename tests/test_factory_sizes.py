@@ -13,7 +13,7 @@ from torch import nn
 from symformer.commands.cli import cli
 from symformer.language.errors import SymformerError
 from symformer.witness import trace
-from symformer.witness.results import Trace
+from symformer.witness.trace_result import Trace
 
 
 def stored(build: Callable[..., nn.Module], sizes: dict[str, int]) -> int:

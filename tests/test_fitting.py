@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 from sympy import Expr, Min, ceiling, floor, symbols
 
-from symformer.witness.fitting import Point, UnfitError, fit
-from symformer.witness.results import Tie
+from symformer.witness.interpolation import Point, UnfitError, fit
+from symformer.witness.trace_result import Tie
 
 a, b, S, C = symbols("a b S C", positive=True, integer=True)
 LETTERS = {"a": a, "b": b, "S": S, "C": C}

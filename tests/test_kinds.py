@@ -18,7 +18,7 @@ from symformer.components.token_embedding import TokenEmbedding
 from symformer.language.symbols import SYMBOLS, A, B, C_win, E, L, L_global, L_local, S
 from symformer.ledger.facts import Order, Tensor
 from symformer.ledger.operations import Operations
-from symformer.witness.oracles import activation_bytes, train_bytes
+from symformer.witness.torch_counts import activation_bytes, train_bytes
 
 Qwen3 = architecture_class("qwen3")
 

@@ -26,12 +26,12 @@ from symformer.architectures.base import Architecture
 from symformer.catalogue.lifted import Lifted
 from symformer.language.symbols import SYMBOLS, symbol
 from symformer.ledger.facts import Entry, Kind, Tensor, Weight
-from symformer.witness import lifts, sources
-from symformer.witness.classes import FIRST, of_head, types
+from symformer.witness import trace_recognition, trace_sources
+from symformer.witness.dataflow_roles import Roles
 from symformer.witness.lifting import Reader
-from symformer.witness.lifting.sights import Sight, in_symbols, star
-from symformer.witness.results import Trace
-from symformer.witness.roles import Roles
+from symformer.witness.lifting.observations import Sight, in_symbols, star
+from symformer.witness.trace_result import Trace
+from symformer.witness.transformers_classes import FIRST, of_head, types
 
 from .test_tiny_configs import B, C, S, counted
 
@@ -66,10 +66,10 @@ def lifted(model_type: str, head: str = "") -> Trace:
 
     def lift(*asked: Any) -> Trace:
         ASKED[model_type] = asked
-        return lifts.lift(*asked)
+        return trace_recognition.lift(*asked)
 
-    with patch.object(sources, "lift", lift):
-        return sources.trace_type(model_type, head).of("active-params")
+    with patch.object(trace_sources, "lift", lift):
+        return trace_sources.trace_type(model_type, head).of("active-params")
 
 
 def rows(
@@ -208,7 +208,7 @@ def test_what_is_lifted_is_what_torch_counts(model_type: str) -> None:
     source = of_head(model_type)
     theirs = counted({**SMALL[model_type], "model_type": model_type, "architectures": [source.name]})
     assert all(theirs.values())
-    sizes = {**sources.whole_numbers(source.config(SMALL[model_type])), "B": B, "S": S, "C": C}
+    sizes = {**trace_sources.whole_numbers(source.config(SMALL[model_type])), "B": B, "S": S, "C": C}
     known = {letter: sizes[name] for name, letter in trace.letters.items() if name in sizes}
     ours = {}
     for quantity in theirs:
@@ -325,7 +325,7 @@ def test_what_is_read_wrongly_is_refused_with_the_row(
             yield count, reduce(lambda each, change: change(each), changes, entry)
 
     with patch.object(Reader, "rows", lambda self: tuple(misread(self))):
-        wrong = lifts.lift(*ASKED[model_type]).model.component
+        wrong = trace_recognition.lift(*ASKED[model_type]).model.component
     assert isinstance(wrong, Lifted)
     for quantity, row in refused.items():
         with pytest.raises(sf.SymformerError, match=row):

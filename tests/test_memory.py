@@ -15,7 +15,7 @@ from symformer.ledger.facts import Weight
 from symformer.quantities import access, generation
 from symformer.quantities.kernels import saves
 from symformer.quantities.train_memory import OPTIMIZERS, RECIPES
-from symformer.witness.oracles import train_bytes
+from symformer.witness.torch_counts import train_bytes
 
 STEPPED = [name for name in OPTIMIZERS if name != "adam-8bit"]  # those that torch has
 SIZES = {"B": 2, "S": 7, "V": 29, "P": 18, "V_type": 4, "E": 24, "H": 11, "L": 5, "A": 6, "G": 3, "D": 10}

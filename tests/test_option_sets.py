@@ -12,7 +12,7 @@ from symformer import SymformerError, architecture
 from symformer.architectures import architecture_class
 from symformer.configs.places import Chance, Choice, Switch
 from symformer.ledger.facts import Activation
-from symformer.witness.certify import verify
+from symformer.witness.certification import verify
 
 from .test_config_fields import TYPES, Config, UntakenError, base, by_us, differences
 

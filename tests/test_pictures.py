@@ -15,8 +15,8 @@ from torch.utils.flop_counter import FlopCounterMode
 import symformer as sf
 from symformer.catalogue.matching import find
 from symformer.language.errors import CatalogueError, SymformerError
-from symformer.witness.calling import Way, called
-from symformer.witness.classes import of_head
+from symformer.witness.model_calls import Way, called
+from symformer.witness.transformers_classes import of_head
 
 B, S, IMAGES, SIDE, PATCH = 3, 29, 4, 42, 14
 PATCHES = (SIDE // PATCH) ** 2  # tokens that stand for one picture

@@ -11,10 +11,10 @@ from symformer.catalogue.matching import matched
 from symformer.catalogue.record import opened
 from symformer.catalogue.shelf import FOLDER, finder, read
 from symformer.language.errors import SizeError, WitnessError
-from symformer.witness import proving
-from symformer.witness.classes import of_head
-from symformer.witness.proving import Proving
-from symformer.witness.trying import Trials
+from symformer.witness import catalogue_verification
+from symformer.witness.catalogue_verification import Proving
+from symformer.witness.inert_fields import Trials
+from symformer.witness.transformers_classes import of_head
 
 NAME = "BioGptForCausalLM"
 USUAL = 4096  # what its configs say of H where they leave it out
@@ -24,7 +24,7 @@ CONFIG = {"model_type": "biogpt", "architectures": [NAME]}
 @pytest.fixture
 def prover(monkeypatch: pytest.MonkeyPatch) -> Proving:
     """Of a few configs: here it is seen that there are enough to tell."""
-    monkeypatch.setattr(proving, "HELD", 12)
+    monkeypatch.setattr(catalogue_verification, "HELD", 12)
     source = of_head("biogpt", "causal")
     return Proving(source, Trials(source), {})
 

@@ -20,7 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import symformer as sf
 from symformer.commands.cli import cli
 from symformer.language.errors import ConfigError, SizeError, WitnessError
-from symformer.witness.classes import of_config
+from symformer.witness.transformers_classes import of_config
 
 Config = dict[str, Any]
 

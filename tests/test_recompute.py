@@ -12,7 +12,7 @@ from transformers.pytorch_utils import Conv1D
 from symformer import SymformerError, architecture, component
 from symformer.architectures.base import Architecture
 from symformer.language.symbols import SYMBOLS
-from symformer.witness.oracles import train_flops
+from symformer.witness.torch_counts import train_flops
 
 
 def draw(target: str, seed: int) -> dict[str, int]:

@@ -14,7 +14,7 @@ from symformer.architectures.bases.stacked import Stack
 from symformer.components import Component, ResPostNormBlock
 from symformer.language.symbols import A, C_win, D, E, G, H, L_global, L_local, V
 from symformer.models.model import Model
-from symformer.witness.oracles import ORACLES
+from symformer.witness.torch_counts import ORACLES
 
 
 @dataclass(frozen=True, kw_only=True)

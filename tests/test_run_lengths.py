@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from symformer.witness.points import Points
-from symformer.witness.runs import CHUNK_LOOPED, FEW, LOOPED, PAST, RUNS, SHORT, Runner
+from symformer.witness.measured_points import Points
+from symformer.witness.run_traces import CHUNK_LOOPED, FEW, LOOPED, PAST, RUNS, SHORT, Runner
 
 CHUNK = 64  # tokens
 

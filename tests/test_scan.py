@@ -27,7 +27,7 @@ from symformer.ledger.operations import Operations
 from symformer.ledger.operations import given as input_of
 from symformer.models.model import Model
 from symformer.quantities.access import RULES
-from symformer.witness.session import built, tensors_of
+from symformer.witness.torch_session import built, tensors_of
 
 MAMBA = {"V": 29, "E": 12, "L": 2, "H_ssm": 36, "N_state": 5, "R_dt": 7, "K_conv": 4}
 MAMBA2 = {"V": 29, "E": 24, "L": 2, "A_ssm": 6, "D_ssm": 8, "G_ssm": 3, "N_state": 5, "K_conv": 4, "C_chunk": 9}

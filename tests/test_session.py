@@ -18,9 +18,9 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 import symformer as sf
 from symformer.commands.cli import cli
-from symformer.witness.session import NOWHERE, Session, silence
-from symformer.witness.shapes import Shapes
-from symformer.witness.watching import Products
+from symformer.witness.dispatch_recorders import Products
+from symformer.witness.fake_shapes import Shapes
+from symformer.witness.torch_session import NOWHERE, Session, silence
 
 BATCH, LENGTH, WIDTH, HIDDEN = 2, 3, 5, 7
 NOISY = """

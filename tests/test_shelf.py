@@ -37,13 +37,13 @@ from symformer.configs.reading import read_config
 from symformer.language.arithmetic import parse
 from symformer.language.errors import CatalogueError, SymformerError
 from symformer.language.symbols import LETTERS, A, D, E, G, H, L, V
-from symformer.witness.asking import looked_up
-from symformer.witness.calling import called, caller_for
-from symformer.witness.classes import Source, of_config
-from symformer.witness.points import session
-from symformer.witness.runs import RUNS
-from symformer.witness.session import Session
-from symformer.witness.trying import others, unmoved
+from symformer.witness.fields_read import looked_up
+from symformer.witness.inert_fields import others, unmoved
+from symformer.witness.measured_points import session
+from symformer.witness.model_calls import called, caller_for
+from symformer.witness.run_traces import RUNS
+from symformer.witness.torch_session import Session
+from symformer.witness.transformers_classes import Source, of_config
 
 FEW = 8  # classes that run by default
 EACH = int(os.environ.get("SHELF", "2"))  # configs of a class

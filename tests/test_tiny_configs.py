@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from torch.utils.flop_counter import FlopCounterMode
 
 from symformer.commands.cli import cli
-from symformer.witness.watching import CORRECTED
+from symformer.witness.dispatch_recorders import CORRECTED
 
 from .test_config_fields import TYPES, Config, base
 

@@ -47,14 +47,14 @@ from symformer.language.symbols import (
     S,
 )
 from symformer.quantities import quantities
-from symformer.witness import ignored_at, raised, runs, trace, values_at
-from symformer.witness.lookups import InTable
-from symformer.witness.points import Points
-from symformer.witness.results import Trace
-from symformer.witness.runs import RUNS
-from symformer.witness.samples import Samples
-from symformer.witness.sources import letters
-from symformer.witness.tracing import Tracer
+from symformer.witness import ignored_at, raised, run_traces, trace, values_at
+from symformer.witness.index_checks import InTable
+from symformer.witness.measured_points import Points
+from symformer.witness.row_samples import Samples
+from symformer.witness.run_traces import RUNS
+from symformer.witness.trace_result import Trace
+from symformer.witness.trace_sources import letters
+from symformer.witness.tracer import Tracer
 
 from . import traced
 
@@ -515,7 +515,7 @@ def test_code_that_loops_over_tokens_is_run_with_few() -> None:
 
 
 def test_a_trace_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "LIMIT", 0)
+    monkeypatch.setattr(run_traces, "LIMIT", 0)
     with pytest.raises(WitnessError, match="no formula was found in 0 seconds and 0 builds"):
         trace(Recurrent, {"E": 24}, inputs=batches).of("flops")
 
@@ -1024,7 +1024,7 @@ def test_python_refuses_what_the_command_refuses() -> None:
 def test_activations_of_a_factory_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is run: what is kept is known by the name of an implementation, and this code has none."""
     found = trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, inputs=tokens)
-    monkeypatch.setattr(runs, "Tracer", None)
+    monkeypatch.setattr(run_traces, "Tracer", None)
     for door in (found.of, found.model.formula):
         with pytest.raises(sf.SymformerError, match="activations depend on a named implementation"):
             door("activations")

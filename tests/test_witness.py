@@ -25,9 +25,9 @@ from symformer.ledger.operations import Operations
 from symformer.models.model import Model
 from symformer.quantities import quantities
 from symformer.witness import provable, verify
-from symformer.witness.certify import checks, counted_by, verify_many
-from symformer.witness.measure import Stored, build, stored_rows
-from symformer.witness.rows import compare_rows
+from symformer.witness.certification import checks, counted_by, verify_many
+from symformer.witness.row_comparison import compare_rows
+from symformer.witness.stored_weights import Stored, build, stored_rows
 
 from .conftest import Rewrite
 

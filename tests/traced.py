@@ -18,7 +18,7 @@ from symformer.catalogue.traced import MEASURED
 from symformer.language.arithmetic import parse
 from symformer.language.symbols import SYMBOLS, name_size
 from symformer.witness import trace
-from symformer.witness.results import Trace
+from symformer.witness.trace_result import Trace
 
 FILE = Path(__file__).with_name("traced.json")
 # Our architecture, the type of transformers, and the head that it is traced with.

@@ -58,15 +58,15 @@ def command(
     from ..output.files import check_folder
     from ..witness import torch_side
 
-    filling = torch_side("filling")
-    jobs = filling.pairs(list(dict.fromkeys(heads)), types)
+    writer = torch_side("catalogue_writer")
+    jobs = writer.pairs(list(dict.fromkeys(heads)), types)
     check_folder(output)
     folder = Path(output)
-    filling.check(folder)
+    writer.check(folder)
     with progress("traced") as told:
         processes = workers or os.cpu_count() or 1
         found = list(
-            filling.fill(jobs, folder, processes, limit or filling.LIMIT, lambda done: told(done, len(jobs)), again)
+            writer.fill(jobs, folder, processes, limit or writer.LIMIT, lambda done: told(done, len(jobs)), again)
         )
     kept = [model_type for model_type, written in found if not written.filed.why]
     if as_json:

@@ -18,8 +18,8 @@ from ..models.model import Model
 
 if TYPE_CHECKING:
     from ..catalogue.record import Find
-    from .certify import Verdict
-    from .results import Trace
+    from .certification import Verdict
+    from .trace_result import Trace
 
 Task = tuple[Model, str, Mapping[str, str]]  # a model, a quantity, and the conventions it is counted under
 
@@ -123,11 +123,11 @@ def trace(
     """
     found: Trace
     if isinstance(build, (str, os.PathLike)) or is_config(build):
-        found = torch_side("sources").trace_target(build, sizes or {}, head, inputs)
+        found = torch_side("trace_sources").trace_target(build, sizes or {}, head, inputs)
     elif head:
         raise OptionError(f"head={head} applies only to models of transformers; a factory has no head")
     else:
-        found = torch_side("sources").trace(build, sizes or {}, "", inputs or None)
+        found = torch_side("trace_sources").trace(build, sizes or {}, "", inputs or None)
     return found
 
 
@@ -136,7 +136,7 @@ def records(path: str, config: Mapping[str, Any]) -> Find:
 
     Raises ConfigError, and WitnessError if no formula is found or torch is not installed.
     """
-    found: Find = torch_side("sources").records(path, config)
+    found: Find = torch_side("trace_sources").records(path, config)
     return found
 
 
@@ -154,17 +154,17 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
 
     Raises ConfigError and SizeError.
     """
-    value: int = torch_side("sources").values_at(traced, path, quantity, given)
+    value: int = torch_side("trace_sources").values_at(traced, path, quantity, given)
     return value
 
 
 def ignored_at(traced: Trace, path: str) -> tuple[str, ...]:
     """Return the switches in another config.json that do not affect the stored parameters of the traced class."""
-    found: tuple[str, ...] = torch_side("sources").ignored_at(traced, path)
+    found: tuple[str, ...] = torch_side("trace_sources").ignored_at(traced, path)
     return found
 
 
-def torch_side(name: str = "certify") -> Any:
+def torch_side(name: str = "certification") -> Any:
     """Import and return a module that needs torch. Raises WitnessError if that fails."""
     try:
         os.getcwd()

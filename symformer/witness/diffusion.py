@@ -21,15 +21,15 @@ from ..catalogue.diffusion import check_fields, class_name, fields_of, stored_bu
 from ..catalogue.traced import DIFFUSERS, Traced
 from ..language.errors import ConfigError, SizeError, WitnessError, quoted
 from ..models.provenance import Reading
-from .fitting import UnfitError
-from .measure import releases
-from .points import weights_at
+from .interpolation import UnfitError
+from .measured_points import weights_at
 from .raised import sentence
-from .results import Trace
-from .samples import Samples
-from .session import silence
-from .sources import letters
-from .tracing import Tracer
+from .row_samples import Samples
+from .stored_weights import releases
+from .torch_session import silence
+from .trace_result import Trace
+from .trace_sources import letters
+from .tracer import Tracer
 
 # CPU seconds for a formula in all sizes, and again for one in the channels alone. A build in progress is completed; the
 # largest classes take one to two seconds each.

@@ -23,7 +23,7 @@ from ..catalogue.traced import Traced
 from ..configs.opening import open_config
 from ..language.errors import SymformerError, WitnessError
 from .diffusion import buffers, model_class, trace_diffusion
-from .session import silence
+from .torch_session import silence
 
 OF_A_CONFIG = ("config", "assumed", "reading")  # fields of a record that may differ for two configs with one formula
 

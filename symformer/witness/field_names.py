@@ -13,9 +13,9 @@ from typing import Any
 from ..catalogue.matching import shared
 from ..catalogue.shelf import BESIDE, NAMED, Shelved, counted_kinds, last, part_of, read
 from ..configs.known import INERT
-from .asking import looked_up, names, taken, written
-from .classes import Source, known
-from .trying import Trials
+from .fields_read import looked_up, names, taken, written
+from .inert_fields import Trials
+from .transformers_classes import Source, known
 
 SMALL = (1, 2, 3, 4, 5, 6, 7, 8)  # values of a period, the usual kind of such a field
 FIRST, DEPTH = "first_k", "num_hidden_layers"

@@ -15,10 +15,10 @@ from typing import Any
 from ..catalogue.matching import CHECKPOINTING, shared
 from ..catalogue.shelf import BESIDE, KINDS, PLACED, Shelved, counted_kinds, last, part_of
 from ..configs.known import INERT
-from .asking import taken
-from .classes import Source
-from .placing import PLACES
-from .trying import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, Trials, unmoved
+from .config_integers import PLACES
+from .fields_read import taken
+from .inert_fields import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, Trials, unmoved
+from .transformers_classes import Source
 
 # Layer kinds that differ only in which tokens they attend to, and two names of one kind.
 ATTENDING = ("full_attention", "sliding_attention")

@@ -16,9 +16,9 @@ from contextlib import suppress
 
 from ..catalogue.matching import CHECKPOINTING, SCALING, THETA, WINDOWS, shared
 from ..configs.rotary import PARTLY
-from .asking import looked_up
-from .classes import of_config
-from .trying import UNSEEN
+from .fields_read import looked_up
+from .inert_fields import UNSEEN
+from .transformers_classes import of_config
 
 # Encoders, decoders and encoder-decoders, with recurrent states, experts, windows and images.
 CLASSES = (

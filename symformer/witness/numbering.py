@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Set
 
 from ..language.errors import WitnessError
-from .watching import Rows
+from .dispatch_recorders import Rows
 
 NUMBER = re.compile(r"\d+")
 Template = tuple[str, str]  # the text before and after a number in a word

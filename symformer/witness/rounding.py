@@ -9,9 +9,9 @@ from random import Random
 from sympy import Add, Expr, Mul, Pow, Symbol, expand, floor
 
 from ..catalogue.traced import Traced
-from .checking import Checking
-from .fitting import Point
-from .samples import SEED
+from .interpolation import Point
+from .row_samples import SEED
+from .validation import Checking
 
 ENOUGH = 3  # least number of points at which one size is not a multiple of the other
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from ..catalogue.shelf import last, part_of
-from .classes import Source
+from .transformers_classes import Source
 
 COUNTED = "_layers"  # suffix of a kind: the number of its layers
 KINDS = (  # names of layer kinds in configs
@@ -208,7 +208,7 @@ def _at(places: Sequence[int], depth: int, kind: str, other: str) -> list[str]:
 
 def _ending(source: Source, ends: tuple[str, ...]) -> list[str]:
     """Return the fields with such a suffix that a config class declares or takes from its keyword arguments."""
-    from .asking import taken
+    from .fields_read import taken
 
     assert isinstance(source, Variant)
     part = part_of(source.listed)

@@ -14,9 +14,9 @@ import pytest
 
 from symformer.catalogue.traced import TOGETHER
 from symformer.language.errors import SymformerError
-from symformer.witness import session, trace
-from symformer.witness.results import Trace
-from symformer.witness.session import Session
+from symformer.witness import torch_session, trace
+from symformer.witness.torch_session import Session
+from symformer.witness.trace_result import Trace
 
 TYPES = ("mistral", "bert", "t5", "mixtral", "gpt2")
 
@@ -33,7 +33,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         return counted
 
-    monkeypatch.setattr(session, "built", counting("builds", session.built))
+    monkeypatch.setattr(torch_session, "built", counting("builds", torch_session.built))
     for name in ("run", "kept"):
         monkeypatch.setattr(Session, name, counting("runs", getattr(Session, name)))
     return found

@@ -1,6 +1,6 @@
 """Rows of a trace, read as operations."""
 
-from .reader import Reader
-from .sights import Sight, Sights, Trained, star
+from .observations import Sight, Sights, Trained, star
+from .recognizer import Reader
 
 __all__ = ["Reader", "Sight", "Sights", "Trained", "star"]

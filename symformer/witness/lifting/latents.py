@@ -13,12 +13,12 @@ from ...catalogue.traced import Traced
 from ...language.errors import WitnessError
 from ...language.symbols import B, C, S
 from ...ledger.facts import ATTENDING, ONE, Entry, Kind, Tensor
-from ..fitting import Point
-from ..points import session
+from ..dispatch_recorders import Products
+from ..interpolation import Point
+from ..measured_points import session
 from ..raised import sentence
-from ..watching import Products
-from .looking import Calls
-from .sights import Numbers, Row, number, star
+from .observations import Numbers, Row, number, star
+from .observed_run import Calls
 
 
 def decoded(calls: Calls, point: Point) -> Products:

@@ -1,0 +1,130 @@
+"""Construction of the torch witness of an architecture, and the parameters it stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+from sympy import Expr, Symbol
+from torch import nn
+
+from ..architectures.base import Architecture
+from ..language.errors import WitnessError
+from ..language.sizes import evaluate
+from . import INSTALL
+from .torch_session import Session
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One parameter of a torch model, under our name for it."""
+
+    path: str
+    shape: tuple[int, ...]
+
+
+def witness_class(component: Architecture) -> type[nn.Module]:
+    """Return the torch class of a component. Raises WitnessError if its library is not installed."""
+    module, name = class_path(component)
+    try:
+        found: type[nn.Module] = getattr(import_module(module), name)
+    except ImportError as error:
+        missing = (error.name or module).partition(".")[0]
+        how = INSTALL if missing in INSTALL else f"pip install {missing}"
+        raise WitnessError(f"{component.title} needs {missing}, which is not installed ({error}); {how}") from None
+    return found
+
+
+def class_path(component: Architecture) -> tuple[str, str]:
+    """Return the module and the name of the witness, without importing it."""
+    named = component.fields.class_for(component)
+    module, colon, name = named.rpartition(":")
+    return (module, name) if colon else (component.witness.library, named)
+
+
+def recipe(component: Architecture, numbers: Mapping[Symbol, int]) -> Callable[[], nn.Module]:
+    """Return a function that builds the witness at these sizes, on the session's device."""
+    made_by = witness_class(component)
+    config: dict[str, Any] = component.fields.write(component, numbers)
+    for name, value in component.witness.arguments.items():
+        config[name] = evaluate(value, numbers, name) if isinstance(value, Expr) else value
+
+    def make() -> nn.Module:
+        if not component.witness.config:
+            return made_by(**config)
+        library = import_module(component.witness.library)
+        return made_by(getattr(library, component.witness.config)(**config))
+
+    return make
+
+
+def build(component: Architecture, numbers: Mapping[Symbol, int], device: str = "meta") -> nn.Module:
+    """Return the witness at these sizes; on the meta device it takes no memory, whatever the sizes."""
+    return Session(recipe(component, numbers)).model(device)
+
+
+def stored_rows(component: Architecture, model: nn.Module, numbers: Mapping[Symbol, int] | None = None) -> list[Stored]:
+    """Return every unique parameter once, under our ledger's name; ``numbers`` distinguish stacks of layers."""
+    return [
+        Stored(our_path(component, name, numbers or {}), tuple(parameter.shape))
+        for name, parameter in model.named_parameters(remove_duplicate=True)
+    ]
+
+
+@cache
+def starred(path: str) -> str:
+    """Return a path of ours with * for layer numbers."""
+    return ".".join("*" if word.isdigit() else word for word in path.split("."))
+
+
+def our_path(component: Architecture, name: str, numbers: Mapping[Symbol, int]) -> str:
+    """Return our name for a parameter or module of torch."""
+    path = f"{name}.".removeprefix(component.witness.prefix).rstrip(".")
+    for theirs, ours in component.witness.rename.items():
+        path = path.replace(theirs, ours)
+    return _in_its_stack(path, component, numbers)
+
+
+def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, int]) -> str:
+    """Return a path with the stack of a layer: torch keeps all layers in one list, we keep one stack per kind."""
+    place, _, inside = path.partition(".")[2].partition(".")
+    if not component.witness.stacks or not place.isdigit():
+        return path
+    first = 0
+    for stack, size in component.witness.stacks.items():
+        count = evaluate(size, numbers, stack)
+        if int(place) < first + count:
+            own = ".".join(filter(None, (stack, place, inside)))
+            return own if starred(own) in _named(component) else path
+        first += count
+    return path
+
+
+@cache
+def _named(component: Architecture) -> frozenset[str]:
+    """Return every path in a component's ledger: operations, weights, and their enclosing modules."""
+    paths = [path for _, entry in component.ledger for path in (entry.path, *(each.path for each in entry.weights))]
+    words = [path.split(".") for path in paths]
+    return frozenset(".".join(some[:length]) for some in words for length in range(1, len(some) + 1))
+
+
+def versions(component: Architecture) -> dict[str, str]:
+    """Return the versions of the libraries that a witness comes from."""
+    libraries = ["torch"]
+    if component.witness.library not in ("torch.nn",) and not component.witness.library.startswith("symformer"):
+        libraries.insert(0, component.witness.library)
+    return releases(*libraries)
+
+
+def releases(*libraries: str) -> dict[str, str]:
+    """Return the versions of installed libraries."""
+    return {library: _release(library) for library in libraries}
+
+
+@cache
+def _release(library: str) -> str:
+    return version(library).partition("+")[0]
