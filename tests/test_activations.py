@@ -69,7 +69,7 @@ def test_fp32_equals_symbolic_at_4_bytes_except_eager_llama(implementation: str)
         assert ways[0].equals(ways[1].expanded.xreplace({W: Integer(4)})) == same
 
 
-def test_a_checkpointed_layer_keeps_its_input() -> None:
+def test_checkpointed_layer_saves_only_its_input() -> None:
     """By hand: 4·B·S·E for each of L layers and the final norm's input; outside them 8·B·S and 8·S of indices, mean and
     1/σ of the final norm, and what the head reads; and one mask of 4·B·S² in the eager way.
     """

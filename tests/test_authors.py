@@ -85,7 +85,7 @@ def test_part_is_counted_for_one_copy() -> None:
 
 
 @pytest.mark.parametrize("target", ["gpt2", "deepseek-v3", "llama-2-7b", "bert-base-uncased"])
-def test_the_rows_of_a_part_add_up_to_it(target: str) -> None:
+def test_rows_of_a_part_sum_to_it(target: str) -> None:
     formula = sf.model(target).params
     for line in formula.root.walk():
         part = formula.part(line.key)
@@ -319,7 +319,7 @@ In text \GptTwoParams{} is \GptTwoParamsValue{}, \GptTwoParamsSI{} or \GptTwoPar
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex, which CI's own check has")
-def test_a_fragment_and_macros_in_two_columns() -> None:
+def test_fragment_and_macros_in_two_columns() -> None:
     assert run("derive", "gpt2", "-o", "macros.tex", "--macros").exit_code == 0
     assert run("derive", "gpt2", "-o", "fragment.tex", "--fragment").exit_code == 0
     Path("paper.tex").write_text(ARTICLE)

@@ -57,7 +57,7 @@ HEADS = {
 
 
 @pytest.mark.parametrize(("name", "model_type"), HEADS.items())
-def test_a_head_has_as_many_rows_as_the_config_has_labels(name: str, model_type: str) -> None:
+def test_head_has_one_row_per_label(name: str, model_type: str) -> None:
     config = {"model_type": model_type, "architectures": [name], **BERT}
     for number in (1, 5):
         assert answer({**config, **labels(number)}) == by_torch({**config, **labels(number)})

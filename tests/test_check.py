@@ -404,7 +404,7 @@ DOUBTS = {
 
 
 @pytest.mark.parametrize("name", DOUBTS)
-def test_a_formula_that_differs_while_a_letter_has_other_readings_is_an_error(name: str) -> None:
+def test_differing_formula_with_other_readings_is_an_error(name: str) -> None:
     case = DOUBTS[name]
     with pytest.raises(ReadingError) as refused:
         sf.check(case.formula, case.target, case.quantity, part=case.part)

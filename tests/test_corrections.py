@@ -90,6 +90,6 @@ def test_long_sums_are_wrapped() -> None:
     assert math(["1 + 1", "2"]) == ["```math", "1 + 1 = 2", "```"]
 
 
-def test_a_working_needs_its_sizes() -> None:
+def test_working_requires_its_sizes() -> None:
     with pytest.raises(SizeError, match="needs values for L"):
         _ = Working(what="layers", formula="2*L*E", sizes={"E": 3}).value

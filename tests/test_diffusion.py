@@ -106,7 +106,7 @@ def test_notes_name_the_sizes_and_the_lists_that_are_fixed(
     assert bool(fixed) == ("fixed" in notes)
 
 
-def test_a_field_that_the_class_does_not_read_and_buffers_are_noted(tmp_path: Path) -> None:
+def test_unread_fields_and_buffers_are_noted(tmp_path: Path) -> None:
     small = {
         **SD3,
         "attention_head_dim": 8,

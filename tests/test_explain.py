@@ -261,7 +261,7 @@ def test_packed_weights_are_not_offered_at_other_widths(number: str) -> None:
             assert not packed or each.way.scale == 2, found.because
 
 
-def test_the_size_in_a_name_is_not_offered_for_other_sizes() -> None:
+def test_size_in_a_name_is_not_offered_for_other_sizes() -> None:
     """14 GB is not explained by 7B for a Llama with 16 layers, nor for 8x7b."""
     halved = explain(sf.architecture("llama-2-7b").set({"L": 16}), "14 GB")
     assert "in its name" not in halved.because

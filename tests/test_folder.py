@@ -108,7 +108,7 @@ def test_macros_in_a_folder_use_relative_config_paths() -> None:
     assert '"target": "../tiny/config.json"' in Path("out/tiny.tex").read_text().splitlines()[0]
 
 
-def test_failing_target_is_named_and_nothing_is_written() -> None:
+def test_failing_target_is_named_and_no_file_is_written() -> None:
     both = ("gpt2", "llama-2-7b", "-o", "out")
     # P, the learned positions, is a size of GPT-2; Llama has rotary positions
     assert "unknown symbol of llama-2-7b 'P'" in refused(*both, "--set", "P=64")
