@@ -44,7 +44,7 @@ def draw(target: str, seed: int) -> dict[str, int]:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(("implementation", "dropout", "recompute", "dtype"), WAYS)
 @pytest.mark.parametrize("target", ["gpt2", "llama", "mistral", "bert"])
-def test_bytes_that_are_held(
+def test_activation_formula_matches_saved_bytes(
     target: str, implementation: str, dropout: str, recompute: str, dtype: str, seed: int
 ) -> None:
     sizes = draw(target, seed)
@@ -61,7 +61,7 @@ def test_bytes_that_are_held(
 
 
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
-def test_single_precision_is_not_four_bytes_of_a_symbol(implementation: str) -> None:
+def test_fp32_equals_symbolic_at_4_bytes_except_eager_llama(implementation: str) -> None:
     """W = 4 is single precision, but where Llama writes its softmax out: there it keeps what it cast, and the cast."""
     for target, same in (("gpt2", True), ("bert", True), ("llama", implementation == "sdpa")):
         model = architecture(target)
@@ -69,7 +69,7 @@ def test_single_precision_is_not_four_bytes_of_a_symbol(implementation: str) -> 
         assert ways[0].equals(ways[1].expanded.xreplace({W: Integer(4)})) == same
 
 
-def test_a_checkpointed_layer_keeps_its_input() -> None:
+def test_checkpointed_layer_saves_only_its_input() -> None:
     """By hand: 4·B·S·E for each of L layers and the final norm's input; outside them 8·B·S and 8·S of indices, mean and
     1/σ of the final norm, and what the head reads; and one mask of 4·B·S² in the eager way.
     """
@@ -79,7 +79,7 @@ def test_a_checkpointed_layer_keeps_its_input() -> None:
     assert gpt2.formula("activations", recompute="full").equals(outside + 4 * B * S**2)
 
 
-def test_the_expression_of_korthikanti() -> None:
+def test_activations_match_korthikanti_equation_1() -> None:
     """Korthikanti et al. 2022, arXiv:2205.05198, eq. 1: sbh(34 + 5as/h) bytes a layer; here B·S·E·(34 + 5·A·S/E)."""
     layer = architecture("gpt2").formula("activations", implementation="megatron", dropout="on").part("h")
     assert layer.equals(S * B * E * (34 + 5 * A * S / E))
@@ -87,7 +87,7 @@ def test_the_expression_of_korthikanti() -> None:
     assert core.equals(9 * S * B * E + 5 * A * S**2 * B)
 
 
-def test_korthikantis_table_2() -> None:
+def test_recompute_matches_korthikanti_table_2() -> None:
     """Without parallelism: 34sbh a layer with selective recomputation, 2sbh with full; in W bytes, 16W + 2 for 34."""
     gpt2 = architecture("gpt2")
     megatron = {"implementation": "megatron", "dropout": "on"}
@@ -97,7 +97,7 @@ def test_korthikantis_table_2() -> None:
     assert layer.equals((16 * W + 2) * S * B * E)
 
 
-def test_what_an_implementation_is_not_for_is_refused() -> None:
+def test_unsupported_implementation_is_refused() -> None:
     with pytest.raises(SymformerError, match="transformers does not have this model"):
         architecture("gpt-from-scratch").formula("activations")
     with pytest.raises(
@@ -122,7 +122,7 @@ def test_one_head_of_one_sequence_is_refused() -> None:
     assert formula.value("llama-2-7b", B=1, S=7) > 0
 
 
-def test_a_group_of_wide_heads_is_refused() -> None:
+def test_groups_of_wide_heads_are_refused() -> None:
     """Transformers hands grouped heads of up to 256 to torch as they are, and copies wider ones first."""
     llama = architecture("llama")
     formula = llama.formula("activations", implementation="sdpa").partial(H="H")
@@ -144,7 +144,7 @@ def test_a_group_of_wide_heads_is_refused() -> None:
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 @pytest.mark.parametrize("recompute", ["none", "selective", "full"])
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
-def test_a_window_on_both_sides_of_the_tokens(implementation: str, recompute: str, dtype: str) -> None:
+def test_two_sided_window_keeps_its_mask(implementation: str, recompute: str, dtype: str) -> None:
     """The fused kernel is given a mask from S = C_win on, and keeps it: what is answered below would be too little."""
     mistral = architecture("mistral")
     assert isinstance(mistral.component, Architecture)
@@ -162,7 +162,7 @@ def test_a_window_on_both_sides_of_the_tokens(implementation: str, recompute: st
                 formula.value({**sizes, "C_win": window})
 
 
-def test_the_memory_of_training_knows_of_the_window() -> None:
+def test_train_memory_includes_the_window_condition() -> None:
     mistral = architecture("mistral")
     assert isinstance(mistral.component, Architecture)
     formula = mistral.formula("train-memory", implementation="sdpa")
@@ -178,7 +178,7 @@ def test_the_memory_of_training_knows_of_the_window() -> None:
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 @pytest.mark.parametrize("recompute", ["none", "selective", "full"])
 @pytest.mark.parametrize("target", ["llama", "mistral"])
-def test_dropout_of_attention_weights_that_a_config_asks_for(target: str, recompute: str, dtype: str) -> None:
+def test_attention_dropout_in_a_config_is_counted(target: str, recompute: str, dtype: str) -> None:
     sizes = draw(target, 2)
     model = architecture(target, attention_dropout=True)
     assert isinstance(model.component, Architecture)
@@ -195,7 +195,7 @@ def test_dropout_of_attention_weights_that_a_config_asks_for(target: str, recomp
 
 @pytest.mark.parametrize("recompute", ["selective", "full"])
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
-def test_what_is_recomputed_copies_no_group(implementation: str, recompute: str) -> None:
+def test_recomputed_groups_are_not_copied(implementation: str, recompute: str) -> None:
     """Neither one head of one sequence nor a wide one makes a difference then."""
     llama = architecture("llama")
     assert isinstance(llama.component, Architecture)
@@ -206,14 +206,14 @@ def test_what_is_recomputed_copies_no_group(implementation: str, recompute: str)
     assert formula.value(sizes) == activation_bytes(llama.component, numbers, **way, fake=False)
 
 
-def test_gelu_that_is_written_out_costs_three_more() -> None:
+def test_unfused_gelu_keeps_three_more_tensors() -> None:
     gpt2 = architecture("gpt2").formula("activations").partial(H="H")
     assert gpt2.part("h.mlp").equals(20 * B * S * H)  # input, three products and output of the function, 4 bytes each
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("target", ["gpt2", "bert", "llama", "mistral"])
-def test_fused_attention_with_dropout(target: str, seed: int) -> None:
+def test_dropout_disables_fused_attention_on_the_cpu(target: str, seed: int) -> None:
     """No kernel of the CPU drops attention weights, so torch writes attention out; Llama and Mistral drop none."""
     sizes = draw(target, seed)
     model = architecture(target)
@@ -247,7 +247,7 @@ HALF = {"B": 2, "S": 7, "L": 3, "A": 6, "G": 2, "D": 10, "E": 24, "H": 11, "V": 
 
 
 @pytest.mark.parametrize("target", ["olmo", "olmo2", "qwen3"])
-def test_norms_in_half_precision(target: str) -> None:
+def test_half_precision_norms_match_saved_bytes(target: str) -> None:
     """Norms computed in single precision, with or without their scale: the bytes that hooks see, in bf16."""
     model = architecture(target)
     assert isinstance(model.component, Architecture)

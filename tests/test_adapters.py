@@ -117,7 +117,7 @@ def counted(model: nn.Module, backward: bool) -> int:
 
 
 @pytest.mark.parametrize(("config", "targets"), CASES, ids=[f"{each['model_type']}-{names}" for each, names in CASES])
-def test_updates_are_those_of_peft(config: dict[str, Any], targets: tuple[str, ...], tmp_path: Path) -> None:
+def test_lora_matches_peft(config: dict[str, Any], targets: tuple[str, ...], tmp_path: Path) -> None:
     model = ours(config, tmp_path, lora=",".join(targets))
     lora = LoraConfig(r=RANK, target_modules=list(targets), fan_in_fan_out=config["model_type"] == "gpt2")
     with silence():
@@ -209,7 +209,7 @@ class Narrow(nn.Module):
         return y + self.up(nn.functional.gelu(self.down(y)))
 
 
-def test_bottlenecks_after_what_houlsby_puts_them_after(tmp_path: Path) -> None:
+def test_houlsby_bottlenecks_match_the_paper_and_torch(tmp_path: Path) -> None:
     """After the projection of attention and the second layer of the MLP: 2·(2·m·d + d + m) a layer, section 2.1."""
     model = ours(GPT2, tmp_path, adapters="c_proj")
     assert value(model, "trainable-params") == 3 * 2 * (2 * NARROW * 12 + 12 + NARROW)
@@ -223,7 +223,7 @@ def test_bottlenecks_after_what_houlsby_puts_them_after(tmp_path: Path) -> None:
     assert value(model, "train-flops") == counted(adapted, backward=True)
 
 
-def test_what_peft_prints_of_llama() -> None:
+def test_lora_on_llama_7b_matches_the_count_printed_by_peft() -> None:
     """``print_trainable_parameters`` of rank 8 beside queries and values, as its guides show it for Llama 7B."""
     model = architecture("llama-7b", lora="q_proj,v_proj").set({"R": 8})
     assert model.formula("trainable-params").value() == 4_194_304
@@ -231,7 +231,7 @@ def test_what_peft_prints_of_llama() -> None:
 
 
 @pytest.mark.parametrize("recipe", ["fp32", "bf16"])
-def test_what_is_frozen_needs_its_bytes_and_no_more(recipe: str, tmp_path: Path) -> None:
+def test_frozen_weights_have_no_gradient_and_no_optimizer_state(recipe: str, tmp_path: Path) -> None:
     """Of Adam: in single precision 4 bytes a weight, and 4 + 4 + 8 of what is trained, and 4 for each of its tensors;
     in half precision 2 a weight, and 2 + 4 + 8 of what is trained.
     """
@@ -253,7 +253,7 @@ def test_what_is_frozen_needs_its_bytes_and_no_more(recipe: str, tmp_path: Path)
         ({"lora": True}, "lora=True is not valid"),
     ],
 )
-def test_what_has_no_adapter_is_refused(options: dict[str, Any], sentence: str) -> None:
+def test_unsupported_adapter_targets_are_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(SymformerError) as caught:
         _ = architecture("llama", **options).params
     assert sentence in str(caught.value)
@@ -266,7 +266,7 @@ def test_what_has_no_adapter_is_refused(options: dict[str, Any], sentence: str) 
         ("transformer", "q_proj", "uses a matrix, or rows of one, that is stored elsewhere"),
     ],
 )
-def test_matrices_that_are_stored_together_are_refused(target: str, option: str, sentence: str) -> None:
+def test_fused_matrices_are_refused(target: str, option: str, sentence: str) -> None:
     with pytest.raises(SymformerError, match=sentence):
         _ = architecture(target, lora=option).params
 
@@ -290,7 +290,7 @@ def test_train_lora_adapts_every_linear_layer_inside_repeated_layers() -> None:
     assert str(Adapter("lora", ("q_proj", "v_proj"))) == "lora=q_proj,v_proj"
 
 
-def test_quantities_that_are_not_stated_for_adapters_are_refused() -> None:
+def test_quantities_without_adapter_rules_are_refused() -> None:
     model = architecture("llama-7b", lora="q_proj")
     for quantity, conventions, sentence in (
         ("activations", {}, "activation memory of a model with adapters is not supported"),
@@ -306,7 +306,7 @@ def test_quantities_that_are_not_stated_for_adapters_are_refused() -> None:
 
 
 @pytest.mark.parametrize("target", ["llama-7b", "config"])
-def test_adapters_come_in_through_every_door(target: str, tmp_path: Path) -> None:
+def test_adapters_work_in_every_command_and_in_python(target: str, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(LLAMA), "utf-8")
     asked = ["show", str(path) if target == "config" else target, "--option", "lora=q_proj,v_proj", "-q"]
@@ -330,7 +330,7 @@ def test_adapters_come_in_through_every_door(target: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("target", "what"), [("hf:gpt2", "a model type of transformers"), ("component:mlp", "a component")]
 )
-def test_what_is_no_whole_model_composed_here_says_why_it_has_no_adapters(target: str, what: str) -> None:
+def test_adapters_outside_composed_models_are_refused_with_a_reason(target: str, what: str) -> None:
     for option in ("lora=c_attn", "adapters=fc1"):
         result = CliRunner().invoke(cli, ["show", target, "--option", option], prog_name="symformer")
         assert result.exit_code == 2
@@ -338,7 +338,7 @@ def test_what_is_no_whole_model_composed_here_says_why_it_has_no_adapters(target
         assert f"{target} is {what}; name an architecture" in result.stderr
 
 
-def test_the_first_layer_of_several_kinds_has_to_be_known_where_it_matters() -> None:
+def test_mixed_layers_require_a_known_first_layer() -> None:
     """Its keys and values ask for no gradient where only queries are adapted, of as many pairs as its window leaves."""
     adapted = architecture("gemma2", lora="q_proj")
     with pytest.raises(SymformerError, match="depends on the order of the layer kinds"):
@@ -357,6 +357,6 @@ def test_the_first_layer_of_several_kinds_has_to_be_known_where_it_matters() -> 
         ("mamba", "x_proj", "params", "belongs to a scan, whose code reads the stored matrices directly"),
     ],
 )
-def test_what_is_not_known_of_adapters_is_refused(target: str, lora: str, quantity: str, sentence: str) -> None:
+def test_invalid_adapter_arguments_are_refused(target: str, lora: str, quantity: str, sentence: str) -> None:
     with pytest.raises(SymformerError, match=sentence):
         architecture(target, lora=lora).formula(quantity)

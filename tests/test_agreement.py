@@ -37,7 +37,7 @@ def _records(counts: Mapping[Any, Any]) -> dict[str, Record]:
 
 
 @pytest.mark.parametrize("asked", [OPERATIONS, "kv-cache"])
-def test_two_readings_that_contradict_each_other_are_refused(asked: str) -> None:
+def test_contradicting_readings_are_refused(asked: str) -> None:
     with pytest.raises(WitnessError, match=r"contradict each other.*C=40,009, its kv-cache is ") as raised:
         check_agreement("z.json", _records(WHOLE), asked)
     # 2 bytes * 2 (keys, values) * B=2 * 32 heads of 128 is 32,768 for a token of a layer: 32 layers of 40,009 tokens,

@@ -241,7 +241,7 @@ TOTALS = [
 
 
 @pytest.mark.parametrize(("target", "options", "total"), TOTALS)
-def test_total(target: str, options: dict[str, object], total: int) -> None:
+def test_published_totals(target: str, options: dict[str, object], total: int) -> None:
     assert architecture(target, **options).params.value() == total
 
 
@@ -284,14 +284,14 @@ ROWS = {
 
 
 @pytest.mark.parametrize("target", ROWS)
-def test_rows(target: str) -> None:
+def test_rows_match_hand_computed_values(target: str) -> None:
     model = architecture(target)
     found = {row.path: int(row.each.xreplace(model.known)) for row in model.params.rows}
     assert found == ROWS[target]
     assert list(found) == list(ROWS[target])  # in the order they run
 
 
-def test_parts_of_the_book() -> None:
+def test_gpt2_parts_match_raschka() -> None:
     """Raschka 2024, section 4.5: 2,360,064 in attention, 4,722,432 in the feed-forward, 7,085,568 in a block."""
     params = architecture("gpt-from-scratch").params
     assert params.part("trf_blocks.att").value() == 2_360_064
@@ -300,14 +300,14 @@ def test_parts_of_the_book() -> None:
     assert params.part("trf_blocks").value() == 7_085_568
 
 
-def test_embeddings_of_bert_large() -> None:
+def test_bert_large_embeddings_by_hand() -> None:
     """(30522 + 2 + 512)*1024 + 2*1024."""
     params = architecture("bert-large-uncased").params
     words = ("word_embeddings", "token_type_embeddings", "position_embeddings", "LayerNorm")
     assert sum(params.part(f"embeddings.{word}").value() for word in words) == 31_782_912
 
 
-def test_the_layer_of_the_bare_bones_transformer() -> None:
+def test_layer_matches_the_bare_bones_transformer() -> None:
     params = architecture("bare-bones-transformer-lm").params
     assert params.part("layer").value({"E": 5, "H": 5}) == 200
     assert params.part("layer.attention").value() == 120
@@ -316,7 +316,7 @@ def test_the_layer_of_the_bare_bones_transformer() -> None:
     assert architecture("feed-forward-lm").params.part("embedding").value() == 1_280
 
 
-def test_the_polynomial_of_gpt2() -> None:
+def test_gpt2_parameter_polynomial() -> None:
     params = sf.architecture("gpt2").params
     assert params.text() == "12LE² + 13LE + VE + PE + 2E"
     assert params.code() == repr(params) == "12*L*E**2 + 13*L*E + V*E + P*E + 2*E"
@@ -324,7 +324,7 @@ def test_the_polynomial_of_gpt2() -> None:
     assert params.value("gpt2-xl") == 1_557_611_200
 
 
-def test_active_parameters() -> None:
+def test_mixtral_active_parameters() -> None:
     """Mixtral 8x7B, 12.9B in the paper: all but 6 of 8 experts of 3 matrices 4096x14336 in each of 32 layers."""
     active = architecture("mixtral-8x7b").formula("active-params").value()
     assert active == 46_702_792_704 - 32 * 6 * 3 * 4_096 * 14_336 == 12_879_925_248
@@ -350,13 +350,13 @@ def test_active_parameters() -> None:
 
 
 @pytest.mark.parametrize("target", ["gpt2", "llama", "palm", "bert", "gpt-from-scratch", "mistral", "mixtral"])
-def test_one_more_layer_is_one_block(target: str) -> None:
+def test_adding_a_layer_adds_one_block(target: str) -> None:
     params = architecture(target).params
     (block,) = [line.key for line in params.root.lines if line.count == L]
     assert diff(params.expanded, L) == params.part(block).expanded
 
 
-def test_a_width_of_its_own_frees_the_relation() -> None:
+def test_explicit_width_overrides_the_relation() -> None:
     wide = architecture("gpt2").set({H: Integer(5_000)})
     # per layer 2*768*5000 + 5000 + 768 instead of 2*768*3072 + 3072 + 768
     assert wide.params.value() == 124_439_808 + 12 * (2 * 768 + 1) * (5_000 - 3_072)
@@ -365,7 +365,7 @@ def test_a_width_of_its_own_frees_the_relation() -> None:
     assert same.params.code() == architecture("gpt2").params.code()
 
 
-def test_leading_terms() -> None:
+def test_leading_terms_of_gpt2_and_llama() -> None:
     leading = architecture("gpt2").params.leading()
     assert leading.expr == 12 * L * E**2
     numbers = architecture("gpt2").known
@@ -374,7 +374,7 @@ def test_leading_terms() -> None:
 
 
 @pytest.mark.parametrize("name", presets())
-def test_every_preset_is_whole_and_has_a_source(name: str) -> None:
+def test_every_preset_is_complete_and_has_a_source(name: str) -> None:
     model, facts = architecture(name), presets()[name]
     assert facts.keys() <= {"architecture", "options", "sizes", "hub", "also", "source", "params"}
     assert model.params.value() > 0
@@ -386,13 +386,13 @@ def test_every_preset_is_whole_and_has_a_source(name: str) -> None:
         assert model.params.value() == count, counted_by
 
 
-def test_many_published_models_have_a_name() -> None:
+def test_published_model_names_are_presets() -> None:
     assert sum("hub" in facts for facts in presets().values()) >= 300
     assert sum("params" in facts for facts in presets().values()) >= 200
     assert all(parse(name).kind is Kind.NAME and name == name.lower() for name in presets())
 
 
-def test_a_repository_on_the_hub_has_one_preset() -> None:
+def test_each_hub_repository_has_one_preset() -> None:
     ids = [each for facts in presets().values() for each in (facts.get("hub"), *facts.get("also", ())) if each]
     assert all(parse(each).kind is Kind.HUB for each in ids)
     assert len({each.lower() for each in ids}) == len(ids)
@@ -403,7 +403,7 @@ def test_a_repository_on_the_hub_has_one_preset() -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_architecture_says_what_it_is(name: str) -> None:
+def test_every_architecture_has_a_description(name: str) -> None:
     made_by = architecture_class(name)
     assert ">>>" in (made_by.__doc__ or "")
     assert made_by().about
@@ -414,7 +414,7 @@ def test_every_architecture_says_what_it_is(name: str) -> None:
     )
 
 
-def test_every_paper_named_is_known() -> None:
+def test_every_cited_paper_is_in_the_bibliography() -> None:
     named = {key for name in names() for key in cited([architecture(name).component.about])}
     named |= {key for name in components() for key in cited([component_class(name)().about])}
     assert len(named) > 20
@@ -426,13 +426,13 @@ def test_every_paper_named_is_known() -> None:
         assert paper.bibtex().isascii()
 
 
-def test_a_file_that_defines_no_component_is_refused(tmp_path: Path) -> None:
+def test_file_without_a_component_is_refused(tmp_path: Path) -> None:
     (tmp_path / "errors.py").touch()
     with pytest.raises(sf.SymformerError, match="should define one Component; it defines 0"):
         Registry("symformer.language", str(tmp_path), Component).load("errors")
 
 
-def test_unknown_names() -> None:
+def test_unknown_names_are_refused_with_suggestions() -> None:
     with pytest.raises(sf.SymformerError, match="did you mean gpt2"):
         architecture("gpt-2")
     with pytest.raises(sf.SymformerError, match=r"unknown option 'teid' of|unknown option 'teid'; did you mean tied"):
@@ -448,13 +448,13 @@ def test_unknown_names() -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_part_has_an_id_of_its_own(name: str) -> None:
+def test_part_ids_are_unique(name: str) -> None:
     for variant in variants(architecture(name)):
         keys = [line.key for line in variant.params.root.walk()]
         assert len(set(keys)) == len(keys) > 1
 
 
-def test_two_matrices_of_one_name_are_told_apart() -> None:
+def test_matrices_with_equal_names_get_different_symbols() -> None:
     """Both matrices of BERT's MLP are called dense: the first is H rows of E and a bias, the second E rows of H."""
     bert = architecture("bert").params
     assert bert.part("encoder.layer.mlp.intermediate.dense").equals("E*H + H")

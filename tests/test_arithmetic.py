@@ -28,7 +28,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("text", GOOD)
-def test_good(text: str) -> None:
+def test_valid_text_is_parsed(text: str) -> None:
     assert parse(text) == GOOD[text]
 
 
@@ -79,7 +79,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("text", BAD, ids=lambda text: repr(text[:24]))
-def test_bad_is_one_sentence(text: str) -> None:
+def test_invalid_text_gives_a_one_sentence_error(text: str) -> None:
     if BAD[text] == "":  # brackets alone nest nothing
         assert parse(text) == E
         return
@@ -94,7 +94,7 @@ def test_bad_is_one_sentence(text: str) -> None:
 LETTERS = ("V", "E", "P", "L", "A", "G")
 
 
-def test_what_is_multiplied_out_is_within_the_bound_that_was_known_before() -> None:
+def test_expansion_stays_within_its_predicted_bound() -> None:
     draw = random.Random(5)  # noqa: S311
 
     def written(depth: int) -> Expr:
@@ -125,7 +125,7 @@ def test_what_is_multiplied_out_is_within_the_bound_that_was_known_before() -> N
 
 
 @pytest.mark.parametrize("text", ["0", "-3", "3/2", "2*10**15", "0*E"])
-def test_sizes_are_positive_whole_and_not_absurd(text: str) -> None:
+def test_sizes_are_positive_bounded_integers(text: str) -> None:
     with pytest.raises(SymformerError, match=r"not positive|not an integer|larger"):
         size(text)
 
@@ -142,5 +142,5 @@ def test_assignments() -> None:
         assignment("A=abc")
 
 
-def test_all_symbols_differ() -> None:
+def test_symbols_are_distinct() -> None:
     assert len({A, E, H, S, V}) == 5

@@ -16,7 +16,7 @@ from symformer.language.errors import RuleError
 from symformer.language.symbols import B, E, L, S
 
 
-def test_of_gpt2_by_hand() -> None:
+def test_gpt2_attention_share_by_hand() -> None:
     """A token meets 12·768² elements in each of 12 layers and 50,257·768 of the head; 2·1,024·768 a layer of others."""
     found = sf.architecture("gpt2").formula("attention-share")
     others = 2 * 1024 * 12 * 768
@@ -24,12 +24,12 @@ def test_of_gpt2_by_hand() -> None:
     assert B not in found.symbols
 
 
-def test_of_a_layer_as_korthikanti_has_it() -> None:
+def test_layer_share_matches_korthikanti_equation_7() -> None:
     """Korthikanti et al. 2022, eq. 7: 72BLsh²(1 + s/6h + v/12hL), so that of a layer it is s/(s + 6h)."""
     assert sf.architecture("gpt2").formula("attention-share").part("h").equals("S/(S + 6*E)")
 
 
-def test_the_two_sides_are_those_of_flops() -> None:
+def test_numerator_and_denominator_match_flops() -> None:
     for target in ("gpt2", "t5", "deepseek-v3", "gemma2", "clip"):
         model = sf.architecture(target)
         for way in ({}, {"attention": "causal"}, {"logits": "last"}):
@@ -42,14 +42,14 @@ def test_the_two_sides_are_those_of_flops() -> None:
             assert share.equals(alone / whole)
 
 
-def test_elementwise_operations_are_below_alone() -> None:
+def test_elementwise_flops_are_in_the_denominator_only() -> None:
     gpt2 = sf.architecture("gpt2")
     contractions, all_ = (gpt2.formula("attention-share", count=each) for each in ("contractions", "all"))
     assert gpt2.formula("flops", products="attention", count="all").equals(4 * B * S**2 * L * E)
     assert all_.value(S=1024) < contractions.value(S=1024)
 
 
-def test_the_length_at_which_it_is_a_half() -> None:
+def test_length_at_which_attention_is_half_of_the_flops() -> None:
     """By hand: 2SLE = 12LE² + VE where S is 6E + V/(2L); 4,608 + 50,257/24 = 6,702.04… of GPT-2."""
     run = CliRunner().invoke
     sides = ["--left", "products=attention", "--right", "products=others", "--crossover", "S", "--set", "B=1"]
@@ -59,27 +59,27 @@ def test_the_length_at_which_it_is_a_half() -> None:
     assert found.value(S=6702) < Fraction(1, 2) < found.value(S=6703)
 
 
-def test_without_attention_it_is_none_and_without_products_it_is_no_number() -> None:
+def test_share_is_zero_without_attention_and_undefined_without_products() -> None:
     assert sf.architecture("mamba-130m").formula("attention-share").value(S=7) == 0
     with pytest.raises(sf.SymformerError, match="attention-share is undefined"):
         sf.component("layer-norm").formula("attention-share").value(E=5)
 
 
-def test_ranks_have_the_share_of_the_whole_where_all_is_divided_alike() -> None:
+def test_evenly_divided_ranks_keep_the_share_of_the_whole() -> None:
     model = sf.architecture("llama-2-7b")
     assert model.formula("attention-share", tensor="on").value(S=64, N_tp=4) == model.formula("attention-share").value(
         S=64
     )
 
 
-def test_of_what_was_read_off_code() -> None:
+def test_attention_share_of_a_traced_model() -> None:
     assert sf.model("hf:bloom").formula("attention-share").equals("2*S*L/(2*S*L + 12*L*E + V)")
     for way in ({"quantity": "attention-share"}, {"quantity": "flops", "products": "others"}):
         with pytest.raises(RuleError, match=r"hf-xlnet: it is not known whether .*bmm is part of attention"):
             sf.model("hf:xlnet").formula(**way)
 
 
-def test_how_it_is_printed() -> None:
+def test_attention_share_is_printed_as_a_percentage() -> None:
     run = CliRunner().invoke
     shown = run(cli, ["show", "gpt2", "-q", "attention-share", "--set", "S=1024"]).stdout
     assert "24,576/185,425 ≈ 13.3%" in shown
@@ -89,7 +89,7 @@ def test_how_it_is_printed() -> None:
 
 
 @pytest.mark.parametrize("quantity", ["flops", "run-flops", "attention-share"])
-def test_no_causal_pairs_of_layers_whose_cache_is_not_what_they_attend_to(quantity: str) -> None:
+def test_causal_pairs_are_refused_if_cache_and_window_differ(quantity: str) -> None:
     """Qwen2 with ``use_sliding_window`` has windows from a layer on that a run of few layers does not come to."""
     model = sf.model("hf:qwen2")
     component: Any = model.component

@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_paper_that_is_right_passes() -> None:
+def test_correct_paper_passes() -> None:
     result = audited(PAPER)
     assert (result.exit_code, result.stderr) == (0, "")
     defined = Path("parts/macros.tex").read_text().count(r"\newcommand")
@@ -52,7 +52,7 @@ def test_a_paper_that_is_right_passes() -> None:
     assert result.stdout == f"{defined + 3} checked in 2 files, all correct\n"
 
 
-def test_one_wrong_digit_is_found_where_it_stands() -> None:
+def test_wrong_digit_is_reported_with_its_line() -> None:
     result = audited(PAPER.replace(RIGHT, "124{,}439{,}809").replace(UNTIED, "163037185"))
     assert result.exit_code == 1
     assert "paper.tex:4: gpt2.params is 124{,}439{,}809; expected 124,439,808\n" in result.stdout
@@ -66,7 +66,7 @@ def test_one_wrong_digit_is_found_where_it_stands() -> None:
     assert facts["unread"] == []
 
 
-def test_a_macro_that_was_changed_is_found() -> None:
+def test_changed_macro_is_reported() -> None:
     macros = Path("parts/macros.tex")
     text = macros.read_text()
     line = 1 + text[: text.index(r"\newcommand{\GptTwoParamsHAttn}")].count("\n")
@@ -89,14 +89,14 @@ def test_a_macro_that_was_changed_is_found() -> None:
         r"\DeclareRobustCommand{\GptTwoParamsValue}[1]{124{,}439{,}808 #1}",
     ],
 )
-def test_a_macro_that_is_defined_again_elsewhere_is_found(redefined: str) -> None:
+def test_redefined_macro_is_reported(redefined: str) -> None:
     result = audited(PAPER.replace(r"\begin{document}", redefined + "\n\\begin{document}"))
     assert result.exit_code == 1
     assert r"paper.tex:3: \GptTwoParamsValue is " in result.stdout
     assert "1 differ\n" in result.stdout
 
 
-def test_macros_that_were_pasted_are_held_too() -> None:
+def test_pasted_macros_are_checked() -> None:
     text = Path("parts/macros.tex").read_text()
     pasted = PAPER.replace(r"\input{parts/macros}", text)
     assert audited(pasted).exit_code == 0
@@ -104,7 +104,7 @@ def test_macros_that_were_pasted_are_held_too() -> None:
     assert audited(pasted.replace("GptTwoParamsWte}", "GptTwoParamsWtf}")).exit_code == 1
 
 
-def test_comments_and_verbatim_are_no_part_of_a_paper() -> None:
+def test_comments_and_verbatim_are_ignored() -> None:
     beside = r"""
 % \symformer{gpt2.params}{1}
 \% \symformer{gpt2.params}{124439808} \\% \symformer{gpt2.params}{2}
@@ -146,12 +146,12 @@ def test_comments_and_verbatim_are_no_part_of_a_paper() -> None:
         ("9" * 5_000, False),
     ],
 )
-def test_how_a_number_may_be_written(number: str, right: bool) -> None:
+def test_accepted_number_formats(number: str, right: bool) -> None:
     result = audited(PAPER.replace(RIGHT, number))
     assert result.exit_code == (0 if right else 1), result.output[:300]
 
 
-def test_what_holds_nothing_does_not_pass() -> None:
+def test_paper_without_checks_is_an_error() -> None:
     for paper in ("", "A paper.", "% \\symformer{gpt2.params}{1}", "\\newcommand{\\GptTwoParamsValue}{1}"):
         result = audited(paper)
         assert (result.exit_code, result.stdout) == (2, "")
@@ -176,7 +176,7 @@ def test_what_holds_nothing_does_not_pass() -> None:
         (r"\symformer{gpt2.params.#1}{1}", "unknown part '#1'"),
     ],
 )
-def test_what_cannot_be_read_is_said(folder: Path, added: str, words: str) -> None:
+def test_unreadable_input_is_reported_with_its_line(folder: Path, added: str, words: str) -> None:
     (folder / "outside.tex").write_text(r"\symformer{gpt2.params}{1}")
     Path("link.tex").symlink_to(folder / "outside.tex")
     result = audited(PAPER.replace(r"\end{document}", added + "\n\\end{document}"))
@@ -187,7 +187,7 @@ def test_what_cannot_be_read_is_said(folder: Path, added: str, words: str) -> No
     assert "0 wrong; 1 could not be checked" in result.stdout
 
 
-def test_no_code_is_run_for_a_paper(folder: Path) -> None:
+def test_audit_runs_no_code(folder: Path) -> None:
     Path("evil.py").write_text("open('ran', 'w').close()\ndef build(E): pass\n")
     header = Asked("1", "evil:build", ("params",), {}, ("E=3",)).line()
     result = audited(f"{header}\n\\newcommand{{\\X}}{{1}}\n")
@@ -200,7 +200,7 @@ def test_no_code_is_run_for_a_paper(folder: Path) -> None:
         assert "is damaged" in result.stderr
 
 
-def test_files_go_round_and_may_be_odd(folder: Path) -> None:
+def test_circular_inputs_and_odd_files_are_handled(folder: Path) -> None:
     Path("a.tex").write_text(r"\input{b}\symformer{gpt2.params}{124439808}")
     Path("b.tex").write_bytes(b"\xff\xfe\\input{a.tex}\r\n\\symformer{gpt2.params}{1}")
     result = run("audit", "a.tex")
@@ -214,7 +214,7 @@ def test_files_go_round_and_may_be_odd(folder: Path) -> None:
     assert run("audit", "none.tex").exit_code == 2
 
 
-def test_options_are_those_of_the_macros() -> None:
+def test_audit_uses_the_options_of_the_macro_file() -> None:
     given = ("--option", "attention=causal", "--set", "B=1", "--set", "S=4")
     assert run("derive", "gpt2", "-q", "flops", *given, "-o", "f.tex", "--macros").exit_code == 0
     # causal: of 4x4 pairs 10 count. 24BSLE^2 + 2B*2*10*LE + 2BSVE: 96*12*589,824 + 40*12*768 + 8*50,257*768
@@ -226,7 +226,7 @@ def test_options_are_those_of_the_macros() -> None:
     assert audited(rf"\input f \symformer{{gpt2.flops}}{{{full}}}").exit_code == 1
 
 
-def test_a_config_is_found_from_where_the_macros_lie(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_config_path_is_relative_to_the_macro_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = {"model_type": "gpt2", "n_embd": 8, "n_layer": 2, "n_head": 2, "vocab_size": 11, "n_positions": 7}
     (folder / "tiny").mkdir()
     (folder / "tiny/config.json").write_text(json.dumps(config))
@@ -246,7 +246,7 @@ PATHS = ("/etc/passwd.json", "./config.json", "../config.json", "..", "parts", "
 
 
 @pytest.mark.parametrize("target", PATHS)
-def test_no_path_in_a_paper_is_opened(folder: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_in_a_paper_are_not_opened(folder: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A paper may come from anyone, so an audit does not open the files that its targets name."""
     config = {"model_type": "gpt2", "n_embd": 8, "n_layer": 2, "n_head": 2, "vocab_size": 11, "n_positions": 7}
     Path("tiny").mkdir()
@@ -297,7 +297,7 @@ OFTEN = {
 
 
 @pytest.mark.parametrize("name", OFTEN)
-def test_the_time_of_an_audit_is_proportional_to_the_paper(name: str) -> None:
+def test_audit_time_is_linear_in_the_paper_length(name: str) -> None:
     paper = OFTEN[name] * (88_000 // len(OFTEN[name]))
     run("audit", "none.tex")  # import everything before timing
     began = time.process_time()
@@ -307,12 +307,12 @@ def test_the_time_of_an_audit_is_proportional_to_the_paper(name: str) -> None:
     assert "Traceback" not in result.output
 
 
-def test_4000_good_marks_are_right() -> None:
+def test_4000_correct_marks_pass() -> None:
     result = audited(r"\symformer{gpt2.params}{124439808}" * 4_000)
     assert result.stdout == "4000 checked in 1 file, all correct\n"
 
 
-def test_a_chain_of_900_inputs_is_read() -> None:
+def test_chain_of_900_inputs_is_followed() -> None:
     for place in range(900):
         Path(f"f{place}.tex").write_text(rf"\input{{f{place + 1}}}")
     Path("f900.tex").write_text(r"\symformer{gpt2.params}{124439808}")

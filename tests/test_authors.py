@@ -59,7 +59,7 @@ EQUATIONS = {
 
 
 @pytest.mark.parametrize("notation", EQUATIONS)
-def test_an_equation_is_one_line_in_every_notation(notation: str) -> None:
+def test_equation_is_one_line_in_every_notation(notation: str) -> None:
     result = run("show", "gpt2", "--part", "h.attn", "--as", notation)
     assert (result.exit_code, result.stdout) == (0, EQUATIONS[notation] + "\n")
     whole = run("show", "deepseek-v3", "-q", "flops", "--as", notation).stdout
@@ -71,7 +71,7 @@ def test_every_notation_names_a_function() -> None:
         assert callable(getattr(import_module(f"symformer.language.notation.{module}"), function))
 
 
-def test_a_part_is_of_one_copy() -> None:
+def test_part_is_counted_for_one_copy() -> None:
     shown = run("show", "gpt2", "--part", "h.attn").stdout
     assert "N[attn] = 4E² + 4E = 2,362,368\n" in shown
     assert "one of L = 12 copies; together 4LE² + 4LE = 28,348,416\n" in shown  # 12 * 2,362,368
@@ -85,7 +85,7 @@ def test_a_part_is_of_one_copy() -> None:
 
 
 @pytest.mark.parametrize("target", ["gpt2", "deepseek-v3", "llama-2-7b", "bert-base-uncased"])
-def test_the_rows_of_a_part_add_up_to_it(target: str) -> None:
+def test_rows_of_a_part_sum_to_it(target: str) -> None:
     formula = sf.model(target).params
     for line in formula.root.walk():
         part = formula.part(line.key)
@@ -99,7 +99,7 @@ def test_the_rows_of_a_part_add_up_to_it(target: str) -> None:
             assert part.copies.free_symbols <= set(formula.symbols) | set(formula.relations) | formula.totals
 
 
-def test_what_all_layers_have_is_no_whole_layer() -> None:
+def test_rows_common_to_all_layers_are_labelled() -> None:
     assert (
         "common to all L = 61 layers, counted for one of them" in run("show", "deepseek-v3", "--part", "layers").stdout
     )
@@ -117,7 +117,7 @@ def test_what_all_layers_have_is_no_whole_layer() -> None:
         (["--part", "h", "--conventions", "-q", "flops"], "remove one of the two"),
     ],
 )
-def test_what_show_refuses(arguments: list[str], words: str) -> None:
+def test_invalid_show_arguments_are_refused(arguments: list[str], words: str) -> None:
     result = run("show", "gpt2", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert words in result.stderr
@@ -131,7 +131,7 @@ def fragment(target: str, quantity: str = "params") -> str:
     return render(document(example(target), [quantity], "1.2.3", "costs"), "fragment").decode()
 
 
-def test_a_fragment_has_no_preamble_and_its_own_labels() -> None:
+def test_fragment_has_no_preamble_and_unique_labels() -> None:
     spelt = fragment("gpt2")
     for word in (r"\documentclass", r"\usepackage", r"\section", r"\begin{document}", r"\resizebox", "longtable"):
         assert not re.search(rf"^[^%]*{re.escape(word)}", spelt, re.MULTILINE), word
@@ -141,7 +141,7 @@ def test_a_fragment_has_no_preamble_and_its_own_labels() -> None:
 
 
 @pytest.mark.parametrize("target", ["gpt2", "bert", "deepseek-v3"])
-def test_the_keys_of_a_fragment_are_those_of_cite(target: str) -> None:
+def test_fragment_and_cite_use_the_same_keys(target: str) -> None:
     spelt = fragment(target)
     asked = re.search(r"symformer cite (.*)", spelt)
     assert asked
@@ -152,7 +152,7 @@ def test_the_keys_of_a_fragment_are_those_of_cite(target: str) -> None:
     assert len(entries) == len(set(entries))
 
 
-def test_what_is_too_wide_for_a_column_is_broken_at_signs() -> None:
+def test_wide_equations_break_at_operators() -> None:
     pieces = chunks(tree(sf.model("deepseek-v3").params.written), ROOM)
     found = filled(pieces, ROOM)
     assert len(found) > 3
@@ -177,7 +177,7 @@ def hostile(name: str) -> Document:
     )
 
 
-def test_what_is_no_fragment_is_refused() -> None:
+def test_invalid_fragment_options_are_refused() -> None:
     for arguments, words in {
         ("-o", "x.md", "--fragment"): "a fragment is written as .tex, not as .md",
         ("-o", "x.tex", "--fragment", "--macros"): "remove one of the two",
@@ -210,7 +210,7 @@ def test_macros_of_gpt2() -> None:
     assert found["GptTwoParamsHAttnValue"] == "2{,}362{,}368"
 
 
-def test_names_are_letters_alone_and_differ() -> None:
+def test_macro_names_are_distinct_and_only_letters() -> None:
     assert named("llama-3.1-8b") == "LlamaThreePointOneEightB"
     assert named(HOSTILE).isalpha()
     assert named("模").isascii()
@@ -222,7 +222,7 @@ def test_names_are_letters_alone_and_differ() -> None:
     assert bert["BertBaseUncasedParamsEncoderLayerAttentionValue"] == "2{,}362{,}368"  # 4*768^2 + 4*768
 
 
-def test_macros_of_what_has_no_numbers_and_of_a_ratio() -> None:
+def test_macros_without_values_and_of_a_ratio() -> None:
     assert set(macros("component:mlp")) >= {"MlpParams"}
     assert not any(name.endswith(("Value", "Raw", "SI")) for name in macros("component:mlp"))
     ratio = macros("gpt2", "-q", "intensity", "--set", "B=1", "--set", "S=8")
@@ -246,13 +246,13 @@ def keys(*arguments: str) -> list[str]:
     return re.findall(r"^@\w+\{([^,]*),", result.stdout, re.MULTILINE)
 
 
-def test_many_ids_are_cited_without_an_entry_twice() -> None:
+def test_citing_several_ids_repeats_no_entry() -> None:
     found = keys("gpt2.params", "gpt2.params.h.attn", "bert.params", "vaswani2017", "gpt2.params")
     assert len(found) == len(set(found))
     assert {"gpt2.params", "gpt2.params.h.attn", "bert.params", "vaswani2017", "devlin2019"} <= set(found)
 
 
-def test_a_key_is_of_one_formula() -> None:
+def test_each_formula_has_its_own_key() -> None:
     assert keys("gpt2.params")[0] == keys("gpt2-xl.params")[0] == "gpt2.params"
     assert keys("gpt2.params", "--option", "tied=false")[0] == "gpt2.params:tied-false"
     assert keys("gpt2.flops", "--option", "attention=causal")[0] == "gpt2.flops:attention-causal"
@@ -261,13 +261,13 @@ def test_a_key_is_of_one_formula() -> None:
     assert keys("hf:gpt2.params.transformer.h")[0] == "hf-gpt2.params.transformer.h"
 
 
-def test_a_part_cites_what_it_rests_on() -> None:
+def test_part_cites_its_papers() -> None:
     assert "radford2019" in keys("gpt2.params")
     assert keys("gpt2.params.h.attn") == ["gpt2.params.h.attn", "vaswani2017"]
     assert keys("gpt2.flops.h.mlp") == ["gpt2.flops.h.mlp", "vaswani2017"]
 
 
-def test_an_option_is_for_those_that_take_it() -> None:
+def test_option_applies_only_to_quantities_that_accept_it() -> None:
     found = keys("gpt2.flops", "gpt2.params", "--option", "attention=causal")
     assert {"gpt2.flops:attention-causal", "gpt2.params"} <= set(found)
     result = run("cite", "gpt2.params", "bert.params", "--option", "attention=causal")
@@ -275,13 +275,13 @@ def test_an_option_is_for_those_that_take_it() -> None:
     assert "attention is not an option of gpt2.params, bert.params" in result.stderr
 
 
-def test_a_paper_on_arxiv_has_its_address() -> None:
+def test_arxiv_papers_have_an_address() -> None:
     assert "  url = {https://arxiv.org/abs/1706.03762}" in bibtex(["vaswani2017"], "1")
     assert "url" not in bibtex(["radford2019"], "1")  # a report of OpenAI that is not there
 
 
 @pytest.mark.parametrize("quantity", ["params", "flops"])
-def test_a_derivation_cites_nothing_that_cite_does_not_give(quantity: str) -> None:
+def test_derivation_citations_are_all_in_cite_output(quantity: str) -> None:
     paper = document(example("mixtral"), [quantity], "1", "costs")
     cited = {piece.key for line in lines(paper.blocks) for piece in line if isinstance(piece, Cited)}
     assert cited - set(keys(f"mixtral.{quantity}")) <= {"schwartz1980", "zippel1979"}  # whose bound a certificate has
@@ -290,7 +290,7 @@ def test_a_derivation_cites_nothing_that_cite_does_not_give(quantity: str) -> No
 # The archive
 
 
-def test_an_archive_for_arxiv() -> None:
+def test_arxiv_archive() -> None:
     arguments = ("derive", "gpt2", "-q", "params", "-q", "flops")
     assert run(*arguments, "-o", "a.zip").exit_code == run(*arguments, "-o", "b.zip").exit_code == 0
     assert Path("a.zip").read_bytes() == Path("b.zip").read_bytes()
@@ -319,7 +319,7 @@ In text \GptTwoParams{} is \GptTwoParamsValue{}, \GptTwoParamsSI{} or \GptTwoPar
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex, which CI's own check has")
-def test_a_fragment_and_macros_in_two_columns() -> None:
+def test_fragment_and_macros_in_two_columns() -> None:
     assert run("derive", "gpt2", "-o", "macros.tex", "--macros").exit_code == 0
     assert run("derive", "gpt2", "-o", "fragment.tex", "--fragment").exit_code == 0
     Path("paper.tex").write_text(ARTICLE)

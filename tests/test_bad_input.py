@@ -60,7 +60,7 @@ ODD: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("base", BASES, ids=lambda config: config["model_type"])
 @pytest.mark.parametrize(("fields", "sentence"), ODD, ids=lambda value: repr(value)[:40])
-def test_what_no_model_says_of_itself(
+def test_impossible_config_values_are_refused(
     base: dict[str, Any], fields: dict[str, Any], sentence: str, tmp_path: Path
 ) -> None:
     place = tmp_path / "config.json"
@@ -72,7 +72,7 @@ def test_what_no_model_says_of_itself(
 
 
 @pytest.mark.parametrize("command", ["show", "tree", "trace", "cite"])
-def test_every_command_refuses_it_in_one_sentence(command: str, tmp_path: Path, store: Path) -> None:
+def test_every_command_gives_a_one_sentence_error(command: str, tmp_path: Path, store: Path) -> None:
     place = tmp_path / "config.json"
     for fields, sentence in ODD[:: len(ODD) // 6]:
         place.write_text(json.dumps({**ARCEE, **fields}))
@@ -83,7 +83,7 @@ def test_every_command_refuses_it_in_one_sentence(command: str, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("name", ["GPT2Config", "Path", "__class__", "PreTrainedModel", "X" * 300])
-def test_a_class_that_is_no_model(name: str, tmp_path: Path, store: Path) -> None:
+def test_class_that_is_not_a_model_is_refused(name: str, tmp_path: Path, store: Path) -> None:
     place = tmp_path / "config.json"
     for base in BASES:
         place.write_text(json.dumps({**base, "architectures": [name]}))
@@ -93,7 +93,7 @@ def test_a_class_that_is_no_model(name: str, tmp_path: Path, store: Path) -> Non
 DEEP = "nests lists or objects more than 32 levels deep, which no config.json does"
 
 
-def test_lists_in_a_field_that_changes_nothing(tmp_path: Path) -> None:
+def test_nested_lists_in_an_unused_field_are_ignored(tmp_path: Path) -> None:
     """As deep as may be: the file is read, and what no code asks for is passed over, as the class does."""
     place = tmp_path / "config.json"
     place.write_text(json.dumps(GPT2)[:-1] + ', "lists": ' + "[" * 31 + "1" + "]" * 31 + "}")
@@ -116,13 +116,13 @@ def test_lists_in_a_field_that_changes_nothing(tmp_path: Path) -> None:
     ],
     ids=["lists", "objects", "much", "mark", "digits", "half", "comment"],
 )
-def test_what_is_no_json(text: str, sentence: str, tmp_path: Path, store: Path) -> None:
+def test_invalid_json_is_refused(text: str, sentence: str, tmp_path: Path, store: Path) -> None:
     place = tmp_path / "config.json"
     place.write_text(text, "utf-8")
     assert sentence in refused(store, "show", str(place))
 
 
-def test_a_size_that_no_formula_takes_is_named_with_its_file(tmp_path: Path, store: Path) -> None:
+def test_invalid_size_is_named_with_its_file(tmp_path: Path, store: Path) -> None:
     place = tmp_path / "config.json"
     place.write_text(json.dumps({**ARCEE, "head_dim": 10**20}))
     assert "config.json: D is 1" in refused(store, "show", str(place))
@@ -159,7 +159,7 @@ DAMAGE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_a_damaged_file_of_the_catalogue(how: str, damaged: Path, tmp_path: Path, store: Path) -> None:
+def test_damaged_catalogue_file_is_refused(how: str, damaged: Path, tmp_path: Path, store: Path) -> None:
     whole = damaged.read_bytes()
     damaged.write_bytes(DAMAGE[how](whole))
     assert damaged.read_bytes() != whole
@@ -172,7 +172,7 @@ def test_a_damaged_file_of_the_catalogue(how: str, damaged: Path, tmp_path: Path
     assert sentence in refused(store, "catalogue")
 
 
-def test_what_is_read_off_code_is_cited(store: Path) -> None:
+def test_traced_model_cites_its_code(store: Path) -> None:
     entry = run("cite", "hf:gpt2.params.transformer.h").stdout
     assert entry.startswith("@misc{hf-gpt2.params.transformer.h,")
     assert "$12 E^{2} + 13 E$" in entry  # 4E² + 4E of attention, 8E² + 5E of the MLP, 4E of two norms, by hand

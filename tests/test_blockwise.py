@@ -72,7 +72,7 @@ def core(formula: Formula, numbers: dict[str, int]) -> int:
 
 @pytest.mark.parametrize("kernels", PLAYED)
 @pytest.mark.parametrize(("length", "at_a_time"), [(12, 4), (13, 4), (7, 9), (31, 1)])
-def test_what_the_algorithms_move(kernels: str, length: int, at_a_time: int) -> None:
+def test_traffic_matches_simulated_algorithms(kernels: str, length: int, at_a_time: int) -> None:
     """Of 3 sequences and 6 query heads that share 2 heads of keys: each query head loads its own."""
     play, size = PLAYED[kernels]
     memory = Memory()
@@ -98,7 +98,7 @@ def test_one_new_token(kernels: str) -> None:
 
 
 @pytest.mark.parametrize("kernels", PLAYED)
-def test_what_a_decoder_reads_of_an_encoder(kernels: str) -> None:
+def test_cross_attention_traffic_of_a_decoder(kernels: str) -> None:
     """BART's decoder has 9 tokens, and attends to 23 of the encoder's; 4 heads of width 5."""
     play, size = PLAYED[kernels]
     memory = Memory()
@@ -111,7 +111,7 @@ def test_what_a_decoder_reads_of_an_encoder(kernels: str) -> None:
     assert sum(evaluate(row.each.xreplace(crossed.simplified), given, row.path) for row in rows) == 2 * memory.moved
 
 
-def test_as_much_as_one_block_of_everything_moves() -> None:
+def test_traffic_limits_in_block_size() -> None:
     """Theorem 2 of Dao et al. 2022: with N·d·N/C_kv accesses as C_kv grows; with all keys in one block, 1 of each."""
     llama = sf.architecture("llama").formula("traffic", kernels="flash")
     at = {"B": 1, "S": 64, "A": 1, "G": 1, "D": 8, "E": 9, "L": 1}
@@ -129,20 +129,20 @@ def test_as_much_as_one_block_of_everything_moves() -> None:
         ("mixtral", {}, "which experts' weights are read depends on the routing"),
     ],
 )
-def test_what_is_not_stated(target: str, way: dict[str, str], said: str) -> None:
+def test_unsupported_blockwise_options_are_refused(target: str, way: dict[str, str], said: str) -> None:
     for kernels in PLAYED:
         with pytest.raises(RuleError, match=said):
             sf.architecture(target).formula("traffic", kernels=kernels, **way)
 
 
-def test_intensity_has_masked_blocks_on_both_sides_or_none() -> None:
+def test_intensity_counts_masked_blocks_consistently() -> None:
     llama = sf.architecture("llama")
     with pytest.raises(RuleError, match="kernels=flash2 also reads masked blocks; choose attention=full to count them"):
         llama.formula("intensity", kernels="flash2", attention="causal")
     assert llama.formula("intensity", kernels="flash2").over.equals(llama.formula("traffic", kernels="flash2"))  # type: ignore[attr-defined]
 
 
-def test_on_the_command_line() -> None:
+def test_cli_prints_blockwise_traffic() -> None:
     sizes = [f"--set={each}" for each in ("B=2", "S=100", "C_q=64")]
     run = ["show", "llama-2-7b", "-q", "traffic", "--option", "kernels=flash2", *sizes]
     assert "ceil(S/C_q)" in CliRunner().invoke(cli, run).stdout

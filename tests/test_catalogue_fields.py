@@ -57,13 +57,13 @@ HEADS = {
 
 
 @pytest.mark.parametrize(("name", "model_type"), HEADS.items())
-def test_a_head_has_as_many_rows_as_the_config_has_labels(name: str, model_type: str) -> None:
+def test_head_has_one_row_per_label(name: str, model_type: str) -> None:
     config = {"model_type": model_type, "architectures": [name], **BERT}
     for number in (1, 5):
         assert answer({**config, **labels(number)}) == by_torch({**config, **labels(number)})
 
 
-def test_labels_of_a_class_that_counts_them_are_never_passed_over() -> None:
+def test_label_count_of_a_classifier_is_never_ignored() -> None:
     """ResNet-50 with the 1,000 labels of ImageNet has 25,557,032 parameters, and 23,512,130 with two labels."""
     config = {"model_type": "resnet", "architectures": ["ResNetForImageClassification"]}
     known = find({**config, **labels(1000)})
@@ -90,7 +90,7 @@ FREE: list[tuple[str, str, Config]] = [
 
 
 @pytest.mark.parametrize(("name", "model_type", "fields"), FREE)
-def test_fields_that_change_no_weight_may_have_any_value(name: str, model_type: str, fields: Config) -> None:
+def test_inert_fields_accept_any_value(name: str, model_type: str, fields: Config) -> None:
     config = {"model_type": model_type, "architectures": [name], **fields}
     assert answer(config) == by_torch(config)
 
@@ -137,7 +137,7 @@ def test_layers_of_no_known_kind_are_refused(fields: Config) -> None:
     assert find({**NEMOTRON, **fields}) is None
 
 
-def test_no_part_of_a_class_needs_a_name_for_its_own_type() -> None:
+def test_model_type_of_a_part_is_optional() -> None:
     """Qwen2.5-VL's vision part is of one class, whatever a config calls it, and where it does not say."""
     vision = {"depth": 3, "hidden_size": 64, "num_heads": 4, "intermediate_size": 80, "out_hidden_size": 96}
     config = {
@@ -149,14 +149,14 @@ def test_no_part_of_a_class_needs_a_name_for_its_own_type() -> None:
     assert answer(config) == by_torch(config)
 
 
-def test_a_slip_in_a_name_is_not_taken_for_a_field_that_nobody_reads() -> None:
+def test_misspelt_field_is_not_ignored() -> None:
     config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "use_mrope": False}
     assert unread(config) == ["use_mrope"]
     assert unread({**config, "num_hidden_layer": 3}) == ["use_mrope"]
     assert unread({**config, "num_hidden_layer": 3, "num_hidden_layers": 3}) == ["use_mrope", "num_hidden_layer"]
 
 
-def test_a_field_of_a_part_that_another_part_has_is_not_passed_over() -> None:
+def test_field_in_the_wrong_part_is_not_ignored() -> None:
     kept = shelf.on_shelf("Qwen2VLForConditionalGeneration", "qwen2_vl")
     assert kept is not None
     config = {"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"]}
@@ -164,7 +164,7 @@ def test_a_field_of_a_part_that_another_part_has_is_not_passed_over() -> None:
         match(kept, {**config, "text_config": {"patch_size": 7}})
 
 
-def test_rows_of_a_kind_that_there_is_none_of_are_left_out() -> None:
+def test_rows_of_absent_layer_kinds_are_omitted() -> None:
     data = {
         "letters": {"mlp_layers": "L_enc", "moe_layers": "L_dec", "hidden_size": "E"},
         "places": {"L_enc": {"field": "mlp_layers"}, "E": {"field": "hidden_size"}},
@@ -180,7 +180,7 @@ def test_rows_of_a_kind_that_there_is_none_of_are_left_out() -> None:
     }
 
 
-def test_a_value_is_of_a_sort() -> None:
+def test_value_patterns_match_their_values() -> None:
     assert holds("places:3", [5, 11, 17])
     assert not holds("places:3", [5, 11])
     assert holds("kinds:full_attention,sliding_attention", ["full_attention"] * 3, 3)
@@ -192,7 +192,7 @@ def test_a_value_is_of_a_sort() -> None:
     assert not holds("int", True)
 
 
-def test_activation_checkpointing_in_a_config_leaves_the_parameters_and_no_run() -> None:
+def test_activation_checkpointing_keeps_parameters_and_drops_run_quantities() -> None:
     """Where a config says so, transformers turns recomputation on, and a pass backward then multiplies more."""
     config = {"model_type": "phimoe", "architectures": ["PhimoeForCausalLM"], "num_hidden_layers": 2}
     config = {**config, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 101}
@@ -205,7 +205,7 @@ def test_activation_checkpointing_in_a_config_leaves_the_parameters_and_no_run()
     assert find({**config, "gradient_checkpointing": 3}) is None
 
 
-def test_a_window_that_is_null_changes_no_parameter() -> None:
+def test_null_window_changes_no_parameter() -> None:
     """EXAONE 4 of 1.2B has no window; what its cache then holds is not in the catalogue."""
     config = {"model_type": "exaone4", "architectures": ["Exaone4ForCausalLM"], "num_hidden_layers": 4}
     config = {**config, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": None}
@@ -218,7 +218,7 @@ def test_a_window_that_is_null_changes_no_parameter() -> None:
 
 
 @pytest.mark.parametrize("tied", [False, True])
-def test_the_fields_of_the_text_may_stand_at_the_top(tied: bool) -> None:
+def test_text_fields_are_accepted_at_top_level(tied: bool) -> None:
     """Qwen2-VL was published without a text_config, and transformers reads those fields at the top."""
     config = {
         **{"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"], **QWEN},
@@ -234,7 +234,7 @@ def test_the_fields_of_the_text_may_stand_at_the_top(tied: bool) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["LLLG", 2, None])
-def test_which_layers_have_a_window_changes_no_parameter(pattern: object) -> None:
+def test_window_pattern_changes_no_parameter(pattern: object) -> None:
     config = {"model_type": "exaone4", "architectures": ["Exaone4ForCausalLM"], "num_hidden_layers": 4}
     config = {**config, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
     config["layer_types"] = ["sliding_attention", "full_attention"] * 2
@@ -245,7 +245,7 @@ def test_which_layers_have_a_window_changes_no_parameter(pattern: object) -> Non
         known("operations")
 
 
-def test_a_sample_of_classes_is_right_whatever_the_fields_say_that_are_passed_over() -> None:
+def test_ignored_fields_do_not_change_sampled_classes() -> None:
     """``python -m tests.freed_fields`` tries many classes; BERT and Qwen2 take a second each."""
     for name, model_type in (("Qwen2ForCausalLM", "qwen2"), ("BertForSequenceClassification", "bert")):
         told, wrong = attacked(name, model_type)
@@ -253,7 +253,7 @@ def test_a_sample_of_classes_is_right_whatever_the_fields_say_that_are_passed_ov
         assert told["right"] > 1000
 
 
-def test_names_that_common_code_looks_up_are_listed() -> None:
+def test_names_read_by_shared_code_are_listed() -> None:
     from symformer.witness.live_names import live
 
     found = live(shared(whole=False), [("gpt2", "GPT2LMHeadModel"), ("bert", "BertForMaskedLM")])
@@ -261,7 +261,7 @@ def test_names_that_common_code_looks_up_are_listed() -> None:
     assert found <= shared()
 
 
-def test_a_share_of_zero_that_leaves_out_a_weight_is_not_passed_over() -> None:
+def test_zero_probability_that_removes_a_weight_is_not_ignored() -> None:
     """Wav2Vec2 has a vector of 768 numbers for masked frames only if mask_time_prob is above 0."""
     config = {"model_type": "wav2vec2", "architectures": ["Wav2Vec2Model"]}
     assert answer({**config, "mask_time_prob": 0.2}) == answer(config)
@@ -294,7 +294,7 @@ LFM2 = {
 
 
 @pytest.mark.parametrize("config", [DEEPSEEK_V4, GLM_5, LFM2, {**LFM2, "tie_embedding": False}])
-def test_layers_listed_by_ratios_modes_or_places_are_counted(config: Config) -> None:
+def test_layers_listed_by_ratio_mode_or_index_are_counted(config: Config) -> None:
     """DeepSeek-V4 lists more ratios than it has layers, and reads as many as it has."""
     stated = {name: value for name, value in config.items() if name != "expert_dtype"}
     assert answer(stated) == by_torch(stated)

@@ -39,7 +39,7 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.mark.usefixtures("here")
-def test_what_is_in_the_catalogue_is_what_is_read_off_the_code_today(tmp_path: Path) -> None:
+def test_catalogue_matches_a_fresh_trace(tmp_path: Path) -> None:
     """DBRX has no config that its own class takes."""
     result = run("biogpt", "dbrx", "-o", str(tmp_path), "--workers", "1", "--json")
     assert result.exit_code == 0, result.output
@@ -54,7 +54,7 @@ def test_what_is_in_the_catalogue_is_what_is_read_off_the_code_today(tmp_path: P
 
 
 @pytest.mark.usefixtures("here")
-def test_a_class_that_is_there_stays_and_another_head_is_beside_it(tmp_path: Path) -> None:
+def test_census_keeps_existing_classes_and_adds_other_heads(tmp_path: Path) -> None:
     shutil.copy(FOLDER / BIOGPT, tmp_path)
     before = (tmp_path / BIOGPT).stat().st_mtime_ns
     assert run("biogpt", "-o", str(tmp_path)).stdout == f"1 of 1 model types have a file in {tmp_path}\n"
@@ -68,7 +68,7 @@ def test_a_class_that_is_there_stays_and_another_head_is_beside_it(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("name", "content"), [(TYPES, '["a"]'), (TYPES, '{"a": 1}'), (COMMON, "notes")])
-def test_a_folder_of_somebody_else_is_left_alone(name: str, content: str, tmp_path: Path) -> None:
+def test_unrelated_folder_is_not_written(name: str, content: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(content)
     result = run("biogpt", "-o", str(tmp_path))
     assert (result.exit_code, result.stdout) == (2, "")
@@ -77,7 +77,7 @@ def test_a_folder_of_somebody_else_is_left_alone(name: str, content: str, tmp_pa
 
 
 @pytest.mark.usefixtures("here")
-def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_unrelated_file_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / BIOGPT).write_text("my notes")
     result = run("biogpt", "-o", str(tmp_path))
     assert "0 of 1 model types" in result.stdout
@@ -95,7 +95,9 @@ def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
         ([], "the folder catalogue does not exist; create it first, or choose another"),
     ],
 )
-def test_what_is_refused(arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_census_arguments_are_refused(
+    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
@@ -128,7 +130,7 @@ def forget() -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_the_page_counts_and_names_every_model_type() -> None:
+def test_page_lists_and_counts_every_model_type() -> None:
     made = pages("census", "language models", ("causal", "masked"))
     assert [*made] == ["census.md", "census-1.md"]
     shown = made["census.md"].splitlines()
@@ -160,7 +162,7 @@ def test_the_page_counts_and_names_every_model_type() -> None:
     assert "it has no words" not in " ".join(made.values())
 
 
-def test_every_model_type_is_on_file() -> None:
+def test_every_model_type_has_a_catalogue_entry() -> None:
     """With its first head, and the class that transformers has for it."""
     assert {(name, filed.head) for name, filed in filed_types().items()} == {*first_heads()}
     assert {head for _, heads in CENSUS.values() for head in heads} == {head for _, head in first_heads()}

@@ -154,7 +154,7 @@ def assert_conventions_add_up(found: Check) -> None:
 
 
 @pytest.mark.parametrize("name", LITERATURE)
-def test_what_the_literature_prints(name: str) -> None:
+def test_published_formulas_get_their_expected_verdict(name: str) -> None:
     case = LITERATURE[name]
     found = sf.check(
         case.formula,
@@ -295,14 +295,14 @@ SAID = {
 
 
 @pytest.mark.parametrize(("target", "formula"), SAID)
-def test_a_row_is_named_with_what_is_wrong_in_it(target: str, formula: str) -> None:
+def test_differing_row_is_reported_with_its_mistake(target: str, formula: str) -> None:
     found = sf.check(formula, target)
     assert found.verdict == "differs"
     named = [(each.path, each.said) for each in found.rows]
     assert named[: len(SAID[target, formula])] == SAID[target, formula]
 
 
-def test_the_right_formulas_are_equal() -> None:
+def test_correct_formulas_are_equal() -> None:
     for target, rows in RIGHT.items():
         assert sf.check(" + ".join(term for _, term in rows), target).verdict == "equal"
 
@@ -319,7 +319,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("text", ASKED)
-def test_what_is_ambiguous_is_asked(text: str) -> None:
+def test_ambiguous_formula_error_lists_readings(text: str) -> None:
     with pytest.raises(ReadingError) as refused:
         sf.check(text, "gpt2")
     assert ASKED[text] in str(refused.value)
@@ -327,7 +327,7 @@ def test_what_is_ambiguous_is_asked(text: str) -> None:
 
 @pytest.mark.parametrize("target", ["gpt2", "llama-2-7b"])
 @pytest.mark.parametrize(("quantity", "tokens"), [("run-flops", "N_tok"), ("train-flops", "B*S")])
-def test_d_beside_n_is_tokens_or_the_width_of_a_head(target: str, quantity: str, tokens: str) -> None:
+def test_d_next_to_n_means_tokens_or_head_dimension(target: str, quantity: str, tokens: str) -> None:
     with pytest.raises(ReadingError, match=rf"D can be .* --where D={re.escape(tokens)}, or"):
         sf.check("6 N D", target, quantity)
     assert sf.check("6 N D", target, quantity, where={"D": tokens}).verdict == "convention"
@@ -404,7 +404,7 @@ DOUBTS = {
 
 
 @pytest.mark.parametrize("name", DOUBTS)
-def test_a_formula_that_differs_while_a_letter_has_other_readings_is_an_error(name: str) -> None:
+def test_differing_formula_with_other_readings_is_an_error(name: str) -> None:
     case = DOUBTS[name]
     with pytest.raises(ReadingError) as refused:
         sf.check(case.formula, case.target, case.quantity, part=case.part)
@@ -462,20 +462,20 @@ KAPLAN = {
 
 
 @pytest.mark.parametrize(("formula", "quantity"), KAPLAN)
-def test_the_number_of_parameters_of_kaplan_excludes_the_vocabulary(formula: str, quantity: str) -> None:
+def test_kaplan_parameter_count_excludes_the_vocabulary(formula: str, quantity: str) -> None:
     found = sf.check(formula, "gpt2", quantity, paper="kaplan2020")
     assert expand(found.theirs - parse(KAPLAN[formula, quantity])) == 0
     assert found.verdict == "convention"
     assert "the logits are left out" in [each.name for each in found.conventions]
 
 
-def test_the_number_of_parameters_of_kaplan_follows_the_model() -> None:
+def test_kaplan_parameter_count_depends_on_the_model() -> None:
     """A llama layer has the matrices 2EAD, 2EGD and 3EH, and no 8E²."""
     found = sf.check("6ND", "llama", "run-flops", paper="kaplan2020")
     assert expand(found.theirs - parse("6*N_tok*L*(2*E*A*D + 2*E*G*D + 3*E*H)")) == 0
 
 
-def test_a_name_that_the_formula_lacks_is_refused() -> None:
+def test_unused_letter_meaning_is_refused() -> None:
     with pytest.raises(ReadingError, match="no such name"):
         sf.check("12 L E^2", "gpt2", where={"h": "E"})
     with pytest.raises(UnknownNameError, match="paper"):
@@ -489,7 +489,7 @@ def run(*arguments: str) -> tuple[int, str]:
     return found.exit_code, found.stdout
 
 
-def test_the_command_ends_in_its_verdict() -> None:
+def test_exit_status_states_the_verdict() -> None:
     for formula, status, verdict in (
         ("12LE^2 + 13LE + VE + PE + 2E", 0, "equal"),
         ("12LE^2 + 13LE + VE + PE", 0, "convention"),
@@ -505,7 +505,7 @@ def test_the_command_ends_in_its_verdict() -> None:
     assert said["error"] == [{"at": "gpt2", "ours": 124439808, "theirs": 124449024, "percent": "+0.007406"}]
 
 
-def test_the_command_takes_sizes_options_and_parts() -> None:
+def test_check_command_accepts_sizes_options_and_parts() -> None:
     _, output = run("8E^2 + 5E", "--against", "gpt2", "--part", "h.mlp", "--json")
     assert json.loads(output)["verdict"] == "equal"
     # A llama with H = 4E, A·D = E and as many keys as queries: 4E² + 12E² a layer
@@ -518,7 +518,7 @@ def test_the_command_takes_sizes_options_and_parts() -> None:
     assert json.loads(output)["verdict"] == "convention"
 
 
-def test_it_shows_itself() -> None:
+def test_verdict_has_notebook_representations() -> None:
     found = sf.check("12LE^2 + 12LE + VE + PE + 2E", "gpt2")
     assert "12LE^{2}" in (found._repr_latex_() or "").replace(" ", "")
     assert "ln\\_1" in (found._repr_latex_() or "")
@@ -526,7 +526,7 @@ def test_it_shows_itself() -> None:
     assert repr(found) == "<gpt2.params: differs, ours - theirs = L*E>"
 
 
-def test_a_letter_with_a_word_above_it_is_one_name() -> None:
+def test_letter_with_a_superscript_word_is_one_name() -> None:
     """DeepSeek-V2's d_h^R is a size of its own: d_h below it is none that the formula has."""
     found = sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", paper="deepseek2024")
     assert [each.name for each in found.named] == ["d_c", "d_h^R", "l"]
@@ -537,7 +537,7 @@ def test_a_letter_with_a_word_above_it_is_one_name() -> None:
         sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", where={"d_h": "D"})
 
 
-def test_a_difference_in_memory_takes_no_time() -> None:
+def test_memory_difference_is_found_quickly() -> None:
     """Every two rows were once multiplied out together: 5 seconds of one core."""
     began = time.process_time()
     found = sf.check("20 N", "llama", "train-memory", recipe="bf16", implementation="none")
@@ -563,7 +563,7 @@ HEAVY: dict[str, tuple[str, dict[str, str]]] = {
 
 @pytest.mark.parametrize("name", HEAVY)
 @pytest.mark.parametrize("quantity", ["params", "train-memory"])
-def test_heavy_formulas_are_refused_before_they_are_multiplied_out(name: str, quantity: str) -> None:
+def test_large_formulas_are_refused_before_expansion(name: str, quantity: str) -> None:
     formula, where = HEAVY[name]
     began = time.process_time()
     with pytest.raises(ReadingError, match=r"the expanded formula can have .* the limit of"):
@@ -571,7 +571,7 @@ def test_heavy_formulas_are_refused_before_they_are_multiplied_out(name: str, qu
     assert time.process_time() - began < 10
 
 
-def test_a_fraction_over_a_sum_is_read() -> None:
+def test_fraction_over_a_sum_is_parsed() -> None:
     """(L² − E²)/(L + E) + E is L, and 12E²(L² − V²)/(L + V) + 12E²V is 12LE²."""
     formula = r"\frac{12E^2(L^2-V^2)}{L+V} + 12E^2V + 13LE + VE + PE + 2E"
     assert sf.check(formula, "gpt2").verdict == "equal"

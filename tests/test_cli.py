@@ -29,7 +29,7 @@ def shown(*arguments: str) -> dict[str, Any]:
     return json.loads(result.stdout)
 
 
-def test_the_contract_of_show_json() -> None:
+def test_show_json_follows_its_contract() -> None:
     document = shown("gpt2-xl")
     assert list(document) == [
         "target", "architecture", "quantity", "unit", "conventions",
@@ -49,7 +49,7 @@ def test_the_contract_of_show_json() -> None:
     assert sum(row["value"] for row in document["breakdown"]) == document["value"]
 
 
-def test_the_formula_is_plain_arithmetic() -> None:
+def test_json_formula_is_python_arithmetic() -> None:
     """Python itself evaluates it, row by row, to the values beside it."""
     document = shown("llama-2-70b")
     symbols = document["symbols"]
@@ -76,11 +76,11 @@ def test_the_formula_is_plain_arithmetic() -> None:
         (["gpt2", "--quantity", "flops", "--set", "B=1", "--set", "S=1024"], 291_648_307_200),
     ],
 )  # fmt: skip
-def test_values(arguments: list[str], value: int) -> None:
+def test_show_prints_known_values(arguments: list[str], value: int) -> None:
     assert shown(*arguments)["value"] == value
 
 
-def test_without_numbers_the_value_is_null_and_the_formula_stands() -> None:
+def test_value_is_null_without_sizes() -> None:
     document = shown("llama")
     assert document["value"] is None
     assert document["formula"] == "2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*V*E + E"
@@ -90,7 +90,7 @@ def test_without_numbers_the_value_is_null_and_the_formula_stands() -> None:
     assert "no value for B, S: set each" in run("compare", "gpt2", "llama-2-7b", "-q", "flops").stdout
 
 
-def test_conventions_are_named() -> None:
+def test_conventions_are_listed() -> None:
     usual = {"attention": "full", "logits": "all", "embedding": "lookup", "count": "contractions"}
     assert shown("gpt2", "--quantity", "flops")["conventions"] == usual
     chosen = shown("gpt2", "--quantity", "flops", "--option", "attention=causal", "--option", "tied=false")
@@ -170,7 +170,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=lambda value: " ".join(value)[:60])
-def test_refused_in_one_sentence(arguments: list[str], words: list[str], tmp_path: Path, monkeypatch: Any) -> None:
+def test_invalid_arguments_give_a_one_sentence_error(
+    arguments: list[str], words: list[str], tmp_path: Path, monkeypatch: Any
+) -> None:
     monkeypatch.chdir(tmp_path)
     result = run(*arguments)
     assert result.exit_code == 2
@@ -189,7 +191,7 @@ def test_usage_errors_exit_with_2(arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
-def test_an_unwritable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "gpt2.md"
     target.write_text("kept")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
@@ -199,7 +201,7 @@ def test_an_unwritable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert target.read_text() == "kept"
 
 
-def test_a_disk_that_fills_up_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_keeps_the_previous_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "gpt2.md"
     target.write_text("kept")
 
@@ -287,7 +289,7 @@ def test_verify_reads_a_config_at_its_own_sizes(tmp_path: Path) -> None:
     assert verdict["certificate"]["presets"][str(path)] == json.loads(run("show", str(path), "--json").stdout)["value"]
 
 
-def test_a_row_that_differs_exits_with_1(rewrite: Rewrite) -> None:
+def test_verify_exits_with_1_if_a_row_differs(rewrite: Rewrite) -> None:
     from symformer.components.layer_norm import LayerNorm
 
     rewrite(LayerNorm, lambda self, ops, x: ops.norm("", x, "layer", bias=False))
@@ -313,7 +315,7 @@ def test_completion() -> None:
     assert "gpt2-xl" in found
 
 
-def test_version_and_help_are_quick_to_import() -> None:
+def test_version_and_help_import_nothing_heavy() -> None:
     cited = (Path(__file__).parents[1] / "CITATION.cff").read_text("utf-8")
     (number,) = (line.removeprefix("version: ") for line in cited.splitlines() if line.startswith("version: "))
     assert run("--version").stdout == f"symformer {number}\n"
@@ -335,7 +337,7 @@ except SystemExit:
     assert told.endswith("\n[]\n")
 
 
-def test_tables_are_plain_when_piped_and_drawn_on_a_terminal() -> None:
+def test_tables_have_borders_only_on_a_terminal() -> None:
     import pty
 
     assert "\x1b" not in run("show", "gpt2").stdout

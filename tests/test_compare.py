@@ -52,7 +52,7 @@ def at(formula: str, *sizes: dict[str, int]) -> Fraction:
          + 3 * 4_096 * 5 + 3 * 4_096]),
     ],
 )  # fmt: skip
-def test_what_is_printed_is_what_the_numbers_give(arguments: list[str], left: int, right: int) -> None:
+def test_printed_formulas_evaluate_to_the_printed_values(arguments: list[str], left: int, right: int) -> None:
     document = compared(*arguments)
     total = document["rows"][-1]
     assert (total["left"]["value"], total["right"]["value"]) == (left, right)
@@ -66,7 +66,7 @@ def test_what_is_printed_is_what_the_numbers_give(arguments: list[str], left: in
             assert at(row[side]["formula"], sizes[side]) == row[side]["value"]
 
 
-def test_conventions_and_options_are_named() -> None:
+def test_conventions_and_options_are_listed() -> None:
     arguments = ["gpt2", "llama-2-7b", "-q", "flops", "--option", "attention=causal", "--option", "mlp_bias=true"]
     document, text = compared(*arguments), run(*arguments).stdout
     assert document["conventions"]["attention"] == "causal"
@@ -75,7 +75,7 @@ def test_conventions_and_options_are_named() -> None:
     assert "\nllama-2-7b has mlp_bias = true, " in text
 
 
-def test_a_letter_with_two_numbers_is_two_sizes() -> None:
+def test_letter_with_two_values_becomes_two_sizes() -> None:
     document = compared("mistral-7b-v0.1", "llama-2-7b")
     assert document["sizes"]["left"] == {"L": 32, "V": 32_000, "E": 4_096, "H_1": 14_336, "A": 32, "G_1": 8, "D": 128}
     assert document["sizes"]["right"] == {"L": 32, "V": 32_000, "E": 4_096, "H_2": 11_008, "A": 32, "G_2": 32, "D": 128}
@@ -87,7 +87,7 @@ def test_a_letter_with_two_numbers_is_two_sizes() -> None:
     assert "= 1,944,372/24,337,675 ≈ 0.07989\n" in text
 
 
-def test_a_letter_is_one_size_where_its_number_is_the_same_or_there_is_none() -> None:
+def test_letter_with_equal_or_no_values_is_one_size() -> None:
     document = compared("llama", "mistral")
     assert (document["difference"], document["ratio"]) == ("0", "1")
     assert (document["difference_value"], document["ratio_value"]) == (None, None)
@@ -100,7 +100,7 @@ def test_a_letter_is_one_size_where_its_number_is_the_same_or_there_is_none() ->
     assert repr(found) == "<params of gpt2, 131,527,680, and of gpt2, 124,439,808>"
 
 
-def test_a_letter_of_one_model_leaves_the_alphabet_as_it_is() -> None:
+def test_numbered_letter_is_not_added_to_the_alphabet() -> None:
     apart = numbered(E, 77)
     assert str(apart) == "E_77"
     assert "E_77" not in SYMBOLS
@@ -129,9 +129,7 @@ def test_a_numbered_letter_differs_from_a_size_of_traced_code_with_the_same_name
           "--set", "S=4"], "", "no numeric ratio: the second is 0"),
     ],
 )  # fmt: skip
-def test_no_ratio_is_said_and_nothing_is_printed_before_it_is_known(
-    arguments: list[str], ratio: str | None, why: str
-) -> None:
+def test_undefined_ratio_is_reported_before_any_output(arguments: list[str], ratio: str | None, why: str) -> None:
     document, text = compared(*arguments), run(*arguments)
     assert text.exit_code == 0
     assert (document["ratio"] is None) == (ratio is None)
@@ -140,7 +138,7 @@ def test_no_ratio_is_said_and_nothing_is_printed_before_it_is_known(
     assert why in text.stdout
 
 
-def test_nothing_over_something_is_nothing() -> None:
+def test_zero_numerator_gives_zero_ratio() -> None:
     """A head that reads the table of the embedding stores nothing; one of its own stores it again."""
     tied = sf.Model(target="tied", component=sf.component("lm-head", tied=True), numbers={V: 11, E: 5})
     own = sf.Model(target="own", component=sf.component("lm-head"), numbers={V: 11, E: 5})
@@ -150,7 +148,7 @@ def test_nothing_over_something_is_nothing() -> None:
     assert sf.compare(own, tied).to_json()["ratio_value"] is None
 
 
-def test_a_size_or_an_option_is_for_each_model_that_has_it() -> None:
+def test_sizes_and_options_apply_to_each_model_that_has_them() -> None:
     # S_enc is a size of the encoder's run only; both have an S
     flops = ["transformer", "gpt2", "-q", "flops", "--set", "B=1", "--set", "S=5", "--set", "S_enc=7"]
     assert "S_enc" in compared(*flops)["sizes"]["left"]
@@ -182,14 +180,14 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("arguments", "words"), REFUSED, ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else ""
 )
-def test_refused_in_one_sentence(arguments: list[str], words: str) -> None:
+def test_invalid_arguments_give_a_one_sentence_error(arguments: list[str], words: str) -> None:
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
     assert words in result.stderr
 
 
-def test_a_letter_with_a_number_in_one_model_only_is_said_to_be_one_size() -> None:
+def test_letter_with_a_value_in_one_model_is_reported_as_one_size() -> None:
     said = "sizes without a value in one of the models are assumed equal in both: V, E"
     assert said in run("llama", "gpt2", "--set", "L=3").stdout  # a letter set for both is no such letter
     assert "assumed equal" not in run("llama", "mistral").stdout + run("gpt2", "gpt2-xl").stdout

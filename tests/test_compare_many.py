@@ -49,7 +49,7 @@ def at(formula: str, *sizes: dict[str, int]) -> Fraction:
     return Fraction(eval(formula, {"__builtins__": {}}, merged))  # noqa: S307
 
 
-def test_three_models_by_json() -> None:
+def test_json_of_three_models() -> None:
     told = compared(*THREE)
     assert told["models"] == list(THREE)
     # 50,257 rows are the first two's: one letter, the first one's; L and E are three sizes
@@ -70,7 +70,7 @@ def test_three_models_by_json() -> None:
     assert len(told["provenance"]) == 3
 
 
-def test_the_json_of_two_has_what_it_had() -> None:
+def test_json_of_two_models_keeps_its_keys() -> None:
     told = compared("gpt2", "llama-2-7b")
     assert {
         "left", "right", "quantity", "unit", "conventions", "options", "sizes", "rows", "difference",
@@ -82,7 +82,7 @@ def test_the_json_of_two_has_what_it_had() -> None:
     assert told.keys().isdisjoint({"models", "pairs", "per", "parts", "conventions_of", "tied"})
 
 
-def test_three_models_by_python() -> None:
+def test_python_comparison_of_three_models() -> None:
     found = sf.compare(*THREE)
     assert [side.value for side in found.totals] == list(TOTALS)
     assert [str(pair.difference_leading) for pair in found.pairs] == [
@@ -101,7 +101,7 @@ def test_three_models_by_python() -> None:
     assert [pair.difference_value for pair in twelve.pairs] == [0] * 5 + [TOTALS[0] - TOTALS[1]] * 6
 
 
-def test_a_pair_of_three_is_held_to_its_own_conditions() -> None:
+def test_each_pair_uses_only_its_own_conditions() -> None:
     # 60·(512 + 64)·2 = 69,120 bytes against 4·80·128·G = 40,960·G, of what divides 64 heads: 1 is less, 2 is more
     found = sf.compare("deepseek-v2", "gpt2", "llama-2-70b", "kv-cache", per="B*C")
     assert found.pairs[1].crossings[G] == (Span(1, 1, 1), Span(-1, 2, 64))
@@ -109,7 +109,7 @@ def test_a_pair_of_three_is_held_to_its_own_conditions() -> None:
     assert [pair.right.target for pair in found.pairs] == ["gpt2", "llama-2-70b"]
 
 
-def test_a_total_stands_only_where_its_kinds_do_not() -> None:
+def test_total_layer_count_is_used_only_without_counts_of_kinds() -> None:
     """All layers of DeepSeek keep a cache, so L alone counts; in its parameters L_moe changes L as well."""
     cache = sf.compare("deepseek-v2", "llama-2-70b", "kv-cache", per="B*C", totals=True)
     assert str(cache.totals[0].expr) == "2*D_rope*L_1 + 2*L_1*R_kv"
@@ -123,7 +123,7 @@ def test_a_total_stands_only_where_its_kinds_do_not() -> None:
     )
 
 
-def test_letters_go_by_numbers() -> None:
+def test_letters_are_merged_by_value() -> None:
     # E is 8 in two and 9 in the third; L has a number in none; V has none in the third, and two in the others
     known = [{E: 8, V: 1}, {E: 8, V: 2}, {E: 9}]
     first, second, third = own_letters(known, [{E, L, V}] * 3)
@@ -138,7 +138,7 @@ def test_letters_go_by_numbers() -> None:
     ]  # fmt: skip
 
 
-def test_the_cache_of_a_token() -> None:
+def test_cache_bytes_per_token() -> None:
     """Keys and values of two bytes: 2·L·G·D·2 of many heads, 2·L·(R_kv + D_rope) of latents."""
     told = compared(*CACHES)
     # 2·32·32·128·2; 2·80·8·128·2; of 60 layers each 512 + 64 numbers of two bytes
@@ -153,7 +153,7 @@ def test_the_cache_of_a_token() -> None:
     assert "ratio       2·L_1·G_1·D/(L_3·R_kv + L_3·D_rope) = 1,024/135 ≈ 7.585\n" in text  # 524,288/69,120
 
 
-def test_where_latents_beat_groups() -> None:
+def test_crossover_of_latent_and_grouped_caches() -> None:
     # DeepSeek-AI 2024, section 2.1.4 and table 1: a latent cache "is equal to GQA with only 2.25 groups", which is
     # (512 + 64)/(2·128); at as many layers a cache of 2 groups is smaller, one of 4 larger, of what divides 64 heads
     arguments = ("llama-2-70b", "deepseek-v2", "-q", "kv-cache", "--per", "B*C", "--set", "1:L=60", "--crossover", "G")
@@ -169,7 +169,7 @@ def test_where_latents_beat_groups() -> None:
     assert str(value(crossover.shown)) == "D_rope/2 + R_kv/2"
 
 
-def test_a_convention_of_one_side() -> None:
+def test_convention_of_one_side_only() -> None:
     """Korthikanti et al. 2022: a layer keeps sbh(34 + 5as/h) bytes, and 34sbh with selective recomputation."""
     arguments = ("gpt2", "gpt2", "-q", "activations", "--option", "implementation=megatron", "--option", "dropout=on",
                  "--option", "dtype=bf16")  # fmt: skip
@@ -190,7 +190,7 @@ def test_a_convention_of_one_side() -> None:
     assert [each["recompute"] for each in sf.compare(*sides).special] == ["none", "selective", "full"]
 
 
-def test_a_size_of_one_side() -> None:
+def test_size_of_one_side_only() -> None:
     # an MLP of 3EH with H = 4E: 12E² a layer, in the second alone; the first has no H to set
     told = compared("gpt2", "llama", "--right", "H=4*E")
     assert next(row for row in told["rows"] if row["part"] == "MLP")["right"]["formula"] == "12*L*E**2"
@@ -200,7 +200,7 @@ def test_a_size_of_one_side() -> None:
     assert tied["sizes"] == [{}, {}, {"L": 7}]
 
 
-def test_parts_are_named() -> None:
+def test_parts_are_compared() -> None:
     told = compared("gpt2", "llama-2-7b", "--part", "1:h.attn", "--part", "2:layers.self_attn")
     # one attention: 4·768² + 4·768, and 4·4,096²
     assert [told["rows"][-1][side]["value"] for side in ("left", "right")] == [2_362_368, 67_108_864]
@@ -217,7 +217,7 @@ def said(made: Any) -> str:
     return "\n".join("".join(spelt.get(type(piece), lambda _: "…")(piece) for piece in line) for line in lines)
 
 
-def test_the_document_of_three() -> None:
+def test_document_of_three_models() -> None:
     found = compare(*THREE)
     made = document([found], "0")
     assert made.title == "gpt2, gpt2-xl and llama-2-7b: parameters compared"
@@ -242,7 +242,7 @@ def test_the_document_of_three() -> None:
     )
 
 
-def test_three_in_every_format(tmp_path: Path) -> None:
+def test_three_models_in_every_format(tmp_path: Path) -> None:
     made = document([compare("llama-2-7b", "llama-2-70b", "deepseek-v2", "kv-cache")], "0")
     for extension in FORMATS:
         first, second = render(made, extension), render(made, extension)
@@ -259,7 +259,7 @@ def test_three_in_every_format(tmp_path: Path) -> None:
 HOSTILE = "_%&#${}^~<>`\"' [x](y) *b* \\cite{k} <script>"
 
 
-def test_hostile_names_of_three(tmp_path: Path) -> None:
+def test_hostile_names_of_three_models_are_escaped(tmp_path: Path) -> None:
     config = {"model_type": "gpt2", "n_embd": 30, "n_layer": 3, "n_head": 5, "vocab_size": 211, "n_positions": 29}
     targets = []
     for name in (HOSTILE, "模型 نموذج", "a" * 250):
@@ -314,7 +314,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("arguments", "words"), REFUSED, ids=lambda each: " ".join(each)[:50] if isinstance(each, list) else ""
 )
-def test_refused_in_one_sentence(
+def test_invalid_arguments_give_a_one_sentence_error(
     arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -325,7 +325,7 @@ def test_refused_in_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_refused_by_python() -> None:
+def test_invalid_arguments_are_refused_in_python() -> None:
     gpt2 = sf.architecture("gpt2")
     with pytest.raises(OptionError, match="needs at least two models"):
         sf.compare("gpt2", "params")

@@ -46,7 +46,7 @@ def at(formula: str, **sizes: int | Fraction) -> Fraction:
     return Fraction(eval(formula, {"__builtins__": {}}, merged))  # noqa: S307
 
 
-def test_blocks_of_as_many_parameters() -> None:
+def test_tie_blocks_with_equal_parameters() -> None:
     """12E² + 13E = 4E² + 3EH + 2E, of four matrices of attention, three of the MLP and two norms: 3EH = 8E² + 11E."""
     tied = compared(*BLOCKS, "--set", "1:E=E", "--same", "params", "--by", "H")["tied"]
     assert tied["formula"] == "(8*E + 11)/3"
@@ -69,7 +69,7 @@ def test_blocks_of_as_many_parameters() -> None:
     assert found.tied_difference == 0
 
 
-def test_other_quantities_under_the_tie() -> None:
+def test_flops_under_a_parameter_tie() -> None:
     """With H = (8E + 11)/3, the products of one block of S tokens, B sequences.
 
     GPT-2 multiplies 24BSE² + 4BS²E, Llama 8BSE² + 6BSEH + 4BS²E, which is 24BSE² + 22BSE + 4BS²E: 22BSE more.
@@ -81,7 +81,7 @@ def test_other_quantities_under_the_tie() -> None:
     assert found["difference"] == "16*B*S*E**2 - 6*B*S*E*H"
 
 
-def test_dense_and_mixture_of_as_many_active_parameters() -> None:
+def test_tie_dense_and_mixture_by_active_parameters() -> None:
     """Both have the same attention, norms and tables: 3EH = 3EKM + EX, the router's, so H = KM + X/3."""
     told = compared(*DENSE, "-q", "active-params")
     tied = told["tied"]
@@ -95,7 +95,7 @@ def test_dense_and_mixture_of_as_many_active_parameters() -> None:
     assert told["sizes"]["right"]["H"] == 28_675
 
 
-def test_three_are_tied_to_the_first() -> None:
+def test_three_models_are_tied_to_the_first() -> None:
     told = compared("gpt2-xl", "gpt2", "gpt2-medium", "--same", "params", "--by", "L")
     for pair, width in zip(told["pairs"], (768, 1_024), strict=True):
         # (V + P)E + L(12E² + 13E) + 2E = 1,557,611,200
@@ -122,7 +122,7 @@ def test_three_are_tied_to_the_first() -> None:
         (["gpt2-medium", "bert-large-uncased"], "P"),
     ],
 )
-def test_the_formula_makes_them_equal(arguments: list[str], by: str) -> None:
+def test_tie_formula_equalizes_totals(arguments: list[str], by: str) -> None:
     """The formula at the numbers printed beside it, and the second's total at what that gives, by Python."""
     told = compared(*arguments, "--same", "params", "--by", by)
     tied, total = told["tied"], told["rows"][-1]
@@ -139,7 +139,7 @@ def test_the_formula_makes_them_equal(arguments: list[str], by: str) -> None:
     assert told["sizes"]["right"][tied["size"]] == tied["value"]
 
 
-def test_a_whole_number_that_the_conditions_allow() -> None:
+def test_tie_rounds_to_an_allowed_integer() -> None:
     # 4·B·12·768 bytes a token of gpt2, 4·B·48·1,600 of gpt2-xl: 100 tokens are 12 there, whatever B is
     tied = compared("gpt2", "gpt2-xl", "-q", "kv-cache", "--same", "kv-cache", "--by", "C", "--set", "1:C=100")["tied"]
     assert (tied["exact"], tied["value"], tied["whole"]) == (12, 12, [{"value": 12, "difference": 0}])
@@ -151,7 +151,7 @@ def test_a_whole_number_that_the_conditions_allow() -> None:
     assert [each["difference"] for each in groups["whole"]] == [4 * 16_384, -12 * 16_384]
 
 
-def test_one_rank_of_many_and_a_whole() -> None:
+def test_tie_of_one_rank_and_a_whole_model() -> None:
     # an eighth of all matrices of llama-2-7b, 6,738,149,376 of them, and its norms of 266,240: 842,534,912
     tied = compared("llama-2-7b", "gpt2-xl", "--left", "tensor=on", "--left", "N_tp=8", "--same", "params", "--by", "L")
     assert tied["rows"][-1]["left"]["value"] == 842_534_912
@@ -161,7 +161,7 @@ def test_one_rank_of_many_and_a_whole() -> None:
     assert tied["conventions_of"] == {"left": {"tensor": "on"}, "right": {}}
 
 
-def test_the_tie_in_a_document() -> None:
+def test_document_states_the_tie() -> None:
     made = document([sf.compare("mixtral-8x7b", "mistral-7b-v0.1", same="active-params", by="H")], "0")
     (block,) = [each for each in made.blocks if isinstance(each, Equation) and each.id.endswith(".tied")]
     assert text(block.chain.steps[0]) == "(3KM + X)/3"
@@ -203,14 +203,14 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("arguments", "words"), REFUSED, ids=lambda each: " ".join(each)[:60] if isinstance(each, list) else ""
 )
-def test_refused_in_one_sentence(arguments: list[str], words: str) -> None:
+def test_invalid_arguments_give_a_one_sentence_error(arguments: list[str], words: str) -> None:
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
     assert words in result.stderr
 
 
-def test_refused_by_python() -> None:
+def test_invalid_arguments_are_refused_in_python() -> None:
     with pytest.raises(SizeError, match="no L gives llama-2-7b the parameters"):
         sf.compare("gpt2", "llama-2-7b", same="params", by="L")
     with pytest.raises(OptionError, match="same= and by= need each other"):
@@ -223,7 +223,7 @@ def test_refused_by_python() -> None:
         sf.compare(tables, sf.architecture("llama"), same="params", by="L")
 
 
-def test_training_flops_of_each_parameter() -> None:
+def test_train_flops_per_parameter() -> None:
     """72LE² a token in the matrices, 12LSE in attention's products and 6VE in the head, over 12LE² + … parameters."""
     told = compared("gpt2", "--quantity", "train-flops", "--over", "params", "--set", "B=1", "--set", "S=1024")
     flops = 1_024 * (72 * 12 * 768**2 + 12 * 12 * 1_024 * 768 + 6 * 50_257 * 768)
@@ -250,7 +250,7 @@ def test_training_flops_of_each_parameter() -> None:
     assert [each["conventions"]["attention"] for each in two["models"]] == ["full", "causal"]
 
 
-def test_a_quotient_as_a_document() -> None:
+def test_document_of_a_quotient() -> None:
     found = [over(each, "train-flops", "params") for each in ("gpt2", "deepseek-v2-lite")]
     made = divided(found, "0")
     assert made.title == "gpt2 and deepseek-v2-lite: training FLOPs over parameters"
@@ -286,11 +286,11 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("above", "below", "goes"), LIMITS, ids=str)
-def test_limits(above: Expr, below: Expr, goes: dict[str, str]) -> None:
+def test_limits_of_the_ratio_by_hand(above: Expr, below: Expr, goes: dict[str, str]) -> None:
     assert {str(size): each.to_json() for size, each in limits(above, below).items()} == goes
 
 
-def test_limits_are_where_the_ratio_goes() -> None:
+def test_ratio_approaches_its_limit_at_large_sizes() -> None:
     """At a size 10^12 as large the ratio is within a thousandth of its limit, or far above, or next to 0."""
     found = sf.compare("gpt2-xl", "mixtral-8x7b")
     left, right = (side.expr for side in found.totals)
@@ -306,7 +306,7 @@ def test_limits_are_where_the_ratio_goes() -> None:
     assert limit(E - H, L, C) is None
 
 
-def test_the_crossover_of_one_size() -> None:
+def test_crossover_in_one_size() -> None:
     # 12LE² + 13LE = 3LEH + …: of 12E² against 3EH + 2E the second has more from H = (12E - 2)/3 on
     crossover = solved(12 * L * E**2 - 3 * L * E * H - 2 * L * E, H)
     assert crossover is not None

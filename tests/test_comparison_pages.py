@@ -102,7 +102,7 @@ def relations(found: Comparison) -> dict[Symbol, Expr]:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
-def test_the_difference_and_the_right_are_the_left(pair: tuple[str, str, str]) -> None:
+def test_right_plus_difference_equals_left(pair: tuple[str, str, str]) -> None:
     found, made = compared(*pair), page(*pair)
     left, right = (side.expr for side in found.totals)
     chain = equation(made, ".difference").chain
@@ -117,7 +117,7 @@ def test_the_difference_and_the_right_are_the_left(pair: tuple[str, str, str]) -
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
-def test_the_ratio_times_the_right_is_the_left(pair: tuple[str, str, str]) -> None:
+def test_ratio_times_right_equals_left(pair: tuple[str, str, str]) -> None:
     found, made = compared(*pair), page(*pair)
     if found.difference == 0:
         assert "The ratio" not in paragraphs(made)
@@ -137,7 +137,7 @@ def test_the_ratio_times_the_right_is_the_left(pair: tuple[str, str, str]) -> No
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
-def test_rows_add_up_and_differ_by_what_is_said(pair: tuple[str, str, str]) -> None:
+def test_rows_sum_to_totals_and_stated_differences(pair: tuple[str, str, str]) -> None:
     found, made = compared(*pair), page(*pair)
     tables = [block for block in made.blocks if isinstance(block, Table) and words(block.head[0]) == "Part"]
     amounts = [block for block in tables if words(block.head[-1]) == "Difference"]
@@ -155,7 +155,7 @@ def test_rows_add_up_and_differ_by_what_is_said(pair: tuple[str, str, str]) -> N
                 assert expand(value(tree).xreplace(relations(found)) - side.expr) == 0
 
 
-def test_what_is_published_leads() -> None:
+def test_page_starts_with_the_published_totals() -> None:
     # Radford et al. 2019 as transformers counts it, and Touvron et al. 2023: 6,738,415,616 less 124,439,808
     said = paragraphs(page("gpt2", "llama-2-7b", "params"))
     assert "gpt2 (1) totals 124,439,808 elements and llama-2-7b (2) has 6,738,415,616" in said
@@ -171,7 +171,7 @@ def test_what_is_published_leads() -> None:
     ("numbers", "ratio", "printed"),
     [({}, None, True), ({"E": 5, "H": 7}, Fraction(105, 82), True), ({"E": 1, "H": 2}, Fraction(6, 7), False)],
 )
-def test_leading_terms_of_a_ratio_are_printed_unless_they_are_far_off(
+def test_inaccurate_leading_terms_of_a_ratio_are_omitted(
     numbers: dict[str, int], ratio: Fraction | None, printed: bool
 ) -> None:
     """3EH/(2EH + E + H) leads with 3/2: 17 % more than 105/82 at E = 5 and H = 7, and 75 % more than 6/7 at 1 and 2."""
@@ -182,7 +182,7 @@ def test_leading_terms_of_a_ratio_are_printed_unless_they_are_far_off(
     assert any("The ratio of the leading terms is 3/2." in each for each in said) is printed
 
 
-def test_each_side_says_what_it_is() -> None:
+def test_each_side_is_described() -> None:
     found = document([sf.compare(sf.architecture("gpt2", tied="false"), "gpt2-xl")], "0")
     said = paragraphs(found)
     assert "(1) gpt2" in said
@@ -195,7 +195,7 @@ def test_each_side_says_what_it_is() -> None:
     )
 
 
-def test_where_one_has_more_is_worked_by_hand() -> None:
+def test_crossovers_by_hand() -> None:
     found = compared("gpt2", "llama-2-7b", "params").crossings
     named = {str(size): spans for size, spans in found.items()}
     # (6,738,415,616 - 768·(50,257 + 1,024 + 2)) / (768·(12·768 + 13)) = 945.14
@@ -225,7 +225,7 @@ def changed(found: Comparison, size: Symbol, number: int) -> int | None:
 
 
 @pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair[2] != "train-memory"], ids=" ".join)
-def test_the_models_themselves_say_who_has_more(pair: tuple[str, str, str]) -> None:
+def test_sign_spans_agree_with_the_models(pair: tuple[str, str, str]) -> None:
     """At the ends of every span, and at random sizes in it; B and C are 1 where they have no number."""
     draw = random.Random(1)  # noqa: S311
     found = compared(*pair)
@@ -253,7 +253,7 @@ def solutions(found: Comparison) -> Iterator[tuple[Solution, Expr]]:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
-def test_solutions_part_the_signs(pair: tuple[str, str, str]) -> None:
+def test_solutions_separate_the_signs(pair: tuple[str, str, str]) -> None:
     """At random sizes the difference is 0 at a solution, of the sign said right above it, of the other below."""
     draw = random.Random(2)  # noqa: S311
     solved = list(solutions(compared(*pair)))
@@ -272,7 +272,7 @@ def test_solutions_part_the_signs(pair: tuple[str, str, str]) -> None:
                     assert int(sign(amount)) == said
 
 
-def test_one_sign_is_certain_or_not_said() -> None:
+def test_single_sign_is_stated_only_if_certain() -> None:
     draw = random.Random(3)  # noqa: S311
     sizes = [SYMBOLS[name] for name in ("L", "E", "H", "V")]
     certain = 0
@@ -290,7 +290,7 @@ def test_one_sign_is_certain_or_not_said() -> None:
     assert always(E - Min(E, H)) is None
 
 
-def test_spans_of_what_bends() -> None:
+def test_sign_spans_of_piecewise_formulas() -> None:
     # 8·min(C, 100) - 5·C is 3·C up to 100, and 800 - 5·C from there: 0 at 160
     assert spans(8 * Min(C, 100) - 5 * C, C) == (Span(1, 1, 159), Span(0, 160, 160), Span(-1, 161, None))
     # max(L, 10) - 12 is -2 up to 10, and 0 at 12
@@ -309,7 +309,7 @@ def test_spans_of_what_bends() -> None:
     assert spans(floor(L / 2) - 3, L) == ()
 
 
-def test_a_random_polynomial_has_the_signs_of_its_spans() -> None:
+def test_random_polynomial_has_the_signs_of_its_spans() -> None:
     draw = random.Random(4)  # noqa: S311
     for _ in range(15):
         polynomial = expand(sum(draw.randint(-40, 40) * L**power for power in range(4)) + draw.randint(-900, 900))
@@ -322,7 +322,7 @@ def test_a_random_polynomial_has_the_signs_of_its_spans() -> None:
             assert each.sign == int(sign(amount))
 
 
-def test_what_no_condition_allows_is_no_crossover() -> None:
+def test_crossover_outside_the_conditions_is_dropped() -> None:
     allowed = Allowed.of(G, [Divides(G, SYMBOLS["A"])], {SYMBOLS["A"]: 12})
     # 2·G - 15 turns at 8, and of 1, 2, 3, 4, 6, 12 only 12 is above
     assert crossings(2 * G - 15, {}, {G: allowed}) == {G: (Span(-1, 1, 6), Span(1, 12, 12))}
@@ -347,7 +347,7 @@ def tiny(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", NAMES, ids=["signs", "long", "page"])
-def test_names_come_out_as_they_are(name: str, tiny: Path) -> None:
+def test_names_are_printed_unchanged(name: str, tiny: Path) -> None:
     folder = tiny.parent / name
     folder.mkdir()
     target = folder / "config.json"
@@ -372,7 +372,7 @@ def test_names_come_out_as_they_are(name: str, tiny: Path) -> None:
     assert render(made, "typ")
 
 
-def test_a_name_that_no_font_has_is_told_by_its_numbers(tiny: Path) -> None:
+def test_missing_glyphs_in_names_are_written_as_code_points(tiny: Path) -> None:
     folder = tiny.parent / "模型"
     folder.mkdir()
     tiny.rename(folder / "config.json")
@@ -386,7 +386,7 @@ def test_a_name_that_no_font_has_is_told_by_its_numbers(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("extension", FORMATS)
-def test_the_same_bytes_twice(extension: str, tmp_path: Path) -> None:
+def test_output_is_reproducible(extension: str, tmp_path: Path) -> None:
     files = [tmp_path / f"{number}.{extension}" for number in (1, 2)]
     for file in files:
         result = run("gpt2", "llama-2-7b", "-o", str(file))
@@ -396,12 +396,12 @@ def test_the_same_bytes_twice(extension: str, tmp_path: Path) -> None:
     assert len(first) > 3_000
 
 
-def test_latex_makes_pages() -> None:
+def test_latex_compiles() -> None:
     made = page("deepseek-v3", "qwen3-235b-a22b", "params")
     assert render(made, "pdf", engine="latex").startswith(b"%PDF")
 
 
-def test_chapters(tmp_path: Path) -> None:
+def test_chapters_of_several_quantities(tmp_path: Path) -> None:
     result = run("gpt2", "llama-2-7b", "-q", "params", "-q", "flops", "--option", "attention=causal", "--set", "S=7",
                  "-o", "-", "--as", "md", "--flavour", "commonmark")  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -431,7 +431,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("arguments", "said"), REFUSED, ids=lambda each: " ".join(each)[:50] if isinstance(each, list) else ""
 )
-def test_what_is_refused_leaves_no_file(
+def test_refused_comparison_writes_no_file(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -441,14 +441,14 @@ def test_what_is_refused_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_json_tells_the_crossover() -> None:
+def test_json_contains_the_crossover() -> None:
     result = run("llama-2-7b", "llama-2-70b", "-q", "kv-cache", "--json")
     assert json.loads(result.stdout)["crossover"]["L_1"] == {
         "left": [[21, None]], "equal": [[20, 20]], "right": [[1, 19]],
     }  # fmt: skip
 
 
-def test_two_models_stand_in_a_figure() -> None:
+def test_figure_shows_both_models() -> None:
     """Both, where each is whole and counted as it is; of a total that was divided no box has a share."""
     two = document([sf.compare("gpt2", "llama-2-7b")], "1.2.3")
     (drawn,) = [block for block in two.blocks if isinstance(block, Picture)]
@@ -485,7 +485,7 @@ def test_divided_amounts_are_written_as_quotients() -> None:
     assert "\\frac{U_{\\mathrm{cache,\\,1}}}{B C} - " in (found._repr_latex_() or "")
 
 
-def test_leading_terms_that_exceed_the_whole_say_so() -> None:
+def test_leading_terms_above_the_total_are_labelled() -> None:
     """4·32·32·128 - 2·60·512 is 462,848, and 2·60·64 = 7,680 more than the whole, 455,168: by 1.7 %."""
     page = rendered(document([sf.compare("llama-2-7b", "deepseek-v2", "kv-cache", per="B*C")], "1.2.3"))
     assert "which exceeds it by 1.7% with these sizes." in page

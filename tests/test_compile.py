@@ -35,7 +35,7 @@ def drawn(formula: Formula, source: random.Random, most: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("name", architectures.names())
-def test_every_architecture_as_value_says(name: str) -> None:
+def test_compiled_formulas_equal_value_for_every_architecture(name: str) -> None:
     """At small sizes, many of which break a condition: where it holds and what it comes to are what value() says."""
     source = random.Random(name)  # noqa: S311
     model, compared, refused = sf.architecture(name), 0, 0
@@ -63,7 +63,7 @@ def test_every_architecture_as_value_says(name: str) -> None:
     assert compared + refused >= 8
 
 
-def test_both_happen() -> None:
+def test_conditions_hold_at_some_rows_only() -> None:
     """What the test above compares holds at some rows and not at others."""
     formula = sf.model("llama").params
     source = random.Random(5)  # noqa: S311
@@ -74,7 +74,7 @@ def test_both_happen() -> None:
 
 @pytest.mark.parametrize(("target", "quantity"), [("gpt2", "params"), ("llama", "params"), ("deepseek-v3", "kv-cache")])
 @pytest.mark.parametrize(("most", "kind"), [(6_000, "int64"), (10**15, "object")])
-def test_random_rows_are_what_python_says(target: str, quantity: str, most: int, kind: str) -> None:
+def test_random_rows_equal_python_integers(target: str, quantity: str, most: int, kind: str) -> None:
     model = sf.model(target)
     formula = model.formula(quantity)
     source = np.random.default_rng(7)
@@ -91,7 +91,7 @@ def test_random_rows_are_what_python_says(target: str, quantity: str, most: int,
     assert (max(expected) >= 2**63) == (kind == "object")
 
 
-def test_a_grid_is_broadcast_and_its_dtype_is_known_from_the_largest() -> None:
+def test_grid_is_broadcast_with_the_dtype_of_the_largest_value() -> None:
     compiled = sf.model("gpt2").params.partial(P=1024, V=50257).compile()
     wide, deep = np.arange(12, 12_001, 12), np.arange(1, 101)
     found = compiled(E=wide[:, None], L=deep)
@@ -103,7 +103,7 @@ def test_a_grid_is_broadcast_and_its_dtype_is_known_from_the_largest() -> None:
     )
 
 
-def test_the_edge_of_64_bits() -> None:
+def test_values_around_the_64_bit_limit() -> None:
     """Of 2EH + E + H at E = 10**9, the largest H that stays below 2**63 = 9,223,372,036,854,775,808, and the next."""
     compiled = sf.model("component:mlp").params.compile()
     width = 10**9
@@ -122,7 +122,7 @@ def test_narrow_and_unsigned_arrays_do_not_overflow() -> None:
         assert compiled(E=np.array([100], kind), H=np.array([120], kind)).tolist() == [2 * 100 * 120 + 220]
 
 
-def test_floors_ceilings_least_and_most() -> None:
+def test_floor_ceiling_min_and_max() -> None:
     """ceil(V/64), min and max, as relations that a user gives: V padded, at most and at least."""
     formula = sf.model("gpt2").params.partial(V="64*ceil(V_type/64)", P="max(E, 2*L)", L="min(K, X//3)")
     compiled = formula.compile()
@@ -139,7 +139,7 @@ def test_floors_ceilings_least_and_most() -> None:
             assert values[place] == 12 * layers * e * e + 13 * layers * e + (-(-v // 64) * 64 + positions + 2) * e
 
 
-def test_division_by_zero_is_a_row_that_is_refused() -> None:
+def test_division_by_zero_refuses_the_row() -> None:
     formula = sf.model("component:mlp").params.partial(H="12//(E - 3)")
     values, holds = formula.compile().answers(E=np.array([1, 3, 4, 5, 20]))
     assert holds.tolist() == [False, False, True, True, False]  # -6, none, 12, 6, 0
@@ -162,14 +162,14 @@ def test_division_by_zero_is_a_row_that_is_refused() -> None:
         ({"H": np.array([3072, 3000])}, "gpt2.params does not hold for E=768, H=3000: it requires that H is 4E"),
     ],
 )
-def test_refused_in_a_sentence(given: dict[str, Any], said: str) -> None:
+def test_invalid_arrays_give_a_one_sentence_error(given: dict[str, Any], said: str) -> None:
     compiled = sf.model("gpt2").params.compile()
     with pytest.raises(SymformerError) as refused:
         compiled(**{"L": 12, "V": 50_257, "P": 1_024, "E": 768, **given})
     assert str(refused.value) == said
 
 
-def test_what_lacks_a_number_and_what_is_a_ratio() -> None:
+def test_missing_sizes_and_ratios() -> None:
     with pytest.raises(SymformerError, match=r"^llama\.params needs values for L, V, H, A, G, D$"):
         sf.model("llama").params.compile()(E=3)
     with pytest.raises(SymformerError, match=r"gpt2\.intensity is a ratio, not an integer"):
@@ -182,7 +182,7 @@ def test_empty_arrays_and_several_axes() -> None:
     assert compiled(E=np.ones((2, 1, 3), int), H=np.ones((4, 1), int)).shape == (2, 4, 3)
 
 
-def test_sent_to_another_process() -> None:
+def test_compiled_formula_is_pickled() -> None:
     compiled = sf.model("llama-2-7b").params.compile()
     sent = pickle.loads(pickle.dumps(compiled))  # noqa: S301
     assert isinstance(sent, Compiled)
@@ -190,7 +190,7 @@ def test_sent_to_another_process() -> None:
     assert b"sympy" not in pickle.dumps(compiled)
 
 
-def test_torch() -> None:
+def test_torch_tensors() -> None:
     compiled = sf.model("llama").params.compile()
     given = {"V": 32_000, "H": 11_008, "A": 32, "G": 32, "D": 128}
     found = compiled(E=torch.tensor([[4096], [2048]], dtype=torch.int32), L=torch.tensor([32, 16]), **given)
@@ -207,14 +207,14 @@ def test_torch() -> None:
         compiled(E=torch.tensor([1]), L=np.array([1]), **given)
 
 
-def test_torch_takes_least_most_and_whole_parts() -> None:
+def test_torch_min_max_and_floor() -> None:
     formula = sf.model("gpt2").params.partial(V="64*ceil(V_type/64)", P="max(7, E)", L="min(E, X//3)")
     rows = {"E": [12, 24, 36], "V_type": [1, 64, 65], "X": [9, 40, 1_000]}
     found = formula.compile()(**{name: torch.tensor(each) for name, each in rows.items()})
     assert found.tolist() == formula.compile()(**{name: np.array(each) for name, each in rows.items()}).tolist()
 
 
-def test_dask() -> None:
+def test_dask_arrays() -> None:
     compiled = sf.model("llama").params.compile()
     given = {"V": 32_000, "H": 11_008, "A": 32, "G": 32, "D": 128}
     found = compiled(E=da.arange(1, 1001, chunks=300)[:, None], L=da.arange(1, 41, chunks=7), **given)

@@ -192,7 +192,7 @@ SILENT = {  # no matrix product: tests/test_components.py has what they store
 
 @pytest.mark.parametrize("quantity", ["flops", "train-flops"])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_flops_of_a_component(case: Case, quantity: str) -> None:
+def test_component_flops_match_torch(case: Case, quantity: str) -> None:
     sizes = {**case.sizes, "B": B, "S": S}
     with torch.device("meta"), sdpa_kernel(SDPBackend.MATH):
         module = case.torch().train()
@@ -209,7 +209,7 @@ def test_flops_of_a_component(case: Case, quantity: str) -> None:
     assert formula.value(given) == counted
 
 
-def test_every_component_has_a_row_or_multiplies_nothing() -> None:
+def test_every_component_has_a_row_or_no_products() -> None:
     assert {case.name for case in CASES} | SILENT == set(names())
     for name in SILENT:
         assert component(name).formula("flops").expanded == 0

@@ -247,7 +247,7 @@ def _parallel() -> nn.Module:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_component(case: Case) -> None:
+def test_component_parameters_match_hand_values_and_torch(case: Case) -> None:
     numbers = distinct(case.sizes)
     if case.partial.get("FUSED"):
         formula = SelfAttention(fused="in_proj", output="out_proj").params
@@ -267,14 +267,14 @@ def test_every_component_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_component_says_what_it_is(name: str) -> None:
+def test_every_component_has_a_description(name: str) -> None:
     made_by = component_class(name)
     assert made_by.title
     assert "->" in component(name).shapes
     assert ">>>" in (made_by.__doc__ or "")
 
 
-def test_published_sizes() -> None:
+def test_torch_modules_at_published_sizes() -> None:
     """torch.nn at the sizes people quote: MultiheadAttention(512, 8), its feed-forward, and BERT-large's embeddings."""
     assert component("self-attention").params.value(E=512, A=8) == 1_050_624
     assert component("mlp").params.value(E=512, H=2048) == 2_099_712
@@ -282,7 +282,7 @@ def test_published_sizes() -> None:
     assert component("layer-norm").params.value(E=5) == 10
 
 
-def test_attention_in_its_other_form() -> None:
+def test_alternative_attention_formula_is_equal() -> None:
     """E·E + 3·E·(D·A), as some papers write it, is the same where E = A·D."""
     attention = component("self-attention", bias=False, output_bias=False).params
     assert attention.equals("E*E + 3*E*(D*A)")
@@ -290,7 +290,7 @@ def test_attention_in_its_other_form() -> None:
     assert attention.value(E=512, A=8) == 1_048_576  # 4*512*512
 
 
-def test_identities() -> None:
+def test_attention_and_mlp_identities() -> None:
     """Multi-head is grouped-query with G = A; multi-query with G = 1; grouped keeps the difference 2(A - G)(E + 1)D."""
     general = component("self-attention").params.partial(G="G", D="D")
     assert general.partial(G="A").equals("4*E*A*D + 3*A*D + E")
@@ -298,7 +298,7 @@ def test_identities() -> None:
     assert component("mlp").params.partial(H="4*E").equals("8*E**2 + 5*E")
 
 
-def test_one_expert_is_its_network_and_a_router() -> None:
+def test_one_expert_equals_its_mlp_plus_a_router() -> None:
     one, network = component("moe").params.partial(X="1", K="1"), component("gated-mlp").params.partial(H="M")
     assert (one.expanded - network.expanded - E).expand() == 0
     cost = component("moe").formula("flops")
@@ -311,7 +311,7 @@ def test_one_expert_is_its_network_and_a_router() -> None:
         architecture("mixtral").formula("activations")
 
 
-def test_sizes_that_do_not_divide_are_refused() -> None:
+def test_indivisible_sizes_are_refused() -> None:
     with pytest.raises(SymformerError, match=r"E=13 is not a multiple of A=4"):
         component("self-attention").params.value(E=13, A=4)
     with pytest.raises(SymformerError, match=r"needs values for H"):
@@ -320,19 +320,19 @@ def test_sizes_that_do_not_divide_are_refused() -> None:
         component("mlp").params.value(E=5.5, H=4)
 
 
-def test_a_relation_that_the_numbers_break_is_refused() -> None:
+def test_violated_relation_is_refused() -> None:
     formula = component("mlp").params.partial(H="4*E")
     assert formula.value(E=3) == 2 * 3 * 12 + 3 + 12
     with pytest.raises(SymformerError, match=r"H = 4E, which is 12 and not 13"):
         formula.value(E=3, H=13)
 
 
-def test_relations_in_a_circle_are_refused() -> None:
+def test_circular_relations_are_refused() -> None:
     with pytest.raises(SymformerError, match="depends on itself"):
         close({E: 2 * H, H: E + 1})
 
 
-def test_options_are_read_and_refused_by_name() -> None:
+def test_options_are_validated_by_name() -> None:
     assert component("mlp", bias="false").params.equals("2*E*H")
     with pytest.raises(SymformerError, match="unknown option 'bais'; did you mean bias"):
         component("mlp", bais=False)
@@ -342,7 +342,7 @@ def test_options_are_read_and_refused_by_name() -> None:
         component("gated_mpl")
 
 
-def test_blocks_take_other_parts() -> None:
+def test_blocks_accept_other_parts() -> None:
     """A part is an object passed in: a post-norm block with grouped attention and no biases."""
     attention = SelfAttention(bias=False, output_bias=False)
     parts = {**PostNormBlock().parts, "self_attn": attention}
@@ -350,13 +350,13 @@ def test_blocks_take_other_parts() -> None:
     assert formula.equals(2 * E * A * SYMBOLS["D"] + 2 * E * SYMBOLS["G"] * SYMBOLS["D"] + 2 * E * H + H + 5 * E)
 
 
-def test_divides_names_both_sizes() -> None:
+def test_divisibility_error_names_both_sizes() -> None:
     with pytest.raises(SymformerError, match=r"E=10 is not a multiple of A=3 \(hidden size, query heads\)"):
         Divides(A, E).check({E: 10, A: 3})
     assert assignment("A=3")[0] == A
 
 
-def test_a_component_is_imported_by_the_name_of_its_class() -> None:
+def test_components_are_imported_by_class_name() -> None:
     """And type checkers, which do not run what imports it, read the same names."""
     listed = re.findall(r"^    from \.(\w+) import (\w+) as \2$", Path(components.__file__).read_text("utf-8"), re.M)
     assert [stem.replace("_", "-") for stem, _ in listed] == names()

@@ -90,18 +90,18 @@ def walked(scope: Scope, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], S
 
 
 @pytest.mark.parametrize(("name", "path"), LINES)
-def test_what_a_part_computes(name: str, path: str) -> None:
+def test_computed_line_of_a_part(name: str, path: str) -> None:
     found = [f"{text(line.name)} = {text(line.shown)} {text(line.shape)}" for line in computed(part(name, path))]
     assert found == LINES[name, path]
 
 
-def test_layers_that_are_repeated_say_how_often() -> None:
+def test_repeated_layers_state_their_count() -> None:
     lines = computed(part("deepseek-v3", ""))
     assert [str(line.times) for line in lines if line.times is not None] == ["L_dense", "L_moe"]
     assert text(lines[2].shown) == "x_L_dense"
 
 
-def test_two_adapters_are_told_apart() -> None:
+def test_two_adapters_have_different_names() -> None:
     adapted = architecture("llama", lora="q_proj,v_proj")
     scope = scope_of_path(adapted.component.ledger.apart.root, "layers.*.self_attn")
     told = " ".join(text(line.shown) for line in computed(scope))
@@ -109,22 +109,22 @@ def test_two_adapters_are_told_apart() -> None:
     assert "W_lora" not in told
 
 
-def test_what_gives_several_things_is_not_written_as_one() -> None:
+def test_part_with_several_outputs_has_no_line() -> None:
     assert computed(part("llama", "layers.*.self_attn.rotary")) == []
 
 
-def test_dropout_alone_computes_nothing() -> None:
+def test_dropout_has_no_computed_line() -> None:
     assert computed(part("gpt2", "drop")) == []
 
 
-def test_a_part_is_found_by_its_place_or_as_one_like_it() -> None:
+def test_part_is_found_by_path_and_identity() -> None:
     ledger = architecture("gpt2").component.ledger
     own = part("gpt2", "h.*.ln_2")
     assert scope_of(own.part, "h.*.ln_2", ledger) is not None
     assert scope_of(object(), "h.*.ln_2", ledger) is None
 
 
-def test_where_a_part_stands_twice_it_is_the_one_of_that_place() -> None:
+def test_part_used_twice_is_found_at_its_path() -> None:
     """The norm of DeepSeek's queries has R_q elements, and its part is like that of every other norm."""
     model = architecture("deepseek-v3")
     line = next(each for each in model.params.root.parts() if each.key == "layers.self_attn.q_a_layernorm")
@@ -158,7 +158,7 @@ def test_where_a_part_stands_twice_it_is_the_one_of_that_place() -> None:
         ("gpt2", "h.*.mlp", {}),
     ],
 )
-def test_what_each_weight_of_attention_is_for(name: str, path: str, said: dict[str, str]) -> None:
+def test_roles_of_attention_weights(name: str, path: str, said: dict[str, str]) -> None:
     found = ideas(part(name, path))
     assert {what: found[what] for what in said} == said
     assert bool(found) == bool(said)
@@ -173,12 +173,12 @@ def test_what_each_weight_of_attention_is_for(name: str, path: str, said: dict[s
         ("gpt2", "LE(12E + 13) + E(V + P + 2)"),
     ],
 )
-def test_common_factors_stand_before_brackets(target: str, shown: str) -> None:
+def test_common_factors_are_factored_out(target: str, shown: str) -> None:
     assert text(factored(architecture(target).params.written)) == shown
 
 
 @pytest.mark.parametrize("name", ["deepseek-v3", "mamba2", "t5", "nemotron-h", "vit", "clip", "gpt-oss"])
-def test_brackets_change_nothing(name: str) -> None:
+def test_factoring_keeps_the_value(name: str) -> None:
     params = architecture(name).params
     shown = factored(params.written)
     assert expand(value(shown) - params.written) == 0
@@ -187,14 +187,14 @@ def test_brackets_change_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("quantity", ["train-memory", "flops", "inference-memory"])
 @pytest.mark.parametrize("name", ["gpt2", "llama", "t5", "qwen2"])
-def test_what_it_is_for_adds_up_to_all_of_it(name: str, quantity: str) -> None:
+def test_roles_sum_to_the_total(name: str, quantity: str) -> None:
     formula = architecture(name).formula(quantity)
     parts = purposes(formula)
     assert len(parts) > 1
     assert expand((sum(parts.values()) - formula.written).xreplace(formula.relations)) == 0
 
 
-def test_a_parameter_needs_sixteen_bytes_in_single_precision_with_adam() -> None:
+def test_adam_in_float32_uses_16_bytes_per_parameter() -> None:
     """Weight, gradient and two means of 4 bytes each: Rajbhandari et al. 2020, section 3.1, in single precision."""
     parts = purposes(sf.architecture("gpt2").formula("train-memory", implementation="none"))
     assert [*parts] == ["weights", "gradients", "optimizer's state"]

@@ -129,7 +129,7 @@ CASES: dict[str, Case] = {
 }
 
 
-def test_every_composed_type_of_transformers_is_among_them() -> None:
+def test_every_composed_transformers_type_has_a_case() -> None:
     assert CASES.keys() == TYPES.keys()
 
 
@@ -148,7 +148,7 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_model_computes_what_its_class_does(kind: str, tmp_path: Path) -> None:
+def test_computed_lines_match_the_class(kind: str, tmp_path: Path) -> None:
     same(kind, CASES[kind], tmp_path)
 
 
@@ -169,7 +169,7 @@ OPTIONS: dict[str, tuple[str, Case]] = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_an_option_computes_what_its_class_does(name: str, tmp_path: Path) -> None:
+def test_computed_lines_match_the_class_for_each_option(name: str, tmp_path: Path) -> None:
     kind, case = OPTIONS[name]
     same(kind, case, tmp_path)
 
@@ -340,7 +340,7 @@ def _built(name: str) -> nn.Module:
     "name",
     ["transformer-encoder-layer", "transformer-decoder-layer", "transformer", "embedded", "gopher", "palm"],
 )
-def test_a_module_that_no_config_makes_computes_what_it_does(name: str) -> None:
+def test_computed_lines_match_modules_without_a_config(name: str) -> None:
     """Torch's own, and two that are written to their papers here, by other means: Rae et al. 2021, Chowdhery 2022."""
     embedded = name == "embedded"
     part = architecture("transformer", embeddings=True) if embedded else architecture(name)

@@ -70,7 +70,9 @@ def torch_total(name: str, config: Any) -> int:
 
 @pytest.mark.parametrize(("name", "fields"), CONFIGS, ids=lambda value: value if isinstance(value, str) else "")
 @pytest.mark.parametrize("short", [False, True], ids=["whole", "differences only"])
-def test_what_transformers_writes_is_read(name: str, fields: dict[str, Any], short: bool, tmp_path: Path) -> None:
+def test_configs_written_by_transformers_are_read(
+    name: str, fields: dict[str, Any], short: bool, tmp_path: Path
+) -> None:
     """Both ways transformers writes a config: every key, and only those that differ from the default."""
     config = getattr(transformers, name).config_class(**fields, architectures=[name])
     path = tmp_path / "config.json"
@@ -78,7 +80,7 @@ def test_what_transformers_writes_is_read(name: str, fields: dict[str, Any], sho
     assert from_config(str(path)).params.value() == torch_total(name, config)
 
 
-def test_a_window_that_is_null_is_no_window(tmp_path: Path) -> None:
+def test_null_window_means_no_window(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     for fields, window in (({}, 4_096), ({"sliding_window": 7}, 7), ({"sliding_window": None}, None)):
         path.write_text(json.dumps({"model_type": "mistral", **fields}), "utf-8")
@@ -113,9 +115,7 @@ LOCAL, GLOBAL = "sliding_attention", "full_attention"
         ({"num_hidden_layers": 3, "layer_types": [GLOBAL, LOCAL, GLOBAL]}, (1, 2)),
     ],
 )
-def test_layers_that_look_back_on_all_and_on_a_window(
-    fields: dict[str, Any], layers: tuple[int, int], tmp_path: Path
-) -> None:
+def test_full_and_sliding_window_layers(fields: dict[str, Any], layers: tuple[int, int], tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"model_type": "gemma2", **fields}), "utf-8")
     known = from_config(str(path)).known
@@ -137,7 +137,7 @@ def test_layers_that_look_back_on_all_and_on_a_window(
         ),
     ],
 )
-def test_layers_that_are_not_known(fields: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+def test_unknown_layer_kinds_are_refused(fields: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"model_type": "gemma2", **fields}), "utf-8")
     with pytest.raises(SymformerError, match=sentence):
@@ -152,7 +152,7 @@ OLD_NAMES = [
 
 
 @pytest.mark.parametrize("config", OLD_NAMES)
-def test_old_and_new_names(config: dict[str, Any], tmp_path: Path) -> None:
+def test_old_and_new_field_names(config: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config), "utf-8")
     # 12*5*144 + 13*5*12 + 29*12 + 13*12 + 2*12
@@ -168,7 +168,7 @@ NO_DEFAULT: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", [name for name in names() if architecture_class(name).fields.model_types])
-def test_left_out_keys_are_transformers_defaults(name: str, tmp_path: Path) -> None:
+def test_omitted_fields_have_the_defaults_of_transformers(name: str, tmp_path: Path) -> None:
     made_by, given = architecture_class(name), NO_DEFAULT.get(name, {})
     path = tmp_path / "config.json"
     class_name = made_by.fields.class_for(made_by())
@@ -186,7 +186,7 @@ def test_every_model_type_is_read_by_one_architecture() -> None:
     assert len(read) == len(set(read)) > 5
 
 
-def test_a_config_imports_the_one_architecture_that_reads_it(tmp_path: Path) -> None:
+def test_config_imports_only_its_architecture(tmp_path: Path) -> None:
     """Found by the name of its file, and where that is another, by what the file says."""
     loaded: list[str] = []
 
@@ -218,7 +218,7 @@ READABLE = [name for name, facts in presets().items() if architecture_class(fact
 
 
 @pytest.mark.parametrize("target", READABLE)
-def test_a_config_written_is_read_back(target: str) -> None:
+def test_written_config_is_read_back(target: str) -> None:
     model = architecture(target)
     component = model.component
     assert isinstance(component, Architecture)
@@ -273,7 +273,7 @@ BAD: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("config", "sentence"), BAD, ids=lambda value: value[:40] if isinstance(value, str) else "")
-def test_bad_configs_get_one_sentence(config: Any, sentence: str, tmp_path: Path) -> None:
+def test_invalid_configs_give_a_one_sentence_error(config: Any, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(config if isinstance(config, str) else json.dumps(config), "utf-8")
     with pytest.raises(SymformerError) as caught:
@@ -282,13 +282,13 @@ def test_bad_configs_get_one_sentence(config: Any, sentence: str, tmp_path: Path
     assert "\n" not in str(caught.value)
 
 
-def test_a_field_without_a_default_is_named() -> None:
+def test_missing_required_field_is_named() -> None:
     fields = architecture_class("palm").fields
     with pytest.raises(SymformerError, match=r"the config has no 'width', and E \(hidden size\) has no default"):
         fields.read({"vocabulary": 29})
 
 
-def test_files_that_are_no_config(tmp_path: Path) -> None:
+def test_files_that_are_not_configs_are_refused(tmp_path: Path) -> None:
     binary = tmp_path / "weights.json"
     binary.write_bytes(b"\xff\xfe\x00{}")
     huge = tmp_path / "huge.json"
@@ -305,7 +305,7 @@ def test_files_that_are_no_config(tmp_path: Path) -> None:
             from_config(str(path))
 
 
-def test_what_is_no_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_and_pipes_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However much it holds, and however long it would take: a device without an end, and a pipe without a writer."""
     monkeypatch.setattr("symformer.configs.reading.PATIENCE", 0.05)
     (tmp_path / "zero.json").symlink_to("/dev/zero")
@@ -325,7 +325,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(("wide", "sentence"), [(16_000_000, "is larger than 16,000,000 bytes"), (0, "")])
-def test_a_pipe_is_read_to_its_end_and_no_further_than_the_limit(wide: int, sentence: str, tmp_path: Path) -> None:
+def test_pipe_is_read_up_to_the_limit(wide: int, sentence: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
 
     def write() -> None:
@@ -344,7 +344,7 @@ def test_a_pipe_is_read_to_its_end_and_no_further_than_the_limit(wide: int, sent
     writer.join(10)
 
 
-def test_a_config_of_three_megabytes_is_read(tmp_path: Path) -> None:
+def test_three_megabyte_config_is_read(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**GPT2, "id2label": {str(index): "x" * 90 for index in range(30_000)}}), "utf-8")
     assert path.stat().st_size > 3_000_000
@@ -359,14 +359,14 @@ def test_a_config_of_three_megabytes_is_read(tmp_path: Path) -> None:
         '{"model_type": "gpt2", "n_embd": 12, "n_\\u0065mbd": 12}',
     ],
 )
-def test_a_key_that_stands_twice_is_refused(text: str, tmp_path: Path) -> None:
+def test_duplicate_key_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(text, "utf-8")
     with pytest.raises(SymformerError, match="has the key 'n_embd' twice in one object; keep one"):
         from_config(str(path))
 
 
-def test_a_config_keeps_a_width_of_its_own(tmp_path: Path) -> None:
+def test_config_keeps_an_explicit_width(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**GPT2, "n_inner": 7}), "utf-8")
     model = from_config(str(path))
@@ -389,7 +389,7 @@ class _Narrow(LlamaLike):
     gated: bool = option(Choice("form", {"plain": False, "gated": True}, "gated"))
 
 
-def test_what_a_class_says_of_configs_is_added_to_what_its_bases_say() -> None:
+def test_config_fields_extend_those_of_the_bases() -> None:
     fields, base = _Narrow.fields, LlamaLike.config
     assert (_Narrow.tied, _Narrow.gated, _Narrow.activation) == (True, True, "silu")
     assert list(fields.options) == ["tied", "activation", "attention_dropout", "gated"]
@@ -407,7 +407,7 @@ def test_what_a_class_says_of_configs_is_added_to_what_its_bases_say() -> None:
         fields.read({"tie_word_embeddings": False})
 
 
-def test_the_class_decides_where_nobody_knows_the_type(tmp_path: Path) -> None:
+def test_class_name_decides_for_unknown_model_types(tmp_path: Path) -> None:
     """DeepseekV3ForCausalLM under a type of a config's own; a type that transformers has is never read as another's."""
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**GPT2, "model_type": "my_gpt", "architectures": ["GPT2LMHeadModel"]}))
@@ -429,12 +429,12 @@ def from_config_of(config: dict[str, Any], folder: Path) -> int:
     return found
 
 
-def test_a_config_without_a_class_says_which_it_is_read_as(tmp_path: Path) -> None:
+def test_config_without_a_class_states_the_assumed_class(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"model_type": "bert"}))
     assert from_config(str(path)).provenance.assumed == ("no 'architectures': read as BertModel",)
 
 
-def test_the_types_of_transformers_are_on_file() -> None:
+def test_transformers_model_types_are_stored() -> None:
     known = transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES
     assert TYPES.read_text("utf-8").split() == sorted(known)

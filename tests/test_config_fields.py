@@ -693,7 +693,7 @@ PUBLISHED: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("model_type", TYPES)
-def test_fields_that_change_nothing_change_nothing(model_type: str, tmp_path: Path) -> None:
+def test_inert_fields_change_nothing(model_type: str, tmp_path: Path) -> None:
     """All of them at once, with other values than the class has; and those that must have one value, with that."""
     fields = architecture_class(TYPES[model_type][0]).fields
     said = everywhere(model_type, dict.fromkeys(INERT))
@@ -720,7 +720,7 @@ def _precisions(section: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("model_type", TYPES)
-def test_each_field_changed(model_type: str, tmp_path: Path) -> None:
+def test_each_changed_field_matches_torch_or_is_refused(model_type: str, tmp_path: Path) -> None:
     """What the answer is, torch counts: each field of the class and of published configs.
 
     What is refused or held to a value is asked alone; of what is answered torch is asked at once, as far as the fields
@@ -764,7 +764,7 @@ def agrees(model_type: str, changed: Config, path: Path) -> bool:
 
 
 @pytest.mark.parametrize("model_type", TYPES)
-def test_every_class_does_as_its_options_say(model_type: str, tmp_path: Path) -> None:
+def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> None:
     """A class may ignore a field, as transformers' T5 does the tie of its head; none that is read here does."""
     fields = architecture_class(TYPES[model_type][0]).fields
     assert set(TYPES[model_type][2]) == {name for name in fields.classes if not name.startswith("symformer")}
@@ -793,7 +793,7 @@ def test_every_class_does_as_its_options_say(model_type: str, tmp_path: Path) ->
         assert differences(config, tmp_path / "config.json") == {}, class_name
 
 
-def test_a_random_field_in_a_random_config(tmp_path: Path) -> None:
+def test_random_field_of_a_random_config_matches_torch(tmp_path: Path) -> None:
     """200 configs of random sizes, in each of which a field is changed that fills no size and no option."""
     draw = random.Random(7)  # noqa: S311
     answered = refused = unbuilt = 0
@@ -828,7 +828,7 @@ def test_a_random_field_in_a_random_config(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("model_type", TYPES)
-def test_null_is_what_the_class_makes_of_it(model_type: str, tmp_path: Path) -> None:
+def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path) -> None:
     """The class takes null, and then torch counts what is answered; or it takes none, and it is refused here too."""
     made_by = getattr(transformers, TYPES[model_type][2][0]).config_class
     fields = architecture_class(TYPES[model_type][0]).fields
@@ -856,7 +856,7 @@ def test_null_is_what_the_class_makes_of_it(model_type: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("model_type", ["gpt2", "llama"])
-def test_the_function_between_matrices_is_read(model_type: str, tmp_path: Path) -> None:
+def test_activation_function_is_read(model_type: str, tmp_path: Path) -> None:
     """Bytes as torch keeps them for the functions that have a rule; for the rest they alone are refused."""
     field = architecture_class(model_type).fields.options["activation"].name
     exact = []
@@ -878,7 +878,7 @@ def test_the_function_between_matrices_is_read(model_type: str, tmp_path: Path) 
         assert f"{field!r} is {function!r} in the config" in refusal
 
 
-def test_relu_keeps_less_than_gelu_new(tmp_path: Path) -> None:
+def test_relu_saves_less_than_gelu_new(tmp_path: Path) -> None:
     """By hand: relu keeps its output alone, which the next matrix reads; gelu_new its input and three more, in L."""
     kept = {
         function: by_us({**base("gpt2"), "activation_function": function}, tmp_path / "config.json")["kept"]
@@ -889,7 +889,7 @@ def test_relu_keeps_less_than_gelu_new(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
 @pytest.mark.parametrize("model_type", ["gpt2", "bert", "llama", "mistral"])
-def test_a_dropout_of_nothing_keeps_no_noise(model_type: str, implementation: str, tmp_path: Path) -> None:
+def test_zero_dropout_saves_no_mask(model_type: str, implementation: str, tmp_path: Path) -> None:
     fields = architecture_class(model_type).fields
     chances = [each.name for option, each in fields.options.items() if option.endswith("dropout")]
     path = tmp_path / "config.json"
@@ -911,7 +911,7 @@ def test_a_dropout_of_nothing_keeps_no_noise(model_type: str, implementation: st
             from_config(str(path))
 
 
-def test_indices_that_bert_makes_for_itself_are_other_bytes() -> None:
+def test_default_bert_indices_use_different_bytes() -> None:
     """The formula is for indices that are given: 8 bytes for each of B·S segments and S positions. Left out, torch
     holds one row of S segments for all sequences, and the model's buffer of P positions.
     """
@@ -973,7 +973,7 @@ def test_indices_that_bert_makes_for_itself_are_other_bytes() -> None:
         ("gpt2", {"architectures": 0}, "'architectures' is 0 in the config; it should be a list of one class name"),
     ],
 )
-def test_a_field_is_refused_by_its_name(
+def test_unsupported_field_is_refused_by_name(
     model_type: str, fields: Mapping[str, Any], sentence: str, tmp_path: Path
 ) -> None:
     refusal = by_us({**base(model_type), **fields}, tmp_path / "config.json")["params"]
@@ -983,7 +983,7 @@ def test_a_field_is_refused_by_its_name(
 
 
 @pytest.mark.parametrize("name", ["model_type", "architectures", "hidden_size", "rope_scaling", "hidden_act", "field"])
-def test_what_is_long_or_deep_is_cut(name: str, tmp_path: Path) -> None:
+def test_long_or_deep_values_are_truncated(name: str, tmp_path: Path) -> None:
     deep: list[Any] = []
     for _ in range(900):
         deep = [deep]
@@ -996,7 +996,7 @@ def test_what_is_long_or_deep_is_cut(name: str, tmp_path: Path) -> None:
         assert len(refusal) - len(str(tmp_path)) < 500
 
 
-def test_a_long_value_is_cut(tmp_path: Path) -> None:
+def test_long_value_is_truncated(tmp_path: Path) -> None:
     config = {**base("llama"), "field_1": {"modules_to_not_convert": ["model.layers.1"] * 200_000}}
     refusal = by_us(config, tmp_path / "config.json")["params"]
     assert (tmp_path / "config.json").stat().st_size > 3_000_000
@@ -1081,12 +1081,12 @@ SMOLLM_2 = {
     ],
     ids=lambda value: value["model_type"] if isinstance(value, dict) else "",
 )
-def test_what_is_published_is_read(config: Config, total: int, tmp_path: Path) -> None:
+def test_published_configs_are_read(config: Config, total: int, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
     assert from_config(str(tmp_path / "config.json")).params.value() == total
 
 
-def test_a_function_without_a_rule_is_refused_where_it_counts(tmp_path: Path) -> None:
+def test_function_without_a_rule_is_refused_where_it_matters(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**base("gpt2"), "activation_function": "mish"}), "utf-8")
     model = from_config(str(path))

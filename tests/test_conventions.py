@@ -17,7 +17,7 @@ from symformer.quantities import quantities
 from symformer.quantities.quantity import PLACEMENT
 
 
-def test_every_user_names_what_there_is() -> None:
+def test_every_user_names_existing_conventions() -> None:
     for user in users():
         assert user.uses
         assert user.where
@@ -29,7 +29,7 @@ def test_every_user_names_what_there_is() -> None:
         assert any(name in question.conventions for question in quantities().values())
 
 
-def test_users_count_as_their_published_formulas_do() -> None:
+def test_users_match_their_published_formulas() -> None:
     """A published formula that is ours, of one token, one sequence or all of it, is so under certain conventions; its
     paper is on file with no others.
     """
@@ -49,7 +49,7 @@ def test_users_count_as_their_published_formulas_do() -> None:
 
 
 @pytest.mark.parametrize("quantity", [name for name, question in quantities().items() if question.conventions])
-def test_each_value_of_each_convention(quantity: str) -> None:
+def test_formula_of_each_convention_value(quantity: str) -> None:
     model = architecture("gpt2")
     found = alternatives(model, quantity, {})
     choices = {name: rule for name, rule in quantities()[quantity].choices.items() if name not in PLACEMENT}
@@ -65,7 +65,7 @@ def test_each_value_of_each_convention(quantity: str) -> None:
     assert any(variant.chosen and variant.formula for variant in found)
 
 
-def test_command() -> None:
+def test_conventions_command() -> None:
     """NanoGPT's notebook: 291,648,307,200 FLOPs for gpt2 at S = 1024, all of them contractions."""
     run = ["show", "gpt2", "-q", "flops", "--conventions", "--set", "B=1", "--set", "S=1024"]
     facts = json.loads(CliRunner().invoke(cli, [*run, "--json"]).stdout)["variants"]
@@ -79,13 +79,13 @@ def test_command() -> None:
     assert "megatron needs half precision" in refused
 
 
-def test_a_quantity_without_conventions() -> None:
+def test_quantity_without_conventions() -> None:
     with pytest.raises(SymformerError, match="trainable-params has no conventions"):
         alternatives(architecture("gpt2"), "trainable-params", {})
 
 
 @pytest.mark.parametrize("target", ["bert", "vit", "mamba", "gpt2", "component:linear"])
-def test_a_convention_that_nothing_hangs_on_is_not_printed(target: str) -> None:
+def test_convention_without_effect_is_not_printed(target: str) -> None:
     """What is left out says nothing of this model: every other choice comes to the same, or is printed, or refused."""
     model, left = resolve(target)[0], 0
     for name, question in quantities().items():

@@ -110,7 +110,9 @@ def given(part: Component, device: str = "meta") -> torch.Tensor:
 
 
 @pytest.mark.parametrize(("part", "module", "params", "flops"), CASES)
-def test_by_hand_and_by_torch(part: Component, module: Callable[[], nn.Module], params: int, flops: int) -> None:
+def test_convolution_matches_hand_values_and_torch(
+    part: Component, module: Callable[[], nn.Module], params: int, flops: int
+) -> None:
     session = Session(module)
     assert at(part, "params") == params == sum(each.numel() for each in session.model().parameters())
     assert at(part, "flops") == flops == session.flops(lambda model: model(given(part))).get_total_flops()
@@ -120,7 +122,7 @@ def test_by_hand_and_by_torch(part: Component, module: Callable[[], nn.Module], 
 
 
 @pytest.mark.parametrize("before", [False, True])
-def test_the_gradient_of_a_grouped_weight_is_one_product_more(before: bool) -> None:
+def test_grouped_weight_gradient_adds_one_product(before: bool) -> None:
     """Torch's counter counts as many times too much as there are groups; of each group by itself it counts right.
 
     By hand 2*3*6*17*4 = 2,448: forward, for the weight, and, where something below is trained, for the input.
@@ -139,7 +141,9 @@ def test_the_gradient_of_a_grouped_weight_is_one_product_more(before: bool) -> N
 
 
 @pytest.mark.parametrize(("part", "module", "params", "flops"), CASES)
-def test_what_autograd_keeps(part: Component, module: Callable[[], nn.Module], params: int, flops: int) -> None:
+def test_activations_match_saved_tensors(
+    part: Component, module: Callable[[], nn.Module], params: int, flops: int
+) -> None:
     """Its input, also where that is the model's own."""
     kept: dict[int, torch.Tensor] = {}
     model = module()
@@ -158,7 +162,7 @@ def test_what_autograd_keeps(part: Component, module: Callable[[], nn.Module], p
     assert sum(int(term.expr.xreplace(values)) for term in terms) == theirs > 0
 
 
-def test_what_a_convolution_does_not_answer() -> None:
+def test_unsupported_convolution_quantities_are_refused() -> None:
     for quantity in ("kv-cache", "prefill-flops", "decode-flops", "inference-memory"):
         with pytest.raises(
             RuleError, match="conv: this convolution is not causal, so its earlier positions cannot be cached"
@@ -195,7 +199,7 @@ class Divided(Component):
         return ops.convolution("conv", x, self.width, (4,), groups=self.width if self.alone else 1)
 
 
-def test_a_rank_slides_over_the_channels_that_it_has() -> None:
+def test_rank_convolves_its_own_channels() -> None:
     """By hand, of 10 channels on two ranks: 5*6 + 5 before it, then 5 rows of 4 and a bias of 5."""
     assert Divided().formula("params", tensor="on").value(E=6, H=10, N_tp=2) == 35 + 25
     with pytest.raises(RuleError, match="a convolution over sharded channels is not supported"):

@@ -38,12 +38,12 @@ WORKED: dict[str, list[Fraction | int]] = {
 
 
 @pytest.mark.parametrize("name", WORKED)
-def test_the_arithmetic_is_that_by_hand(name: str) -> None:
+def test_correction_arithmetic_matches_hand_values(name: str) -> None:
     (entry,) = [each for each in (*AMISS, *FORMULAS) if each.id == name]
     assert [each.value for each in entry.working] == WORKED[name]
 
 
-def test_the_ratios_of_chinchilla_are_those_said() -> None:
+def test_chinchilla_ratios_match_the_correction() -> None:
     """Table A4 prints the second of each pair; with what appendix F names beside, it is the first."""
     found = {each.id: [float(one.value) for one in each.working] for each in AMISS if "chinchilla" in each.id}
     said = {
@@ -56,14 +56,14 @@ def test_the_ratios_of_chinchilla_are_those_said() -> None:
         assert f"{without:.2f}" == prints[name]
 
 
-def test_what_is_worked_is_what_is_printed() -> None:
+def test_working_gives_the_printed_number() -> None:
     for each in FORMULAS:
         if each.id != "tm_3d":  # whose working is of one term, in numbers
             assert each.check is not None
             assert expand(parse(each.working[0].formula) - each.check.theirs) == 0, each.id
 
 
-def test_every_correction_has_its_arithmetic() -> None:
+def test_every_correction_has_a_working() -> None:
     text = page()
     places = [text.index(f"**{re.sub('([_*])', chr(92) * 2 + chr(92) + '1', each.whose)}** prints") for each in AMISS]
     places += [text.index(f"(`{each.id}`)") for each in FORMULAS] + [len(text)]
@@ -76,13 +76,13 @@ def test_every_correction_has_its_arithmetic() -> None:
     assert text == page()
 
 
-def test_formulas_whose_names_have_commas_are_told_apart() -> None:
+def test_formula_names_with_commas_are_separated() -> None:
     (line,) = (line for line in page().splitlines() if line.startswith("Corrected [formulas]"))
     assert line.count("; ") == len(FORMULAS) - 1
     assert "eq. 8; EleutherAI" in line
 
 
-def test_long_sums_go_on_in_another_line() -> None:
+def test_long_sums_are_wrapped() -> None:
     steps = [" + ".join(f"{n} E" for n in range(60)), r"\approx 2"]
     shown = math(steps)
     assert (shown[1], shown[-2]) == (r"\begin{aligned}", r"\end{aligned}")
@@ -90,6 +90,6 @@ def test_long_sums_go_on_in_another_line() -> None:
     assert math(["1 + 1", "2"]) == ["```math", "1 + 1 = 2", "```"]
 
 
-def test_a_working_needs_its_sizes() -> None:
+def test_working_requires_its_sizes() -> None:
     with pytest.raises(SizeError, match="needs values for L"):
         _ = Working(what="layers", formula="2*L*E", sizes={"E": 3}).value

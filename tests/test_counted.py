@@ -220,7 +220,7 @@ def value(formula: sf.Formula, sizes: dict[str, int]) -> int:
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_their_functions_say_the_same(name: str) -> None:
+def test_rule_sets_match_the_tools(name: str) -> None:
     target, options, sizes, expected = TRAINED[name]
     model = sf.model(target, **options)
     found = {rules: value(model.formula("train-flops", counted=rules), sizes) for rules in expected}
@@ -228,19 +228,19 @@ def test_their_functions_say_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("target", PROMPTED)
-def test_a_prompt_as_vllm_counts(target: str) -> None:
+def test_prompt_flops_match_vllm(target: str) -> None:
     sizes, expected = PROMPTED[target]
     options = {"window": "true"} if target == "mistral" else {}
     assert value(sf.model(target, **options).formula("prefill-flops", counted="vllm"), sizes) == expected
 
 
 @pytest.mark.parametrize("target", PUBLISHED)
-def test_timm_publishes_these(target: str) -> None:
+def test_vit_flops_match_timm(target: str) -> None:
     found = sf.model(target).formula("flops", counted="timm").value(B=1)
     assert f"{found / 1e9:.2f}" == PUBLISHED[target]
 
 
-def test_fvcore_counts_the_same() -> None:
+def test_vit_flops_match_fvcore() -> None:
     """As fvcore 0.1.5.post20221221 does of transformers' ViTForImageClassification with fused attention."""
     formula = sf.model("vit", head="classifier").formula("flops", counted="timm")
     sizes = {"B": 1, "L": 3, "E": 20, "A": 4, "H": 34, "Z": 30, "Z_patch": 6, "N_chan": 3, "N_class": 11}
@@ -248,7 +248,7 @@ def test_fvcore_counts_the_same() -> None:
     assert formula.measure.unit == "MACs"
 
 
-def test_our_own_rules_stay_as_they_are() -> None:
+def test_default_rules_are_unchanged() -> None:
     """Nobody who does not ask hears of rule sets."""
     gpt2 = sf.architecture("gpt2")
     ours, said = gpt2.formula("train-flops"), gpt2.formula("train-flops", counted="here")
@@ -259,7 +259,7 @@ def test_our_own_rules_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_they_have_no_rule_for(name: str) -> None:
+def test_operations_without_a_rule_are_refused(name: str) -> None:
     target, options, quantity, conventions, words = REFUSED[name]
     with pytest.raises(RuleError) as refused:
         sf.model(target, **options).formula(quantity, **conventions)
@@ -275,26 +275,26 @@ def test_what_they_have_no_rule_for(name: str) -> None:
         ({"tensor": "on"}, "counted=palm counts a whole model, not one rank; remove tensor=on"),
     ],
 )
-def test_a_rule_set_decides_all(given: dict[str, str], words: str) -> None:
+def test_rule_set_excludes_other_conventions(given: dict[str, str], words: str) -> None:
     with pytest.raises(OptionError, match=words):
         sf.architecture("gpt2").formula("train-flops", counted="palm", **given)
 
 
-def test_nanogpt_has_heads_that_share_out_the_width() -> None:
+def test_nanogpt_divides_the_width_among_heads() -> None:
     """Gemma 3 1B: A·D = 4 · 256, and E = 1,152."""
     gemma = sf.model("gemma-3-1b").formula("train-flops", counted="nanogpt")
     with pytest.raises(SizeError, match="counted=nanogpt requires that the heads divide the hidden size"):
         gemma.value(B=1, S=64)
 
 
-def test_vllm_takes_four_times_the_width_for_gpt2() -> None:
+def test_vllm_uses_four_times_the_width_for_gpt2() -> None:
     gpt2 = sf.architecture("gpt2").set({"H": 3000})
     with pytest.raises(SizeError, match="assumes 4E, because vLLM reads no intermediate size from a gpt2 config"):
         gpt2.formula("prefill-flops", counted="vllm").value(B=1, S=31)
 
 
 @pytest.mark.parametrize("target", ["falcon", "gpt-neox", "cohere", "olmo2", "bloom", "modernbert", "whisper", "clip"])
-def test_each_answers_or_says_why_not(target: str) -> None:
+def test_every_rule_set_answers_or_refuses(target: str) -> None:
     """Where it answers, rows add up to the whole, and every size in it is one of the model's."""
     model, answered = sf.model(target), 0
     for quantity, sets in (("train-flops", TRAINING), ("prefill-flops", PROMPT), ("flops", IMAGES)):
@@ -310,7 +310,7 @@ def test_each_answers_or_says_why_not(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["gpt2", "opt", "phi", "gemma2", "falcon", "bloom", "cohere", "palm", "qwen2"])
-def test_palm_is_six_for_each_parameter_and_our_attention(target: str) -> None:
+def test_palm_equals_6n_plus_full_attention(target: str) -> None:
     """6N + 12LHQT over B·S tokens: N is the certified number of parameters, and our own attention has every pair too.
 
     Half of that attention is Megatron-Bridge's, where no window is shorter than S; and its matrices are ours.
@@ -325,7 +325,7 @@ def test_palm_is_six_for_each_parameter_and_our_attention(target: str) -> None:
         assert expand(ours.expanded - theirs - attention / 2) == 0
 
 
-def test_each_says_who_counts_so_and_where() -> None:
+def test_each_rule_set_cites_its_source() -> None:
     for quantity, question in quantities().items():
         for name, rules in getattr(question, "rule_sets", {}).items():
             assert rules.name == name
@@ -335,7 +335,7 @@ def test_each_says_who_counts_so_and_where() -> None:
             assert "B sequences" in rules.statement or "B images" in rules.statement
 
 
-def test_the_difference_by_rows() -> None:
+def test_differences_between_rule_sets_by_row() -> None:
     """PaLM's N has biases, norms and positions too: 13E a layer, P rows and a final norm of 2E."""
     found = sf.compare("gpt2", "gpt2", "train-flops", left={"counted": "here"}, right={"counted": "palm"})
     assert str(found.difference) == "-78*B*E*L*S - 6*B*E*P*S - 12*B*E*S"
@@ -348,7 +348,7 @@ def test_the_difference_by_rows() -> None:
     assert "compare counts in one unit" in refused.stderr
 
 
-def test_side_by_side() -> None:
+def test_rule_sets_are_compared() -> None:
     shown: list[dict[str, Any]] = json.loads(
         run("show", "gpt2", "-q", "train-flops", "--conventions", "--set", "B=2", "--set", "S=31", "--json").stdout
     )["variants"]
@@ -362,7 +362,7 @@ def test_side_by_side() -> None:
     assert "attention=" not in alone
 
 
-def test_other_doors() -> None:
+def test_rule_sets_through_cli_and_documents() -> None:
     """The command, a sentence of check and of explain, solve, and a document."""
     shown = run("show", "gpt2-xl", "-q", "train-flops", "--option", "counted=torchtitan", "--set", "B=1").stdout
     assert "counted = torchtitan" in shown
@@ -380,7 +380,7 @@ def test_other_doors() -> None:
     assert f"counted=here|{'|'.join(TRAINING)}" in listed
 
 
-def test_a_config_that_nothing_composed_reads(tmp_path: Any) -> None:
+def test_rule_sets_on_a_traced_model(tmp_path: Any) -> None:
     """SmolLM3 has the matrices and norms of a Llama: with the same sizes and a tied head, the same number. What its
     products are for is not read off its code, and so no rule that tells them apart is asked.
     """
@@ -398,7 +398,7 @@ def test_a_config_that_nothing_composed_reads(tmp_path: Any) -> None:
     assert "the rules of Megatron-LM do not cover it" in refused.stderr
 
 
-def test_a_document_says_whose_rules(tmp_path: Any) -> None:
+def test_document_names_the_rule_set(tmp_path: Any) -> None:
     place = tmp_path / "llama.md"
     assert run("derive", "llama", "-q", "train-flops", "--option", "counted=maxtext", "-o", str(place)).exit_code == 0
     said = place.read_text("utf-8")

@@ -35,7 +35,7 @@ def work(what: str) -> object:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_job_that_hangs_or_crashes_is_lost_alone(workers: int) -> None:
+def test_hanging_or_crashing_job_does_not_affect_others(workers: int) -> None:
     jobs = [(name,) for name in ("a", "hang", "b", "exit", "crash", "quit", "c", "hoard", "unsendable", "d")]
     found = dict(crew(work, jobs, workers, limit=2))
     assert found.pop(("unsendable",)).why.startswith(("AttributeError", "PicklingError"))
@@ -62,7 +62,7 @@ class Unborn:
         return os._exit, (4,)
 
 
-def test_a_worker_that_cannot_start_ends_the_run() -> None:
+def test_worker_that_cannot_start_ends_the_run() -> None:
     with pytest.raises(WitnessError, match="a worker process could not start: the process died with exit status 4"):
         list(crew(Unborn(), [()], 1, limit=2))
 
@@ -74,7 +74,7 @@ def busy(place: str) -> None:
         time.sleep(0.1)
 
 
-def test_no_worker_outlives_a_run_that_was_killed(tmp_path: Path) -> None:
+def test_workers_end_when_their_run_is_killed(tmp_path: Path) -> None:
     place = tmp_path / "beat"
     code = f"from tests.test_crew import busy, crew\nlist(crew(busy, [({str(place)!r},)], 1, limit=600))"
     run = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent.parent)

@@ -9,7 +9,7 @@ from pathlib import Path
 EXAMPLE = Path(__file__).parent.parent / "examples" / "dask_sweep.py"
 
 
-def test_the_example_over_many_workers() -> None:
+def test_dask_example_matches_python_integers() -> None:
     asked = [sys.executable, str(EXAMPLE), "--workers", "2", "--widths", "60", "--depths", "70", "--hidden", "40"]
     found = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=120)
     # Llama with V = 32,000, A = G = 32, D = 128: L(4·E·A·D + 3EH + 2E) + 2VE + E, at E = 128e, H = 64h

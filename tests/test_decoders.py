@@ -44,7 +44,7 @@ def component(name: str) -> Architecture:
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_the_precision_of_the_softmax_is_torch_s(name: str) -> None:
+def test_softmax_precision_matches_torch(name: str) -> None:
     """In half precision torch keeps a tensor of scores in single precision for each layer that says it does so."""
     part, kept = component(name), dict[int, torch.Tensor]()
 
@@ -70,7 +70,7 @@ def test_the_precision_of_the_softmax_is_torch_s(name: str) -> None:
 
 @pytest.mark.parametrize(("implementation", "dtype"), [("eager", "bf16"), ("sdpa", "bf16"), ("eager", "fp32")])
 @pytest.mark.parametrize("name", ["qwen2", "qwen3", "olmo", "olmo2", "granite"])
-def test_bytes_that_are_held(name: str, implementation: str, dtype: str) -> None:
+def test_decoder_activations_match_saved_bytes(name: str, implementation: str, dtype: str) -> None:
     """Norms of each head and of all heads, norms in single precision, and factors that keep nothing."""
     sizes = {"B": 2, "S": 7, "V": 29, "E": 48, "H": 14, "L": 3, "A": 6, "G": 3 if name != "olmo2" else 6, "D": 10}
     numbers = {SYMBOLS[size]: number for size, number in sizes.items()}
@@ -83,7 +83,7 @@ def totals(name: str) -> set[object]:
     return {size for value in component(name).totals.values() for size in value.free_symbols}
 
 
-def test_a_copy_that_could_drift_is_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rotary_attention_is_defined_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rotary attention is written in one place: what is changed there is changed in every model that turns its heads.
 
     No file but that of the base makes such an attention, and each model of the family makes its own from it.
@@ -105,7 +105,7 @@ def test_a_copy_that_could_drift_is_nowhere(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("name", ["gemma2", "deepseek-v3"])
-def test_what_layers_of_two_kinds_share_is_counted_once(name: str) -> None:
+def test_rows_shared_by_two_layer_kinds_are_counted_once(name: str) -> None:
     params = architecture(name).params
     first, second = {"gemma2": (L_local, L_global), "deepseek-v3": (L_dense, L_moe)}[name]
     attention = [line for line in params.root.parts() if line.name == "self_attn" and line.each != 0]
@@ -119,7 +119,7 @@ def test_what_layers_of_two_kinds_share_is_counted_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["gemma2", "deepseek-v3"])
-def test_two_stacks_written_apart_come_to_the_same(name: str) -> None:
+def test_separate_stacks_give_the_same_totals(name: str) -> None:
     """The same model with its two kinds of layer as two stacks: what is answered is the same polynomial."""
 
     class Apart(architecture_class(name)):  # type: ignore[misc]
@@ -136,7 +136,7 @@ def test_two_stacks_written_apart_come_to_the_same(name: str) -> None:
         assert apart.formula(quantity).expanded == whole.formula(quantity).expanded, quantity
 
 
-def test_what_comes_to_the_same_for_every_kind_is_written_once() -> None:
+def test_equal_rows_of_layer_kinds_are_merged() -> None:
     """By hand: queries and output are A·D wide, keys and values G·D; scores and mix are S² pairs a head, or C + 1.
 
     Every pair of a full mask is counted whatever the window; of a cache a layer with a window reads C_win - 1 at most.
@@ -154,7 +154,7 @@ def test_what_comes_to_the_same_for_every_kind_is_written_once() -> None:
     assert causal.has(L_global)
 
 
-def test_the_number_of_all_layers_follows_from_that_of_each_kind() -> None:
+def test_total_layer_count_is_the_sum_over_kinds() -> None:
     model = architecture("deepseek-v3")
     assert model.known[L] == 61  # 3 dense layers and 58 with experts, DeepSeek-AI 2024, section 4.2
     assert model.set({L_moe: 70}).known[L] == 73
@@ -183,11 +183,11 @@ ACTIVE = {
 
 
 @pytest.mark.parametrize("target", ACTIVE)
-def test_the_parameters_that_one_token_meets(target: str) -> None:
+def test_active_parameters_of_mixed_layers(target: str) -> None:
     assert architecture(target).formula("active-params").value() == ACTIVE[target]
 
 
-def test_every_stack_has_a_name_of_its_own() -> None:
+def test_stack_names_are_unique() -> None:
     for name in names():
         part = component(name)
         if isinstance(part, Stacked):
@@ -196,7 +196,7 @@ def test_every_stack_has_a_name_of_its_own() -> None:
             assert len(called) == 1 or dict(part.witness.stacks) == {each.name: each.count for each in part.stacks}
 
 
-def test_a_decoder_says_only_how_it_differs() -> None:
+def test_decoders_state_only_their_differences() -> None:
     found = {name: size for name, size in lines().items() if name in DECODERS}
     assert len(found) >= 38
     assert median(found.values()) <= 44, found

@@ -31,7 +31,7 @@ def derived(target: str, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("quantity", ["params", "active-params"])
-def test_a_stored_fixed_table_is_not_said_to_store_nothing(quantity: str) -> None:
+def test_stored_fixed_table_is_not_described_as_zero(quantity: str) -> None:
     whisper = derived("whisper-tiny", "-q", quantity)
     assert "Fixed tables, activations and dropout have no parameters" not in whisper
     assert "Stored weights that are not trained also count." in whisper

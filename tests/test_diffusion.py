@@ -71,7 +71,7 @@ def stored(config: dict[str, Any]) -> int:
     return sum(each.numel() for each in made.parameters())
 
 
-def test_a_published_config_has_its_published_total_and_its_sizes(tmp_path: Path) -> None:
+def test_published_config_has_its_published_total_and_sizes(tmp_path: Path) -> None:
     found = model(written(tmp_path, FLUX))
     assert found.params.value() == 11_901_408_320
     sizes = {size: found.known[size] for size in found.params.symbols}
@@ -106,7 +106,7 @@ def test_notes_name_the_sizes_and_the_lists_that_are_fixed(
     assert bool(fixed) == ("fixed" in notes)
 
 
-def test_a_field_that_the_class_does_not_read_and_buffers_are_noted(tmp_path: Path) -> None:
+def test_unread_fields_and_buffers_are_noted(tmp_path: Path) -> None:
     small = {
         **SD3,
         "attention_head_dim": 8,
@@ -157,9 +157,7 @@ def test_a_pipeline_is_refused_with_the_folders_of_its_models(tmp_path: Path) ->
         model(str(tmp_path))
 
 
-def test_every_entrance_answers_and_the_formula_is_kept_on_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_answers_and_the_formula_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMFORMER_CACHE", str(tmp_path / "cache"))
     path, count = written(tmp_path, FLUX_VAE), stored(FLUX_VAE)
     assert count > 0

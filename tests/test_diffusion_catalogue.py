@@ -70,7 +70,7 @@ def otherwise(sizes: dict[str, int]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("name", "number"), STRUCTURES)
-def test_a_structure_has_the_parameters_of_its_class_at_other_sizes(name: str, number: int) -> None:
+def test_structure_matches_its_class_at_other_sizes(name: str, number: int) -> None:
     found, config = structure(name, number)
     other = {**config, **otherwise(dict(found.sizes))}
     if listed := config.get("dual_attention_layers"):
@@ -100,7 +100,7 @@ def test_every_published_config_is_answered(of: str) -> None:
 
 
 @pytest.mark.parametrize("name", diffusion.classes())
-def test_a_published_config_of_each_class_has_the_parameters_of_its_class(name: str) -> None:
+def test_published_config_of_each_class_matches_the_class(name: str) -> None:
     kept = diffusion.shelved(name)
     assert kept is not None
     config = PUBLISHED[kept.structures[-1].sources[-1]]
@@ -130,7 +130,7 @@ def test_a_config_with_another_field_is_not_answered(config: dict[str, Any], fie
     assert json.dumps(value) in diffusion.why_not(other)
 
 
-def test_an_absent_field_and_its_default_are_the_same_and_private_fields_are_ignored() -> None:
+def test_absent_fields_mean_their_default_and_private_fields_are_ignored() -> None:
     absent = {name: value for name, value in FLUX.items() if name not in ("patch_size", "num_single_layers")}
     given = {**FLUX, "axes_dims_rope": [16, 56, 56], "out_channels": None, "_name_or_path": "here", "_moe": 8}
     assert answered(absent) == answered(given) == 11_901_408_320
@@ -142,7 +142,7 @@ def test_the_old_name_of_a_class_is_read() -> None:
     assert answered({**config, "_class_name": "Transformer2DModel"}) == stored(config)
 
 
-def test_a_class_that_is_not_in_the_catalogue_is_left_to_a_trace() -> None:
+def test_class_outside_the_catalogue_is_traced() -> None:
     config = {"_class_name": "PriorTransformer", "num_layers": 2}
     assert diffusion.find(config, "config.json") is None
     assert diffusion.why_not(config) == "the catalogue does not have the diffusers class 'PriorTransformer'"
@@ -161,7 +161,7 @@ def test_notes_are_those_of_a_trace() -> None:
     assert sorted(reading.versions) == ["diffusers", "torch"]
 
 
-def test_the_number_of_buffer_elements_is_that_of_the_published_sizes() -> None:
+def test_buffer_elements_match_the_published_sizes() -> None:
     # positions: 192 * 192 places of 24 * 64 channels
     assert f"a checkpoint also stores {192 * 192 * 24 * 64:,} buffer elements" in model(SD3).provenance.notes[-1]
     narrower = model({**SD3, "num_attention_heads": 12})
@@ -205,7 +205,7 @@ def test_without_torch_a_published_config_is_answered_and_another_names_the_fiel
     assert sentence in " ".join(runs[1].stderr.split())
 
 
-def test_a_file_shows_its_class_and_where_its_formula_is_from(tmp_path: Path) -> None:
+def test_catalogue_file_states_its_class_and_source(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(UNET))
     shown = CliRunner().invoke(cli, ["show", str(path)], prog_name="symformer")

@@ -68,7 +68,7 @@ def by_us(config: dict[str, Any], folder: Path) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("name", AUTHORS)
-def test_as_its_authors_have_it(name: str) -> None:
+def test_counts_match_the_authors_code(name: str) -> None:
     model, (stored, trained, products) = architecture(name), AUTHORS[name]
     assert model.params.value() == stored
     assert model.formula("trainable-params").value() == trained
@@ -76,7 +76,9 @@ def test_as_its_authors_have_it(name: str) -> None:
 
 
 @pytest.mark.parametrize(("sizes", "stored", "trained", "products"), ODD)
-def test_at_sizes_that_differ(sizes: dict[str, int], stored: int, trained: int, products: int) -> None:
+def test_counts_match_diffusers_at_distinct_sizes(
+    sizes: dict[str, int], stored: int, trained: int, products: int
+) -> None:
     own = {name: size for name, size in sizes.items() if name != "B"}
     model = architecture("dit").set(own)
     assert model.params.value() == stored
@@ -97,7 +99,7 @@ def test_the_paper_counts_multiply_adds() -> None:
         assert 0.999 < architecture(name).formula("flops").value(B=1) / 2e9 / printed < 1
 
 
-def test_a_buffer_is_no_parameter() -> None:
+def test_buffers_are_not_parameters() -> None:
     """Diffusers: 27 tables of 1001·1152 more, with 256·1152 + 1152² + 2·1152 for the timestep; and no 256·1152 sines.
     Its timestep goes through 1152·(256 + 1152) in each of 28 blocks and once more, and not once.
     """
@@ -109,7 +111,7 @@ def test_a_buffer_is_no_parameter() -> None:
     assert preset_on_hub("facebook/DiT-XL-2-512") == "dit-xl-2-512-diffusers"
 
 
-def test_what_is_not_products() -> None:
+def test_elementwise_flops_of_a_block_by_hand() -> None:
     """A block alone, by hand, beside its products: what makes the scales, shifts and gates has a bias and a SiLU of 4;
     each norm 5 an element, then a product, a sum and 1 more than each scale; after each sublayer a gate and a sum.
     """
@@ -144,7 +146,7 @@ MOVED = {
 }
 
 
-def test_every_field_of_its_class_is_read(tmp_path: Path) -> None:
+def test_every_field_of_the_class_is_read(tmp_path: Path) -> None:
     """Each field is moved, and left out: what is answered is what diffusers' class then stores and multiplies."""
     made = {name: value for name, value in SMALL.items() if not name.startswith("_")}
     written = json.loads(built(lambda: DiTTransformer2DModel(**made)).to_json_string())
@@ -167,7 +169,7 @@ def test_every_field_of_its_class_is_read(tmp_path: Path) -> None:
     }
 
 
-def test_what_one_class_for_all_once_wrote(tmp_path: Path) -> None:
+def test_config_of_the_old_shared_class_is_read(tmp_path: Path) -> None:
     """The config of facebook/DiT-XL-2-256, as diffusers 0.12 wrote it."""
     config = {
         **{"_class_name": "Transformer2DModel", "_diffusers_version": "0.12.0.dev0", "norm_type": "ada_norm_zero"},
@@ -198,7 +200,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("fields", "sentence"), REFUSED)
-def test_a_config_that_is_refused(fields: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+def test_unsupported_configs_are_refused(fields: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     with pytest.raises(SymformerError) as caught:
         by_us({**SMALL, **fields}, tmp_path)
     assert sentence in str(caught.value)
@@ -220,13 +222,13 @@ def test_a_config_that_is_refused(fields: dict[str, Any], sentence: str, tmp_pat
         ("params", {"expert": "on"}, "DiT has no experts"),
     ],
 )
-def test_what_it_does_not_answer(quantity: str, conventions: dict[str, str], sentence: str) -> None:
+def test_unsupported_quantities_are_refused(quantity: str, conventions: dict[str, str], sentence: str) -> None:
     with pytest.raises(SymformerError) as caught:
         architecture("dit").formula(quantity, **conventions)
     assert sentence in str(caught.value)
 
 
-def test_what_runs_twice_has_no_adapter() -> None:
+def test_module_that_runs_twice_gets_no_adapter() -> None:
     """The first block's embedder, before the output: an update beside it would run there too."""
     each = architecture("dit", embedders="each")
     with pytest.raises(SymformerError, match="linear_1 uses a matrix, or rows of one, that is stored elsewhere"):
@@ -238,7 +240,7 @@ def test_what_runs_twice_has_no_adapter() -> None:
     assert beside.formula("trainable-params").value(L=2, E=24, R=3) == 2 * 3 * (8 + 5 + 5 + 7) * 24
 
 
-def test_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from symformer.witness import verify
 
     monkeypatch.setitem(__import__("sys").modules, "diffusers", None)

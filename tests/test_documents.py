@@ -83,7 +83,7 @@ def lines(chain: Chain | None) -> list[str]:
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model.id} {model.component.chosen}")
 @pytest.mark.parametrize("quantity", ["params", "flops", "train-flops"])
-def test_every_step_is_proved_and_the_last_is_the_formula(model: Model, quantity: str) -> None:
+def test_every_step_is_an_identity_ending_in_the_formula(model: Model, quantity: str) -> None:
     formula = model.formula(quantity)
     steps = formula.derivation
     for section in steps:
@@ -93,7 +93,7 @@ def test_every_step_is_proved_and_the_last_is_the_formula(model: Model, quantity
     assert steps.whole.chain.steps[-1] == tree(formula.written)
 
 
-def test_the_steps_of_gpt2() -> None:
+def test_derivation_steps_of_gpt2() -> None:
     sections = {
         section.line.key: lines(section.chain) for section in architecture("gpt2").params.derivation if section.chain
     }
@@ -114,7 +114,7 @@ def test_equal_parts_share_one_section() -> None:
     assert norms[0].paths == ("h.*.ln_1", "h.*.ln_2", "ln_f")
 
 
-def test_parts_of_one_name_that_differ_are_told_apart() -> None:
+def test_different_parts_with_one_name_get_separate_sections() -> None:
     labels = [
         text(section.chain.labels[0]) for section in architecture("transformer").params.derivation if section.chain
     ]
@@ -133,7 +133,7 @@ def test_a_wrong_step_is_refused() -> None:
         Chain((Label("N", "mlp", 8 * E**2),), (tree(2 * E * H),)).prove({H: 5 * E})
 
 
-def test_numbers_are_put_in_exactly() -> None:
+def test_values_are_substituted_exactly() -> None:
     assert lines(substitution(12 * L * E**2 - E / 2, {L: 3, E: 10})) == [
         "12 · 3 · 10² - 10/2",
         "3,600 - 5",
@@ -166,13 +166,13 @@ def test_every_architecture_in_two_languages(place: int, turn: int) -> None:
 
 # The gallery writes the others of each family: their bytes are held elsewhere.
 @pytest.mark.parametrize("name", [COVER, *[name for name in names() if name not in WHOLE][::3]])
-def test_a_pdf_is_the_same_bytes_every_time(name: str) -> None:
+def test_pdf_is_reproducible(name: str) -> None:
     first = render(made(name), "pdf")
     assert first.startswith(b"%PDF")
     assert name != COVER or first == render(made(name), "pdf")
 
 
-def test_other_conventions_than_torchs_are_told() -> None:
+def test_conventions_that_differ_from_torch_are_stated() -> None:
     told = spell(document(architecture("gpt2"), ["flops"], "1.2.3", attention="causal"), "md")
     assert (
         "torch counts under `attention=full, logits=all, embedding=lookup, count=contractions`; the certificate is for"
@@ -180,13 +180,13 @@ def test_other_conventions_than_torchs_are_told() -> None:
     )
 
 
-def test_a_formula_without_certificate_says_so() -> None:
+def test_missing_certificate_is_stated() -> None:
     told = spell(document(Model(target="component:mlp", component=component("mlp")), ["params"], "1.2.3"), "md")
     assert "**Not certified.**" in told
     assert "2 E H + E + H" in told
 
 
-def test_what_the_derivation_of_gpt2_tells() -> None:
+def test_contents_of_the_gpt2_derivation() -> None:
     told = spell(derivation("gpt2"), "md")
     for needed in [
         # 12LE² + 13LE and VE + PE + 2E, each with what its terms have in common before a bracket
@@ -242,7 +242,7 @@ def test_prose_and_names_are_escaped(language: str) -> None:
         assert not re.search(r"(?<!\\)<script", prose)
 
 
-def test_long_sums_are_broken_into_lines() -> None:
+def test_long_sums_are_wrapped() -> None:
     shown = Sum(tuple(tree(number * E) for number in range(2, 40)))
     rows = A4.rows(Equation(Chain((), (shown,))))
     assert len(rows) > 1
@@ -250,7 +250,7 @@ def test_long_sums_are_broken_into_lines() -> None:
 
 
 @pytest.mark.parametrize("key", [True, False])
-def test_an_equation_longer_than_a_page_goes_on_over_the_next(key: bool) -> None:
+def test_long_equation_continues_on_the_next_page(key: bool) -> None:
     """Some 40 rows stand on a page; 120 rows on one page would be cut off at its foot, the result with them."""
     shown = Sum(tuple(tree(E**6 * H**5 * L**number) for number in range(2, 800)))
     long = Equation(Chain((Label("N", "", E),), (shown,)), key=key)
@@ -260,7 +260,7 @@ def test_an_equation_longer_than_a_page_goes_on_over_the_next(key: bool) -> None
     assert "boxed" not in spell(Document("", "", [long]), "tex")
 
 
-def test_a_table_of_few_rows_that_are_long_goes_on_over_the_next_page() -> None:
+def test_long_table_rows_continue_on_the_next_page() -> None:
     shown = Add(*(E**6 * H**5 * L**number for number in range(2, 700)))
     long = Table([["Variant"], ["Formula"]], [[["one"], [Math.of(shown)]], [["two"], [Math.of(shown)]]], "lw")
     assert A4.long(long)
@@ -269,7 +269,7 @@ def test_a_table_of_few_rows_that_are_long_goes_on_over_the_next_page() -> None:
     assert len(printed) > 2
 
 
-def test_percent_never_rounds_something_to_nothing() -> None:
+def test_nonzero_percentage_is_never_rounded_to_zero() -> None:
     from fractions import Fraction
 
     assert percent(Fraction(1, 2)) == "50.0%"
@@ -283,7 +283,7 @@ def test_latex_engine_needs_pdflatex(monkeypatch: pytest.MonkeyPatch) -> None:
         render(derivation("gpt2"), "pdf", "latex")
 
 
-def test_a_preset_may_be_larger_than_anything_real() -> None:
+def test_very_large_presets_are_printed() -> None:
     model = architecture("gpt2").set({L: Integer(10**9)})
     assert model.params.value() > 7 * 10**15
     assert "7,087," in spell(document(model, ["params"], "1.2.3"), "md")
@@ -312,7 +312,7 @@ def plain(line: Line) -> str:
 
 
 @pytest.mark.parametrize("stem", stems())
-def test_what_stands_in_print_is_true(stem: str) -> None:
+def test_printed_statements_are_true(stem: str) -> None:
     document = made(stem)
     for language in LANGUAGES:
         if language != "html":  # whose mathematics tests/test_html.py reads back
@@ -324,7 +324,7 @@ def test_what_stands_in_print_is_true(stem: str) -> None:
         assert "result is checked" not in document.subtitle
 
 
-def test_there_are_sums_to_bracket() -> None:
+def test_some_documents_contain_bracketed_sums() -> None:
     crossed = [shown for shown in formulas_in(made("deepseek-v3-costs").blocks) if isinstance(shown, Cross)]
     assert sum(isinstance(factor, Sum) for shown in crossed for factor in shown.factors) > 20
 
@@ -404,7 +404,7 @@ def what_counts_is_not_said_to_add_nothing(document: Document) -> None:
             assert not silent & derived, silent & derived
 
 
-def test_what_moves_is_not_said_to_add_nothing() -> None:
+def test_quantities_with_traffic_are_not_described_as_zero() -> None:
     sent = document(architecture("llama-2-70b"), ["communication"], "1", tensor="on")
     what_counts_is_not_said_to_add_nothing(sent)
     assert any(
@@ -412,7 +412,7 @@ def test_what_moves_is_not_said_to_add_nothing() -> None:
     )
 
 
-def test_what_a_sentence_names_beside_a_key_is_that_paper() -> None:
+def test_author_and_year_match_the_citation_key() -> None:
     """Everything that a document may print, whatever is chosen: no author and year without a key, no key of another."""
     parts = [part_class(name)() for name in part_names()] + [model.component for model in MODELS]
     parts += [
@@ -434,7 +434,7 @@ def test_what_a_sentence_names_beside_a_key_is_that_paper() -> None:
     assert found > 100
 
 
-def test_letters_of_quantities_are_no_sizes() -> None:
+def test_quantity_letters_are_not_size_letters() -> None:
     measures = [question.measure for question in quantities().values()]
     assert len({measure.letter for measure in measures}) == len(measures)
     assert not {measure.letter.partition("_")[0] for measure in measures} & LETTERS.keys()
@@ -445,7 +445,7 @@ def test_letters_of_quantities_are_no_sizes() -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_the_field_beside_a_letter_fills_that_letter(name: str) -> None:
+def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
     model = with_numbers(architecture(name))
     fields = model.component.fields  # type: ignore[attr-defined]
     config = flat(fields.write(model.component, model.known), fields.sections)
@@ -467,7 +467,7 @@ def test_the_field_beside_a_letter_fills_that_letter(name: str) -> None:
         assert value - (config[place.less] if place.less else 0) == number, size
 
 
-def test_what_is_said_of_a_part_is_true_where_it_stands() -> None:
+def test_part_descriptions_are_true_in_context() -> None:
     """A norm of a latent is as wide as the latent; GPT-2 has a key/value head for each head, and no letter for it."""
     told = spell(made("deepseek-v3"), "md")
     assert r"with a scale of $`R_{\mathrm{q}}`$ elements" in told
@@ -484,12 +484,12 @@ def test_what_is_said_of_a_part_is_true_where_it_stands() -> None:
     assert "with a scale of $`E`$ elements, Ba et al." in scales
 
 
-def test_shapes_are_said_to_be_compared_up_to_the_order_of_their_axes() -> None:
+def test_shapes_are_compared_up_to_axis_order() -> None:
     """GPT-2's class stores c_attn as (E, 3E), and a linear layer is (out, in) here."""
     assert "compared up to the order of their axes" in spell(made("gpt2"), "md")
 
 
-def test_what_was_changed_is_named() -> None:
+def test_changed_sizes_and_options_are_listed() -> None:
     changed = architecture("gpt2").set({E: Integer(1024), A: Integer(16)})
     told = spell(document(changed, ["params"], "1"), "md")
     assert told.startswith("# GPT-2 with E = 1,024 and A = 16: parameters in closed form")
@@ -524,17 +524,17 @@ def test_what_was_changed_is_named() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_table_may_have_no_rows(language: str) -> None:
+def test_empty_table_is_printed(language: str) -> None:
     """As that of a ratio has where nothing is both computed and moved."""
     assert "Each" in spell(Document("", "", [Table([["Row"], ["Each"]], [], "ll")]), language)
 
 
-def test_no_proof_is_claimed_above_a_formula_that_has_no_certificate() -> None:
+def test_uncertified_formula_claims_no_proof() -> None:
     bare = document(Model(target="component:mlp", component=component("mlp")), ["params"], "1.2.3")
     assert bare.subtitle.endswith("no certificate checks the result against torch.")
 
 
-def test_no_folder_of_a_machine_is_printed(tmp_path: Path) -> None:
+def test_absolute_paths_are_not_printed(tmp_path: Path) -> None:
     (tmp_path / "tiny").mkdir()
     config = tmp_path / "tiny/config.json"
     config.write_text('{"model_type": "gpt2", "n_embd": 24, "n_head": 3, "n_layer": 2, "vocab_size": 50}', "utf-8")
@@ -556,7 +556,7 @@ class Narrow(torch.nn.Module):
         self.out = torch.nn.Linear(width * expand, copies)
 
 
-def test_a_trace_says_in_print_what_the_command_says() -> None:
+def test_trace_document_matches_the_command_output() -> None:
     found = trace(Narrow, {"width": 6, "expand": 2, "conv_kernel": 4, "copies": 3})
     reading = found.model.provenance.reading
     assert reading is not None
@@ -619,7 +619,7 @@ def paragraphs(made_: Document) -> list[str]:
     return [words(block.line) for block in made_.blocks if isinstance(block, Paragraph)]
 
 
-def test_a_bracket_goes_over_several_lines() -> None:
+def test_long_bracket_is_wrapped() -> None:
     """What DeepSeek-V3's parts come to, put in: no line has room for what a layer has, L times."""
     spelt = spell(derivation("deepseek-v3"), "tex")
     put_in = spelt[spelt.index("&= V E + L(E A") : spelt.index(r"by \eqref{eq:deepseek-v3.params.embed_tokens}")]
@@ -632,7 +632,7 @@ def test_a_bracket_goes_over_several_lines() -> None:
     assert r"V E + L \( E A" in in_typst
 
 
-def test_tables_are_numbered_as_they_stand() -> None:
+def test_tables_are_numbered_in_order() -> None:
     made_ = derivation("gpt2", "params", "train-memory")
     tables = [block for block in made_.blocks if isinstance(block, Table)]
     assert len(tables) > 12
@@ -646,7 +646,7 @@ def test_tables_are_numbered_as_they_stand() -> None:
     assert "\n**Table 1.** Symbols, with their values in `gpt2`.\n" in spelt
 
 
-def test_a_weight_has_one_row_for_all_that_goes_with_it() -> None:
+def test_training_state_of_a_weight_is_one_row() -> None:
     """By hand: single precision, its gradient and two moments of Adam are 4 + 4 + 4 + 4 bytes; the count of steps is 4
     for the whole weight. In half precision with ZeRO-1, 2 + 2 are on every rank, and 4 + 4 + 4 are divided.
     """
@@ -670,14 +670,14 @@ def rows_of(made_: Document, path: str) -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize("count", [1, 4, 40])
-def test_the_last_page_has_some_lines(count: int) -> None:
+def test_last_page_has_at_least_ten_lines(count: int) -> None:
     """At least ten, where there are as many: each of these takes two."""
     entries = [("key", "Somebody and others", "A title of some length " * 3, "A place, 2020")] * count
     tail = A4.tail(References(entries))
     assert tail == min(count, 5)
 
 
-def test_each_place_is_described_as_it_is() -> None:
+def test_parts_sharing_a_section_are_described_separately() -> None:
     """Parts that count alike share a section; what is true of some of them is not said of the others."""
     said = [*paragraphs(derivation("gemma-2-2b")), *paragraphs(derivation("gemma-2-2b", "flops"))]
     # Gemma Team 2024, section 2.1: every second layer has a sliding window, and the others have none
@@ -695,7 +695,7 @@ def test_each_place_is_described_as_it_is() -> None:
     assert latent.startswith("layers.*.self_attn. ")
 
 
-def test_a_sentence_is_true_of_the_model_it_stands_in() -> None:
+def test_model_specific_sentences_are_true() -> None:
     """Which norms a block has, and which sublayers; what attends to nothing has no convention of attention."""
     # Gu and Dao 2023, section 3.4: one mixer a layer, and no attention; its cache does not grow
     said = " ".join([*paragraphs(derivation("mamba-130m", "flops")), *paragraphs(derivation("mamba-130m", "kv-cache"))])
@@ -727,7 +727,7 @@ def test_a_sentence_is_true_of_the_model_it_stands_in() -> None:
     assert not any("elements rotate" in line for line in paragraphs(derivation("falcon-7b")))
 
 
-def test_what_grows_fastest_says_which_sizes_grow() -> None:
+def test_fastest_growing_term_names_the_growing_sizes() -> None:
     """S²·L·A outgrows L·E² only where lengths grow with widths, and a head keeps its width."""
     said = paragraphs(derivation("gpt2", "traffic"))
     assert any(line.startswith("The leading term as all sizes grow together is 8BS²LA") for line in said), said
@@ -735,7 +735,7 @@ def test_what_grows_fastest_says_which_sizes_grow() -> None:
     assert any(line.startswith("The leading terms as all sizes except D grow together are ") for line in said)
 
 
-def test_no_two_sections_have_one_anchor_and_no_name_is_empty() -> None:
+def test_anchors_are_unique_and_names_are_not_empty() -> None:
     for target in ("gpt2", "bert", "component:linear"):
         chapters = document(resolve(target)[0], ["flops", "traffic", "intensity"], "1")
         anchors = [block.anchor for block in chapters.blocks if isinstance(block, Heading) and block.anchor]
@@ -746,7 +746,7 @@ def test_no_two_sections_have_one_anchor_and_no_name_is_empty() -> None:
 
 
 @pytest.mark.parametrize("part", part_names())
-def test_a_part_by_itself_has_a_name_in_every_row(part: str) -> None:
+def test_rows_of_a_single_part_have_names(part: str) -> None:
     made_ = document(resolve(f"component:{part}")[0], ["params", "flops", "train-flops"], "1")
     assert made_.title.count(" and ") == 1, "parameters, forward FLOPs and training FLOPs"
     names_ = [piece.text for line in lines_of(made_.blocks) for piece in line if isinstance(piece, Code)]
@@ -759,7 +759,7 @@ def test_a_part_by_itself_has_a_name_in_every_row(part: str) -> None:
     assert not any(words(block.line) == "The model" for block in made_.blocks if isinstance(block, Heading))
 
 
-def test_no_quotient_over_zero_is_printed() -> None:
+def test_division_by_zero_is_not_printed() -> None:
     """Dropout moves nothing while it is off: F/Q is no number. RMS norm moves bytes, and has no product: 0."""
     with pytest.raises(RuleError, match=r"dropout\.intensity is undefined"):
         document(resolve("component:dropout")[0], ["intensity"], "1")
@@ -768,7 +768,7 @@ def test_no_quotient_over_zero_is_printed() -> None:
     assert render(document(idle, ["intensity"], "1"), "md").count(b"Every row is 0.") == 1
 
 
-def test_a_result_that_torch_does_not_count_is_not_called_compared() -> None:
+def test_results_without_a_torch_counter_are_not_described_as_compared() -> None:
     """FlopCounterMode counts products only: with count=all the certificate is of the formula without the rest."""
     gpt2 = architecture("gpt2")
     assert "the result is checked against torch" in document(gpt2, ["flops"], "1").subtitle
@@ -781,7 +781,7 @@ def test_a_result_that_torch_does_not_count_is_not_called_compared() -> None:
     assert any(line.startswith("torch counts under attention=full") for line in said)
 
 
-def test_a_rank_in_half_precision_is_not_called_a_share_of_what_is_certified_alone() -> None:
+def test_half_precision_rank_is_not_described_as_a_share_of_the_certified_total() -> None:
     """The step is taken in single precision: a rank of a bf16 recipe differs from it by more than its share."""
     rank = architecture("llama-2-7b").set({"N_tp": 8})
     counted = {"tensor": "on", "recipe": "bf16", "implementation": "none"}
@@ -793,7 +793,7 @@ def test_a_rank_in_half_precision_is_not_called_a_share_of_what_is_certified_alo
 
 
 @pytest.mark.parametrize("quantity", quantities())
-def test_a_convention_is_said_in_words_of_its_own(quantity: str) -> None:
+def test_convention_descriptions_are_self_contained(quantity: str) -> None:
     """A page prints the one that was chosen: it cannot lean on the one before it in the table."""
     choices = find_quantity(quantity).choices
     for name, convention in choices.items():
@@ -802,7 +802,7 @@ def test_a_convention_is_said_in_words_of_its_own(quantity: str) -> None:
     assert choices or quantity in ("params", "active-params")
 
 
-def test_the_published_page_defines_its_letters() -> None:
+def test_published_formulas_page_defines_its_letters() -> None:
     """Those of our side; what theirs are in ours stands in each row."""
     page, _, letters = (ROOT / "reports" / "published.md").read_text("utf-8").partition("\n## Letters\n")
     defined = set(re.findall(r"^\| \$`([^`]*)`\$ \|", letters, re.M))
@@ -818,7 +818,7 @@ def test_the_published_page_defines_its_letters() -> None:
     assert used <= defined
 
 
-def test_a_citation_says_what_is_counted_and_how() -> None:
+def test_citation_states_relations_and_conventions() -> None:
     """A formula by itself is false without these: gpt2's has H = 4E in it, and S² pairs where a mask keeps fewer."""
     assert "where $H = 4 E$" in bibtex(["gpt2.params"], "1").partition("\n\n")[0]
     part = bibtex(["gemma2.flops.local_layers.self_attn"], "1").partition("\n\n")[0]
@@ -826,7 +826,7 @@ def test_a_citation_says_what_is_counted_and_how() -> None:
     assert "counted with attention=full, logits=all, embedding=lookup, count=contractions" in part
 
 
-def test_a_window_that_stays_put_keeps_its_term_from_growing() -> None:
+def test_fixed_window_keeps_its_term_constant() -> None:
     """With C_win held, min(C, C_win - 1) does not grow with C: of Gemma 2's cache only global layers do."""
     assert repr(architecture("gemma-2-2b").formula("kv-cache").leading()) == "4*B*C*L_global*G*D"
     said = paragraphs(derivation("gemma-2-2b", "kv-cache"))
@@ -836,7 +836,7 @@ def test_a_window_that_stays_put_keeps_its_term_from_growing() -> None:
 
 
 @pytest.mark.parametrize("total", [False, True])
-def test_a_table_that_goes_on_leaves_more_than_three_rows_over(total: bool) -> None:
+def test_table_continuation_has_at_least_four_rows(total: bool) -> None:
     seen = set()
     for count in range(44, 52):
         rows: list[list[Line]] = [[[f"part{row}"], [str(row)]] for row in range(count)]

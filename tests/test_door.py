@@ -56,7 +56,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, arguments)
 
 
-def test_a_config_read_off_its_code_gives_what_torch_counts(path: str) -> None:
+def test_traced_config_matches_torch(path: str) -> None:
     model = sf.model(path)
     theirs = counted(ARCEE)
     assert all(theirs.values())
@@ -68,7 +68,7 @@ def test_a_config_read_off_its_code_gives_what_torch_counts(path: str) -> None:
     assert model.set({"L": 5}).params.value() == counted({**ARCEE, "num_hidden_layers": 5})["params"]
 
 
-def test_every_command_opens_it(path: str, tmp_path: Path) -> None:
+def test_every_command_traces_the_config(path: str, tmp_path: Path) -> None:
     stored = counted(ARCEE)["params"]
     document = json.loads(run("show", path, "--json").stdout)
     assert (document["architecture"], document["value"]) == ("hf-arcee", stored)
@@ -83,7 +83,7 @@ def test_every_command_opens_it(path: str, tmp_path: Path) -> None:
     assert f"{stored:,}" in beside.stdout, beside.stderr
 
 
-def test_a_config_that_no_door_opens_says_why_not_by_either(tmp_path: Path) -> None:
+def test_config_refused_by_reader_and_trace_gives_both_reasons(tmp_path: Path) -> None:
     place = tmp_path / "config.json"
     place.write_text(json.dumps({"model_type": "gpt2", "architectures": ["GPT2ForEverything"]}))
     refused = run("show", str(place))
@@ -94,7 +94,7 @@ def test_a_config_that_no_door_opens_says_why_not_by_either(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("fields", [{"vocab_size": -5}, {"vocab_size": "97"}])
-def test_a_size_that_is_none_is_refused(fields: dict[str, Any], tmp_path: Path) -> None:
+def test_unknown_size_is_refused(fields: dict[str, Any], tmp_path: Path) -> None:
     place = tmp_path / "config.json"
     place.write_text(json.dumps({**ARCEE, **fields}))
     assert run("show", str(place)).exit_code == 2
@@ -111,7 +111,7 @@ OTHER: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("config", OTHER, ids=lambda config: config["model_type"])
-def test_what_nothing_composed_reads_is_asked_of_the_code(config: dict[str, Any], tmp_path: Path) -> None:
+def test_uncomposed_configs_are_traced(config: dict[str, Any], tmp_path: Path) -> None:
     """Held to the elements of the class that transformers makes of the same file."""
     place = tmp_path / "config.json"
     place.write_text(json.dumps(config))
@@ -122,12 +122,12 @@ def test_what_nothing_composed_reads_is_asked_of_the_code(config: dict[str, Any]
     assert document["value"] == sum(each.numel() for each in made.parameters())
 
 
-def test_an_option_is_of_what_is_composed(path: str) -> None:
+def test_options_of_traced_models_are_refused(path: str) -> None:
     with pytest.raises(UnknownNameError, match=r"unknown option of .* 'dropout'"):
         sf.model(path, dropout=False)
 
 
-def test_without_torch_one_sentence_says_what_to_install(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_torch_error_names_the_package(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str = "") -> Any:
         raise WitnessError("this needs torch, which is not installed: pip install 'symformer[torch]'")
 
@@ -138,7 +138,7 @@ def test_without_torch_one_sentence_says_what_to_install(path: str, monkeypatch:
         sf.model(path)
 
 
-def test_what_is_composed_imports_no_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_composed_models_do_not_import_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(name: str = "") -> Any:
         raise AssertionError("torch was asked for")
 
@@ -186,7 +186,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["compare", "mine:mlp", "gpt2", "--set", "E=96", "--set", "hidden=100"], "19,396"),
     ],
 )
-def test_a_factory_is_opened_by_the_sizes_that_are_its_arguments(arguments: list[str], said: str) -> None:
+def test_factory_is_traced_with_its_arguments_as_sizes(arguments: list[str], said: str) -> None:
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 0, done.stderr
     assert said in done.stdout
@@ -236,7 +236,7 @@ def test_code_that_ends_the_process_gives_a_one_sentence_error(tmp_path: Path) -
         assert said.get(how, "the code ends the process with os._exit") in sentence
 
 
-def test_a_child_process_of_traced_code_may_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traced_code_may_end_a_child_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import os\nfrom torch import nn\ndef f(E):\n    if not (pid := os.fork()): os._exit(0)\n"
     (tmp_path / "forking.py").write_text(code + "    os.waitpid(pid, 0)\n    return nn.Linear(E, E)\n")
     monkeypatch.chdir(tmp_path)
@@ -271,7 +271,7 @@ def test_a_child_process_of_traced_code_may_end(tmp_path: Path, monkeypatch: pyt
         (["show", "mine:mlp", *AT, "-q", "flops"], "flops needs a forward pass; describe the inputs of the model"),
     ],
 )
-def test_what_a_factory_does_not_take_is_one_sentence(arguments: list[str], sentence: str) -> None:
+def test_invalid_factory_arguments_give_a_one_sentence_error(arguments: list[str], sentence: str) -> None:
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 2
     assert sentence in done.stderr

@@ -127,7 +127,7 @@ def beside_products(model: Model | Component, **conventions: str) -> Expr:
     return expand(counted[0] - counted[1])
 
 
-def test_a_parallel_layer_by_hand() -> None:
+def test_parallel_layer_by_hand() -> None:
     """Phi: a norm 7E; biases of q, k, v 1 for each element; q and k turn in D_rope of D; scores are scaled, masked and
     in a softmax, 1 + 1 + 3; bias of the output E; the MLP has two biases and GELU written out, (1 + 9)H + E; both parts
     and the input are added, 2E. After the layers a norm, and a bias of V for each token.
@@ -139,7 +139,7 @@ def test_a_parallel_layer_by_hand() -> None:
     assert expand(beside_products(phi, logits="last") - L * layer - 7 * B * S * E - B * V) == 0
 
 
-def test_queries_that_are_scaled_by_hand() -> None:
+def test_scaled_queries_by_hand() -> None:
     """Whisper's encoder: two norms 14E; biases of q, v and the output 3E, and none of k; queries are scaled, E;
     no pair is masked, so a score has 3; biases of the MLP and GELU (1 + 5)H + E; two sums 2E.
     """
@@ -149,7 +149,7 @@ def test_queries_that_are_scaled_by_hand() -> None:
     assert expand(rows - products - B * P_enc * (14 * E + 3 * E + E + 6 * H + E + 2 * E) - pairs) == 0
 
 
-def test_a_conditioned_layer_by_hand() -> None:
+def test_conditioned_layer_by_hand() -> None:
     """DiT: of each of B images SiLU of the condition 4E, six biases 6E, and 1 + scale twice, 2E. Of each token two
     norms without scale and bias 2·5E, each times a scale and plus a shift 2·2E; biases of q, k, v and the output 4E;
     the MLP's biases and GELU (1 + 5)H + E; two gates 2E and two sums 2E. No pair is masked: scale and softmax, 1 + 3.
@@ -159,7 +159,7 @@ def test_a_conditioned_layer_by_hand() -> None:
     assert expand(found - 12 * B * E - tokens - 4 * B * A * S**2) == 0
 
 
-def test_scores_that_are_not_scaled_by_hand() -> None:
+def test_unscaled_scores_by_hand() -> None:
     """T5's encoder: two RMS norms 8E, ReLU H, two sums 2E; of each score the sum with its bias and a softmax, 1 + 3."""
     t5 = architecture("t5")
     layers = [t5.formula("flops", count=count).part("encoder.block").expanded for count in ("all", "contractions")]
@@ -167,7 +167,7 @@ def test_scores_that_are_not_scaled_by_hand() -> None:
     assert expand(layers[0] - layers[1] - by_hand) == 0
 
 
-def test_biases_that_are_stored_together_by_hand() -> None:
+def test_fused_biases_by_hand() -> None:
     """Torch's encoder layer keeps the biases of q, k and v in one vector of 3E: with that of the output 4E; two norms
     14E; biases of the MLP and ReLU (1 + 1)H + E; two sums 2E. No pair is masked: scale and softmax, 1 + 3.
     """
@@ -175,7 +175,7 @@ def test_biases_that_are_stored_together_by_hand() -> None:
     assert expand(found - B * S * (4 * E + 14 * E + 2 * H + E + 2 * E) - 4 * B * A * S**2) == 0
 
 
-def test_the_bias_of_a_tied_head_by_hand() -> None:
+def test_tied_head_bias_by_hand() -> None:
     """BERT: two sums and a norm of the embeddings, 2E + 7E. Each layer has biases of q, k, v and the output 4E, two
     sums 2E, two norms 14E, and in the MLP (1 + 5)H + E; scores are scaled and in a softmax, 1 + 3. The head has a bias,
     GELU and a norm, (1 + 5 + 7)E, and a bias of V beside the table that it shares.

@@ -41,7 +41,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_real_generation(name: str) -> None:
+def test_cache_matches_generate_of_transformers(name: str) -> None:
     """From the one token that a decoder starts with, by generate of transformers itself: no certificate covers this.
 
     Its cache is as deep as the config says the encoder is, so the decoder is no deeper here.
@@ -80,7 +80,7 @@ def test_decoding_by_hand() -> None:
             part.formula("decode-flops")
 
 
-def test_traffic_of_a_decoder_layer() -> None:
+def test_decoder_layer_traffic_by_hand() -> None:
     """One token: queries, and all keys of both kinds; the encoder's keys are not made again."""
     cross = component("cross-attention")
     decode = cross.formula("traffic", phase="decode", dtype="symbolic")
@@ -88,7 +88,7 @@ def test_traffic_of_a_decoder_layer() -> None:
     assert set(rows) == {"q_proj", "scores", "softmax", "mix", "o_proj"}
 
 
-def test_positions_reach_as_far_as_they_are() -> None:
+def test_position_tables_bound_both_lengths() -> None:
     """BART's tables have 1026 rows, of which no token reads the first two; its encoder and its decoder 1024 each."""
     bart = architecture("bart-base")
     assert bart.formula("flops").value(B=1, S=1024, S_enc=1024) > 0
@@ -102,7 +102,7 @@ def test_positions_reach_as_far_as_they_are() -> None:
         architecture("whisper-tiny").formula("flops").value(B=1, S=449)
 
 
-def test_a_table_that_is_not_trained_has_no_gradient() -> None:
+def test_untrained_table_has_no_gradient() -> None:
     """Whisper's sines: 1500*384 elements, with 4 bytes of gradient and 8 of state less than others, and no count."""
     whisper = architecture("whisper-tiny")
     elements, fixed = whisper.params.value(), 1500 * 384
@@ -118,7 +118,7 @@ def test_a_table_that_is_not_trained_has_no_gradient() -> None:
         whisper.formula("communication", data="zero2")
 
 
-def test_what_is_counted_is_said_of_two_towers_alone() -> None:
+def test_tower_convention_is_stated_for_encoder_decoders_only() -> None:
     assert "cross-attention keys and values of all encoder tokens" in _stated(architecture("t5"), "kv-cache")
     assert "encoder" not in _stated(architecture("gpt2"), "kv-cache")
 
@@ -138,12 +138,12 @@ def _stated(model: Any, quantity: str) -> str:
         ("gopher", {}, "transformers does not have this model"),
     ],
 )
-def test_what_is_kept_is_refused_where_it_is_not_known(target: str, asked: dict[str, str], sentence: str) -> None:
+def test_unknown_activations_are_refused(target: str, asked: dict[str, str], sentence: str) -> None:
     with pytest.raises(SymformerError, match=sentence):
         architecture(target).formula("activations", **asked)
 
 
-def test_ranks_of_what_has_a_fixed_length_or_distances() -> None:
+def test_parallelism_is_refused_for_fixed_lengths_and_distances() -> None:
     for target, asked, sentence in (
         ("t5", {"tensor": "on"}, "a table of distances, with one column per head, is not supported"),
         ("t5", {"context": "on"}, "a table of distances, with one column per head, is not supported"),
@@ -158,14 +158,14 @@ def test_ranks_of_what_has_a_fixed_length_or_distances() -> None:
     assert (on * SYMBOLS["N_tp"] - whole).expand() == 0
 
 
-def test_keys_of_distances_are_made_again_and_kept_by_no_cache() -> None:
+def test_relative_keys_are_recomputed_and_not_cached() -> None:
     """One layer: 24E² of a token's own matrices, 3 products with C + 1 keys or values, and C + 1 keys of distances."""
     gopher = architecture("gopher")
     assert gopher.formula("decode-flops").equals("L*(B*24*E**2 + 6*B*(C + 1)*E + 2*(C + 1)*E**2) + 2*B*V*E")
     assert gopher.formula("kv-cache").equals("L*2*2*B*C*E")
 
 
-def test_our_own_relative_attention_looks_at_distances() -> None:
+def test_relative_attention_depends_on_distances() -> None:
     """Shifted, the column of key j in row i is that of distance i - j; and the whole is eq. 3 of the paper, summed."""
     torch.manual_seed(3)
     length, width = 5, 8

@@ -15,7 +15,7 @@ from symformer.witness.torch_counts import activation_bytes
 ALBERT = {"V": 29, "P": 13, "V_type": 4, "E_emb": 10, "E": 12, "H": 7, "L": 6, "N_group": 2, "A": 3}
 
 
-def test_two_rows_of_robertas_positions_are_no_tokens() -> None:
+def test_roberta_reserves_two_position_rows() -> None:
     """Of 13 rows torch reads 11, the third to the last: tokens are 5, and the padding is 1."""
     made = RobertaModel(
         RobertaConfig(
@@ -34,7 +34,7 @@ def test_two_rows_of_robertas_positions_are_no_tokens() -> None:
         made(torch.full((3, 12), 5))
 
 
-def test_layers_that_share_weights_are_stored_once_and_run_each() -> None:
+def test_shared_layers_are_stored_once_and_run_repeatedly() -> None:
     """By hand: a layer is 4*12*12 + 2*12*7 + 9*12 + 7 = 859 numbers, of which 2 are stored and 6 run."""
     albert = architecture("albert")
     assert L not in albert.params.expanded.free_symbols
@@ -53,7 +53,7 @@ def test_layers_that_share_weights_are_stored_once_and_run_each() -> None:
         albert.formula("activations", recompute="full")
 
 
-def test_embeddings_as_wide_as_the_layers_are_not_projected() -> None:
+def test_embeddings_of_the_layer_width_have_no_projection() -> None:
     """The class makes a projection where the widths differ only, so the formula with one is not for equal ones."""
     electra = architecture("electra")
     with pytest.raises(SymformerError, match="E_emb = E = 256: there is no projection between equal widths"):
@@ -62,7 +62,7 @@ def test_embeddings_as_wide_as_the_layers_are_not_projected() -> None:
     assert without.equals(electra.params.expanded.xreplace({E_emb: SYMBOLS["E"]}) - SYMBOLS["E"] ** 2 - SYMBOLS["E"])
 
 
-def test_local_attention_on_both_sides_of_the_tokens() -> None:
+def test_two_sided_local_attention() -> None:
     """The fused kernel is given a mask where some token is 8 or more away, and every layer keeps it."""
     modern = architecture("modernbert")
     assert isinstance(modern.component, Architecture)
@@ -83,7 +83,7 @@ def test_local_attention_on_both_sides_of_the_tokens() -> None:
         modern.formula("activations", recompute="full")
 
 
-def test_an_image_is_so_many_patches_and_a_class_token() -> None:
+def test_image_has_patches_and_a_class_token() -> None:
     """Of 6 by 6 pixels 9 patches of 2 by 2: of positions (9 + 1)*5, and 2*B*10*5*5 FLOPs of a query projection."""
     vit = architecture("vit")
     sizes = {"Z": 6, "Z_patch": 2, "N_chan": 3, "E": 5, "H": 7, "L": 4, "A": 1}

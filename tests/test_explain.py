@@ -139,7 +139,7 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_public_questions(question: str) -> None:
+def test_public_questions_are_explained(question: str) -> None:
     target, number, verdict, value, because = QUESTIONS[question]
     found = explain(target, number)
     assert found.verdict == verdict, found.because
@@ -189,14 +189,14 @@ RUNS: dict[str, tuple[str, str, dict[str, int], str | None, str, int, str]] = {
 
 
 @pytest.mark.parametrize("question", RUNS)
-def test_runs(question: str) -> None:
+def test_run_quantities_are_explained(question: str) -> None:
     target, number, sizes, quantity, verdict, value, because = RUNS[question]
     found = explain(sf.architecture(target).set({"B": 1, **sizes}) if sizes else target, number, quantity)
     assert (found.verdict, found.value) == (verdict, value), found.because
     assert because in found.because
 
 
-def test_updates_of_low_rank() -> None:
+def test_lora_parameters_are_explained() -> None:
     """24 layers, queries and values, rank 4: 24 · 2 · 2 · 1,024 · 4 = 393,216; the paper prints 0.35M."""
     model = sf.architecture("opt-1.3b", lora="q_proj,v_proj").set({"E": 1024, "H": 4096, "A": 16, "R": 4})
     assert explain(model, "393,216", "trainable-params").verdict == "exact"
@@ -261,14 +261,14 @@ def test_packed_weights_are_not_offered_at_other_widths(number: str) -> None:
             assert not packed or each.way.scale == 2, found.because
 
 
-def test_the_size_in_a_name_is_not_offered_for_other_sizes() -> None:
+def test_size_in_a_name_is_not_offered_for_other_sizes() -> None:
     """14 GB is not explained by 7B for a Llama with 16 layers, nor for 8x7b."""
     halved = explain(sf.architecture("llama-2-7b").set({"L": 16}), "14 GB")
     assert "in its name" not in halved.because
     assert "in its name" not in explain("mixtral-8x7b", "14 GB").because
 
 
-def test_a_convention_that_is_given_is_not_tried() -> None:
+def test_given_convention_is_not_varied() -> None:
     """12·4·768·1,024·1,025/2 = 19,346,227,200 of a causal core, and 252,993,601,536 of the rest."""
     found = explain("gpt2", "272,339,828,736", "flops", attention="causal")
     assert (found.verdict, found.value) == ("exact", 272_339_828_736)
@@ -287,26 +287,26 @@ def test_rules_of_thumb() -> None:
     assert "every embedding left out" in found.because
 
 
-def test_padded_vocabulary() -> None:
+def test_padded_vocabulary_is_recognized() -> None:
     """NanoGPT pads 50,257 to 50,304: 47 rows of 768 more."""
     found = explain("gpt2", "124,475,904")
     assert (found.verdict, found.difference) == ("convention", 47 * 768)
     assert "a vocabulary of 50,304 (padded to a multiple of 64 or 128) instead of 50,257" in found.because
 
 
-def test_a_vocabulary_that_would_do_is_a_hint_and_no_verdict() -> None:
+def test_fitting_vocabulary_is_only_a_hint() -> None:
     found = explain("gpt2", f"{124_439_808 + 3 * 768:,}")
     assert found.verdict == "unexplained"
     assert found.because.endswith("with a vocabulary of 50,260 the match would be exact")
     assert "vocabulary" not in explain("gpt2", "124,439,809").because
 
 
-def test_no_float() -> None:
+def test_explanations_use_exact_arithmetic() -> None:
     with pytest.raises(sf.SymformerError, match="is a float"):
         explain("gpt2", 124.4e6)  # type: ignore[arg-type]
 
 
-def test_what_is_otherwise_is_a_formula_with_its_rows() -> None:
+def test_explanation_states_its_formula_and_rows() -> None:
     found = explain("gpt2", "163,037,184")
     assert str(found.change) == "E*V"
     assert found.rows == [("the tied head counted a second time", ("lm_head",), 38_597_376)]
@@ -314,7 +314,7 @@ def test_what_is_otherwise_is_a_formula_with_its_rows() -> None:
     assert str(explain("roberta-base", "124,055,040").change) == "-E**2 - E"
 
 
-def test_others_that_are_as_good_are_named() -> None:
+def test_equally_good_explanations_are_listed() -> None:
     """Without both tables 85,056,000, and without the final norm 1,536 fewer; 12LE² = 84,934,656 rounds to 85M too."""
     lines = explain("gpt2", "85M").alternatives
     assert [line.rpartition(" ")[2] for line in lines] == ["85,054,464", "84,934,656"]
@@ -323,7 +323,7 @@ def test_others_that_are_as_good_are_named() -> None:
     assert any("36,625,603,584" in line for line in active.alternatives)
 
 
-def test_nothing_is_claimed_of_what_many_counts_give() -> None:
+def test_number_matched_by_many_counts_is_not_explained() -> None:
     """Just beyond what 124M stands for, every small change of a count gives it."""
     model = sf.architecture("gpt2").set({"V": 50337})  # 124,501,248
     found = explain(model, "124M")
@@ -335,7 +335,7 @@ def test_nothing_is_claimed_of_what_many_counts_give() -> None:
     assert explain("gpt2", "0.8 TFLOPs").verdict == "unexplained"  # one digit
 
 
-def test_wrong_digits_are_not_explained() -> None:
+def test_numbers_with_a_wrong_digit_are_not_explained() -> None:
     """A digit of an exact number changed: nothing known gives it, and the nearest is named."""
     random = Random(SEED)  # noqa: S311
     exact = [each for each in numbers() if each.verdict == "exact" and not each.quantity and not each.sets]
@@ -349,7 +349,7 @@ def test_wrong_digits_are_not_explained() -> None:
         assert f"{wrong} cannot be identified as a count of {entry.target}" in found.because
 
 
-def test_exactness_does_not_hang_on_the_size() -> None:
+def test_large_numbers_are_matched_exactly() -> None:
     """A trillion parameters, to the unit: 105 layers of width 2**15."""
     model = sf.architecture("gpt2").set({"E": 2**15, "H": 2**17, "A": 256, "L": 105, "V": 2**17, "P": 2**13})
     value = 105 * (12 * 2**30 + 13 * 2**15) + (2**17 + 2**13) * 2**15 + 2 * 2**15
@@ -359,7 +359,7 @@ def test_exactness_does_not_hang_on_the_size() -> None:
     assert (again.verdict, again.difference) == ("convention", 2**32)  # the tied head's 2**17 · 2**15
 
 
-def test_shown() -> None:
+def test_explanation_output() -> None:
     found = sf.explain("gpt2", "163,037,184")
     assert isinstance(found, Explanation)
     assert repr(found) == (
@@ -372,7 +372,7 @@ def test_shown() -> None:
     assert sf.explain("gpt2", 163_037_184).verdict == "convention"
 
 
-def test_json() -> None:
+def test_explanation_json() -> None:
     result = run("gpt2", "117M", "--json")
     facts = json.loads(result.stdout)
     assert result.exit_code == 0
@@ -390,7 +390,7 @@ def test_json() -> None:
     assert (facts["verdict"], facts["value"], facts["difference"]) == ("unexplained", 124_439_808, 6_560_192)
 
 
-def test_a_difference_is_a_formula_only_where_that_comes_to_it() -> None:
+def test_difference_has_a_formula_only_if_it_gives_the_value() -> None:
     """1 byte for all but a table of 32,000 · 4,096, where the plain count has 2 bytes for all of 6,738,415,616."""
     facts = json.loads(run("llama-2-7b", "6.61 GB", "--json").stdout)
     assert facts["value"] == 6_738_415_616 - 32_000 * 4_096
@@ -406,7 +406,7 @@ def test_exit_status() -> None:
     assert [run("gpt2", number).exit_code for number in ("124,439,808", "124M", "117M", "131M")] == [0, 0, 0, 1]
 
 
-def test_on_the_terminal() -> None:
+def test_explanation_on_the_terminal() -> None:
     lines = run("llama-2-70b", "78B").stdout.splitlines()
     assert lines[0].endswith("68,976,648,192 + 9,395,240,960 = 78,371,889,152, which rounds to it")
     assert any("layers.*.self_attn.k_proj" in line and "9,395,240,960" in line for line in lines)
@@ -428,7 +428,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("arguments", REFUSED, ids=" ".join)
-def test_refused(arguments: tuple[str, ...]) -> None:
+def test_invalid_numbers_are_refused(arguments: tuple[str, ...]) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""

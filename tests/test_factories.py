@@ -94,14 +94,14 @@ def held(name: str, quantity: str) -> int:
 
 
 @pytest.mark.parametrize("name", HERE)
-def test_what_a_family_stores_is_exact_or_refused(name: str) -> None:
+def test_factory_parameters_are_exact_or_refused(name: str) -> None:
     assert held(name, "params") >= len(FAMILIES[name].sizes)
     kept = {each.name for each in afresh(name).pinned}
     assert bool(kept) == (name in NOT_WHOLE)
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_what_a_family_multiplies_is_exact_or_refused(name: str) -> None:
+def test_factory_flops_are_exact_or_refused(name: str) -> None:
     if name in NOT_RUN:
         with pytest.raises(SymformerError):
             afresh(name).of("flops")
@@ -110,12 +110,12 @@ def test_what_a_family_multiplies_is_exact_or_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in RUN if name in on_file()["families"]])
-def test_what_is_on_file_is_what_a_trace_finds_today(name: str) -> None:
+def test_stored_families_match_a_fresh_trace(name: str) -> None:
     for quantity in ("params", "flops"):
         assert facts(name, quantity) == on_file()["families"][name][quantity]
 
 
-def test_as_many_families_as_promised() -> None:
+def test_number_of_supported_families() -> None:
     """Of 30, 27 with every size a symbol and 20 with their FLOPs; the tests above hold every family to it."""
     assert len(FAMILIES) >= 30
     assert 30 * len(FAMILIES.keys() - {*NOT_WHOLE}) >= 27 * len(FAMILIES)

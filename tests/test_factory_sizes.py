@@ -70,7 +70,7 @@ def third(E: int, L: int) -> nn.Module:
         (third, {"E": 8, "L": 2}),
     ],
 )
-def test_a_count_that_starts_at_one_block_is_a_size(build: Callable[..., nn.Module], start: dict[str, int]) -> None:
+def test_count_starting_at_one_block_is_a_size(build: Callable[..., nn.Module], start: dict[str, int]) -> None:
     found = trace(build, start)
     assert not found.pinned
     counts = {name: [1, 2, 3, 6, 7] for name in start if name.startswith("L")}
@@ -78,7 +78,7 @@ def test_a_count_that_starts_at_one_block_is_a_size(build: Callable[..., nn.Modu
     assert exact(found, build, **counts, **widths) == 5 ** len(counts)
 
 
-def test_the_run_of_a_stage_that_starts_at_one_block_has_its_count() -> None:
+def test_flops_of_a_stage_starting_at_one_block_depend_on_its_count() -> None:
     def inputs(B: int, S: int, E: int) -> torch.Tensor:
         return torch.empty(B, S, E)
 
@@ -89,7 +89,7 @@ def test_the_run_of_a_stage_that_starts_at_one_block_has_its_count() -> None:
     assert found.model.formula("flops").equals("8*B*S*L*E**2 - 4*B*S*E**2")  # 2·2E·2E a block, the first half of it
 
 
-def test_a_size_that_starts_where_more_copies_differ_stays_there() -> None:
+def test_size_is_refused_below_the_first_differing_copy() -> None:
     def build(E: int, L: int) -> nn.Module:
         return nn.Sequential(*(nn.Linear(E, 3 * E if place > 1 else 2 * E) for place in range(L)))
 
@@ -122,7 +122,7 @@ def halved(E: int) -> nn.Module:
         (halved, {"E": 12}, "E + 3*E*floor(E/2)"),
     ],
 )
-def test_a_size_that_is_padded_to_whole_blocks_holds_at_every_remainder(
+def test_padded_size_is_exact_at_every_remainder(
     build: Callable[..., nn.Module], start: dict[str, int], formula: str
 ) -> None:
     found = trace(build, start)
@@ -158,7 +158,7 @@ def squeezed(E: int, L_1: int, L_2: int) -> nn.Module:
         (160, "144 is at most E", 6),  # 143/4 is 35.75, rounded to 32, less than 0.9·35.75, so 40
     ],
 )
-def test_widths_made_divisible_are_exact_or_refused(E: int, condition: str, right: int) -> None:
+def test_widths_rounded_to_a_divisor_are_exact_or_refused(E: int, condition: str, right: int) -> None:
     found = trace(squeezed, {"E": E, "L_1": 1, "L_2": 2})
     assert found.conditions == [condition]
     assert not found.pinned
@@ -167,7 +167,7 @@ def test_widths_made_divisible_are_exact_or_refused(E: int, condition: str, righ
     assert found.model.params.value(E=E, L_1=1, L_2=2) == stored(squeezed, {"E": E, "L_1": 1, "L_2": 2})
 
 
-def test_a_width_that_is_rounded_irregularly_is_refused() -> None:
+def test_irregularly_rounded_width_is_refused() -> None:
     def build(E: int) -> nn.Module:
         return nn.Linear(E, -(-E // 64) * 64 + (E % 64 == 33), bias=False)  # one remainder of 64 differs
 
@@ -175,7 +175,7 @@ def test_a_width_that_is_rounded_irregularly_is_refused() -> None:
         trace(build, {"E": 12})
 
 
-def test_the_products_of_a_padded_width_are_rounded_too() -> None:
+def test_flops_of_a_padded_width_are_rounded() -> None:
     class Padded(nn.Module):
         def __init__(self, V: int, E: int) -> None:
             super().__init__()
@@ -191,7 +191,7 @@ def test_the_products_of_a_padded_width_are_rounded_too() -> None:
     assert found.model.formula("flops").equals("128*B*S*E*ceil(V/64)")
 
 
-def test_a_size_that_tells_only_where_it_is_large_is_a_size() -> None:
+def test_size_with_effect_only_at_large_values_is_a_size() -> None:
     """A width of 100 or more: at 12, and at a few times that, it is 100."""
 
     def build(E: int, H: int) -> nn.Module:
@@ -206,7 +206,7 @@ def idle(E: int, extra: int, deep: int = 2) -> nn.Module:
     return nn.Linear(E, E)
 
 
-def test_a_size_that_changes_nothing_is_noted_and_a_misspelt_one_is_an_error() -> None:
+def test_inert_size_is_noted_and_misspelt_size_is_an_error() -> None:
     found = trace(idle, {"E": 8, "extra": 5})
     assert found.model.params.value(E=8) == 72  # 8·8 + 8
     assert found.ignored == ("extra=5",)

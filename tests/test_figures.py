@@ -60,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("target", [*names(), "deepseek-v3", "llama-2-70b", "component:self-attention", *LIFTED])
-def test_the_boxes_add_up_to_the_formula(target: str) -> None:
+def test_boxes_sum_to_the_formula(target: str) -> None:
     """Which is summed over the ledger, whatever is drawn of it."""
     model, _ = resolve(target)
     formula = model.formula("params")
@@ -82,7 +82,7 @@ def test_the_boxes_add_up_to_the_formula(target: str) -> None:
         ("llama", "params", {"tensor": "on"}),
     ],
 )
-def test_so_they_do_in_every_quantity(target: str, quantity: str, conventions: dict[str, str]) -> None:
+def test_boxes_sum_to_total_for_every_quantity(target: str, quantity: str, conventions: dict[str, str]) -> None:
     model, _ = resolve(target)
     formula = model.formula(quantity, **conventions)
     boxes = list(Reader(model, formula).architecture().graph.boxes())
@@ -90,7 +90,7 @@ def test_so_they_do_in_every_quantity(target: str, quantity: str, conventions: d
     assert expand(total.xreplace(formula.relations) - formula.expanded) == 0
 
 
-def test_shares_add_up_to_one() -> None:
+def test_shares_sum_to_one() -> None:
     boxes = list(figure("gpt2-xl").graph.boxes())
     assert sum(box.amount.share for box in boxes if box.amount.share is not None) == 1
     embedding = boxes[0]
@@ -99,7 +99,7 @@ def test_shares_add_up_to_one() -> None:
 
 
 @pytest.mark.parametrize("part", ["h", "h.attn", "h.mlp"])
-def test_a_part_is_its_operations(part: str) -> None:
+def test_part_figure_shows_its_operations(part: str) -> None:
     model, _ = resolve("gpt2")
     formula = model.formula("params")
     drawn = Reader(model, formula).part(part)
@@ -149,7 +149,7 @@ def test_the_arrows_of_a_block(target: str, expected: set[tuple[str, str]]) -> N
     assert arrows(frame.graph) == expected
 
 
-def test_what_moves_between_ranks_breaks_no_arrow() -> None:
+def test_collectives_keep_the_arrows() -> None:
     """Shoeybi et al. 2019, figure 3: what a rank computes reads what it reads in the whole model."""
     (whole,) = frames(figure("llama-2-7b").graph)
     for tensor in ("on", "sequence"):
@@ -160,7 +160,7 @@ def test_what_moves_between_ranks_breaks_no_arrow() -> None:
         assert drawn.target == "one rank of llama-2-7b"
 
 
-def test_bert_adds_before_it_normalises() -> None:
+def test_bert_adds_before_normalizing() -> None:
     (frame,) = frames(figure("bert").graph)
     signs = [node.key for node in frame.graph.nodes if isinstance(node, Plus)]
     assert len(signs) == 2
@@ -169,14 +169,14 @@ def test_bert_adds_before_it_normalises() -> None:
         assert next(node for node in frame.graph.nodes if node.key == after).role == "norms"  # type: ignore[union-attr]
 
 
-def test_the_whole_of_gpt2() -> None:
+def test_gpt2_figure_adds_both_embeddings() -> None:
     """Token and position embeddings are added: Radford et al. 2018, equation 2."""
     assert arrows(figure("gpt2").graph) == {
         *{("in", "wte"), ("wte", "embed"), ("wpe", "embed"), ("embed", "h"), ("h", "ln_f"), ("ln_f", "lm_head")}
     }
 
 
-def test_a_decoder_reads_what_the_encoder_gives() -> None:
+def test_decoder_reads_the_encoder_output() -> None:
     """Vaswani et al. 2017, figure 1: into the second sublayer of each layer of the decoder."""
     drawn = figure("transformer")
     encoder, decoder = frames(drawn.graph)
@@ -186,7 +186,7 @@ def test_a_decoder_reads_what_the_encoder_gives() -> None:
     assert all(each.leaves == 0 for each in encoder.graph.arrows)
 
 
-def test_kinds_of_layers_stand_one_after_another_where_they_do() -> None:
+def test_layer_kinds_are_drawn_in_sequence_where_they_are_sequential() -> None:
     """DeepSeek-AI 2024, section 4.2: the first three layers are dense. Of Gemma 2 every second one is local."""
     assert ("dense_layers", "moe_layers") in arrows(figure("deepseek-v3").graph)
     mixed = figure("gemma2").graph
@@ -196,7 +196,7 @@ def test_kinds_of_layers_stand_one_after_another_where_they_do() -> None:
 
 
 @pytest.mark.parametrize("target", LIFTED)
-def test_no_arrow_is_invented(target: str) -> None:
+def test_every_arrow_is_in_the_ledger(target: str) -> None:
     drawn = figure(target)
     assert [each for graph in drawn.graph.graphs() for each in graph.arrows] == []
     assert "there are no arrows" in drawn.notes[0]
@@ -204,7 +204,7 @@ def test_no_arrow_is_invented(target: str) -> None:
         reader(target).part("layers")
 
 
-def test_shapes_stand_on_the_arrows_of_a_part() -> None:
+def test_arrows_of_a_part_have_shapes() -> None:
     """Q Kᵀ is [B, A, S, S] (Vaswani et al. 2017, section 3.2.1), and heads are merged into [B, S, A·D] after it."""
     drawn = reader("llama-2-7b").part("layers.self_attn")
     shapes = {(_last(each.source), _last(each.target)): each.shape for each in drawn.graph.arrows}
@@ -269,7 +269,7 @@ def _both(one: Area, two: Area) -> bool:
 
 
 @pytest.mark.parametrize("target", [*SHOWN, *LIFTED])
-def test_nothing_lies_on_anything(target: str) -> None:
+def test_no_overlaps_in_figures(target: str) -> None:
     drawn = drawing(figure(target))
     assert drawn.width in (COLUMN, 2 * COLUMN + 14)
     assert faults(drawn) == []
@@ -288,11 +288,11 @@ def test_nothing_lies_on_anything(target: str) -> None:
         ("transformer", "decoder.layers"),
     ],
 )
-def test_nor_in_a_part(target: str, part: str) -> None:
+def test_no_overlaps_in_part_figures(target: str, part: str) -> None:
     assert faults(drawing(reader(target).part(part))) == []
 
 
-def test_faults_are_seen() -> None:
+def test_overlaps_are_detected() -> None:
     box = Rect(10, 10, 50, 20, radius=2.2)
     line = Line(((0, 15), (90, 15)))
     assert len(faults(Drawing(100, 100, [box, Rect(40, 12, 50, 20, radius=2.2)]))) == 1
@@ -304,7 +304,7 @@ def test_faults_are_seen() -> None:
 # -- two models --------------------------------------------------------------------------------------------------------
 
 
-def test_what_differs_is_marked_and_nothing_else() -> None:
+def test_only_differences_are_marked() -> None:
     """Mixtral is Mistral with experts (Jiang et al. 2024, section 2), and Llama's layers are Mistral's."""
     left, right = compared(figure("llama-2-7b"), figure("mixtral-8x7b"))
     for side in (left, right):
@@ -321,7 +321,7 @@ def test_what_differs_is_marked_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("extension", FORMATS)
-def test_the_same_bytes_twice(extension: str, folder: Path) -> None:
+def test_figures_are_reproducible(extension: str, folder: Path) -> None:
     for name in ("a", "b"):
         assert plot("gpt2", "-o", f"{name}.{extension}").exit_code == 0
     content = (folder / f"a.{extension}").read_bytes()
@@ -330,7 +330,7 @@ def test_the_same_bytes_twice(extension: str, folder: Path) -> None:
     assert content.startswith(begins)
 
 
-def test_an_svg_says_what_it_shows(folder: Path) -> None:
+def test_svg_has_alternative_text(folder: Path) -> None:
     assert plot("gpt2", "-o", "gpt2.svg").exit_code == 0
     root = ElementTree.fromstring((folder / "gpt2.svg").read_text("utf-8"))  # noqa: S314 (our own file)
     said = root.find("{http://www.w3.org/2000/svg}title")
@@ -353,7 +353,7 @@ def config(folder: Path, name: str) -> str:
 
 @pytest.mark.parametrize("extension", ["svg", "pdf", "tex"])
 @pytest.mark.parametrize("name", [HOSTILE, "x" * 80, "[#]@<a>*b*$x$--"])
-def test_hostile_names_come_out_as_they_are(name: str, extension: str, folder: Path) -> None:
+def test_hostile_names_are_printed_literally(name: str, extension: str, folder: Path) -> None:
     result = plot(config(folder, name), "-o", f"out.{extension}")
     assert result.exit_code == 0, result.output
     content = (folder / f"out.{extension}").read_bytes()
@@ -371,7 +371,7 @@ def test_hostile_names_come_out_as_they_are(name: str, extension: str, folder: P
     or subprocess.run(["kpsewhich", "tikz.sty"], capture_output=True, check=False).returncode != 0,
     reason="no TeX with tikz",
 )
-def test_the_tikz_compiles(folder: Path) -> None:
+def test_tikz_compiles(folder: Path) -> None:
     assert plot(config(folder, HOSTILE), "-o", "one.tex").exit_code == 0
     assert plot("llama-2-7b", "mixtral-8x7b", "-o", "two.tex").exit_code == 0
     head = r"\documentclass{article}\usepackage{amsmath,tikz}\begin{document}"
@@ -422,7 +422,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refusals(case: str, folder: Path) -> None:
+def test_invalid_figure_arguments_are_refused(case: str, folder: Path) -> None:
     arguments, words = REFUSED[case]
     result = plot(*arguments)
     assert result.exit_code == 2, result.output
@@ -431,7 +431,7 @@ def test_refusals(case: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("extension", FORMATS)
-def test_what_no_font_has_is_told_by_its_number(extension: str, folder: Path) -> None:
+def test_missing_glyphs_are_written_as_code_points(extension: str, folder: Path) -> None:
     assert plot(config(folder, "模"), "-o", f"out.{extension}").exit_code == 0
     content = (folder / f"out.{extension}").read_bytes()
     if extension == "pdf":
@@ -456,7 +456,7 @@ KINDS = {
 @pytest.mark.parametrize(
     ("kind", "extension"), [*((kind, "svg") for kind in KINDS), ("flops", "pdf"), ("memory", "png")]
 )
-def test_plots_are_the_same_bytes_twice(kind: str, extension: str, folder: Path) -> None:
+def test_plots_are_reproducible(kind: str, extension: str, folder: Path) -> None:
     for name in ("a", "b"):
         result = plot(*KINDS[kind], "-o", f"{name}.{extension}")
         assert result.exit_code == 0, result.output
@@ -466,7 +466,7 @@ def test_plots_are_the_same_bytes_twice(kind: str, extension: str, folder: Path)
     assert b"Date" not in content
 
 
-def test_where_attention_overtakes() -> None:
+def test_length_at_which_attention_exceeds_matrices() -> None:
     """Of Llama-2-7B a token takes 2(4·4096² + 3·4096·11008)·32 + 2·32000·4096 = 13,214,154,752 FLOPs in matrices, and
     4·4096·32 = 524,288 in attention for each token it looks at: as much at 25,204 of them.
     """
@@ -481,11 +481,11 @@ def test_where_attention_overtakes() -> None:
     assert overtaking(formula, {**composed("llama-2-7b").known, symbol("B"): 1}, [64, 4096, 65536]) == 25204
 
 
-def test_a_window_has_no_crossing_in_one_formula() -> None:
+def test_windowed_attention_has_no_single_crossover() -> None:
     assert crossover(composed("mistral-7b-v0.1").formula("flops", attention="causal")) is None
 
 
-def test_the_largest_batch_is_the_last_that_fits() -> None:
+def test_largest_batch_fits_and_the_next_does_not() -> None:
     model = composed("gpt2").set({"S": 512})
     formula = model.formula("train-memory")
     limit = amount("8GiB", ("B",), "--device")
@@ -496,7 +496,7 @@ def test_the_largest_batch_is_the_last_that_fits() -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 8, 13])
-def test_a_batch_that_fills_the_device_exactly_fits(batch: int) -> None:
+def test_batch_that_fills_the_device_exactly_fits(batch: int) -> None:
     """GPT-2's cache of 9 tokens: keys and values of 12 layers and 768 numbers, 2 bytes each, for each sequence."""
     sequence = 2 * 12 * 768 * 2 * 9
     cache = composed("gpt2").set({"C": 9})
@@ -516,19 +516,19 @@ def test_shares_of_roles() -> None:
     ("given", "units", "value"),
     [("80GB", ("B",), 80 * 10**9), ("3.35TB/s", ("B/s",), 3_350 * 10**9), ("989 TFLOPS", ("FLOPS",), 989 * 10**12)],
 )
-def test_amounts(given: str, units: tuple[str, ...], value: int) -> None:
+def test_amounts_are_parsed(given: str, units: tuple[str, ...], value: int) -> None:
     assert amount(given, units, "--x") == value
 
 
 @pytest.mark.parametrize(
     "given", ["", "80", "GB", "-80GB", "80XB", "0GB", "1e9B", "80iB", "80GB/s", "9" * 99 + "GB", "٣GB"]
 )
-def test_what_is_no_amount(given: str) -> None:
+def test_invalid_amounts_are_refused(given: str) -> None:
     with pytest.raises(OptionError, match="is not valid"):
         amount(given, ("B",), "--device")
 
 
-def test_plots_say_what_to_install() -> None:
+def test_missing_matplotlib_error_names_the_package() -> None:
     code = """
 import sys
 sys.modules["matplotlib"] = None
@@ -544,7 +544,7 @@ main()
 # -- in a derivation ---------------------------------------------------------------------------------------------------
 
 
-def test_a_derivation_has_its_figure_where_it_is_drawn(folder: Path) -> None:
+def test_derivation_includes_its_figure(folder: Path) -> None:
     made = {}
     for extension in ("typ", "md", "tex"):
         arguments = ["derive", config(folder / extension, HOSTILE), "-q", "params", "-q", "flops", "--set", "S=7"]
@@ -558,7 +558,7 @@ def test_a_derivation_has_its_figure_where_it_is_drawn(folder: Path) -> None:
     assert "!" + "[" not in made["md"]
 
 
-def test_a_ratio_has_no_figure(folder: Path) -> None:
+def test_ratio_has_no_figure(folder: Path) -> None:
     arguments = ["derive", "gpt2", "-q", "intensity", "-o", "a.typ"]
     result = CliRunner().invoke(cli, arguments, prog_name="symformer")
     assert result.exit_code == 0, result.output

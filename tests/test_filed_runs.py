@@ -32,7 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(path)
 
 
-def test_a_run_is_counted_as_torch_counts_it(place: str) -> None:
+def test_catalogue_run_matches_torch(place: str) -> None:
     model, theirs = sf.model(place), counted(ARCEE)
     for quantity in ("flops", "train-flops"):
         assert model.formula(quantity).value(B=B, S=S) == theirs[quantity] > 0
@@ -44,19 +44,19 @@ def test_a_run_is_counted_as_torch_counts_it(place: str) -> None:
     assert theirs["flops"] - masked == 2 * 2 * 3 * 6 * 10 * B * (S * S - S * (S + 1) // 2)
 
 
-def test_what_its_operations_do_not_show_asks_for_torch(place: str) -> None:
+def test_quantities_missing_from_the_catalogue_require_torch(place: str) -> None:
     with pytest.raises(WitnessError, match="torch, which is not installed"):
         sf.model(place).formula("activations")
 
 
-def test_a_page_of_it_says_that_it_is_from_the_catalogue(place: str, tmp_path: Path) -> None:
+def test_page_names_the_catalogue_as_source(place: str, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     result = CliRunner().invoke(cli, ["derive", place, "-q", "flops", "-o", str(page)])
     assert result.exit_code == 0, result.stderr
     assert "This formula is from symformer's catalogue" in page.read_text()
 
 
-def test_every_command_says_who_answered(place: str) -> None:
+def test_every_command_names_its_source(place: str) -> None:
     tree = CliRunner().invoke(cli, ["tree", place])
     assert "from the catalogue: traced from the code of ArceeForCausalLM" in tree.stdout
     assert ": ArceeForCausalLM " in tree.stdout.splitlines()[1]

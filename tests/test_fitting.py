@@ -41,9 +41,7 @@ def found(measure: Callable[[Point], int | None], *moves: str) -> Expr:
         (lambda p: p["S"] // 128 * p["a"] or None, "aS", a * floor(S / 128)),  # nothing runs below 128
     ],
 )
-def test_what_a_sum_of_products_holds_is_found(
-    measure: Callable[[Point], int | None], moves: str, expected: Expr
-) -> None:
+def test_sums_of_products_are_found(measure: Callable[[Point], int | None], moves: str, expected: Expr) -> None:
     assert found(measure, *moves) == expected
 
 
@@ -55,11 +53,11 @@ def test_what_a_sum_of_products_holds_is_found(
         lambda p: -(-p["S"] // 37),  # blocks of a size that nothing names
     ],
 )
-def test_what_none_holds_is_refused(measure: Callable[[Point], int]) -> None:
+def test_data_without_a_fit_are_refused(measure: Callable[[Point], int]) -> None:
     with pytest.raises(UnfitError, match="it is not a short sum of products of a, S"):
         found(measure, "a", "S")
 
 
 @pytest.mark.parametrize(("a", "b", "size"), [(6, 4, 9), (6, 5, 0), (6, 0, 0), (0, 4, 0)])
-def test_a_size_that_follows_others_is_none_where_it_is_not_whole(a: int, b: int, size: int) -> None:
+def test_dependent_size_is_none_if_not_an_integer(a: int, b: int, size: int) -> None:
     assert Tie(Fraction(6), {"a": 1, "b": -1}).at({"a": a, "b": b}) == size

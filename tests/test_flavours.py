@@ -33,13 +33,13 @@ def code(source: str) -> tuple[list[str], list[str]]:
     return [token.content for token in parsed if token.type == "fence"], spans
 
 
-def test_every_flavour_is_spoken() -> None:
+def test_every_flavour_is_listed() -> None:
     assert tuple(SPOKEN) == FLAVOURS == ("github", "jupyter", "commonmark")
     assert render(MADE, "md") == render(MADE, "md", flavour="github")
     assert len({render(MADE, "md", flavour=flavour) for flavour in FLAVOURS}) == 3
 
 
-def test_jupyter_differs_in_what_stands_around_mathematics_alone() -> None:
+def test_jupyter_changes_only_math_delimiters() -> None:
     github = told("github")
     assert github.count("```math") > 10
     moved = re.sub(r"(?s)```math\n(.*?)\n```", r"$$\n\1\n$$", github).replace("$`", "$").replace("`$", "$")
@@ -48,7 +48,7 @@ def test_jupyter_differs_in_what_stands_around_mathematics_alone() -> None:
     assert "`" not in re.sub(r"`[^`$\n]*`", "", told("jupyter"))
 
 
-def test_commonmark_has_no_mathematics_to_read() -> None:
+def test_commonmark_has_no_math_delimiters() -> None:
     plain = told("commonmark")
     assert not re.search(r"\\(begin|frac|mathrm|tag|times|cdot)|\$|```math", plain)
     blocks, spans = code(plain)
@@ -60,7 +60,7 @@ def test_commonmark_has_no_mathematics_to_read() -> None:
     assert len(set(starts)) == 1
 
 
-def test_hostile_names_stay_what_they_are() -> None:
+def test_hostile_names_are_printed_literally() -> None:
     odd = "a`b``c ```` $x$ | <i> 模 \x07"
     chain = Chain((Label("N", odd, E),), (tree(E + H),))
     equation = Equation(chain, id="x", reasons=[["by ", Math.of(E), Code(odd), Ref("x")]])
@@ -73,14 +73,14 @@ def test_hostile_names_stay_what_they_are() -> None:
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_a_flavour_is_asked_for_by_name(flavour: str, tmp_path: Path) -> None:
+def test_flavour_is_selected_by_name(flavour: str, tmp_path: Path) -> None:
     path = tmp_path / "x.md"
     result = CliRunner().invoke(cli, ["derive", "component:linear", "-o", str(path), "--flavour", flavour])
     assert result.exit_code == 0
     assert ("$$" in path.read_text("utf-8")) == (flavour == "jupyter")
 
 
-def test_a_flavour_is_of_markdown_alone(tmp_path: Path) -> None:
+def test_flavour_requires_markdown(tmp_path: Path) -> None:
     for name, given, words in (
         ("x.tex", "jupyter", "--flavour applies to Markdown only"),
         ("x.md", "doc", "'doc' is not one"),

@@ -12,18 +12,18 @@ import pytest
 from .floors import FLOOR, INNER, PACKAGE, arrows, count, cycles, files, graph, named, room
 
 
-def test_every_room_has_a_floor() -> None:
+def test_every_package_has_a_level() -> None:
     assert {room(name) for name in graph()} == set(FLOOR)
 
 
-def test_imports_go_down() -> None:
+def test_imports_go_to_lower_levels() -> None:
     up = [f"{a} (floor {FLOOR[a]}) imports {b} (floor {FLOOR[b]})" for a, b in sorted(arrows()) if FLOOR[b] >= FLOOR[a]]
     assert len(arrows()) > 50
     assert up == []
 
 
 @pytest.mark.parametrize("home", INNER)
-def test_imports_go_down_inside_a_room(home: str) -> None:
+def test_imports_go_to_lower_levels_within_a_package(home: str) -> None:
     floor = {f"{home}.{name}": number for number, names in enumerate(INNER[home]) for name in names}
     assert floor.keys() <= graph().keys()
     down = [(a, b) for a in floor for b in graph()[a] if b in floor]
@@ -31,11 +31,11 @@ def test_imports_go_down_inside_a_room(home: str) -> None:
     assert [f"{a} imports {b}" for a, b in down if floor[b] >= floor[a]] == []
 
 
-def test_no_imports_go_round() -> None:
+def test_imports_have_no_cycle() -> None:
     assert cycles() == []
 
 
-def test_a_way_round_is_seen(tmp_path: Path) -> None:
+def test_import_cycle_is_detected(tmp_path: Path) -> None:
     (tmp_path / "rooms").mkdir()
     for name, text in {
         "__init__": "",
@@ -95,7 +95,7 @@ def test_importing_symformer_imports_neither_torch_nor_sympy() -> None:
     )
 
 
-def test_formulas_and_documents_do_without_torch(tmp_path: Path) -> None:
+def test_formulas_and_documents_work_without_torch(tmp_path: Path) -> None:
     code = f"""
 import sys
 sys.modules["torch"] = sys.modules["transformers"] = None  # importing them now fails
@@ -109,7 +109,7 @@ cli(standalone_mode=False)
     assert (tmp_path / "gpt2.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_a_check_without_torch_says_what_to_install() -> None:
+def test_verify_without_torch_names_the_package() -> None:
     code = """
 import sys
 sys.modules["torch"] = None

@@ -19,11 +19,11 @@ PUBLISHED = [
 
 
 @pytest.mark.parametrize(("target", "run", "flops"), PUBLISHED)
-def test_published(target: str, run: dict[str, int], flops: int) -> None:
+def test_published_flops(target: str, run: dict[str, int], flops: int) -> None:
     assert architecture(target).formula("flops").value(target, **run) == flops
 
 
-def test_causal_attention_counts_the_pairs_it_keeps() -> None:
+def test_causal_attention_counts_unmasked_pairs() -> None:
     """S(S+1)/2 pairs of S²: the difference is 2 contractions of 2*B*L*E FLOPs a pair, over S(S-1)/2 pairs."""
     model = architecture("gpt2")
     full, causal = (model.formula("flops", attention=choice) for choice in ("full", "causal"))
@@ -34,25 +34,25 @@ def test_causal_attention_counts_the_pairs_it_keeps() -> None:
     assert encoder.formula("flops", attention="causal") == encoder.formula("flops")
 
 
-def test_relations_close() -> None:
+def test_quantity_relations_are_identities() -> None:
     assert close({S: B, S_enc: S}) == {S: B, S_enc: B}
 
 
-def test_training_is_three_times_the_forward() -> None:
+def test_training_flops_are_three_times_forward_flops() -> None:
     """Each product has two gradients of its own size, where everything below is trained."""
     for target in ("gpt2", "llama", "palm", "bert", "gpt-from-scratch", "vaswani-base"):
         model = architecture(target)
         assert model.formula("train-flops").equals(3 * model.formula("flops").expanded)
 
 
-def test_the_first_layer_on_inputs_that_nobody_trains() -> None:
+def test_first_layer_has_no_input_gradient() -> None:
     """Its queries, keys and values, 2*B*S*E*3E FLOPs, have no gradient of the input."""
     model = architecture("transformer-encoder-layer")
     spared = 3 * model.formula("flops").expanded - model.formula("train-flops").expanded
     assert (spared - 6 * B * S * SYMBOLS["E"] ** 2).expand() == 0
 
 
-def test_recompute() -> None:
+def test_recompute_flops_by_hand() -> None:
     """By hand: selective adds the attention core, 4*B*S²*L*E; full adds all of the layers, and not the head."""
     model = architecture("gpt2")
     none, selective, full = (model.formula("train-flops", recompute=r).expanded for r in ("none", "selective", "full"))
@@ -61,14 +61,14 @@ def test_recompute() -> None:
     assert (full - none - model.formula("flops").expanded + 2 * B * S * width * vocabulary).expand() == 0
 
 
-def test_narayanan_training_flops() -> None:
+def test_train_flops_match_narayanan_equation_3() -> None:
     """Narayanan et al. 2021, arXiv:2104.04473, eq. 3: 96*B*S*L*E²*(1 + S/(6E) + V/(16LE)), with full recomputation."""
     layers, width, vocabulary = SYMBOLS["L"], SYMBOLS["E"], SYMBOLS["V"]
     published = 96 * B * S * layers * width**2 * (1 + S / (6 * width) + vocabulary / (16 * layers * width))
     assert architecture("gpt2").formula("train-flops", recompute="full").equals(published)
 
 
-def test_the_embedding_as_a_product() -> None:
+def test_embedding_counted_as_a_product() -> None:
     """One-hot rows [B·S, V] with a table [V, E]: 2*B*S*V*E forward; the rows need no gradient, the table does."""
     product = 2 * B * S * SYMBOLS["V"] * SYMBOLS["E"]
     for target in ("gpt2", "llama", "bert"):  # learned positions and segments stay lookups
@@ -105,7 +105,7 @@ def test_elementwise_by_hand(name: str, sizes: dict[str, int], flops: int) -> No
     assert values[1] - values[0] == flops
 
 
-def test_causal_attention_spares_the_mask_and_half_the_softmax() -> None:
+def test_causal_elementwise_flops_omit_masked_scores() -> None:
     """Of S² scores S(S+1)/2 are left, each scaled (1) and in the softmax (3); none is masked."""
     attention = component("self-attention")
     heads, width = SYMBOLS["A"], SYMBOLS["E"]
@@ -119,7 +119,7 @@ def test_causal_attention_spares_the_mask_and_half_the_softmax() -> None:
     assert (extra["causal"] - 4 * B * heads * S * (S + 1) / 2 - 4 * B * S * width).expand() == 0
 
 
-def test_decoding_elementwise_is_the_causal_prefill_too() -> None:
+def test_decode_elementwise_flops_sum_to_the_causal_prefill() -> None:
     from sympy import Sum
 
     model = architecture("llama")
@@ -127,7 +127,7 @@ def test_decoding_elementwise_is_the_causal_prefill_too() -> None:
     assert (steps - model.formula("prefill-flops", attention="causal", count="all").expanded).expand() == 0
 
 
-def test_a_function_without_a_row_is_refused() -> None:
+def test_function_without_a_rule_is_refused() -> None:
     from symformer.components.mlp import MLP
     from symformer.models.model import Model
 
@@ -142,7 +142,7 @@ def test_logits_at_the_last_position() -> None:
     assert (spared - 2 * B * (S - 1) * SYMBOLS["E"] * SYMBOLS["V"]).expand() == 0
 
 
-def test_decoding_one_by_one_is_the_causal_prefill() -> None:
+def test_decode_flops_sum_to_the_causal_prefill() -> None:
     """Token after token, with a cache that grows from nothing, costs what the causal prompt of S tokens costs."""
     from sympy import Sum
 
@@ -153,7 +153,7 @@ def test_decoding_one_by_one_is_the_causal_prefill() -> None:
     assert (steps - prompt).expand() == 0
 
 
-def test_decoding_under_a_window_is_the_causal_prefill() -> None:
+def test_windowed_decode_flops_sum_to_the_causal_prefill() -> None:
     """The same, number by number: a sum over a min has no polynomial."""
     model = architecture("mistral-7b-v0.1")
     sizes = {"B": 2, "V": 29, "E": 10, "H": 11, "L": 3, "A": 4, "G": 2, "D": 6, "C_win": 5}
@@ -163,7 +163,7 @@ def test_decoding_under_a_window_is_the_causal_prefill() -> None:
 
 
 @pytest.mark.parametrize("count", ["contractions", "all"])
-def test_generating_is_the_prompt_and_the_passes_after_it(count: str) -> None:
+def test_generation_flops_are_prefill_plus_decode_passes(count: str) -> None:
     """The prompt gives the first token; the passes after S, S + 1, ..., S + N_new - 2 in the cache give the others."""
     from sympy import Sum
 
@@ -184,14 +184,14 @@ def test_generating_is_the_prompt_and_the_passes_after_it(count: str) -> None:
         ("llama-2-70b", 5 * GIB // 4),  # 2*80*8*128
     ],
 )
-def test_cache_of_4096_tokens(target: str, size: int) -> None:
+def test_cache_bytes_at_4096_tokens(target: str, size: int) -> None:
     cache = architecture(target).formula("kv-cache")
     assert cache.value(target, B=1, C=4096) == size
     assert cache.conventions == {"dtype": "bf16", "tokens": "all", "window": "needed", "latent": "compressed"}
     assert architecture(target).formula("kv-cache", dtype="symbolic").value(target, B=1, C=4096, W=2) == size
 
 
-def test_cache_of_one_token() -> None:
+def test_cache_elements_per_token_match_deepseek_v2() -> None:
     """DeepSeek-AI 2024, arXiv:2405.04434, table 1: 2·n_g·d_h·l elements a token, and (d_c + d_h^R)·l of a latent."""
     for name in ("llama", "mistral"):
         one = architecture(name).formula("kv-cache", tokens="one", dtype="symbolic")
@@ -222,7 +222,7 @@ def test_cache_of_mixed_layers() -> None:
     assert model.formula("kv-cache").value(B=3, C=100) == 3 * 26 * token * 100
 
 
-def test_cache_of_a_latent() -> None:
+def test_latent_cache_by_hand() -> None:
     """61 layers; a latent of 512 and a rotary key of 64, or 128 heads with keys of 192 and values of 128."""
     model = architecture("deepseek-v3")
     sizes = {"B": 3, "C": 1_000}
@@ -230,7 +230,7 @@ def test_cache_of_a_latent() -> None:
     assert model.formula("kv-cache", latent="expanded").value(**sizes) == 3 * 1_000 * 61 * 128 * (192 + 128) * 2
 
 
-def test_decoding_from_a_latent_expands_all_of_it() -> None:
+def test_latent_decode_expands_the_whole_cache() -> None:
     """The keys and values of C + 1 tokens are made again; all else runs on the new token."""
     layer = architecture("deepseek-v3").formula("decode-flops").part("layers.self_attn")
     sizes = {"B": 2, "C": 11, "E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5}
@@ -240,7 +240,7 @@ def test_decoding_from_a_latent_expands_all_of_it() -> None:
 
 
 @pytest.mark.parametrize(("length", "window"), [(13, 5), (5, 13), (7, 7), (1, 2)])
-def test_pairs_under_a_sliding_window(length: int, window: int) -> None:
+def test_sliding_window_pairs_match_a_written_mask(length: int, window: int) -> None:
     """Query i sees the last min(i, window) keys: counted one by one, on a mask written out."""
     pairs = sum(0 <= query - key < window for query in range(length) for key in range(length))
     layer = architecture("mistral").formula("flops", attention="causal").part("layers.self_attn")
@@ -250,6 +250,6 @@ def test_pairs_under_a_sliding_window(length: int, window: int) -> None:
 
 
 @pytest.mark.parametrize("quantity", ["kv-cache", "prefill-flops", "decode-flops", "generation-flops"])
-def test_attention_that_looks_ahead_has_no_cache(quantity: str) -> None:
+def test_bidirectional_attention_has_no_cache(quantity: str) -> None:
     with pytest.raises(SymformerError, match="this attention is not causal"):
         architecture("bert").formula(quantity)

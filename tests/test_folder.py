@@ -54,7 +54,7 @@ def left(folder: str = "out") -> list[str]:
     return sorted(os.listdir(folder))
 
 
-def test_each_target_has_the_file_that_it_has_alone() -> None:
+def test_folder_files_equal_single_files() -> None:
     result = derive("gpt2", "component:mlp", "-o", "out/")
     assert result.exit_code == 0, result.output
     assert left() == ["component-mlp.pdf", "gpt2.pdf"]
@@ -63,7 +63,7 @@ def test_each_target_has_the_file_that_it_has_alone() -> None:
 
 
 @pytest.mark.parametrize("extension", ["tex", "md", "typ", "html"])
-def test_the_format_is_one_of_all(extension: str) -> None:
+def test_one_format_applies_to_all_targets(extension: str) -> None:
     assert derive("component:mlp", "component:linear", "-o", "out", "--as", extension).exit_code == 0
     assert left() == [f"component-linear.{extension}", f"component-mlp.{extension}"]
     for name in ("linear", "mlp"):
@@ -71,13 +71,13 @@ def test_the_format_is_one_of_all(extension: str) -> None:
         assert Path(f"out/component-{name}.{extension}").read_bytes() == Path(f"x.{extension}").read_bytes()
 
 
-def test_one_target_goes_into_a_folder_too() -> None:
+def test_single_target_is_written_into_a_folder() -> None:
     assert derive("component:mlp", "-o", "out", "--as", "md", "--form", "short").exit_code == 0
     assert derive("component:mlp", "-o", "x.md", "--form", "short").exit_code == 0
     assert Path("out/component-mlp.md").read_bytes() == Path("x.md").read_bytes()
 
 
-def test_fragments_macros_live_pages_archives_and_templates_of_each() -> None:
+def test_every_output_form_is_written_per_target() -> None:
     Path("own.md").write_text("Of <%= document.title %>")
     for option, names in {
         ("--fragment",): ["bert.tex", "gpt2.tex"],
@@ -101,14 +101,14 @@ def test_fragments_macros_live_pages_archives_and_templates_of_each() -> None:
     assert "params" in Path("macros/gpt2.tex").read_text()
 
 
-def test_macros_of_a_config_say_where_it_lies_from_there() -> None:
+def test_macros_in_a_folder_use_relative_config_paths() -> None:
     Path("tiny").mkdir()
     Path("tiny/config.json").write_text(json.dumps(SMALL))
     assert derive("tiny/config.json", "gpt2", "-o", "out/", "--macros").exit_code == 0
     assert '"target": "../tiny/config.json"' in Path("out/tiny.tex").read_text().splitlines()[0]
 
 
-def test_the_target_that_fails_is_named_and_nothing_is_written() -> None:
+def test_failing_target_is_named_and_no_file_is_written() -> None:
     both = ("gpt2", "llama-2-7b", "-o", "out")
     # P, the learned positions, is a size of GPT-2; Llama has rotary positions
     assert "unknown symbol of llama-2-7b 'P'" in refused(*both, "--set", "P=64")
@@ -122,7 +122,7 @@ def test_the_target_that_fails_is_named_and_nothing_is_written() -> None:
     )
 
 
-def test_what_is_no_folder_takes_one_document() -> None:
+def test_file_path_accepts_only_one_document() -> None:
     assert "x.pdf is one document, but 2 TARGETs are given" in refused("gpt2", "bert", "-o", "x.pdf")
     assert "standard output takes one document, but 3 TARGETs" in refused("gpt2", "bert", "t5", "-o", "-", "--as", "md")
     assert "out/x is one document" in refused("gpt2", "bert", "-o", "out/x")
@@ -131,7 +131,7 @@ def test_what_is_no_folder_takes_one_document() -> None:
     assert "the folder nowhere does not exist; create it first" in refused("gpt2", "bert", "-o", "nowhere/out/")
 
 
-def test_a_folder_is_made_once_all_is_known_to_be_right(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_is_created_after_validation(monkeypatch: pytest.MonkeyPatch) -> None:
     assert derive("component:mlp", "component:linear", "-o", "new/", "--as", "md").exit_code == 0
     assert left("new") == ["component-linear.md", "component-mlp.md"]
     refused("gpt2", "nope", "-o", "other/")
@@ -144,7 +144,7 @@ def test_a_folder_is_made_once_all_is_known_to_be_right(monkeypatch: pytest.Monk
     assert not Path("other").exists()
 
 
-def test_options_that_do_not_go_together_are_refused() -> None:
+def test_incompatible_options_are_refused() -> None:
     Path("own.typ").touch()
     for options, words in {
         ("--live", "--as", "pdf"): "--live writes .html, but each file in out is .pdf",
@@ -157,7 +157,7 @@ def test_options_that_do_not_go_together_are_refused() -> None:
         assert words in refused("gpt2", "bert", "-o", "out", *options)
 
 
-def test_two_of_one_name_are_refused() -> None:
+def test_duplicate_file_names_are_refused() -> None:
     for place in ("a/tiny", "b/tiny"):
         Path(place).mkdir(parents=True)
         Path(place, "config.json").write_text(json.dumps(SMALL))
@@ -185,11 +185,11 @@ def test_two_of_one_name_are_refused() -> None:
         ("...json", "config"),
     ],
 )
-def test_a_file_is_called_after_its_target(target: str, name: str) -> None:
+def test_file_is_named_after_its_target(target: str, name: str) -> None:
     assert stem(target) == name
 
 
-def test_a_name_too_long_and_what_is_in_the_way_are_found_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_names_and_obstacles_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def work(order: Order, target: str) -> None:
         raise AssertionError("work before the folder is looked at")
 
@@ -200,7 +200,7 @@ def test_a_name_too_long_and_what_is_in_the_way_are_found_before_any_work(monkey
     assert "cannot be written: File name too long" in refused("bert", "x" * 252 + "/config.json", "-o", "out")
 
 
-def test_a_disk_that_is_full_gets_none_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_keeps_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("out/a.md").write_text("kept")
     stage, calls = os.fdopen, []
 
@@ -217,7 +217,7 @@ def test_a_disk_that_is_full_gets_none_of_them(monkeypatch: pytest.MonkeyPatch) 
     assert Path("out/a.md").read_text() == "kept"
 
 
-def test_from_python() -> None:
+def test_folder_is_written_from_python() -> None:
     made = made_of_each(Order("1", "md", sets=["E=24"]), ["gpt2", "component:mlp"], "out")
     assert list(made) == ["gpt2.md", "component-mlp.md"]
     assert left() == []

@@ -26,13 +26,13 @@ def made(name: str, *quantities: str, form: str = "full") -> Document:
 
 
 @pytest.mark.parametrize(("name", "quantities"), [("gpt2", ()), ("deepseek-v3", ()), ("llama-2-7b", ("train-memory",))])
-def test_the_short_form_is_one_page(name: str, quantities: tuple[str, ...]) -> None:
+def test_short_form_is_one_page(name: str, quantities: tuple[str, ...]) -> None:
     source = TYPST.spell(made(name, *quantities, form="short")).encode()
     printed = typst.compile(source, root=templates(), format="png", ppi=20)
     assert isinstance(printed, bytes) or len(printed) == 1
 
 
-def test_the_short_form_has_the_result_the_parts_and_what_torch_said() -> None:
+def test_short_form_has_result_parts_and_certificate() -> None:
     short = made("gpt2", form="short")
     assert [block.number for block in short.blocks if isinstance(block, Equation)] == [1]
     table = [block for block in short.blocks if isinstance(block, Table)][-1]
@@ -66,7 +66,7 @@ def symbols(document: Document) -> list[str]:
     return [text(row[0][0].shown) for row in table.rows if isinstance(row[0][0], Math)]
 
 
-def test_the_short_form_names_its_conventions() -> None:
+def test_short_form_lists_its_conventions() -> None:
     """Bytes of memory traffic are no number without the bytes of an element, nor FLOPs without which pairs count."""
     traffic = words(document(architecture("gpt2"), ["traffic"], "1.2.3", form="short", dtype="fp32"))
     assert "phase=prefill" in traffic
@@ -76,39 +76,39 @@ def test_the_short_form_names_its_conventions() -> None:
 
 
 @pytest.mark.parametrize("ratio", ["mfu", "attention-share", "pipeline-bubble", "intensity"])
-def test_the_short_form_of_a_ratio_is_short_too(ratio: str) -> None:
+def test_short_form_of_a_ratio_is_short(ratio: str) -> None:
     short = document(architecture("gpt2"), [ratio], "1.2.3", form="short")
     assert heads(short) == []
     assert [table.head[0] for table in short.blocks if isinstance(table, Table)] == [["Symbol"]]
 
 
-def test_a_ratio_says_what_stands_on_each_side_and_has_no_rows_of_ones() -> None:
+def test_ratio_describes_both_sides_without_trivial_rows() -> None:
     share = document(architecture("gpt2"), ["attention-share"], "1.2.3")
     assert " denotes the FLOPs of the products of attention and " in words(share)
     assert "Row by row" not in heads(share)  # each product of attention is all of its own FLOPs: 1 and 1
     assert "Row by row" in heads(document(architecture("gpt2"), ["intensity"], "1.2.3"))
 
 
-def test_the_letter_of_an_appendix_is_no_size() -> None:
+def test_appendix_letter_is_not_listed_as_a_size() -> None:
     """PaLM's appendix B is no batch: no sequences are counted in FLOPs of tokens over FLOPs of devices."""
     found = document(architecture("gpt2"), ["mfu"], "1.2.3")
     assert "appendix B." in words(found)
     assert "B" not in symbols(found)
 
 
-def test_a_bubble_asks_for_no_width() -> None:
+def test_pipeline_bubble_needs_no_width() -> None:
     """(p - 1)/m, Narayanan et al. 2021, section 2.2.1; the layers are divided, and that is all."""
     assert symbols(document(architecture("gpt2"), ["pipeline-bubble"], "1.2.3")) == ["L", "N_pp", "N_micro"]
 
 
-def test_a_long_table_is_not_carried_over_whole_with_the_equation_below_it() -> None:
+def test_long_table_may_break_before_the_next_equation() -> None:
     """Else most of a page may be left blank."""
     source = TYPST.spell(document(architecture("gpt2"), ["params", "flops", "train-memory"], "1.2.3"))
     assert "long: true, sticky: false" in source
     assert "long: true, sticky: true" not in source
 
 
-def test_a_document_carries_its_formulas_and_its_papers() -> None:
+def test_pdf_embeds_its_formulas_and_papers() -> None:
     files = dict(made("gpt2").attached)
     (told,) = json.loads(files["formulas.json"])
     assert (told["id"], told["value"]) == ("gpt2.params", 124_439_808)  # Radford et al. 2019, the model as published
@@ -119,7 +119,7 @@ def test_a_document_carries_its_formulas_and_its_papers() -> None:
     assert b"pdfuaid" in pdf  # PDF/UA: what is tagged, and has each formula in words
 
 
-def test_several_chapters_are_listed_and_have_their_symbols_once() -> None:
+def test_chapters_are_listed_and_share_one_symbol_table() -> None:
     whole = made("gpt2", "params", "flops", "train-memory")
     assert isinstance(whole.blocks[0], Contents)
     chapters = [block for block in whole.blocks if isinstance(block, Heading) and block.level == 1]
@@ -135,13 +135,13 @@ def test_several_chapters_are_listed_and_have_their_symbols_once() -> None:
     )  # of one chapter nothing
 
 
-def test_a_short_form_of_macros_is_refused() -> None:
+def test_short_form_of_macros_is_refused() -> None:
     result = CliRunner().invoke(cli, ["derive", "gpt2", "-o", "x.tex", "--macros", "--form", "short"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "remove one of the two" in result.stderr
 
 
-def test_what_is_never_trained_is_not_said_to_store_nothing() -> None:
+def test_untrained_tables_are_not_described_as_zero() -> None:
     """The sines of a DiT are a fixed table, and 1,152 columns of 256 rows of its parameters."""
     said = words(made("dit-xl-2"))
     assert "Stored weights that are not trained also count" in said

@@ -141,7 +141,7 @@ def test_gpt2_medium_and_xl_are_found_with_other_numbers_of_heads() -> None:
     assert published.items() <= params.items()
 
 
-def test_a_size_that_was_given_is_kept() -> None:
+def test_given_size_is_kept() -> None:
     """With 12 heads a width is a multiple of 12: of the four widths that is 768."""
     swept = run("sweep", "gpt2", "--over", "E=768,1024,1280,1600", "--given", "A=12")
     assert [row[0] for row in swept["rows"]] == [768]

@@ -26,7 +26,7 @@ def elementwise(name: str, **options: Any) -> Any:
     return expand(model.formula("flops", count="all").expanded - model.formula("flops").expanded)
 
 
-def test_a_line_on_the_scores_is_one_sum_for_each_pair() -> None:
+def test_linear_bias_adds_one_sum_per_pair() -> None:
     """Falcon with linear biases has a sum for each of B·A·S² pairs and layers, where the other turns 3·2·B·S·E."""
     plain = {"multi_query": False}
     lines = elementwise("falcon", alibi=True, **plain) - elementwise("falcon", **plain)
@@ -36,13 +36,13 @@ def test_a_line_on_the_scores_is_one_sum_for_each_pair() -> None:
     assert alibi.formula("flops", count="all").value(B=3, S=5, A=7) == 3 * 5 * 5 * 7
 
 
-def test_of_a_head_what_turns_is_counted() -> None:
+def test_rotary_flops_count_only_rotated_dimensions() -> None:
     """Three operations for each element that turns: of A query heads and A key heads D_rope, in L layers."""
     rest = elementwise("gptj").subs(D_rope, 0)
     assert expand(elementwise("gptj") - rest - L * 3 * 2 * B * S * A * D_rope) == 0
 
 
-def test_the_rows_before_the_first_position_are_read_by_no_token() -> None:
+def test_opt_reserves_two_position_rows() -> None:
     """OPT stores P + 2 rows, and its first token reads the third: S tokens fit where S is at most P."""
     opt = architecture("opt-125m")
     assert opt.params.part("embed_positions").value() == (2048 + 2) * 768
@@ -52,7 +52,7 @@ def test_the_rows_before_the_first_position_are_read_by_no_token() -> None:
         flops.value(B=1, S=2049)
 
 
-def test_a_window_that_is_in_the_mask_alone() -> None:
+def test_mask_only_window_does_not_limit_the_cache() -> None:
     """GPT-Neo's pairs are as few as its window leaves: min(S, w)(2S - min(S, w) + 1)/2 of a layer with one; its cache
     and a new token's products are of all C tokens and the new one in every layer.
     """
@@ -66,7 +66,7 @@ def test_a_window_that_is_in_the_mask_alone() -> None:
     assert neo.formula("kv-cache", window="rolling").expanded.has(Min(C, C_win))
 
 
-def test_keys_are_cached_as_the_class_caches_them() -> None:
+def test_falcon_cache_matches_its_class() -> None:
     """Falcon's first form stores one head's keys and values; its grouped form copies G heads' to all A of width E/A."""
     assert expand(architecture("falcon").formula("kv-cache").expanded - 2 * 2 * B * C * L * E / A) == 0
     grouped = architecture("falcon", grouped=True)
@@ -74,7 +74,7 @@ def test_keys_are_cached_as_the_class_caches_them() -> None:
     assert expand(grouped.params.part("h.self_attention.query_key_value").expanded - E * (E + 2 * G * E / A)) == 0
 
 
-def test_one_matrix_or_two_make_the_same_gate() -> None:
+def test_fused_and_separate_gates_are_equal() -> None:
     one, two = GatedMLP(fused="gate_up_proj"), GatedMLP()
     for quantity in ("params", "flops", "train-flops"):
         assert one.formula(quantity).equals(two.formula(quantity).expanded)
@@ -82,7 +82,7 @@ def test_one_matrix_or_two_make_the_same_gate() -> None:
     assert stored == [(2 * H, E), (E, H)]
 
 
-def test_two_norms_read_the_same_input() -> None:
+def test_parallel_norms_read_the_same_input() -> None:
     """Side by side, no norm reads what another sublayer gave; one after the other, the second does."""
     for parallel in (True, False):
         ledger = architecture("gpt-neox", parallel=parallel).ledger
@@ -91,7 +91,7 @@ def test_two_norms_read_the_same_input() -> None:
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_what_own_attention_keeps_is_refused(name: str) -> None:
+def test_activations_of_custom_attention_are_refused(name: str) -> None:
     model = architecture(name)
     for implementation in ("eager", "sdpa"):
         for quantity in ("activations", "train-memory"):
@@ -120,7 +120,7 @@ PHI = {"model_type": "phi", "hidden_size": 2560, "num_attention_heads": 32}  # h
         ({"rope_scaling": {"rope_type": "linear", "factor": 2.0, "partial_rotary_factor": 0.3}}, 24),
     ],
 )
-def test_a_part_of_a_head_is_read(fields: dict[str, Any], number: int, tmp_path: Path) -> None:
+def test_partial_rotary_factor_is_read(fields: dict[str, Any], number: int, tmp_path: Path) -> None:
     """int(80·0.3) is 24: the class multiplies floats, and so does what reads its config."""
     assert read(tmp_path, **PHI, **fields).known[D_rope] == number
 
@@ -171,17 +171,17 @@ def test_a_part_of_a_head_is_read(fields: dict[str, Any], number: int, tmp_path:
         ),
     ],
 )
-def test_a_config_is_refused_in_a_sentence(config: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+def test_unsupported_config_gives_a_one_sentence_error(config: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     with pytest.raises(SymformerError) as caught:
         read(tmp_path, **config)
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_gpt_1s_gelu_is_the_one_written_out(tmp_path: Path) -> None:
+def test_gpt_1_uses_unfused_gelu(tmp_path: Path) -> None:
     assert read(tmp_path, model_type="openai-gpt").component.activation == "gelu_new"  # type: ignore[attr-defined]
 
 
-def test_the_head_of_phi_has_a_bias() -> None:
+def test_phi_head_has_a_bias() -> None:
     assert architecture("phi").params.part("lm_head").equals(V * E + V)
     assert architecture("phi", tied=True).params.part("lm_head").equals(V)

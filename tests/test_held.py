@@ -63,7 +63,7 @@ def own_name(size: Symbol) -> str:
 
 
 @pytest.mark.parametrize("quantity", ["kv-cache", "flops"])
-def test_every_whole_number_has_the_side_worked_by_hand(quantity: str) -> None:
+def test_crossovers_match_every_integer_by_hand(quantity: str) -> None:
     chance, tried, turned = random.Random(SEED), 0, 0  # noqa: S311
     for _ in range(12):
         try:
@@ -90,7 +90,7 @@ def test_every_whole_number_has_the_side_worked_by_hand(quantity: str) -> None:
     assert turned > 5
 
 
-def test_a_solution_is_where_both_come_to_the_same() -> None:
+def test_totals_are_equal_at_a_solution() -> None:
     """At the value that the formula gives, and at the layers of the tie there, the two caches are equal."""
     found, own = drawn(random.Random(SEED), "kv-cache")  # noqa: S311
     assert found.held is not None
@@ -116,7 +116,7 @@ def run(*arguments: str) -> str:
     return result.stdout
 
 
-def test_the_command_says_it_of_both() -> None:
+def test_command_reports_both_models() -> None:
     """GPT-2 XL keeps 48·1600 elements of keys a token, and Llama-2 7B L_2·4096 at the layers that make it as large."""
     told = run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--same", "params", "--by", "L", "--crossover", "P")
     assert "with equal parameters, adjusting L_2:" in told
@@ -128,7 +128,7 @@ def test_the_command_says_it_of_both() -> None:
     assert facts["tied"]["crossover"]["P"]["right"] == [[int(p) + 1, None]]
 
 
-def test_what_has_a_least_in_it_is_refused_in_a_sentence() -> None:
+def test_formula_with_a_min_gives_a_one_sentence_error() -> None:
     windowed = ("gpt2-xl", "mistral", "-q", "kv-cache", "--same", "params", "--by", "L", "--crossover", "C")
     told = run(*windowed, "--option", "2:window=rolling")
     assert "no closed form shows which is larger: the difference contains a minimum or a maximum" in told

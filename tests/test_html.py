@@ -228,7 +228,7 @@ def reads_back(shown: Tree, seed: int = 1) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_all_mathematics_of_a_document_reads_back_as_what_it_stands_for(target: str) -> None:
+def test_document_mathml_parses_back_to_its_value(target: str) -> None:
     counted = 0
     for shown in dict.fromkeys(formulas_in(derived(target).blocks)):
         assert tokens(ElementTree.fromstring(mathml(shown)))  # noqa: S314
@@ -246,7 +246,7 @@ def stands_for_a_count(shown: Tree) -> bool:
     return True
 
 
-def test_what_is_hard_to_read_back() -> None:
+def test_difficult_expressions_parse_back() -> None:
     half = tree(E / 2)
     for shown in (
         tree((E + 1) ** 2 * L - H),
@@ -269,12 +269,12 @@ def test_what_is_hard_to_read_back() -> None:
         reads_back(shown)
 
 
-def test_a_reader_sees_a_missing_bracket() -> None:
+def test_missing_bracket_is_detected() -> None:
     with pytest.raises(AssertionError):
         assert Reader(["2", "*", "E", "+", "1"], {"E": Fraction(3)}).value == 8  # 2(E + 1)
 
 
-def test_lines_are_broken_between_terms_alone() -> None:
+def test_lines_break_only_between_terms() -> None:
     long = Product((tree(L), Sum(tuple(tree(number * E * H) for number in range(2, 9)))))
     assert [piece.alternative for piece in pieces(long)][:2] == ["L(2EH", "+ 3EH"]
     assert [piece.alternative for piece in pieces(long)][-1] == "+ 8EH)"
@@ -286,7 +286,7 @@ def test_lines_are_broken_between_terms_alone() -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_page_is_sound(target: str) -> None:
+def test_page_is_well_formed_with_valid_anchors(target: str) -> None:
     made = derived(target)
     root = page(made)
     ids = [node.attributes["id"] for node in root.walk() if "id" in node.attributes]
@@ -318,7 +318,7 @@ def test_a_page_is_sound(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_nothing_is_loaded_and_no_other_script_runs(target: str) -> None:
+def test_page_loads_nothing_and_runs_only_its_script(target: str) -> None:
     root = page(derived(target))
     policy = next(node.attributes["content"] for node in root.all("meta") if "http-equiv" in node.attributes)
     allowed = dict(each.strip().split(" ", 1) for each in policy.split(";"))
@@ -339,11 +339,11 @@ def test_nothing_is_loaded_and_no_other_script_runs(target: str) -> None:
     assert not {"author", "creator"} & {node.attributes.get("name", "") for node in root.all("meta")}
 
 
-def test_the_same_bytes_twice() -> None:
+def test_page_is_reproducible() -> None:
     assert render(derived("t5"), "html") == render(derived("t5"), "html")
 
 
-def test_the_font_is_small_and_free() -> None:
+def test_font_is_small_and_free() -> None:
     font = templates() / "fonts" / "symformer-math.woff2"
     assert font.read_bytes().startswith(b"wOF2")
     assert font.stat().st_size < 60_000
@@ -361,7 +361,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("odd", HOSTILE)
-def test_hostile_text_comes_out_as_it_is(odd: str) -> None:
+def test_hostile_text_is_printed_literally(odd: str) -> None:
     label = Chain((Label("N", odd, E),), (tree(E),))
     blocks, _ = numbered(
         [
@@ -390,7 +390,7 @@ def test_hostile_text_comes_out_as_it_is(odd: str) -> None:
     assert not any(re.search(r"\s", each) for each in ids)
 
 
-def test_control_characters_and_turned_text_are_shown_for_what_they_are() -> None:
+def test_control_and_direction_characters_are_made_visible() -> None:
     odd = "a\x07b\u202ec\ud800d\x00"
     label = Chain((Label("N", odd, E),), (tree(E),))
     blocks = [Paragraph([odd, Code(odd)]), Heading(1, [odd], odd), Equation(label, id=odd, number=1)]
@@ -400,12 +400,12 @@ def test_control_characters_and_turned_text_are_shown_for_what_they_are() -> Non
     assert not re.search("[\x00\x07\u202e\ud800]", everything)
 
 
-def test_sections_without_an_anchor_get_one_each() -> None:
+def test_sections_without_an_anchor_get_one() -> None:
     headings: Sequence[Heading] = [Heading(1, [each]) for each in ("A b", "a, b!", "?", "模")]
     root = page(Document("t", "t", [*headings, Heading(1, ["a b"], "a-b-2")]))
     assert [node.attributes["id"] for node in root.all("h2")] == ["a-b", "a-b-3", "section", "模", "a-b-2"]
 
 
-def test_numbers_of_any_size_are_grouped() -> None:
+def test_digits_are_grouped() -> None:
     assert "<mn>1,000,000,000,000,000</mn>" in mathml(tree(10**15 * E))
     assert mathml(Symbol("E", integer=True, positive=True) ** 12).count("<mn>12</mn>") == 1

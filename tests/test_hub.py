@@ -67,7 +67,7 @@ def kept(home: Path) -> list[Path]:
     return [path for path in home.rglob("*") if not path.is_dir() and {"blobs", "snapshots", "refs"} & {*path.parts}]
 
 
-def test_show_reads_a_model_on_the_hub_and_says_at_which_commit(hub: Hub) -> None:
+def test_show_reads_a_hub_model_and_prints_its_commit(hub: Hub) -> None:
     result = run("show", NAME)
     assert result.exit_code == 0, result.output
     assert f"from the config.json of {NAME} on the Hub, commit {FIRST}\n" in result.stdout
@@ -79,7 +79,7 @@ def test_show_reads_a_model_on_the_hub_and_says_at_which_commit(hub: Hub) -> Non
 
 
 @pytest.mark.parametrize("revision", ["v2", "feature/deeper", SECOND])
-def test_a_revision_is_a_branch_a_tag_or_a_commit(hub: Hub, revision: str) -> None:
+def test_revision_may_be_a_branch_a_tag_or_a_commit(hub: Hub, revision: str) -> None:
     model, _ = resolve(f"{NAME}@{revision}")
     assert model.params.value() == COUNT_DEEPER
     assert model.target == f"{NAME}@{revision}"
@@ -89,7 +89,7 @@ def test_a_revision_is_a_branch_a_tag_or_a_commit(hub: Hub, revision: str) -> No
     assert hub.asked == []  # a commit never changes
 
 
-def test_every_door_takes_it(hub: Hub, tmp_path: Path) -> None:
+def test_every_command_accepts_a_hub_id(hub: Hub, tmp_path: Path) -> None:
     assert sf.from_config(NAME).params.value() == COUNT
     assert sf.architecture("gpt2").params.value(NAME) == COUNT
     tree = json.loads(run("tree", NAME, "--json").stdout)
@@ -106,7 +106,7 @@ def test_every_door_takes_it(hub: Hub, tmp_path: Path) -> None:
     assert model.set({"L": 4}).provenance.commit == FIRST
 
 
-def test_what_was_fetched_answers_without_the_network(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_config_is_read_offline(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     client.fetch(NAME)
     hub.say(NAME, Answer(503))
     model, _ = resolve(NAME)
@@ -122,7 +122,7 @@ def test_what_was_fetched_answers_without_the_network(hub: Hub, monkeypatch: pyt
     assert hub.asked == []
 
 
-def test_the_switch_that_builds_models_offline_is_no_users(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_offline_switch_does_not_block_fetches(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     """Turned by ourselves it stops no fetch, neither here nor in a process below; turned by the user it does."""
     client.build_offline()
     assert os.environ["HF_HUB_OFFLINE"] == "1"
@@ -137,7 +137,7 @@ def test_the_switch_that_builds_models_offline_is_no_users(hub: Hub, monkeypatch
     monkeypatch.delenv("HF_HUB_OFFLINE")
 
 
-def test_a_trace_fetches_the_config_and_nothing_else(hub: Hub) -> None:
+def test_trace_fetches_only_the_config(hub: Hub) -> None:
     """As the user has it, without any switch: what is traced is built offline, whatever its config names."""
     hub.put(NAME, {**TINY, "_name_or_path": "ada/elsewhere", "auto_map": {"AutoConfig": "ada/code--config.Config"}})
     code = (
@@ -229,7 +229,7 @@ HOSTILE: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_server_gets_one_sentence_and_leaves_nothing(hub: Hub, kind: str, tmp_path: Path) -> None:
+def test_hostile_server_gives_a_one_sentence_error_and_caches_nothing(hub: Hub, kind: str, tmp_path: Path) -> None:
     name, (make, words) = f"ada/{kind}", HOSTILE[kind]
     hub.put(name, TINY)
     make(hub, name)
@@ -241,7 +241,7 @@ def test_a_hostile_server_gets_one_sentence_and_leaves_nothing(hub: Hub, kind: s
 
 
 @pytest.mark.parametrize("kind", ["half", "login-disguised", "broken-later"])
-def test_what_was_refused_once_is_read_when_the_server_is_well(
+def test_refused_config_is_read_after_the_server_recovers(
     hub: Hub, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what was there before is there still: the revision as it stood, and the files of others."""
@@ -261,7 +261,7 @@ def test_what_was_refused_once_is_read_when_the_server_is_well(
 
 
 @pytest.mark.parametrize(("answer", "methods"), [(Answer(silent=True), ("HEAD",)), (Answer(drip=0.5), ("GET",))])
-def test_a_slow_server_is_given_up(
+def test_slow_server_times_out(
     hub: Hub, answer: Answer, methods: tuple[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "PATIENCE", 3.0)
@@ -270,7 +270,7 @@ def test_a_slow_server_is_given_up(
     assert kept(tmp_path / "home") == []
 
 
-def test_a_process_that_does_not_end_is_ended(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_fetch_process_is_terminated(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_START", "import time; time.sleep(60)")
     monkeypatch.setattr(client, "PATIENCE", 0.2)
     monkeypatch.setattr(client, "GRACE", 0.2)
@@ -285,7 +285,7 @@ def test_a_process_that_does_not_end_is_ended(hub: Hub, monkeypatch: pytest.Monk
      "ada/tiny@..", "ada/tiny@../../up", "ada/tiny@a//b", "ada/tiny@-x", "ada/tiny@a b", "ada/tiny@main/",
      "a/b@" + "x" * 300],
 )  # fmt: skip
-def test_an_id_that_is_none_is_asked_of_nobody(hub: Hub, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_id_is_not_fetched(hub: Hub, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_asked", lambda *_: pytest.fail("asked"))
     assert "is not a valid " in refused("show", text)
 
@@ -301,7 +301,7 @@ def test_an_id_that_is_none_is_asked_of_nobody(hub: Hub, text: str, monkeypatch:
         ({"__init__": "__version__ = '1.30.0rc1'", "errors": "", "constants": ""}, "which requires 1.31: pip install"),
     ],
 )
-def test_without_the_package_a_sentence_says_what_to_install(
+def test_missing_package_error_says_what_to_install(
     hub: Hub, files: dict[str, str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "first/huggingface_hub"
@@ -318,23 +318,23 @@ def test_a_module_in_the_working_directory_is_not_run(hub: Hub, tmp_path: Path) 
     assert client.fetch(NAME).commit == FIRST
 
 
-def test_a_refusal_names_the_preset_that_is_called_so(hub: Hub) -> None:
+def test_refusal_suggests_the_preset_of_that_name(hub: Hub) -> None:
     assert "symformer show gpt2" in refused("show", "openai-community/gpt2")
 
 
-def test_a_cache_that_cannot_be_written_is_named(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_cache_is_named(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("HF_HOME", str(tmp_path / "file"))
     assert "huggingface_hub cannot use" in refused("show", NAME)
 
 
-def test_a_completion_fetches_nothing(hub: Hub) -> None:
+def test_completion_fetches_nothing(hub: Hub) -> None:
     offered = ShellComplete(cli, {}, "symformer", "").get_completions(["show", NAME, "--set"], "B")
     assert [each.value for each in offered][:1] == ["B="]  # the sizes of a run, which every model has
     assert hub.asked == []
 
 
-def test_what_fetches_nothing_imports_nothing_for_it() -> None:
+def test_commands_without_a_fetch_do_not_import_the_client() -> None:
     code = (
         "import sys; from symformer.commands.cli import cli\n"
         "cli(['show', 'gpt2', '--json'], standalone_mode=False)\n"
@@ -359,5 +359,5 @@ def test_what_fetches_nothing_imports_nothing_for_it() -> None:
         ("file:///etc/passwd", False),
     ],
 )
-def test_where_a_fetch_goes(url: str, goes: bool) -> None:
+def test_fetch_allows_only_hub_hosts(url: str, goes: bool) -> None:
     assert near(url, "https://mirror.example") is goes

@@ -194,7 +194,7 @@ def point(name: str, **numbers: int) -> Point:
 
 
 @pytest.mark.parametrize("name", names())
-def test_one_rank_of_one_is_the_whole(name: str) -> None:
+def test_single_rank_equals_the_whole_model(name: str) -> None:
     """Or is refused: one stage is no pipeline, and a collective that is listed whatever its ranks has none."""
     one, compared = point(name, **ONE, N_pp=1, I_pp=1), 0
     for answer in answers(name):
@@ -215,7 +215,7 @@ def test_one_rank_of_one_is_the_whole(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_cost_never_falls_when_a_size_grows(name: str) -> None:
+def test_costs_are_monotone_in_every_size(name: str) -> None:
     here = point(name, **TWO)
     larger = {size: point(name, **{**TWO, size: 2 * number}) for size, number in SIZES.items()}
     grown = 0
@@ -234,7 +234,7 @@ def test_a_cost_never_falls_when_a_size_grows(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_rank_has_no_more_to_do_for_being_one_of_more(name: str) -> None:
+def test_more_ranks_never_increase_the_cost_of_a_rank(name: str) -> None:
     """But it sends more; and of a pipeline's micro-batches the more are under way, the more stages there are."""
     here = point(name, **TWO)
     more = {ranks: point(name, **{**TWO, ranks: 2 * TWO[ranks]}) for ranks in (*ONE, "N_pp")}
@@ -260,7 +260,7 @@ def test_a_rank_has_no_more_to_do_for_being_one_of_more(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_step_of_training_costs_no_less_than_its_forward_pass(name: str) -> None:
+def test_training_costs_at_least_its_forward_pass(name: str) -> None:
     here, compared = point(name, **TWO), 0
     found = {(a.quantity, a.conventions, a.rank): a.formula for a in answers(name)}
     model = model_of(name)
@@ -279,7 +279,7 @@ def test_a_step_of_training_costs_no_less_than_its_forward_pass(name: str) -> No
 
 
 @pytest.mark.parametrize("name", names())
-def test_no_more_is_active_than_is_stored(name: str) -> None:
+def test_active_parameters_do_not_exceed_stored_parameters(name: str) -> None:
     here = point(name, **TWO)
     found = {(a.quantity, a.rank): a.formula for a in answers(name) if not a.conventions}
     ranks = [rank for quantity, rank in found if quantity == "active-params"]
@@ -330,7 +330,7 @@ COPIED = [
 
 
 @pytest.mark.parametrize(("name", "quantity", "rank", "copied"), COPIED)
-def test_ranks_add_up_to_the_whole_and_what_is_copied(name: str, quantity: str, rank: str, copied: str) -> None:
+def test_ranks_sum_to_the_whole_plus_replicas(name: str, quantity: str, rank: str, copied: str) -> None:
     here = point(name, **TWO)
     plain: tuple[tuple[tuple[str, str], ...], ...] = ((), (("implementation", "megatron"),))
     found = next(a for a in answers(name) if (a.quantity, a.rank) == (quantity, rank) and a.conventions in plain)
@@ -340,9 +340,7 @@ def test_ranks_add_up_to_the_whole_and_what_is_copied(name: str, quantity: str, 
 @pytest.mark.parametrize("rank", ["tensor=sequence", "context=on"])
 @pytest.mark.parametrize("name", ["gpt2", "llama", "bert"])
 @pytest.mark.parametrize("convention", [("count", "all"), ("embedding", "matmul"), ("attention", "causal")])
-def test_nothing_is_computed_twice_where_the_sequence_is_divided(
-    name: str, rank: str, convention: tuple[str, str]
-) -> None:
+def test_sequence_parallel_ranks_duplicate_no_work(name: str, rank: str, convention: tuple[str, str]) -> None:
     here = point(name, **TWO)
     conventions = dict([convention])
     whole, own = (model_of(name).formula("flops", **conventions, **placed) for placed in ({}, dict([rank.split("=")])))
@@ -369,6 +367,6 @@ def stages(name: str, quantity: str) -> Iterator[Exact]:
         *((name, quantity, 0) for name in ("gpt2", "llama") for quantity in ("flops", "train-flops", "kv-cache")),
     ],
 )
-def test_stages_add_up_to_the_whole(name: str, quantity: str, copied: int) -> None:
+def test_pipeline_stages_sum_to_the_whole(name: str, quantity: str, copied: int) -> None:
     first, middle, last, whole = stages(name, quantity)
     assert first + middle + last == whole + copied

@@ -106,7 +106,7 @@ def test_the_numbers_of_a_model_cannot_be_changed() -> None:
     assert sf.model("gpt2-xl").params.value() == GPT2_XL
 
 
-def test_a_model_does_not_follow_the_mapping_that_it_was_given() -> None:
+def test_model_is_independent_of_its_input_mapping() -> None:
     numbers = {L: 3}
     model = sf.Model(target="linear", component=sf.component("pre-norm-block"), numbers=numbers)
     numbers[L] = 4

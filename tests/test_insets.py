@@ -76,7 +76,7 @@ def figure_of(page: str) -> ElementTree.Element:
     return ElementTree.fromstring(found.replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))  # noqa: S314 (our own file)
 
 
-def test_html_has_the_figure_and_its_caption(folder: Path) -> None:
+def test_html_includes_the_figure_and_caption(folder: Path) -> None:
     page = derived(folder, "html", "gpt2")
     root = figure_of(page)
     assert root.tag == f"{SVG}svg"
@@ -93,7 +93,7 @@ def test_html_has_the_figure_and_its_caption(folder: Path) -> None:
     assert "the formula of its parameters, its value" in caption[1]
 
 
-def test_it_asks_for_nothing_and_has_no_id(folder: Path) -> None:
+def test_figure_loads_nothing_and_has_no_id(folder: Path) -> None:
     """The page lets no style and no script of another run; an id of a figure could be that of an anchor."""
     page = derived(folder, "html", "gpt2")
     for each in figure_of(page).iter():
@@ -104,7 +104,7 @@ def test_it_asks_for_nothing_and_has_no_id(folder: Path) -> None:
     assert page == derived(folder, "html", "gpt2")
 
 
-def test_its_black_is_the_ink_of_the_page(folder: Path) -> None:
+def test_figure_uses_the_text_color_of_the_page(folder: Path) -> None:
     root = figure_of(derived(folder, "html", "gpt2"))
     colours = {each.get(name, "") for each in root.iter() for name in ("fill", "stroke")} - {"", "none"}
     assert "currentColor" in colours
@@ -115,7 +115,7 @@ def test_its_black_is_the_ink_of_the_page(folder: Path) -> None:
         assert f'[fill="{each}"]' in style or f'[stroke="{each}"]' in style, each
 
 
-def test_names_in_it_are_escaped(folder: Path) -> None:
+def test_names_in_a_figure_are_escaped(folder: Path) -> None:
     page = derived(folder, "html", config(folder, HOSTILE))
     root = figure_of(page)
     assert HOSTILE.replace("/", "")[:60] in str(root.get("aria-label"))
@@ -123,13 +123,13 @@ def test_names_in_it_are_escaped(folder: Path) -> None:
     assert "模型" in str(figure_of(derived(folder, "html", config(folder, "模型"))).get("aria-label"))
 
 
-def test_a_figure_of_towers_scrolls_on_a_phone(folder: Path) -> None:
+def test_encoder_decoder_figure_scrolls_on_a_phone(folder: Path) -> None:
     assert '<div class="broad" tabindex="0"' in derived(folder, "html", "clip")
     assert '<div class="broad"' not in derived(folder, "html", "gpt2")
 
 
 @pytest.mark.parametrize("target", ["gpt2", "deepseek-v3", "t5", "mamba2", "clip"])
-def test_lines_of_a_screen_stay_on_it(target: str) -> None:
+def test_screen_text_stays_within_the_figure(target: str) -> None:
     model, _ = resolve(target)
     made = drawing(Reader(model, model.params).architecture(), ruler=ScreenRuler())
     boxes = [each for each in made.shapes if isinstance(each, Rect) and each.radius == 2.2]
@@ -141,7 +141,7 @@ def test_lines_of_a_screen_stay_on_it(target: str) -> None:
                 assert words.left + words.width <= box.x + box.w + 0.1
 
 
-def test_widths_are_those_of_the_font() -> None:
+def test_text_widths_match_the_font() -> None:
     from fontTools import ttLib
 
     font = ttLib.TTFont(templates() / "fonts" / "symformer-math.woff2")
@@ -150,7 +150,7 @@ def test_widths_are_those_of_the_font() -> None:
     assert advances() == told
 
 
-def test_a_line_is_as_wide_as_its_pieces() -> None:
+def test_line_width_is_the_sum_of_its_pieces() -> None:
     """Of STIX Math: E in italics 0.637, a digit 0.5, raised ones 0.7 of that; the usual monospaced letters 0.6."""
     ruler = ScreenRuler()
     assert ruler.width([Math.of(E)], 10) == pytest.approx(10 * advances()["𝐸"])
@@ -172,7 +172,7 @@ def test_a_line_is_as_wide_as_its_pieces() -> None:
         (Power(tree(A + E), 2), "(𝐸 + 𝐴)2"),
     ],
 )
-def test_formulas_on_one_line(shown: object, plain: str) -> None:
+def test_inline_formulas_as_svg(shown: object, plain: str) -> None:
     made = svg(shown, 10)  # type: ignore[arg-type]
     assert unescape(re.sub(r"<[^>]+>|\u200b", "", made)) == plain
     moves = [float(each) for each in re.findall(r'dy="([^"]+)"', made)]
@@ -182,7 +182,7 @@ def test_formulas_on_one_line(shown: object, plain: str) -> None:
 # -- in LaTeX ----------------------------------------------------------------------------------------------------------
 
 
-def test_latex_has_the_figure_and_needs_no_package_for_it(folder: Path) -> None:
+def test_latex_includes_the_figure_without_a_package(folder: Path) -> None:
     made = derived(folder, "tex", "gpt2")
     assert made.count(r"\begin{picture}") == made.count(r"\end{picture}") == 1
     assert made.count(r"\begin{figure}") == 1
@@ -195,7 +195,7 @@ def test_latex_has_the_figure_and_needs_no_package_for_it(folder: Path) -> None:
     assert "124,439,808 parameters" in bytes.fromhex(said[1]).decode("utf-16-be")
 
 
-def test_what_is_drawn_stays_on_its_room() -> None:
+def test_shapes_keep_their_coordinates_in_latex() -> None:
     shapes = [Rect(10, 20, 30, 5, fill="#FBEFD2"), Line(((0, 50), (90, 50), (90, 10))), Words(5, 40, ["x_y"], 9)]
     made = picture(Drawing(100, 60, shapes, "t"), LATEX, 1.5)
     assert r"\setlength{\unitlength}{1.5bp}" in made
@@ -207,7 +207,7 @@ def test_what_is_drawn_stays_on_its_room() -> None:
 
 @TEX
 @pytest.mark.parametrize("target", ["deepseek-v3", HOSTILE])
-def test_it_compiles_and_fits_the_page(target: str, folder: Path) -> None:
+def test_figure_compiles_and_fits_the_page(target: str, folder: Path) -> None:
     derived(folder, "tex", config(folder, target) if target == HOSTILE else target)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "a.tex"]
     run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
@@ -233,7 +233,7 @@ def _inflated(stream: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("target", ["gpt2", "llama-2-70b", "deepseek-v3", "mamba2", "t5", "clip"])
-def test_its_smallest_type_can_be_read(target: str) -> None:
+def test_smallest_type_is_legible(target: str) -> None:
     made = laid(target)
     scale = A4.enlarged(made.width, made.height)
     assert made.width * scale <= A4.broad
@@ -243,7 +243,7 @@ def test_its_smallest_type_can_be_read(target: str) -> None:
     assert max(sizes[1:]) * scale * 0.7 >= 5.4  # what stands below a letter
 
 
-def test_a_long_formula_is_factored() -> None:
+def test_long_formula_is_factored() -> None:
     """DeepSeek-V3's polynomial has 16 terms, on three lines; with its factors before brackets it takes two."""
     words = [each for each in laid("deepseek-v3").shapes if isinstance(each, Words) and each.y < 45]
     formulas = [each for each in words if any(isinstance(piece, Math) for piece in each.line)]
@@ -251,13 +251,13 @@ def test_a_long_formula_is_factored() -> None:
     assert all(each.left + each.width <= A4.figure[0] for each in formulas)
 
 
-def test_a_share_of_nothing_has_no_bar() -> None:
+def test_negligible_share_has_no_bar() -> None:
     """Of GPT-2's norms the final one is 1,536 of 124,439,808 elements: 0.001 %."""
     bars = [each for each in laid("gpt2").shapes if isinstance(each, Rect) and each.h == 2.6 and each.fill == "#FFFFFF"]
     assert len(bars) == 4  # of both embeddings, attention, and the feed-forward network
 
 
-def test_figures_are_numbered_in_the_order_they_stand() -> None:
+def test_figures_are_numbered_in_order() -> None:
     model, _ = resolve("gpt2")
     blocks, _ = numbered([*illustration(model, model.params), *illustration(model, model.formula("flops"))])
     assert [(block.number, block.id) for block in blocks if isinstance(block, Picture)] == [
@@ -266,7 +266,7 @@ def test_figures_are_numbered_in_the_order_they_stand() -> None:
     ]
 
 
-def test_captions_say_what_is_there() -> None:
+def test_captions_describe_the_figure() -> None:
     said = {}
     for target in ("t5", "gpt2", "hf:bert"):
         model, _ = resolve(target)
@@ -279,7 +279,7 @@ def test_captions_say_what_is_there() -> None:
 
 
 @pytest.mark.parametrize("extension", ["tex", "typ", "html"])
-def test_a_template_reaches_the_figure(extension: str, folder: Path) -> None:
+def test_template_can_access_the_figure(extension: str, folder: Path) -> None:
     (folder / "mine.jinja").write_text(
         '<% for block in document.blocks if block.kind == "picture" %>'
         "<%= block.number %>|<%= block.caption %>|<%= language.picture(block) %><% endfor %>"

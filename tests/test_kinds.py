@@ -53,9 +53,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize(("implementation", "recompute", "dtype", "window"), WAYS)
-def test_bytes_that_layers_with_and_without_a_window_hold(
-    implementation: str, recompute: str, dtype: str, window: int
-) -> None:
+def test_saved_bytes_of_full_and_windowed_layers(implementation: str, recompute: str, dtype: str, window: int) -> None:
     """Both kinds share all matrices, each has scores of its own, and transformers makes a mask for each."""
     way = {"implementation": implementation, "recompute": recompute, "dtype": dtype}
     part, numbers = Windowed(), {**NUMBERS, C_win: window}
@@ -63,14 +61,14 @@ def test_bytes_that_layers_with_and_without_a_window_hold(
     assert formula.value({**SIZES, "C_win": window}) == activation_bytes(part, numbers, **way, fake=False) > 0
 
 
-def test_training_memory_of_layers_with_and_without_a_window() -> None:
+def test_train_memory_of_full_and_windowed_layers() -> None:
     part = Windowed()
     way = {"recipe": "bf16", "implementation": "eager"}
     formula = part.formula("train-memory", **way)
     assert formula.value({**SIZES, "C_win": 9}) == train_bytes(part, {**NUMBERS, C_win: 9}, "cpu", **way) > 0
 
 
-def test_what_every_kind_keeps_of_its_own_is_kept() -> None:
+def test_each_layer_kind_saves_its_own_activations() -> None:
     """GPT-Neo's layers are GPT-2's, of which some have a window: Megatron's kernels keep as much of either kind.
 
     Korthikanti et al. 2022, eq. 1, without the noise of dropout: 34 - 2 bytes a token and width, 2 of 5 a pair.
@@ -81,7 +79,7 @@ def test_what_every_kind_keeps_of_its_own_is_kept() -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_what_an_operation_shares_is_stored(name: str) -> None:
+def test_shared_tensors_of_an_operation_are_stored(name: str) -> None:
     """By its path, as gpt-oss's sinks are: all layers have them, and each kind's softmax reads them."""
     part = architecture_class(name)()
     for ledger in (part.ledger, part.ledger.apart):
@@ -89,7 +87,7 @@ def test_what_an_operation_shares_is_stored(name: str) -> None:
         assert {weight.path for _, entry in ledger for weight in entry.shared} <= stored
 
 
-def test_a_model_that_went_to_another_process_answers_the_same() -> None:
+def test_pickled_model_gives_the_same_answers() -> None:
     """With its ledger, whose entries that stand for several are not known by where they lie in memory."""
     model = architecture("gpt-neo")
     there = pickle.loads(pickle.dumps((model, model.component.ledger)))[0]  # noqa: S301
@@ -123,7 +121,7 @@ class Some(Component):
         return ops.mix_layers("layers", L, kinds, ops.call("table", TokenEmbedding(), tokens), self.order)
 
 
-def test_what_hangs_on_the_order_of_the_layers_is_refused() -> None:
+def test_quantities_that_depend_on_layer_order_are_refused() -> None:
     with pytest.raises(SymformerError, match="and only some of them save their input"):
         Some().formula("activations", implementation="megatron")
     known = Some(order="kind by kind").formula("activations", implementation="megatron")

@@ -26,7 +26,7 @@ def _written(folder: Path, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", LISTED)
-def test_the_listed_bytes_equal_those_of_a_torch_cache(name: str) -> None:
+def test_listed_cache_bytes_match_torch(name: str) -> None:
     fields, expected = LISTED[name]
     config = transformers.AutoConfig.for_model(**fields)
     classes = transformers.AutoModelForCausalLM
@@ -41,7 +41,7 @@ def test_the_listed_bytes_equal_those_of_a_torch_cache(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TRACED)
-def test_a_period_that_a_shallow_model_does_not_show_is_traced(name: str, tmp_path: Path) -> None:
+def test_layer_period_longer_than_a_shallow_model_is_traced(name: str, tmp_path: Path) -> None:
     _, expected = LISTED[name]
     found = model(_written(tmp_path, name)).set(RUN)
     formula = found.formula("kv-cache", dtype="fp32")

@@ -36,7 +36,7 @@ def _model(folder: Path, **fields: Any) -> Any:
     return sf.model(str(place))
 
 
-def test_a_word_stands_for_the_list_of_layers(tmp_path: Path) -> None:
+def test_word_expands_to_the_list_of_layers(tmp_path: Path) -> None:
     found = _model(tmp_path)
     # per layer: (40 + 40 + 8 + 8) heads of 128 by 5120, 3*5120*27392, norms 2*5120 and 2*128; two tables, a last norm
     layer = 96 * 128 * 5120 + 3 * 5120 * 27392 + 2 * 5120 + 2 * 128
@@ -46,7 +46,7 @@ def test_a_word_stands_for_the_list_of_layers(tmp_path: Path) -> None:
     assert cache == 2 * 2 * 3 * 8 * 128 * (48 * 4095 + 16 * 6000)
 
 
-def test_a_word_next_to_the_same_list_changes_nothing(tmp_path: Path) -> None:
+def test_word_next_to_the_same_list_changes_nothing(tmp_path: Path) -> None:
     listed = _model(tmp_path, layer_types=[LOCAL, LOCAL, LOCAL, GLOBAL] * 16)
     assert listed.params.value() == _model(tmp_path).params.value()
 
@@ -61,12 +61,12 @@ def test_a_word_next_to_the_same_list_changes_nothing(tmp_path: Path) -> None:
         ({"layer_types": [LOCAL, GLOBAL] * 32}, "'layer_types' lists other layers"),
     ],
 )
-def test_a_word_that_is_not_clear_is_refused(fields: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_ambiguous_word_is_refused(fields: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=re.escape(said)):
         _ = _model(tmp_path, **fields).params
 
 
-def test_what_a_config_class_raises_is_one_sentence(tmp_path: Path) -> None:
+def test_config_class_errors_are_one_sentence(tmp_path: Path) -> None:
     # no layers of a period of 0: the class of the configs divides by it
     with pytest.raises(sf.SymformerError, match="cannot create the config of exaone4: ZeroDivisionError"):
         _ = _model(tmp_path, sliding_window_pattern=0).params

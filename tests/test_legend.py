@@ -40,7 +40,7 @@ def test_every_word_and_letter_is_explained(name: str) -> None:
     assert said - {row.word for row in ROWS} <= KNOWN
 
 
-def test_every_explanation_stands_somewhere() -> None:
+def test_every_explanation_is_used() -> None:
     said = set().union(*(words_of(name)[0] for name in names()))
     assert {row.word for row in ROWS} - said <= {"σ"}  # which qwen2-moe alone has by itself, and every SiLU in it
 
@@ -58,7 +58,7 @@ def test_every_explanation_stands_somewhere() -> None:
         ("vit", "[c; d]", "[c, d]"),
     ],
 )
-def test_what_does_not_stand_there_is_not_explained(name: str, there: str, absent: str) -> None:
+def test_unused_words_are_not_explained(name: str, there: str, absent: str) -> None:
     first, table = legend(words_of(name)[1])
     assert isinstance(first, Paragraph)
     assert isinstance(table, Table)
@@ -68,11 +68,11 @@ def test_what_does_not_stand_there_is_not_explained(name: str, there: str, absen
     assert len({(shown, str(means)) for shown, (_, means) in zip(explained, table.rows, strict=True)}) == len(explained)
 
 
-def test_where_nothing_is_computed_nothing_is_explained() -> None:
+def test_quantities_without_computed_lines_have_no_legend() -> None:
     assert legend([Paragraph(["x"])]) == []
 
 
-def test_names_below_are_no_letters() -> None:
+def test_names_of_lower_parts_are_not_letters() -> None:
     """The rows of a fused matrix go by q, k and v, which are named by no line of cross-attention but its own."""
     (scope,) = [
         scope

@@ -41,7 +41,7 @@ REACH = {
 
 
 @pytest.mark.parametrize("quantity", REACH)
-def test_the_condition_of_each_quantity(quantity: str) -> None:
+def test_length_condition_of_each_quantity(quantity: str) -> None:
     assert REACH.keys() == quantities().keys()
     gpt2 = architecture("gpt2")
     conventions = {"tensor": "on", "vocab": "padded"} if quantity == "communication" else {}
@@ -74,7 +74,7 @@ def test_the_condition_of_each_quantity(quantity: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["gpt2", "gpt-from-scratch", "bert-base-uncased", "bare-bones-transformer-lm"])
-def test_every_model_with_such_a_table(target: str) -> None:
+def test_length_condition_of_every_model_with_learned_positions(target: str) -> None:
     model = architecture(target)
     rows = model.known[P]
     flops = model.formula("flops")
@@ -94,7 +94,7 @@ def _named(numbers: dict[Symbol, int]) -> dict[str, int]:
     return {str(name): number for name, number in numbers.items()}
 
 
-def test_more_positions_reach_further(tmp_path: Path) -> None:
+def test_more_positions_allow_longer_runs(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"model_type": "gpt2", "n_positions": 4_096}), "utf-8")
     assert from_config(str(path)).formula("flops").value(B=1, S=4_096) > 0
@@ -114,7 +114,9 @@ def test_more_positions_reach_further(tmp_path: Path) -> None:
     ],
     ids=lambda arguments: " ".join(arguments[:4]),
 )
-def test_every_door_holds_it(arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_length_condition_is_enforced_by_every_command(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli, arguments, prog_name="symformer")
     assert result.exit_code == 2, result.output

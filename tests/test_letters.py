@@ -63,13 +63,13 @@ def printed(pdf: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_pdf_shows_every_name(name: str) -> None:
+def test_pdf_shows_every_name(name: str) -> None:
     made = render(hostile(NAMES[name]), "pdf")
     assert made.startswith(b"%PDF")
     assert made == render(hostile(NAMES[name]), "pdf")
 
 
-def test_a_pdf_tells_what_its_fonts_have_not_by_number() -> None:
+def test_pdf_writes_missing_glyphs_as_code_points() -> None:
     assert "[U+6A21][U+578B]" in printed(render(hostile("模型"), "pdf"))
     assert "[U+1F642]" in printed(render(hostile("a🙂"), "pdf"))
     fair = Document("model", "", [Paragraph(["é, ł, σ, ², ≈, – and Ж are printed, ", Code("配置"), " is told"])])
@@ -88,7 +88,7 @@ def test_typst_reads_every_name(name: str) -> None:
 
 @pytest.mark.parametrize("flavour", ["github", "jupyter", "commonmark"])
 @pytest.mark.parametrize("name", NAMES)
-def test_markdown_has_no_mathematics_that_a_name_ends(name: str, flavour: str) -> None:
+def test_names_do_not_end_markdown_math(name: str, flavour: str) -> None:
     source = render(hostile(NAMES[name]), "md", flavour=flavour).decode()  # type: ignore[arg-type]
     spans = {"github": r"\$`(.*?)`\$", "jupyter": r"(?<![\\$`])\$(?!\$)(.+?)(?<!\\)\$", "commonmark": r"$^"}[flavour]
     inline = re.findall(spans, re.sub(r"``+.*?``+", "", source))
@@ -113,7 +113,7 @@ def test_html_shows_every_name(name: str) -> None:
 # LaTeX
 
 
-def test_a_letter_is_spelt_as_every_engine_has_it() -> None:
+def test_accented_letters_are_written_as_latex_commands() -> None:
     # the LaTeX Companion's commands: an accent above its letter, without the dot of i and j
     assert lettered("éÅ ç ñ ï ĵ ő š") == r"\'{e}\r{A} \c{c} \~{n} " + r"\"{\i} \^{\j} \H{o} \v{s}"
     assert lettered("Łukasz Großmann, Æneas – 3×4 ≈ 12°") == (
@@ -127,7 +127,7 @@ def test_a_letter_is_spelt_as_every_engine_has_it() -> None:
     assert lettered("x\u0335") == "x[U+0335]"
 
 
-def test_a_name_within_mathematics_is_escaped() -> None:
+def test_name_within_mathematics_is_escaped() -> None:
     assert latex(Label("N", "a%b#c", E)) == r"N_{\mathrm{a\%b\#c}}"
     assert latex(Label("N", "x{y}$", E)) == r"N_{\mathrm{x\{y\}\$}}"
     assert latex(Name("W", "é")) == r"W_{\mathrm{\text{é}}}"
@@ -135,19 +135,19 @@ def test_a_name_within_mathematics_is_escaped() -> None:
     assert latex(Label("N", "h.ln_1", E)) == r"N_{\mathrm{h.ln\_1}}"
 
 
-def test_two_signs_do_not_become_a_third() -> None:
+def test_adjacent_characters_do_not_form_ligatures() -> None:
     source = render(Document("a--b", "''", [Paragraph([Code("--set ?`")])]), "tex").decode()
     assert r"{\LARGE a-{}-b\par}" in source
     assert r"\texttt{-{}-set ?\`{}}" in source
 
 
-def test_the_macro_stands_where_it_is_needed() -> None:
+def test_letter_macro_is_defined_only_where_needed() -> None:
     for extension in ("tex", "fragment", "bundled"):
         assert render(hostile("模"), extension).startswith(rb"\providecommand\symformerletter[2]")
         assert b"symformerletter" not in render(hostile("é ن"), extension)
 
 
-def test_a_template_of_ones_own_has_the_macro_too(odd: str) -> None:
+def test_user_template_includes_the_letter_macro(odd: str) -> None:
     Path("own.tex").write_text("<%= language.prose(document.title) %>: <%= language.code('模') %>")
     arguments = ["derive", odd, "--template", "own.tex", "-o", "x.tex"]
     assert CliRunner().invoke(cli, arguments, prog_name="symformer").exit_code == 0
@@ -156,7 +156,7 @@ def test_a_template_of_ones_own_has_the_macro_too(odd: str) -> None:
     assert made.endswith(r"\texttt{\symformerletter{模}{6A21}}")
 
 
-def test_ids_are_labels_that_every_language_takes() -> None:
+def test_ids_are_valid_labels_in_every_language() -> None:
     assert plain("gpt2.params.h.ln_1") == "gpt2.params.h.ln_1"
     assert plain("a%b") != plain("a$b")
     source = render(hostile("a%b"), "tex").decode()
@@ -224,7 +224,7 @@ RUN = ["--set", f"B={10**15}", "--set", f"S={10**15}"]
     ],
     ids=" ".join,
 )
-def test_a_folder_of_an_odd_name_in_every_output(arguments: list[str], odd: str) -> None:
+def test_odd_folder_name_in_every_output(arguments: list[str], odd: str) -> None:
     result = CliRunner().invoke(cli, [*arguments, odd], prog_name="symformer")
     assert result.exit_code == 0, result.output
     if arguments[0] == "show":
@@ -238,7 +238,7 @@ def test_a_folder_of_an_odd_name_in_every_output(arguments: list[str], odd: str)
             assert json.loads(archive.read("anc/formulas.json"))[0]["target"] == odd
 
 
-def test_a_number_that_no_cell_has_room_for_goes_on_below() -> None:
+def test_wide_numbers_wrap_in_table_cells() -> None:
     number = f"{10**60 + 1:,}"
     table = Table([["Value"], ["Share"]], [[[number], ["100.0%"]]], "rr")
     document = Document("t", "t", [table, Paragraph(["1,000 ", Math.of(H)])])

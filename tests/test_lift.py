@@ -116,7 +116,7 @@ def rows(
 
 
 @pytest.mark.parametrize("name", [name for name in COMPOSED if name not in APART] if EVERY else CHEAP)
-def test_what_is_composed_is_what_is_lifted(name: str, tmp_path: Path) -> None:
+def test_recognized_rows_match_the_composed_rows(name: str, tmp_path: Path) -> None:
     """Kind by kind, row by row: paths but for the names that we give, shapes, copies, masks and shared weights."""
     fields = architecture_class(name).fields
     model_type = fields.model_types[0]
@@ -173,7 +173,7 @@ def test_what_is_composed_is_what_is_lifted(name: str, tmp_path: Path) -> None:
         *(("train-memory", {"implementation": "none", "optimizer": "adafactor", "recipe": "bf16"}),),
     ],
 )
-def test_what_is_lifted_answers_as_what_is_composed(quantity: str, ways: dict[str, str]) -> None:
+def test_recognized_model_answers_like_the_composed_model(quantity: str, ways: dict[str, str]) -> None:
     """GPT-2, by the same rules under the same conventions; its H is 4E where nothing else is said."""
     composed = sf.architecture("gpt2").formula(quantity, **ways).partial(H="4*E")
     found = lifted("gpt2", "causal").model.formula(quantity, **ways)
@@ -202,7 +202,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("model_type", SMALL if EVERY else ("codegen",))
-def test_what_is_lifted_is_what_torch_counts(model_type: str) -> None:
+def test_recognized_model_matches_torch(model_type: str) -> None:
     """In real memory, at sizes that no trace drew: parameters, forward, training and decode FLOPs."""
     trace = lifted(model_type)
     source = of_head(model_type)
@@ -234,7 +234,7 @@ CONFIRMED = {
 
 
 @pytest.mark.parametrize(("model_type", "head"), CONFIRMED if EVERY else [("fnet", "masked")])
-def test_torch_confirms_what_it_can_run_and_the_rest_is_refused(model_type: str, head: str) -> None:
+def test_recognized_quantities_are_confirmed_by_torch_or_refused(model_type: str, head: str) -> None:
     expected, why = CONFIRMED[model_type, head]
     component = lifted(model_type, head).model.component
     assert isinstance(component, Lifted)
@@ -311,9 +311,7 @@ def without_a_mask(entry: Entry) -> Entry:
         ),
     ],
 )
-def test_what_is_read_wrongly_is_refused_with_the_row(
-    model_type: str, changes: Any, refused: Mapping[str, str]
-) -> None:
+def test_misrecognized_rows_are_refused(model_type: str, changes: Any, refused: Mapping[str, str]) -> None:
     """StarCoder2 has biases, and heads that share keys; Mamba slides, and multiplies a state with what reads it."""
     right = lifted(model_type, "causal").model.component
     assert isinstance(right, Lifted)
@@ -332,7 +330,7 @@ def test_what_is_read_wrongly_is_refused_with_the_row(
             wrong.formula(quantity)
 
 
-def test_an_axis_is_a_number_only_where_it_is_no_size_that_is_known() -> None:
+def test_axis_is_a_number_only_if_no_size_matches() -> None:
     Z, Z_patch = SYMBOLS["Z"], SYMBOLS["Z_patch"]
     patches = floor(Z / Z_patch) ** 2
     # 168/14 is 144/12: both runs have 12² patches, and the axis is the same number in both

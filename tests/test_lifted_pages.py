@@ -31,7 +31,7 @@ def page(counts: Any, **known: Any) -> tuple[str, Any]:
     return render(whole, "md", "typst").decode(), whole
 
 
-def test_a_list_of_modules_that_are_not_alike() -> None:
+def test_list_of_different_modules() -> None:
     """As T5's: each block has attention, and not every one a table of distances."""
     blocks = {
         ("encoder.block.*.attention.query", (E, E)): (L,),
@@ -54,7 +54,7 @@ def text_of(block: Heading) -> str:
     return "".join(piece if isinstance(piece, str) else getattr(piece, "text", "") for piece in block.line)
 
 
-def test_the_weights_of_a_module_that_holds_modules_are_its_own() -> None:
+def test_direct_weights_of_a_container_are_counted() -> None:
     """As BERT's head: a bias beside the module that makes what it is added to. E² + E + V, by hand."""
     counts = {
         ("cls.predictions.bias", (V,)): (),
@@ -69,7 +69,7 @@ def test_the_weights_of_a_module_that_holds_modules_are_its_own() -> None:
     assert model.params.part("cls.predictions").code() == "E**2 + V + E"
 
 
-def test_sizes_that_go_by_their_names_are_as_wide_as_these() -> None:
+def test_named_sizes_are_as_wide_as_their_names() -> None:
     counts = {(f"part_{place}.weight", (SYMBOLS[letter], HEADS, WIDTH)): () for place, letter in enumerate("EHVL")}
     _, whole = page(counts)
     shown = next(block for block in whole.blocks if isinstance(block, Equation) and block.key)
@@ -77,14 +77,14 @@ def test_sizes_that_go_by_their_names_are_as_wide_as_these() -> None:
     assert [text(row.shown).count("num_heads") for row in A4.rows(replace(shown, key=False))][-2:] == [3, 1]
 
 
-def test_a_row_with_a_fraction_is_taller() -> None:
+def test_row_with_a_fraction_is_taller() -> None:
     _, whole = page({("part.weight", (E * H / L, E)): (), ("other.weight", (V,)): ()})
     assert any(tall(block) for block in whole.blocks if isinstance(block, Table))
     _, whole = page({("part.weight", (L, E)): (), ("other.weight", (V,)): ()})
     assert not any(tall(block) for block in whole.blocks if isinstance(block, Table))
 
 
-def test_a_page_says_who_answered_and_what_was_assumed() -> None:
+def test_page_states_its_source_and_assumptions() -> None:
     counts = {("part.weight", (L, E)): ()}
     written, _ = page(counts)
     assert "catalogue" not in written

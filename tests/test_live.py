@@ -124,7 +124,7 @@ const result = told.map(([at, sizes]) => {
 
 @needs_node
 @pytest.mark.parametrize("target", CASES)
-def test_every_number_is_exact_to_the_unit(target: str) -> None:
+def test_every_number_is_exact(target: str) -> None:
     case = variants(target)
     told, truth = [], []
     settings = [(at, case.formula(at)) for at in case.places()[::3]]
@@ -166,7 +166,7 @@ CONDITIONS: Sequence[tuple[Condition, Mapping[Symbol, int]]] = [
 
 
 @needs_node
-def test_a_broken_condition_is_said_as_python_says_it() -> None:
+def test_violated_condition_has_the_python_message() -> None:
     made, right = Sheet(), []
     for condition, sizes in CONDITIONS:
         made.condition(condition)
@@ -189,7 +189,7 @@ def test_a_broken_condition_is_said_as_python_says_it() -> None:
     assert [each for _, each in said] == [""] * len(right), "nothing is said of a size without a number"
 
 
-def test_a_condition_of_another_kind_is_refused() -> None:
+def test_unsupported_condition_is_refused() -> None:
     class Odd(Condition):
         def __str__(self) -> str:
             return "E is odd"
@@ -216,14 +216,14 @@ def test_numbers_are_printed_as_python_prints_them() -> None:
 
 
 @needs_node
-def test_bytes_in_the_units_that_memory_is_sold_in() -> None:
+def test_bytes_are_printed_in_gb_and_gib() -> None:
     program = "const result = told.map((n) => exact.bytes(BigInt(n)));"
     # 2**31 / 10**9 = 2.147..., 2**31 / 2**30 = 2; 1000 / 1024 = 0.97...
     assert run(written("gpt2"), program, [str(2**31), "1000", "999"]) == ["2.15 GB, 2.00 GiB", "1.00 kB, 0.98 KiB", ""]
 
 
 @needs_node
-def test_what_is_typed_is_a_size_or_is_refused() -> None:
+def test_typed_input_is_a_size_or_refused() -> None:
     typed = ["768", "50,257", " 1 024 ", "1_000", "0", "-3", "1e3", "1.5", "4*E", "٣", "0x10", "1" * 17, "9" * 400]
     typed += ["1000000000000000", "1000000000000001", "", *HOSTILE]
     program = "const result = told.map((each) => exact.read(each, 10n ** 15n));"
@@ -244,7 +244,7 @@ const result = told.map((address) => {
 
 
 @needs_node
-def test_an_address_comes_back_as_it_was_written() -> None:
+def test_address_round_trips() -> None:
     address = "model=gpt2&o-tied=false&s-L=7&s-V=100&s-P=&s-E=24&s-A=6&by=rows"
     two = address.replace("&by", "&2-model=gpt2&2-o-tied=true&2-s-L=1&2-s-V=2&2-s-P=3&2-s-E=4&2-s-A=5&by")
     one, both, usual = run(written("gpt2"), RESTORED, [f"#{address}", f"#{two}", ""])
@@ -260,7 +260,7 @@ def test_an_address_comes_back_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     "odd", [*HOSTILE, "__proto__", "constructor", "%", "%E0%A4%A", "1e9", "-1", "10000000000000000"]
 )
-def test_a_hostile_address_changes_nothing(odd: str) -> None:
+def test_hostile_address_changes_nothing(odd: str) -> None:
     addresses = [
         f"#s-E={odd}",
         f"#{odd}=1",
@@ -282,7 +282,7 @@ def test_a_hostile_address_changes_nothing(odd: str) -> None:
 
 
 @needs_node
-def test_a_slider_stands_where_every_condition_holds() -> None:
+def test_slider_values_satisfy_every_condition() -> None:
     program = """
     const form = exact.form(sheet.models[0], told.at);
     const given = new Map(Object.entries(told.sizes).map(([k, v]) => [k, BigInt(v)]));
@@ -320,7 +320,7 @@ VALUES = {
 
 
 @needs_node
-def test_a_tree_has_the_value_of_what_it_shows() -> None:
+def test_tree_value_matches_its_formula() -> None:
     program = """
     const sizes = new Map([["V", 100n], ["E", 7n], ["A", 2n], ["H", 5n], ["S", 3n]]);
     const result = told.map((tree) => exact.value(tree, sizes)).map(([a, b]) => b === 1n ? `${a}` : `${a}/${b}`);
@@ -329,7 +329,7 @@ def test_a_tree_has_the_value_of_what_it_shows() -> None:
 
 
 @pytest.mark.parametrize("target", CASES)
-def test_a_page_loads_nothing_and_is_small(target: str) -> None:
+def test_page_is_small_and_loads_nothing(target: str) -> None:
     source = written(target)
     assert len(source.encode()) < MOST == 150_000
     root = Page(source).root
@@ -349,7 +349,7 @@ def test_a_page_loads_nothing_and_is_small(target: str) -> None:
     assert not re.search(r"parseFloat|Math\.(?!max|min)", scripts(source)["reckons"]), "no floating point on the way"
 
 
-def test_a_page_reads_without_scripts() -> None:
+def test_page_is_readable_without_scripts() -> None:
     root = Page(written("gpt2")).root
     ids = [node.attributes["id"] for node in root.walk() if "id" in node.attributes]
     assert len(ids) == len(set(ids))
@@ -372,7 +372,7 @@ def _hash(content: str) -> str:
 
 
 @pytest.mark.parametrize("odd", HOSTILE)
-def test_hostile_names_stay_data(odd: str) -> None:
+def test_hostile_names_are_only_data(odd: str) -> None:
     told = {"name": odd, "sizes": {odd: [odd]}}
     root = Page(Live(told).spell(Document(odd, odd, [Paragraph([odd])]))).root
     data_, *running = root.all("script")
@@ -381,7 +381,7 @@ def test_hostile_names_stay_data(odd: str) -> None:
     assert root.all("title")[0].text == odd
 
 
-def test_switches_are_those_that_change_something() -> None:
+def test_only_switches_with_an_effect_are_shown() -> None:
     case = variants("llama")
     assert {switch.name for switch in case.switches} >= {"recipe", "optimizer"}
     assert {"implementation=eager", "recompute=none"} <= set(case.held), "what there is no room for is named"
@@ -393,7 +393,7 @@ def test_switches_are_those_that_change_something() -> None:
     assert other.conventions["optimizer"] == "sgd"
 
 
-def test_presets_are_those_that_a_formula_gives_the_number_of() -> None:
+def test_only_presets_that_the_formula_evaluates_are_offered() -> None:
     # the head of Llama 3.2 1B is tied (its config.json), for which there is a switch where parameters are counted
     assert "llama-3.2-1b" not in variants("llama").presets()
     assert Variants(variants("llama").model, "params", {}).presets()["llama-3.2-1b"][1]["tied"] == "true"
@@ -403,7 +403,7 @@ def test_presets_are_those_that_a_formula_gives_the_number_of() -> None:
         assert formula.value({size: preset.known[size] for size in formula.symbols}) == preset.params.value(), name
 
 
-def test_a_preset_of_another_form_is_not_offered_under_its_name() -> None:
+def test_preset_with_another_formula_is_not_offered() -> None:
     model, _ = resolve("llama-7b", {"tied": "true"}, (), ["train-memory"])
     told = Variants(model, "train-memory", {})
     assert "tied" not in {switch.name for switch in told.switches}
@@ -411,7 +411,7 @@ def test_a_preset_of_another_form_is_not_offered_under_its_name() -> None:
     assert "llama-3.2-1b" in told.presets()
 
 
-def test_two_models_share_a_page() -> None:
+def test_page_of_two_models() -> None:
     models = [resolve(name)[0] for name in ("gpt2", "llama-2-7b")]
     source = page(models, ["params"], "1").decode()
     assert len(source.encode()) < MOST
@@ -424,7 +424,7 @@ def test_two_models_share_a_page() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_the_same_bytes_twice() -> None:
+def test_page_is_reproducible() -> None:
     model = resolve("mistral-7b-v0.1", {}, (), ["kv-cache"])[0]
     assert page([model], ["kv-cache"], "1") == page([model], ["kv-cache"], "1")
     once, again = (sheet([Variants(model, "kv-cache", {})], Sheet()) for _ in range(2))
@@ -444,7 +444,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("arguments", REFUSED, ids=" ".join)
-def test_what_cannot_be_is_refused_in_a_sentence(
+def test_invalid_live_pages_give_a_one_sentence_error(
     arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -454,7 +454,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_writes_one(tmp_path: Path) -> None:
+def test_command_writes_a_live_page(tmp_path: Path) -> None:
     target = tmp_path / "x.html"
     result = CliRunner().invoke(cli, ["derive", "gpt2", "-o", str(target), "--live"])
     assert result.exit_code == 0, result.output
