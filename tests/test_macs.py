@@ -24,12 +24,12 @@ TORCHVISION = {
 
 
 @pytest.mark.parametrize(("target", "side"), TORCHVISION)
-def test_what_torchvision_prints(target: str, side: int) -> None:
+def test_macs_match_torchvision(target: str, side: int) -> None:
     value = sf.architecture(target).formula("macs").value(B=1, Z=side)
     assert round(value / 10**9, 3) == TORCHVISION[target, side]
 
 
-def test_the_sizing_notebook_of_nanogpt_halved() -> None:
+def test_macs_are_half_the_flops_of_the_nanogpt_notebook() -> None:
     """12·768² in each of 12 layers and 50,257·768 of the head, for 1,024 tokens; two products of 1,024²·768 a layer."""
     by_hand = 1024 * (12 * 12 * 768**2 + 50257 * 768) + 12 * 2 * 1024**2 * 768
     assert sf.architecture("gpt2").formula("macs").value(B=1, S=1024) == by_hand == 291_648_307_200 // 2
@@ -39,7 +39,7 @@ WAYS = [{}, {"attention": "causal"}, {"logits": "last"}, {"embedding": "matmul"}
 
 
 @pytest.mark.parametrize("target", ["gpt2", "bert", "mixtral", "t5", "deepseek-v3", "mamba2", "vit", "gemma2"])
-def test_it_is_half_of_the_flops_row_by_row(target: str) -> None:
+def test_macs_are_half_of_the_flops_in_every_row(target: str) -> None:
     model = sf.architecture(target)
     for way in WAYS:
         macs, flops = model.formula("macs", **way), model.formula("flops", **way)
@@ -50,14 +50,14 @@ def test_it_is_half_of_the_flops_row_by_row(target: str) -> None:
     assert set(quantity("macs").conventions) == {"attention", "logits", "embedding"}
 
 
-def test_a_rank_has_its_share() -> None:
+def test_two_ranks_each_compute_half_of_the_macs() -> None:
     """Of llama-2-7b two ranks have half of every product each."""
     model = sf.architecture("llama-2-7b")
     whole, share = model.formula("macs"), model.formula("macs", tensor="on")
     assert 2 * share.value(B=3, S=7, N_tp=2) == whole.value(B=3, S=7)
 
 
-def test_half_of_what_torch_counts() -> None:
+def test_macs_are_half_of_the_torch_flop_count() -> None:
     """A Llama of transformers on meta; FlopCounterMode takes 2 FLOPs a multiply-add."""
     sizes = {"L": 3, "V": 101, "E": 24, "H": 52, "A": 6, "G": 2, "D": 4}
     config = LlamaConfig(
@@ -76,7 +76,7 @@ def test_half_of_what_torch_counts() -> None:
     assert 2 * model.formula("macs").value({**sizes, "B": 5, "S": 17}) == counted
 
 
-def test_what_a_trace_saw_is_halved() -> None:
+def test_macs_of_a_traced_model_are_half_of_its_flops() -> None:
     """Of a class of the catalogue, by its operations where they are recognised."""
     model = sf.model("hf:gpt_neo")
     assert (2 * model.formula("macs").expanded - model.formula("flops").expanded).expand() == 0
@@ -84,13 +84,13 @@ def test_what_a_trace_saw_is_halved() -> None:
     assert (2 * lifted.expanded - model.formula("flops", attention="causal").expanded).expand() == 0
 
 
-def test_elementwise_operations_have_none() -> None:
+def test_elementwise_operations_have_no_macs() -> None:
     with pytest.raises((OptionError, UnknownNameError), match="unknown convention of macs 'count'"):
         sf.architecture("gpt2").formula("macs", count="all")
     assert sf.component("layer-norm").formula("macs").expanded == 0
 
 
-def test_explain_and_check_know_which_unit_it_is_in() -> None:
+def test_explain_and_check_distinguish_macs_from_flops() -> None:
     vit = sf.architecture("vit-base-patch16-224")
     assert sf.explain(vit, "17.564 GMACs", "macs").verdict == "rounded"
     gpt2 = sf.architecture("gpt2").set({"B": 1, "S": 1024})
@@ -105,7 +105,7 @@ def test_explain_and_check_know_which_unit_it_is_in() -> None:
     assert sf.check("12 B S L E^2 + 2 B L S^2 E + B S V E", "gpt2", "macs").verdict == "equal"
 
 
-def test_it_is_listed_and_shown() -> None:
+def test_list_and_show_include_macs() -> None:
     listed = CliRunner().invoke(main, ["list"]).stdout
     assert "macs" in listed
     shown = CliRunner().invoke(main, ["show", "gpt2", "-q", "macs", "--set", "B=1", "--set", "S=1024"])

@@ -31,7 +31,7 @@ def with_switches(**switches: Any) -> Kept:
         ({"num_attention_heads": 6, "head_dim": 32}, False),
     ],
 )
-def test_a_size_read_at_one_number_is_not_answered_at_another(fields: dict[str, int], answered: bool) -> None:
+def test_a_size_traced_at_one_value_is_not_answered_at_another(fields: dict[str, int], answered: bool) -> None:
     """Arcee's head dimension is E/A where a config leaves it out."""
     assert (matched(with_switches(head_dim=16), {**ARCEE, **fields}) is not None) is answered
 
@@ -46,7 +46,7 @@ def test_a_size_read_at_one_number_is_not_answered_at_another(fields: dict[str, 
         (4, None, True),
     ],
 )
-def test_a_list_of_all_layers_is_known_at_its_own_depth(layers: int, listed: list[str] | None, answered: bool) -> None:
+def test_a_list_of_all_layers_matches_only_its_own_depth(layers: int, listed: list[str] | None, answered: bool) -> None:
     kept = with_switches(kinds=["near"] * 32)
     fields = {} if listed is None else {"kinds": listed}
     found = matched(kept, {**ARCEE, "num_attention_heads": 6, "num_hidden_layers": layers, **fields})
@@ -65,7 +65,7 @@ def test_a_list_of_all_layers_is_known_at_its_own_depth(layers: int, listed: lis
         (2, ["near", "far"], False),
     ],
 )
-def test_a_pattern_that_repeats_is_known_at_any_depth(layers: int, listed: list[str], answered: bool) -> None:
+def test_a_repeating_pattern_matches_any_depth(layers: int, listed: list[str], answered: bool) -> None:
     kept = with_switches(kinds={EACH: ["near", "near", "far"]})
     found = matched(kept, {**ARCEE, "num_attention_heads": 6, "num_hidden_layers": layers, "kinds": listed})
     assert (found is not None) is answered

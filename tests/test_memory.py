@@ -33,7 +33,7 @@ def numbers(target: str) -> tuple[Architecture, Numbers, dict[str, int]]:
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("optimizer", STEPPED)
 @pytest.mark.parametrize("target", ["gpt2", "llama", "bert", "bare-bones-transformer-lm"])
-def test_a_real_optimizer_after_a_real_step(target: str, optimizer: str, recipe: str) -> None:
+def test_training_memory_equals_a_real_optimizer_after_one_step(target: str, optimizer: str, recipe: str) -> None:
     component, where, sizes = numbers(target)
     way = {"recipe": recipe, "optimizer": optimizer, "implementation": "none"}
     formula = architecture(target).formula("train-memory", **way).partial(H="H")
@@ -44,7 +44,9 @@ def test_a_real_optimizer_after_a_real_step(target: str, optimizer: str, recipe:
 @pytest.mark.parametrize("recompute", ["none", "selective", "full"])
 @pytest.mark.parametrize(("recipe", "implementation"), [("fp32", "eager"), ("bf16", "eager"), ("bf16", "sdpa")])
 @pytest.mark.parametrize("target", ["gpt2", "llama", "bert"])
-def test_with_the_activations_that_are_held(target: str, recipe: str, implementation: str, recompute: str) -> None:
+def test_training_memory_includes_the_saved_activations(
+    target: str, recipe: str, implementation: str, recompute: str
+) -> None:
     component, where, sizes = numbers(target)
     way = {"recipe": recipe, "implementation": implementation, "recompute": recompute}
     formula = architecture(target).formula("train-memory", **way).partial(H="H")
@@ -63,7 +65,7 @@ def test_bytes_per_element_equal_those_of_torch(sizes: dict[str, Expr]) -> None:
     assert (torch.float.itemsize, torch.long.itemsize, torch.long.itemsize) == (saves.SINGLE, saves.LONG, access.LONG)
 
 
-def test_bytes_of_a_parameter() -> None:
+def test_bytes_per_parameter_match_zero_paper() -> None:
     """Rajbhandari et al. 2020, arXiv:1910.02054, section 3.1: 2 + 2 + 12 = 16 with Adam; 18 with gradients of 4."""
     model = architecture("llama-2-7b")
     count = model.params.value()
@@ -74,7 +76,7 @@ def test_bytes_of_a_parameter() -> None:
     assert set(RECIPES) == {"fp32", "bf16", "bf16-fp32-gradients"}
 
 
-def test_eight_bit_adam() -> None:
+def test_eight_bit_adam_state_matches_bitsandbytes() -> None:
     """By hand, two means of each weight, as bitsandbytes 0.50's init_state allots them.
 
     A matrix of 70 x 61 has 4,270 elements: 4,270 bytes and 4 for each of ceil(16.7) = 17 blocks. One of 65 x 63 has
@@ -95,7 +97,7 @@ def test_eight_bit_adam() -> None:
 
 @pytest.mark.parametrize("data", ["zero1", "zero2", "zero3"])
 @pytest.mark.parametrize("optimizer", ["adam-8bit", "adafactor"])
-def test_a_state_that_is_no_number_for_each_element_is_not_divided(optimizer: str, data: str) -> None:
+def test_block_wise_optimizer_state_is_not_sharded(optimizer: str, data: str) -> None:
     """By hand: a matrix of 6 x 10 on 4 ranks has 15 elements a rank and 6 means of rows, which is one and a half."""
     gpt2 = architecture("gpt2")
     assert gpt2.formula("train-memory", optimizer=optimizer, implementation="none") != 0
@@ -103,21 +105,21 @@ def test_a_state_that_is_no_number_for_each_element_is_not_divided(optimizer: st
         gpt2.formula("train-memory", optimizer=optimizer, data=data, implementation="none")
 
 
-def test_megatrons_layer_beside_its_states() -> None:
+def test_megatron_activations_add_to_the_model_states() -> None:
     """34sbh + 5as²b of activations, beside 16 bytes of each of 12h² + 13h parameters and 12 counts of steps."""
     model = architecture("gpt2")
     layer = model.formula("train-memory", recipe="bf16", implementation="megatron", dropout="on").part("h")
     assert layer.equals("34*B*S*E + 5*B*A*S**2 + 16*(12*E**2 + 13*E) + 4*12")
 
 
-def test_precisions_are_not_mixed() -> None:
+def test_megatron_activations_require_half_precision() -> None:
     with pytest.raises(SymformerError, match="implementation=megatron needs half precision"):
         architecture("gpt2").formula("train-memory", implementation="megatron")
     with pytest.raises(SymformerError, match="transformers does not have this model"):
         architecture("palm").formula("train-memory")
 
 
-def test_inference() -> None:
+def test_inference_memory_of_llama_2_70b() -> None:
     """Llama-2-70B: 2 bytes of each parameter, 1.25 GiB of cache, 4 bytes of each of 32,000 logits."""
     memory = architecture("llama-2-70b").formula("inference-memory")
     assert memory.value("llama-2-70b", B=1, C=4096) == 2 * 68_976_648_192 + 5 * 2**28 + 4 * 32_000

@@ -29,7 +29,7 @@ TIED = changed(counts=USUAL["traced"]["counts"][:2])
 BIASED = changed(counts=[row("wte", "V", "E"), row("q", "E", "E"), row("q.bias", "E"), row("head", "V", "E")])
 
 
-def test_each_change_is_made_where_it_is_by_itself() -> None:
+def test_independent_changes_are_merged_in_any_order() -> None:
     assert merged(USUAL, []) == USUAL
     assert merged(USUAL, [TIED]) == TIED
     assert merged(USUAL, [USUAL, TIED]) == TIED
@@ -49,12 +49,12 @@ def test_each_change_is_made_where_it_is_by_itself() -> None:
         [{**USUAL, "letters": {"hidden_size": letter}} for letter in ("D", "H")],
     ],
 )
-def test_changes_that_meet_are_refused(others: list[Any]) -> None:
+def test_conflicting_changes_are_refused(others: list[Any]) -> None:
     with pytest.raises(CatalogueError, match=r"two changes of .* conflict"):
         merged(USUAL, others)
 
 
-def test_conditions_and_letters_of_all_changes_hold() -> None:
+def test_merging_unites_conditions_and_letters() -> None:
     first = changed(conditions=[{"A": 2}, {"G": 3}]) | {"letters": {"hidden_size": "E", "groups": "G"}}
     second = changed(conditions=[{"A": 2}, {"G": 3}, {"X": 4}]) | {"reading": {"points": 2, "builds": 60}}
     found = merged(USUAL, [first, second])
@@ -65,7 +65,7 @@ def test_conditions_and_letters_of_all_changes_hold() -> None:
     assert merged(USUAL, [second, third])["reading"] == {"points": 2, "builds": 50}
 
 
-def test_rows_that_are_as_usual_are_kept_as_their_places() -> None:
+def test_default_rows_are_stored_as_indices() -> None:
     cut = short(BIASED, USUAL)
     assert cut["traced"]["counts"] == [0, 1, row("q.bias", "E"), 2]
     assert long(cut, USUAL) == BIASED

@@ -58,19 +58,19 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize("row", GOLDEN, ids=lambda row: row[1])
-def test_golden(row: tuple) -> None:
+def test_golden_strings_in_every_notation(row: tuple) -> None:
     expr, *expected = row
     assert [code(expr), text(expr), latex(expr), typst(expr)] == expected
 
 
 @pytest.mark.parametrize("row", GOLDEN, ids=lambda row: row[1])
-def test_the_tree_stands_for_its_expression_and_the_code_reads_back(row: tuple) -> None:
+def test_trees_equal_their_expressions_and_code_parses_back(row: tuple) -> None:
     expr = row[0]
     assert expand(value(tree(expr)) - expr) == 0
     assert expand(parse(code(expr)) - expr) == 0
 
 
-def test_structure_is_kept() -> None:
+def test_display_trees_keep_their_structure() -> None:
     """3(E·E + E): SymPy would distribute it; the tree does not, and is still equal to the truth."""
     shown = Product((Number(3), Sum((Times((tree(E), tree(E))), tree(E)))))
     assert text(shown) == "3(E · E + E)"
@@ -78,7 +78,7 @@ def test_structure_is_kept() -> None:
     assert expand(value(shown) - 3 * E * E - 3 * E) == 0
 
 
-def test_labels_and_subtraction() -> None:
+def test_labels_and_subtraction_are_printed() -> None:
     shown = Sum((Label("N", "ln_1", 2 * E), Minus(Label("N", "", E))))
     assert text(shown) == "N[ln_1] - N"
     assert latex(shown) == r"N_{\mathrm{ln\_1}} - N"
@@ -86,7 +86,7 @@ def test_labels_and_subtraction() -> None:
     assert value(shown) == E
 
 
-def test_every_letter_is_a_positive_integer_made_once() -> None:
+def test_every_letter_is_one_positive_integer_symbol() -> None:
     own = [row.name for row in symbols._TABLE]  # a comparison may have put numbered ones between them
     assert [size.name for size in RANK if size.name in own] == own
     assert own == [name for name in LETTERS if name in own]
@@ -107,7 +107,7 @@ def test_a_sum_among_factors_is_bracketed() -> None:
     assert value(shown) == 2 * B * E * (R_kv + D_rope) * (N_new - 1)
 
 
-def test_a_product_that_begins_with_a_number_is_bracketed_behind_a_letter() -> None:
+def test_a_product_with_a_leading_number_is_bracketed_after_a_letter() -> None:
     """``L 4 B G`` reads as L4; before letters alone there is nothing to bracket."""
     four = Product((Number(4), Size(B), Size(G)))
     shown, plain = Product((Size(L), four)), Product((Size(L), Product((Size(B), Size(G)))))
@@ -116,7 +116,7 @@ def test_a_product_that_begins_with_a_number_is_bracketed_behind_a_letter() -> N
     assert text(Product((four, Size(L)))) == "4BGL"
 
 
-def test_names_are_kept_apart() -> None:
+def test_long_names_are_separated_in_products() -> None:
     width, kernel = name_size("conv_width"), name_size("conv_kernel")
     assert text(L * E * kernel * width) == "L·E·conv_kernel·conv_width"
     assert latex(L * E * kernel) == r"L \cdot E \cdot \mathrm{conv\_kernel}"
@@ -125,7 +125,7 @@ def test_names_are_kept_apart() -> None:
     assert latex(L * E * L_enc) == r"L L_{\mathrm{enc}} E"
 
 
-def test_a_letter_with_a_subscript_keeps_it_beside_the_name_of_a_part() -> None:
+def test_a_subscript_is_joined_with_the_name_of_the_part() -> None:
     shown = Product((tree(L), Label("F_train", "ln_1", E)))
     assert text(shown) == "L·F_train[ln_1]"
     assert latex(shown) == r"L F_{\mathrm{train,\,ln\_1}}"

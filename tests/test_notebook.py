@@ -54,7 +54,7 @@ class Tags(html.parser.HTMLParser):
 
 
 @pytest.mark.parametrize("name", OBJECTS)
-def test_every_form(name: str) -> None:
+def test_every_object_has_all_notebook_formats(name: str) -> None:
     shown = OBJECTS[name]
     assert isinstance(shown, Shown)
     bundle = shown._repr_mimebundle_()
@@ -71,7 +71,7 @@ def test_every_form(name: str) -> None:
     assert "text/html" not in shown._repr_mimebundle_(exclude=["text/html"])
 
 
-def test_what_they_say() -> None:
+def test_notebook_html_and_markdown_show_hand_values() -> None:
     # 12*48*1600^2 + 13*48*1600 + (50,257 + 1,024 + 2)*1600 = 1,557,611,200, as GPT-2 XL is printed by transformers
     formula = sf.model("gpt2-xl").params
     assert "1{,}557{,}611{,}200" in formula._repr_html_()  # type: ignore[operator]
@@ -85,7 +85,7 @@ def test_what_they_say() -> None:
     assert "<td" in OBJECTS["model"]._repr_html_()  # type: ignore[attr-defined]
 
 
-def test_rows_are_a_list_still() -> None:
+def test_rows_are_still_a_list() -> None:
     rows = sf.architecture("gpt2").params.rows
     assert isinstance(rows, list)
     assert isinstance(rows, Breakdown)
@@ -94,14 +94,14 @@ def test_rows_are_a_list_still() -> None:
     assert repr(rows).startswith("<gpt2.params, 15 rows>\nwte: 1 x (VE)\n")
 
 
-def test_what_fills_a_screen_is_left_at_its_length() -> None:
+def test_a_very_long_formula_has_only_a_plain_text_form() -> None:
     long = sf.architecture("deepseek-v3").formula("generation-flops")
     assert long._repr_html_() is None
     assert list(long._repr_mimebundle_()) == ["text/plain"]
     assert len(repr(long)) < 400
 
 
-def test_names_stay_names() -> None:
+def test_hostile_names_are_escaped() -> None:
     table = Table((HOSTILE, Name(HOSTILE)), [(Name(HOSTILE), HOSTILE), (tree(2 * E), Name("x" * 300))], "lr")
     card = Card(HOSTILE, table=table)
     tags = Tags(card.html())

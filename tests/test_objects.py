@@ -74,7 +74,7 @@ def test_a_config_of_transformers_gives_what_torch_stores(name: str) -> None:
     assert sf.model(json.loads(config.to_json_string())).params.value() == stored
 
 
-def test_a_config_in_a_config_and_numbers_of_other_libraries() -> None:
+def test_nested_configs_and_numbers_of_other_libraries_are_accepted() -> None:
     parts = {"text_config": transformers.CLIPTextConfig(), "vision_config": transformers.CLIPVisionConfig()}
     clip = sf.model({"model_type": "clip", **parts})
     assert clip.params.value() == sf.model(transformers.CLIPConfig()).params.value() == 151_277_313  # ViT-B/32

@@ -40,7 +40,7 @@ def drawn(model_type: str, source: random.Random) -> Config:
 
 
 @pytest.mark.parametrize("model_type", TYPES)
-def test_what_options_come_to_together(model_type: str, tmp_path: Path) -> None:
+def test_combined_options_match_torch(model_type: str, tmp_path: Path) -> None:
     source, answered = random.Random(model_type), 0  # noqa: S311
     for _ in range(8 * SETS):
         config = drawn(model_type, source)
@@ -58,7 +58,7 @@ def test_what_options_come_to_together(model_type: str, tmp_path: Path) -> None:
     pytest.fail(f"{answered} sets were answered")
 
 
-def test_a_function_that_no_config_names_is_a_sentence() -> None:
+def test_an_activation_without_a_config_value_is_a_clear_error() -> None:
     """OpenAI's class knows three functions by name; the formula of another is no less one."""
     with pytest.raises(SymformerError, match="no value of 'afn' in a config means mish"):
         verify(architecture("gpt1", activation="mish"), seed=1)

@@ -63,7 +63,7 @@ def counted(model: Any, train: bool) -> int:
 
 
 @pytest.mark.parametrize("model_type", READ)
-def test_a_run_on_text_with_pictures_is_what_torch_counts(model_type: str, tmp_path: Path) -> None:
+def test_flops_on_text_with_images_match_torch(model_type: str, tmp_path: Path) -> None:
     """Every picture costs what the tower and the projector do, no token of text does; a token after them is text."""
     config = config_of(model_type)
     model = transformers.AutoModelForImageTextToText.from_config(config, attn_implementation="eager")
@@ -91,7 +91,7 @@ def counted_text(model: Any) -> int:
     return int(counter.get_total_flops())
 
 
-def test_no_run_with_pictures_is_answered_without_their_number(tmp_path: Path) -> None:
+def test_flops_with_images_require_the_number_of_images(tmp_path: Path) -> None:
     config = config_of("llava")
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**config.to_dict(), "architectures": ["LlavaForConditionalGeneration"]}, default=str))
@@ -99,7 +99,7 @@ def test_no_run_with_pictures_is_answered_without_their_number(tmp_path: Path) -
         sf.model(str(path)).formula("flops").value(B=B, S=S)
 
 
-def test_a_layer_that_another_is_read_instead_of_is_no_idle_field() -> None:
+def test_vision_feature_layer_is_not_an_inert_field() -> None:
     """It changes no weight and no product of a forward pass, and in a backward pass which layers have a gradient."""
     config = {**config_of("llava").to_dict(), "architectures": ["LlavaForConditionalGeneration"]}
     config = json.loads(json.dumps(config, default=str))
@@ -123,5 +123,5 @@ def test_a_layer_that_another_is_read_instead_of_is_no_idle_field() -> None:
         ("gpt2", "causal", Way("causal")),
     ],
 )
-def test_a_class_is_called_with_the_pictures_that_it_takes(model_type: str, head: str, way: Way) -> None:
+def test_each_class_is_called_with_the_images_it_takes(model_type: str, head: str, way: Way) -> None:
     assert called(of_head(model_type, head)) == way

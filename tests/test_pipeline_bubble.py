@@ -80,7 +80,7 @@ PLAYED = {
 
 
 @pytest.mark.parametrize("schedule", PLAYED)
-def test_schedules_played(schedule: str) -> None:
+def test_bubble_equals_the_simulated_schedules(schedule: str) -> None:
     """A rank works for all micro-batches through all of its stages, and waits for the rest of the step."""
     play, cases = PLAYED[schedule]
     model = sf.architecture("llama").set({"L": 1440})
@@ -93,14 +93,14 @@ def test_schedules_played(schedule: str) -> None:
         assert over.value(**sizes) == Fraction(time - work, time)
 
 
-def test_as_narayanan_prints_it() -> None:
+def test_bubble_matches_narayanan_et_al() -> None:
     """Narayanan et al. 2021, section 2.2: (p - 1)/m, and (p - 1)/m divided by v."""
     model = sf.architecture("gpt2")
     assert model.formula("pipeline-bubble").equals("(N_pp - 1)/N_micro")
     assert model.formula("pipeline-bubble", schedule="interleaved").equals("(N_pp - 1)/(N_virt*N_micro)")
 
 
-def test_the_layers_divide() -> None:
+def test_the_number_of_layers_must_be_a_multiple_of_the_stages() -> None:
     model = sf.architecture("llama-2-70b")  # of 80 layers
     assert model.formula("pipeline-bubble").value(N_pp=8, N_micro=32) == Fraction(7, 32)
     with pytest.raises(SizeError, match="L=80 is not a multiple of N_pp=7"):
@@ -124,14 +124,14 @@ def test_the_layers_divide() -> None:
         ("hf:bloom", "a traced model cannot be divided into pipeline stages"),
     ],
 )
-def test_stages_of_what_they_are_not_known_for(target: str, said: str) -> None:
+def test_models_without_known_stages_are_refused(target: str, said: str) -> None:
     with pytest.raises(RuleError, match=said):
         sf.model(target).formula("pipeline-bubble")
     with pytest.raises(RuleError, match="0 stacks of repeated layers"):
         sf.component("mlp").formula("pipeline-bubble")
 
 
-def test_it_is_of_all_stages() -> None:
+def test_the_bubble_describes_all_stages_together() -> None:
     with pytest.raises(RuleError, match="describes all stages together, not one rank; remove pipeline=first"):
         sf.architecture("gpt2").formula("pipeline-bubble", pipeline="first")
     with pytest.raises(UnknownNameError, match="unknown convention of pipeline-bubble 'attention'"):

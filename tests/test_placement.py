@@ -166,7 +166,7 @@ def test_parameters_of_a_rank_of_mixtral(mesh: DeviceMesh) -> None:
     assert ours.value(**sizes, N_ep=RANKS) == held(model)
 
 
-def test_tokens_go_to_their_experts_and_come_back() -> None:
+def test_expert_parallel_communication_by_hand() -> None:
     """By hand: K copies of B·S tokens of width E go out and come back, and so do their gradients: 4BSKE a layer.
 
     Each rank has tokens of its own, so the gradients of what is no expert are summed: all but 3EXM a layer.
@@ -204,7 +204,7 @@ class Collectives(TorchDispatchMode):
 
 @pytest.mark.parametrize("tensor", ["on", "sequence"])
 @pytest.mark.parametrize("step", ["forward", "training"])
-def test_what_a_rank_of_llama_moves(mesh: DeviceMesh, tensor: str, step: str) -> None:
+def test_communication_of_a_llama_rank_matches_torch(mesh: DeviceMesh, tensor: str, step: str) -> None:
     model, (batch, length) = divided_llama(mesh, tensor == "sequence"), (3, 14)
     with Collectives() as moved:
         logits = model(
@@ -226,7 +226,7 @@ def test_what_a_rank_of_llama_moves(mesh: DeviceMesh, tensor: str, step: str) ->
     assert formula.value(**LLAMA, N_tp=RANKS, B=batch, S=length) == 4 * moved.elements
 
 
-def test_whole_tensors_that_divided_products_read() -> None:
+def test_gathered_inputs_of_sharded_products_are_communicated() -> None:
     """By hand, one sequence of S tokens in bf16: what test_rank_gradients.py shows of a layer, in whole models."""
     palm = sf.architecture("palm-8b").formula("communication", tensor="on", count="payload")
     # The keys and values of 32 layers, 2048 tokens of width 256: 2·32·2048·256·2 = 67,108,864. The rest is 3 sums of
@@ -237,7 +237,7 @@ def test_whole_tensors_that_divided_products_read() -> None:
     assert mixtral.value(B=1, S=4096, N_tp=8) == 524_288 + (4 * 32 + 2) * 4096 * 4096 * 2
 
 
-def test_an_encoder_and_a_decoder() -> None:
+def test_sequence_parallel_communication_of_an_encoder_decoder() -> None:
     """By hand: the first layers' own inputs are given, and nobody asks for their gradients."""
     facts = {"count": "payload", "dtype": "symbolic"}
     on = sf.architecture("transformer").formula("communication", tensor="on", **facts)
@@ -252,7 +252,7 @@ def test_an_encoder_and_a_decoder() -> None:
 # -- data parallelism -------------------------------------------------------------------------------------------------
 
 
-def test_zero_3_against_fsdp2(mesh: DeviceMesh) -> None:
+def test_zero_3_matches_fsdp2(mesh: DeviceMesh) -> None:
     model = llama()
     for layer in model.model.layers:
         fully_shard(layer, mesh=mesh)
@@ -269,7 +269,7 @@ def test_zero_3_against_fsdp2(mesh: DeviceMesh) -> None:
     assert ours.value(**LLAMA, N_dp=RANKS) == total
 
 
-def test_weights_are_gathered_in_a_forward_pass_too() -> None:
+def test_weights_are_also_gathered_in_a_forward_pass() -> None:
     llama = sf.architecture("llama-2-7b")
     forward = llama.formula("communication", step="forward", data="zero3")
     assert forward.value(N_dp=8) == 6_738_415_616 * 2 * 7 // 8  # every weight, of 2 bytes, from 7 others
@@ -277,7 +277,7 @@ def test_weights_are_gathered_in_a_forward_pass_too() -> None:
         assert llama.formula("communication", step="forward", data=data) == 0
 
 
-def test_what_divides_a_sequence_divides_the_optimizer() -> None:
+def test_zero_1_shards_optimizer_state_over_context_and_expert_ranks() -> None:
     """Of Adam's 8 bytes a weight 1/(N_cp·N_dp); of a rank's own experts 1/N_dp, of all else 1/(N_ep·N_dp)."""
     facts = {"recipe": "fp32", "implementation": "none"}
     mixtral = sf.architecture("mixtral")
@@ -295,7 +295,7 @@ def test_what_divides_a_sequence_divides_the_optimizer() -> None:
 @pytest.mark.parametrize(
     ("data", "whole", "divided"), [("off", 16, 0), ("zero1", 4, 12), ("zero2", 2, 14), ("zero3", 0, 16)]
 )
-def test_zero_as_published(data: str, whole: int, divided: int) -> None:
+def test_zero_bytes_match_the_paper(data: str, whole: int, divided: int) -> None:
     llama = sf.architecture("llama")
     formula = llama.formula("train-memory", recipe="bf16", implementation="none", data=data)
     # Nine matrices and norms a layer, and three weights outside, have a count of steps of 4 bytes each.
@@ -306,7 +306,7 @@ def test_zero_as_published(data: str, whole: int, divided: int) -> None:
 # -- pipelines --------------------------------------------------------------------------------------------------------
 
 
-def test_stages_hold_what_their_layers_hold() -> None:
+def test_stages_store_the_parameters_of_their_layers() -> None:
     """GPT-2 by hand from the real class: two stages of three have the table, one has the last norm."""
     config = GPT2Config(vocab_size=53, n_positions=19, n_embd=24, n_inner=38, n_layer=6, n_head=4)
     with torch.device("meta"):
@@ -326,7 +326,7 @@ def test_stages_hold_what_their_layers_hold() -> None:
         assert formula.value(**numbers, H=38, **({"I_pp": 1} if stage == "middle" else {})) == theirs
 
 
-def test_activations_in_flight() -> None:
+def test_activations_of_in_flight_micro_batches_match_the_paper() -> None:
     """Korthikanti et al. 2022, section 4.2.3: under 1F1B the first stage keeps p micro-batches, as many as L layers."""
     gpt2 = sf.architecture("gpt2")
     facts = {"implementation": "megatron", "dropout": "on", "tensor": "sequence", "vocab": "padded"}
@@ -348,7 +348,7 @@ def test_activations_in_flight() -> None:
         ("sequence", "B*S*E/N_tp*(34 + 5*A*S/E)"),  # eq. 4
     ],
 )
-def test_a_layer_of_korthikanti(tensor: str, layer: str) -> None:
+def test_activations_of_a_layer_match_korthikanti_et_al(tensor: str, layer: str) -> None:
     formula = sf.architecture("gpt2").formula("activations", implementation="megatron", dropout="on", tensor=tensor)
     assert formula.part("h").equals(layer)
 
@@ -356,7 +356,7 @@ def test_a_layer_of_korthikanti(tensor: str, layer: str) -> None:
 # -- all ranks together, and refusals ---------------------------------------------------------------------------------
 
 
-def test_ranks_share_the_work() -> None:
+def test_flops_of_all_ranks_sum_to_the_whole_model() -> None:
     """The FLOPs of all ranks are those of the model: nothing but the vocabulary's padding is computed twice."""
     for name, attention in (("llama", "full"), ("llama", "causal"), ("gpt2", "causal")):
         model = sf.architecture(name)
@@ -379,13 +379,13 @@ def test_sizes_that_do_not_divide_are_refused() -> None:
         llama.formula("params", pipeline="middle").value(**LLAMA | {"L": 8}, N_pp=4, I_pp=3)
 
 
-def test_padding_as_megatron_does() -> None:
+def test_vocabulary_padding_matches_megatron() -> None:
     # 50257 rows to a multiple of 128·4 = 512: 99 · 512 = 50,688 rows, 12,672 on each of 4 ranks.
     rank = sf.architecture("gpt2").formula("params", tensor="on", vocab="padded")
     assert rank.part("wte").value("gpt2", N_tp=4) == 12_672 * 768
 
 
-def test_a_cache_is_divided_with_its_sequence() -> None:
+def test_the_cache_is_sharded_along_the_sequence() -> None:
     llama = sf.architecture("llama-2-7b")
     shared = llama.formula("kv-cache", context="on")
     # Keys and values of 32 layers, 4096 tokens of width 4096, 2 bytes: 2,147,483,648, and an eighth of it.
@@ -395,7 +395,7 @@ def test_a_cache_is_divided_with_its_sequence() -> None:
 
 
 @pytest.mark.parametrize(("option", "choice"), [("context", "on"), ("tensor", "sequence")])
-def test_one_new_token_is_not_divided(option: str, choice: str) -> None:
+def test_decoding_refuses_sequence_sharding(option: str, choice: str) -> None:
     asked: list[tuple[str, dict[str, str]]] = [
         ("decode-flops", {}),
         ("generation-flops", {}),
@@ -411,13 +411,13 @@ def test_one_new_token_is_not_divided(option: str, choice: str) -> None:
             sf.architecture("llama").formula(quantity, **facts, **{option: choice})
 
 
-def test_the_last_position_stands_on_one_rank() -> None:
+def test_logits_of_the_last_position_refuse_context_parallelism() -> None:
     for quantity in ("flops", "prefill-flops", "traffic", "intensity"):
         with pytest.raises(RuleError, match="lm_head: with context=on only one of N_cp ranks has the last position"):
             sf.architecture("gpt2").formula(quantity, logits="last", context="on")
 
 
-def test_one_stage_and_one_rank_are_no_parallelism() -> None:
+def test_one_pipeline_stage_or_one_rank_is_refused() -> None:
     for stage in ("first", "last"):
         with pytest.raises(SizeError, match=r"N_pp=1 \(pipeline stages\) is less than 2; for a single stage choose"):
             sf.architecture("gpt2").formula("params", pipeline=stage).value("gpt2", N_pp=1)
@@ -463,14 +463,14 @@ class Divided(Component):
     ],
 )
 @pytest.mark.parametrize("quantity", ["communication", "flops", "params"])
-def test_what_needs_all_of_a_divided_axis_is_refused(done: str, reason: str, quantity: str) -> None:
+def test_operations_that_need_a_whole_sharded_axis_are_refused(done: str, reason: str, quantity: str) -> None:
     assert set(REDUCED) == set(Kind)  # whoever adds an operation says what it adds up
     assert Divided(done=done).formula("params") != 0
     with pytest.raises(RuleError, match=reason):
         Divided(done=done).formula(quantity, tensor="on")
 
 
-def test_what_cannot_be_placed_is_refused() -> None:
+def test_unsupported_placements_are_refused() -> None:
     with pytest.raises(RuleError, match="K experts on one rank differs from token to token"):
         sf.architecture("mixtral").formula("active-params", expert="on")
     with pytest.raises(
@@ -496,7 +496,7 @@ def test_what_cannot_be_placed_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("data", "forward", "backward"), [("replicated", 0, 1), ("zero1", 0, 2), ("zero3", 1, 2)])
-def test_all_kinds_of_ranks_at_once(data: str, forward: int, backward: int) -> None:
+def test_all_kinds_of_parallelism_combined(data: str, forward: int, backward: int) -> None:
     """Mixtral by hand: elements of every collective where tokens, heads, experts and weights are divided together."""
     b, s, v, e, m, x, k, a, g, d, layers = 3, 28, 1280, 48, 24, 6, 5, 8, 4, 10, 18
     tp, cp, ep, dp = 2, 2, 3, 4

@@ -38,7 +38,7 @@ READ = {
 
 
 @pytest.mark.parametrize("text", READ)
-def test_read(text: str) -> None:
+def test_printed_numbers_are_parsed_exactly(text: str) -> None:
     found = printed(text)
     assert (found.value, found.step, found.unit) == READ[text]
 
@@ -62,11 +62,11 @@ STANDS = [
 
 
 @pytest.mark.parametrize(("text", "value", "how"), STANDS)
-def test_which_numbers_it_stands_for(text: str, value: int, how: str) -> None:
+def test_a_printed_number_matches_the_values_that_round_to_it(text: str, value: int, how: str) -> None:
     assert printed(text).fits(value) == how
 
 
-def test_active() -> None:
+def test_active_parameters_are_recognized() -> None:
     assert printed("37B active").active
     assert not printed("37B").active
 
@@ -80,7 +80,7 @@ def test_gibibytes_printed_as_gigabytes() -> None:
     assert printed("12.6B").binary is None
 
 
-def test_whole_numbers_come_back() -> None:
+def test_integers_survive_a_round_trip() -> None:
     """Printed with separators and without, whatever they are."""
     random = Random(SEED)  # noqa: S311
     for _ in range(300):
@@ -116,7 +116,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:20])
-def test_refused_in_one_sentence(text: str) -> None:
+def test_invalid_numbers_are_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(ArithmeticTextError) as error:
         printed(text)
     assert REFUSED[text] in str(error.value)

@@ -32,7 +32,7 @@ PRINTED: dict[str, dict[str, Any]] = {
 ENTRIES = {entry.id: entry for entry in printed()}
 
 
-def test_every_formula_is_there_as_it_is_printed() -> None:
+def test_every_published_formula_is_stored_verbatim() -> None:
     assert len(printed()) == len(ENTRIES) == 89
     assert ENTRIES.keys() == TOLD.keys() == PRINTED.keys()
     assert {name: entry.latex for name, entry in ENTRIES.items()} == {
@@ -51,7 +51,7 @@ def test_every_formula_has_a_verdict_or_a_reason() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, row in TOLD.items() if row["verdict"]])
-def test_the_verdict_is_the_one_that_the_paper_implies(name: str) -> None:
+def test_the_verdict_matches_the_paper(name: str) -> None:
     row, entry = TOLD[name], ENTRIES[name]
     found = entry.check  # which holds the verdict to that on file
     assert found is not None
@@ -71,7 +71,7 @@ def test_the_verdict_is_the_one_that_the_paper_implies(name: str) -> None:
 @pytest.mark.parametrize(
     "wrong", [{"verdict": "equal"}, {"conventions": ("all norms are left out",)}, {"difference": "3*E"}]
 )
-def test_a_verdict_on_file_that_is_not_so_is_found(wrong: dict[str, Any]) -> None:
+def test_a_wrong_stored_verdict_is_detected(wrong: dict[str, Any]) -> None:
     entry: PrintedFormula = replace(ENTRIES["megatron_P"], **wrong)
     with pytest.raises(
         DerivationError, match=r"megatron_P is recorded as .*, but the check gives convention; the final norm"
@@ -79,7 +79,7 @@ def test_a_verdict_on_file_that_is_not_so_is_found(wrong: dict[str, Any]) -> Non
         _ = entry.check
 
 
-def test_the_page_has_each_as_it_is_printed() -> None:
+def test_the_page_shows_each_formula_as_printed() -> None:
     """Korthikanti et al. 2022, eq. 1, is not expanded; ours stands beside it, with the letters and what is asked."""
     made = page()
     rows = {line.split("`")[1]: line for line in made.splitlines() if line.startswith("| `")}
@@ -104,7 +104,7 @@ def test_the_page_has_each_as_it_is_printed() -> None:
         assert (Path(__file__).parent.parent / "reports" / target).exists(), target
 
 
-def test_command() -> None:
+def test_the_command_checks_published_formulas() -> None:
     told = {row["id"]: row for row in json.loads(CliRunner().invoke(cli, ["papers", "--json"]).stdout)}
     assert ENTRIES.keys() | {each.id for each in numbers()} == told.keys()
     assert len(told) == len(ENTRIES) + len(numbers())  # no id is of two
@@ -135,7 +135,7 @@ def test_every_source_is_shown_with_its_formulas_and_its_numbers() -> None:
     assert sum(len(each.entries) for each in publications().values()) == len(printed()) + len(numbers())
 
 
-def test_a_number_is_shown_with_what_it_counts() -> None:
+def test_a_number_is_shown_with_the_quantity_it_counts() -> None:
     said = CliRunner().invoke(cli, ["papers", "gpt_2_paper_small"]).stdout
     assert "GPT-2 paper, table 2, small: 117M, published as parameters" in said
     assert "124,439,808 − 7,510,272 = 116,929,536" in said

@@ -98,7 +98,7 @@ def rows(B: int, S: int, E: int) -> torch.Tensor:
     return torch.empty(B, E, S)
 
 
-def test_a_size_of_one_that_leaves_something_out_is_refused() -> None:
+def test_a_size_of_one_that_removes_a_module_is_refused() -> None:
     found = sf.trace(reduced, {"E": 24, "ratio": 6})
     assert found.model.params.equals("E**2 + E**2*ratio**2")
     assert found.conditions == ["2 is at most ratio"]
@@ -107,7 +107,7 @@ def test_a_size_of_one_that_leaves_something_out_is_refused() -> None:
         found.model.params.value(E=24, ratio=1)  # E² alone
 
 
-def test_heads_that_round_a_width_down_are_kept_at_their_number() -> None:
+def test_heads_that_round_a_width_down_are_pinned() -> None:
     found = sf.trace(whole_heads, {"E": 48, "A": 3})
     assert found.model.params.value(E=48, A=3) == stored(whole_heads(48, 3)) == 48 * 48
     assert found.model.params.value(E=47, A=3) == stored(whole_heads(47, 3)) == 47 * 45
@@ -115,19 +115,19 @@ def test_heads_that_round_a_width_down_are_kept_at_their_number() -> None:
         found.model.params.value(E=48, A=7)  # 48 * 42
 
 
-def test_places_that_most_numbers_of_groups_leave_out_are_refused() -> None:
+def test_a_width_that_most_group_counts_round_down_is_refused() -> None:
     with pytest.raises(SymformerError, match="fresh configs could be built to check the formula"):
         sf.trace(grouped, {"E": 30, "groups": 2})
 
 
-def test_a_batch_of_one_that_multiplies_as_much_in_other_shapes_is_held_like_any() -> None:
+def test_a_batch_of_one_with_other_product_shapes_is_accepted() -> None:
     """For each of n² patches 4E² products, and for each pair of them twice E."""
     found = sf.trace(attention, {"E": 24, "A": 3, "n": 5}, inputs=thrice).of("flops")
     assert found.model.formula("flops").equals("8*B*n**2*E**2 + 4*B*n**4*E")
     assert found.conditions == ["A divides E"]
 
 
-def test_a_width_that_is_rounded_up_is_rounded_in_the_formula() -> None:
+def test_a_rounded_width_is_rounded_in_the_formula() -> None:
     found = sf.trace(rounded, {"E": 10, "c": 48})
     assert found.model.params.equals("8*E*ceil(c/8)")
     assert not found.conditions
@@ -135,7 +135,7 @@ def test_a_width_that_is_rounded_up_is_rounded_in_the_formula() -> None:
     assert found.model.params.value(E=10, c=47) == stored(rounded(10, 47)) == 480
 
 
-def test_a_number_of_levels_that_each_differ_is_kept_in_every_shape() -> None:
+def test_a_number_of_different_levels_is_pinned() -> None:
     """Kernels of 3, 5 and 7 places in three levels."""
     found = sf.trace(grown, {"E": 24, "depth": 2, "levels": 3})
     assert [(each.name, each.value) for each in found.pinned] == [("levels", 3)]
@@ -144,7 +144,7 @@ def test_a_number_of_levels_that_each_differ_is_kept_in_every_shape() -> None:
         found.model.params.value(E=24, depth=2, levels=4)
 
 
-def test_tokens_beside_the_patches_of_a_picture_are_counted_with_every_size() -> None:
+def test_register_tokens_are_counted_in_addition_to_image_patches() -> None:
     """For each of n² + registers + 1 tokens E² products."""
     found = sf.trace(registered, {"E": 24, "registers": 7, "n": 5}, inputs=tokens).of("flops")
     assert found.model.formula("flops").equals("2*B*(n**2 + registers + 1)*E**2")
@@ -152,7 +152,7 @@ def test_tokens_beside_the_patches_of_a_picture_are_counted_with_every_size() ->
     assert not found.conditions  # a batch of one multiplies as much, in another shape
 
 
-def test_kernels_that_the_code_takes_only_where_they_are_odd() -> None:
+def test_code_that_accepts_only_odd_kernels_is_traced() -> None:
     found = sf.trace(Residual, {"E": 24, "kernel": 5}, inputs=rows).of("flops")
     assert found.model.formula("flops").equals("2*B*S*E**2*kernel")
     assert len(found.checked) == 3
@@ -165,7 +165,7 @@ def strided(E: int, width: int, stride: int) -> nn.Module:
     return nn.Linear(E, width, bias=False)
 
 
-def test_a_size_that_would_leave_nothing_of_another_stays_where_it_starts() -> None:
+def test_a_stride_that_could_empty_the_output_is_pinned() -> None:
     """With strides as large as widths one place is left, whatever the width; of 128 by 2 thrice are left 16."""
     found = sf.trace(strided, {"E": 24, "width": 128, "stride": 2})
     assert found.model.params.equals("E*ceil(width/8)")

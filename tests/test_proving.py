@@ -34,7 +34,7 @@ def entry() -> dict[str, Any]:
     return found | {"turns": []}
 
 
-def test_a_size_that_an_entry_is_wrong_at_stays_at_its_number_by_every_door(prover: Proving) -> None:
+def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: Proving) -> None:
     """One of its weights is said to be as wide as H usually is, whatever H is."""
     data = entry()
     counts = data["records"]["params"]["traced"]["counts"]
@@ -55,7 +55,7 @@ def test_a_size_that_an_entry_is_wrong_at_stays_at_its_number_by_every_door(prov
     assert found["entry"]["still"] == ["intermediate_size"]
 
 
-def test_a_field_that_changes_something_after_all_stays_as_it_usually_is(prover: Proving) -> None:
+def test_a_field_that_is_not_inert_is_pinned_to_its_default(prover: Proving) -> None:
     data = entry()
     data["switches"].pop("tie_word_embeddings")
     data["entry"]["idle"]["tie_word_embeddings"] = "bool"
@@ -65,7 +65,7 @@ def test_a_field_that_changes_something_after_all_stays_as_it_usually_is(prover:
     assert matched(read(found), CONFIG | {"tie_word_embeddings": False}) is None
 
 
-def test_an_entry_that_is_wrong_as_it_usually_is_is_none(prover: Proving) -> None:
+def test_an_entry_that_is_wrong_at_its_defaults_is_refused(prover: Proving) -> None:
     data = entry()
     counts = data["records"]["params"]["traced"]["counts"]
     counts.append([["biogpt.nobody.weight", ["E"]], []])

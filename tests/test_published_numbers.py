@@ -53,14 +53,14 @@ def test_every_number_has_the_verdict_on_file_or_a_reason() -> None:
         assert (found.reading.value == found.plain.value) == (not found.reading.otherwise) or found.how == "cut off"
 
 
-def test_as_many_as_there_are() -> None:
+def test_the_number_of_published_numbers() -> None:
     assert len(numbers()) == len({entry.id for entry in numbers()}) == 351
     verdicts = {entry.id: entry.verdict for entry in numbers()}
     assert {name: verdicts[name] for name in TOLD} == TOLD
     assert set(verdicts.values()) == set(SECTIONS)
 
 
-def test_a_verdict_on_file_that_is_not_so_is_found() -> None:
+def test_a_wrong_stored_verdict_is_detected() -> None:
     entry = next(each for each in numbers() if each.id == "gpt_2_small")
     with pytest.raises(DerivationError, match="is recorded as rounded, but is exact"):
         _ = replace(entry, verdict="rounded").explanation

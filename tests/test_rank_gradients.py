@@ -169,7 +169,7 @@ def agree(name: str, between: Ranks) -> bool:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_sum_that_a_gradient_needs_and_no_other(name: str) -> None:
+def test_each_sum_over_ranks_is_needed_and_sufficient(name: str) -> None:
     between = Ranks()
     assert agree(name, between)
     assert len(between.elements) > 1
@@ -302,7 +302,7 @@ FREE = {"context": {"G": "G", "D": "D"}}  # grouped queries, whose heads are as 
 
 
 @pytest.mark.parametrize("name", APART)
-def test_gradients_of_what_other_tokens_see(name: str) -> None:
+def test_gradients_are_summed_over_ranks_with_other_tokens(name: str) -> None:
     layer, part, placement, sizes, axis, shapes, summed = APART[name]
     torch.manual_seed(1)
     whole = {key: torch.randn(shape, dtype=torch.float64) for key, (shape, _) in shapes.items()}

@@ -174,7 +174,7 @@ def test_ranks_that_are_swept_or_solved_for_stay_symbols() -> None:
     )
 
 
-def test_quantities_of_different_ranks_are_told_apart() -> None:
+def test_answers_for_different_numbers_of_ranks_are_distinguished() -> None:
     """ZeRO divides what training needs, and the parameters of the model are not those of one rank."""
     options = ["--option", "data=zero3", "--option", "implementation=none"]
     said = run("sweep", "llama-2-7b", "-q", "params", "-q", "train-memory", *options, "--over", "N_dp=2,4")
@@ -206,13 +206,13 @@ def test_a_file_of_a_sweep_needs_the_number_of_ranks(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_an_equation_to_paste_stands_alone_and_standard_error_has_the_ranks() -> None:
+def test_an_equation_is_printed_alone_and_the_ranks_on_standard_error() -> None:
     result = CliRunner().invoke(cli, ["show", *ASKED, "--as", "latex"])
     assert "ranks" not in result.stdout
     assert SUM in result.stderr
 
 
-def test_what_goes_into_a_paper_states_the_number_of_ranks() -> None:
+def test_paper_exports_state_the_number_of_ranks() -> None:
     macros = run("derive", *ASKED, "--macros", "-o", "-")
     assert macros.count(f"% ranks = N_tp*N_ep = 32: {STATED.replace('×', 'x')}.") == 1
     assert macros.isascii()

@@ -52,7 +52,7 @@ TEXT = {
 WHOLE = {"model_type": "llama4", "text_config": TEXT, "vision_config": {"model_type": "llama4_vision_model"}}
 
 
-def test_a_class_that_is_made_from_a_part_of_a_config_is_read_off_that_part(tmp_path: Path) -> None:
+def test_a_class_built_from_a_part_of_a_config_is_traced_from_that_part(tmp_path: Path) -> None:
     model = sf.model(written(WHOLE, tmp_path))
     config = transformers.AutoConfig.for_model(**WHOLE)
     with torch.device("meta"):
@@ -64,7 +64,7 @@ def test_a_class_that_is_made_from_a_part_of_a_config_is_read_off_that_part(tmp_
 
 
 @pytest.mark.parametrize("text", [None, [40]])
-def test_a_part_that_is_missing_is_refused(text: object, tmp_path: Path) -> None:
+def test_a_missing_part_is_refused(text: object, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="read as Llama4ForCausalLM, which is built from text_config, but "):
         sf.trace(written({**WHOLE, "text_config": text}, tmp_path))
 
@@ -77,7 +77,7 @@ class Video(nn.Module):
         self.weight = nn.Parameter(torch.empty(E, channels, frames, patch, patch))
 
 
-def test_a_tensor_of_many_sizes_does_not_overflow() -> None:
+def test_a_tensor_with_many_sizes_does_not_overflow() -> None:
     found = sf.trace(Video, {"E": 1152, "channels": 3, "frames": 2, "patch": 16})
     assert found.model.params.equals("E*channels*frames*patch**2")
     assert not found.pinned
@@ -137,13 +137,13 @@ class Beside(nn.Module):
             self.add_module(f"layer{place}", nn.Linear(E, 3 * E))
 
 
-def test_names_that_cannot_be_told_apart_without_numbers_are_refused() -> None:
+def test_names_that_differ_only_in_their_numbers_are_refused() -> None:
     with pytest.raises(WitnessError, match="two parameter names that differ in more than a copy number"):
         sf.trace(Beside, {"E": 24, "L": 3})
 
 
 @pytest.mark.parametrize("quantity", ["flops", "train-flops"])
-def test_a_model_that_reads_pictures_multiplies_what_the_composed_one_does(quantity: str) -> None:
+def test_traced_and_composed_image_models_have_equal_flops(quantity: str) -> None:
     theirs = sf.trace("hf:vit", head="image").of(quantity).model.formula(quantity)
     ours = sf.architecture("vit", head="classifier").formula(quantity)
     assert theirs.expr.has(floor)  # of an image in whole patches, which ours asks for
@@ -151,7 +151,7 @@ def test_a_model_that_reads_pictures_multiplies_what_the_composed_one_does(quant
     assert theirs.expr != 0
 
 
-def test_a_model_that_reads_pictures_of_any_shape_says_that_it_was_run_without_these() -> None:
+def test_a_model_for_images_of_any_shape_states_that_it_ran_without_images() -> None:
     """Patches of pictures are no tokens of a text, and are never counted as if they were."""
     found = sf.model("hf:qwen2_vl").formula("flops")
     lines = CliRunner().invoke(cli, ["show", "hf:qwen2_vl", "-q", "flops"]).stdout
@@ -160,7 +160,7 @@ def test_a_model_that_reads_pictures_of_any_shape_says_that_it_was_run_without_t
     assert {"B", "S", "V"} <= {*map(str, found.symbols)}
 
 
-def test_a_model_that_reads_pictures_of_any_size_is_refused() -> None:
+def test_a_model_for_images_of_any_size_is_refused() -> None:
     with pytest.raises(WitnessError, match="the config has no image_size, so the size of its images is unknown"):
         sf.trace("hf:resnet", head="image").of("flops")
 
@@ -200,7 +200,7 @@ TURNS: Config = {
 }
 
 
-def test_a_config_whose_depth_is_no_multiple_of_its_pattern_is_read(tmp_path: Path) -> None:
+def test_a_depth_that_is_not_a_multiple_of_the_pattern_is_accepted(tmp_path: Path) -> None:
     model = sf.trace(written(TURNS, tmp_path)).model
     for depth in (7, 10, 43):
         fields = {name: value for name, value in {**TURNS, "num_hidden_layers": depth}.items() if name != "model_type"}
@@ -223,7 +223,7 @@ PICTURES: Config = {
 }
 
 
-def test_a_config_of_a_model_that_reads_pictures_multiplies_what_torch_counts(tmp_path: Path) -> None:
+def test_flops_of_an_image_model_config_match_torch(tmp_path: Path) -> None:
     model = sf.model(written(PICTURES, tmp_path))
     fields = {name: value for name, value in PICTURES.items() if name != "model_type"}
     theirs = transformers.Dinov2Model(transformers.Dinov2Config(**fields)).eval()
@@ -244,7 +244,7 @@ def test_a_default_that_cannot_be_built_points_to_a_config_that_can(tmp_path: Pa
     assert found.model.params.value(V=97, E=24, H=57, L=3, A=6, G=2, D=10) == theirs > 0
 
 
-def test_a_part_that_a_class_fills_in_its_own_way_stays_so_at_other_sizes() -> None:
+def test_fields_set_by_a_composite_class_are_kept_at_other_sizes() -> None:
     """The decoder of an encoder and a decoder attends to the encoder; a BERT by itself attends to nothing else."""
     few = {"model_type": "bert", "num_hidden_layers": 2}
     parts = {"encoder": few, "decoder": {**few, "is_decoder": True, "add_cross_attention": True}}
@@ -281,7 +281,7 @@ class Sectioned(nn.Module):
         self.up = nn.Linear(E, H, bias=False)
 
 
-def test_a_width_that_follows_the_heads_moves_with_them() -> None:
+def test_a_width_derived_from_the_heads_changes_with_them() -> None:
     """By hand: E = 6A, so 36A² + 6A of the queries, 6A² + A of the gate and 6AH."""
     found = sf.trace(Sectioned, {"E": 24, "A": 4, "H": 10})
     assert found.model.params.equals("42*A**2 + 6*A*H + 7*A"), found.model.params
@@ -289,7 +289,7 @@ def test_a_width_that_follows_the_heads_moves_with_them() -> None:
         found.model.params.value(E=24, A=5, H=7)
 
 
-def test_a_class_that_writes_into_its_config_writes_into_no_file() -> None:
+def test_a_class_that_modifies_its_config_does_not_change_the_file() -> None:
     """Step-3.7 puts what it makes of a part into the part that it is given."""
     config = {"model_type": "step3p7", "architectures": ["Step3p7ForConditionalGeneration"]}
     source = of_config(config, "config.json")

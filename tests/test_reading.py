@@ -118,7 +118,7 @@ READ: dict[str, Expr | int] = {
 
 
 @pytest.mark.parametrize("text", READ)
-def test_a_formula_is_read_as_printed(text: str) -> None:
+def test_formulas_are_parsed_as_printed(text: str) -> None:
     assert expand(read(text).expr - READ[text]) == 0
 
 
@@ -133,7 +133,7 @@ def test_a_formula_is_read_as_printed(text: str) -> None:
         ("2L", "", ""),
     ],
 )
-def test_the_left_side_is_a_name_for_what_the_right_one_says(text: str, left: str, relation: str) -> None:
+def test_the_left_side_is_the_name_of_the_right_side(text: str, left: str, relation: str) -> None:
     found = read(text)
     assert (found.left, found.relation, found.expr) == (left, relation, 2 * L)
 
@@ -169,7 +169,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("text", ASKED)
-def test_what_can_be_read_in_two_ways_is_asked(text: str) -> None:
+def test_ambiguous_formulas_are_errors_that_list_the_readings(text: str) -> None:
     with pytest.raises(ReadingError) as refused:
         read(text)
     assert ASKED[text] in str(refused.value)
@@ -238,7 +238,7 @@ NONE = {
 
 
 @pytest.mark.parametrize("kind", NONE)
-def test_what_is_no_formula_is_refused_at_once(kind: str) -> None:
+def test_text_that_is_not_a_formula_is_refused_quickly(kind: str) -> None:
     read("h + 1")  # what is imported late is not what is timed
     began = time.process_time()
     with pytest.raises(ReadingError) as refused:
@@ -253,13 +253,13 @@ def test_what_is_no_formula_is_refused_at_once(kind: str) -> None:
 PRINTED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "printed.json").read_text("utf-8"))
 
 
-def test_all_formulas_are_on_file() -> None:
+def test_all_published_formulas_are_stored() -> None:
     assert len(PRINTED) == 89
     assert sum("refused" in each for each in PRINTED) == 5
 
 
 @pytest.mark.parametrize("row", PRINTED, ids=lambda row: str(row["id"]))
-def test_a_published_formula_is_read_as_transcribed_or_asked(row: dict[str, Any]) -> None:
+def test_published_formulas_are_parsed_as_transcribed_or_refused(row: dict[str, Any]) -> None:
     if "refused" in row:  # orders of growth, two formulas at once, prose between two
         with pytest.raises(ReadingError, match=row["refused"]):
             read(row["latex"])
@@ -405,7 +405,7 @@ def held(node: Node, style: Style, bare: tuple[str, ...]) -> str:
     return text if node.head in bare else style.opening + text + style.closing
 
 
-def test_random_expressions_come_back_from_every_style() -> None:
+def test_random_expressions_are_recovered_from_every_style() -> None:
     chance = random.Random(SEED)  # noqa: S311
     compared = 0
     for number in range(500):

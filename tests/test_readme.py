@@ -31,7 +31,7 @@ def commands() -> list[tuple[str, str]]:
     return found
 
 
-def test_the_two_commands_are_there() -> None:
+def test_the_readme_has_both_setup_commands() -> None:
     """.ci/run runs these two, read from here."""
     assert blocks("sh") == [
         "pip install . && symformer derive gpt2 -o gpt2.pdf\n",
@@ -41,7 +41,7 @@ def test_the_two_commands_are_there() -> None:
 
 
 @pytest.mark.parametrize(("command", "output"), commands(), ids=lambda value: value[:40])
-def test_commands_print_what_is_shown(
+def test_commands_print_the_output_shown(
     command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -53,21 +53,21 @@ def test_commands_print_what_is_shown(
         assert [line.split() for line in result.stdout.splitlines()] == [line.split() for line in output.splitlines()]
 
 
-def test_main_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_main_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     arguments = shlex.split(blocks("sh")[0].partition("&& symformer ")[2])
     assert CliRunner().invoke(cli, arguments, prog_name="symformer").exit_code == 0
     assert (tmp_path / "gpt2.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_python() -> None:
+def test_the_python_examples_run() -> None:
     session = "".join(block for block in blocks("python") if block.startswith(">>>"))
     test = doctest.DocTestParser().get_doctest(session, {}, "README", "README.md", 0)
     assert len(test.examples) >= 8
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
-def test_the_example_of_a_component(tmp_path: Path) -> None:
+def test_the_component_example_runs(tmp_path: Path) -> None:
     """Copied into a file by itself, with nothing else in reach."""
     (source,) = [block for block in blocks("python") if "class Bottleneck" in block]
     path = tmp_path / "bottleneck.py"
@@ -82,7 +82,7 @@ def test_the_example_of_a_component(tmp_path: Path) -> None:
     assert module.Bottleneck().choices() == {}
 
 
-def test_links_lead_somewhere() -> None:
+def test_every_link_has_a_target() -> None:
     for target in re.findall(r"\]\(([^)#]+)\)|src=\"([^\"]+)\"", README):
         path = next(filter(None, target))
         assert path.startswith("https://") or (ROOT / path).exists(), path
@@ -93,7 +93,7 @@ def test_every_named_file_exists() -> None:
         assert (ROOT / path).exists(), path
 
 
-def test_what_contributing_names_is_there() -> None:
+def test_every_path_in_contributing_exists() -> None:
     """Every file by its path, or by its path inside the package; NAME and EXT stand for a new one's."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     named = [path for path in re.findall(r"`((?:\w+/)+[\w.]*)`", text) if not re.search("NAME|EXT", path)]

@@ -45,12 +45,12 @@ def both(target: str, sizes: dict[str, int], recompute: str, early_stop: bool = 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("recompute", ["none", "selective", "full"])
 @pytest.mark.parametrize("target", ["gpt2", "llama", "bert"])
-def test_checkpoints_of_torch(target: str, recompute: str, seed: int) -> None:
+def test_recomputed_flops_match_torch_checkpoints(target: str, recompute: str, seed: int) -> None:
     ours, theirs = both(target, draw(target, seed), recompute)
     assert ours == theirs > 0
 
 
-def test_what_torch_spares_by_stopping_early() -> None:
+def test_early_stopping_of_torch_checkpoints_saves_known_products() -> None:
     """Llama's layer ends in a product of which nobody reads the result again, the core of attention in its mix.
 
     By hand: the down projection 2*B*S*H*E of each layer, and the mix 2*B*A*S*S*D of each layer.
@@ -91,7 +91,7 @@ def update(model: nn.Module, rank: int) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("recompute", ["none", "selective", "full"])
 @pytest.mark.parametrize("target", ["gpt2", "llama", "bert"])
-def test_updates_of_low_rank(target: str, recompute: str, seed: int) -> None:
+def test_lora_flops_match_torch(target: str, recompute: str, seed: int) -> None:
     sizes, rank = draw(target, seed), 97  # no other size is above 90, but for products
     model = architecture(target)
     assert isinstance(model.component, Architecture)
@@ -101,7 +101,7 @@ def test_updates_of_low_rank(target: str, recompute: str, seed: int) -> None:
     assert formula.value({**sizes, "R": rank}) == theirs > 0
 
 
-def test_a_part_without_layers_has_no_updates() -> None:
+def test_lora_needs_linear_layers() -> None:
     with pytest.raises(SymformerError, match="and this model has none"):
         component("mlp").formula("train-flops", train="lora")
 
@@ -114,7 +114,7 @@ def test_a_part_without_layers_has_no_updates() -> None:
         ("transformer", "^train=lora: .*multihead_attn.q_proj uses a matrix, or rows of one"),  # of three products
     ],
 )
-def test_updates_of_matrices_that_are_stored_together_are_refused(target: str, reason: str) -> None:
+def test_lora_of_fused_matrices_is_refused(target: str, reason: str) -> None:
     with pytest.raises(SymformerError, match=reason):
         architecture(target).formula("train-flops", train="lora")
 
@@ -129,7 +129,7 @@ def freeze_tables(model: nn.Module) -> None:
 
 @pytest.mark.parametrize("recompute", ["none", "selective"])
 @pytest.mark.parametrize(("target", "tied"), [("gpt2", True), ("gpt2", False), ("llama", False), ("bert", True)])
-def test_frozen_embeddings(target: str, tied: bool, recompute: str) -> None:
+def test_flops_with_frozen_embeddings_match_torch(target: str, tied: bool, recompute: str) -> None:
     sizes = draw(target, 5)
     model = architecture(target, **({"tied": tied} if target == "gpt2" else {}))
     assert isinstance(model.component, Architecture)
@@ -139,7 +139,7 @@ def test_frozen_embeddings(target: str, tied: bool, recompute: str) -> None:
     assert formula.value(sizes) == theirs > 0
 
 
-def test_what_frozen_tables_spare() -> None:
+def test_flops_saved_by_frozen_embeddings_by_hand() -> None:
     """By hand, of GPT-2: the tied head's table, 2*B*S*E*V. The first norm is trained, so what reads it is as before."""
     model = architecture("gpt2")
     whole, frozen = (model.formula("train-flops", train=train).expanded for train in ("all", "frozen-embeddings"))

@@ -46,7 +46,7 @@ def _written(config: dict[str, Any], folder: Path) -> str:
     return str(place)
 
 
-def test_a_depth_that_is_no_multiple_of_the_pattern_is_answered_as_torch_counts(tmp_path: Path) -> None:
+def test_a_depth_that_is_not_a_multiple_of_the_pattern_matches_torch(tmp_path: Path) -> None:
     fields = {name: value for name, value in GEMMA_3_4B.items() if name != "architectures"}
     config = transformers.AutoConfig.for_model(**fields)
     config._attn_implementation = "eager"
@@ -112,7 +112,7 @@ def test_attention_in_chunks_is_counted_as_transformers_masks_it(tmp_path: Path)
         found.formula("active-params")
 
 
-def test_a_class_that_the_library_calls_otherwise_is_named(tmp_path: Path) -> None:
+def test_a_class_under_another_library_name_is_named(tmp_path: Path) -> None:
     offered = "for this model type it has Qwen2_5OmniForConditionalGeneration"
     config = {"model_type": "qwen2_5_omni", "architectures": ["Qwen2_5OmniModel"]}
     with pytest.raises(ConfigError, match=f"names the class 'Qwen2_5OmniModel', .* {offered}"):

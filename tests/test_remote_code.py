@@ -77,7 +77,7 @@ def written(folder: Path, config: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("repository", NATIVE)
-def test_a_class_that_auto_map_names_too_is_counted(repository: str) -> None:
+def test_a_class_also_named_in_auto_map_is_counted(repository: str) -> None:
     name, auto_map = NATIVE[repository]
     config = {"architectures": [name], "auto_map": auto_map}
     assert check_class(config) == config
@@ -91,7 +91,7 @@ def test_a_checkpoint_of_another_class_is_refused_with_its_name(repository: str)
 
 
 @pytest.mark.parametrize("config", [BERT, ARCEE, XLM_R], ids=lambda config: config["model_type"])
-def test_every_entrance_refuses_a_checkpoint_of_remote_code(config: dict[str, Any], tmp_path: Path) -> None:
+def test_cli_python_and_trace_refuse_a_checkpoint_with_remote_code(config: dict[str, Any], tmp_path: Path) -> None:
     """Built-in, catalogue and other models, through the command line, Python and a trace."""
     path = written(tmp_path, {**config, "auto_map": {"AutoModel": "ada/code--modeling_x.WithLoRA"}})
     for ask in (sf.from_config, model, sf.trace):
@@ -133,7 +133,7 @@ def test_a_field_that_adds_weights_to_a_class_that_does_not_read_it_is_refused(
         sf.trace(written(tmp_path, {**config, **field}))
 
 
-def test_a_field_that_adds_nothing_or_is_read_is_no_reason_to_refuse() -> None:
+def test_a_field_that_is_inert_or_supported_is_accepted() -> None:
     assert matching.find({**ARCEE, "lora_rank": None, "lora_dropout_p": 0.0}) is not None
     assert not adds_weights("num_experts", 0, ["hidden_size"])
     read = ["hidden_size", "n_routed_experts"]
@@ -142,7 +142,7 @@ def test_a_field_that_adds_nothing_or_is_read_is_no_reason_to_refuse() -> None:
     assert not adds_weights("explorations", 8, read)
 
 
-def test_a_class_may_be_spelt_with_other_case(tmp_path: Path) -> None:
+def test_class_names_are_matched_without_case(tmp_path: Path) -> None:
     """Phi-3.5-MoE's file names PhiMoEForCausalLM; transformers has PhimoeForCausalLM. So mpt-7b's, and a trace."""
     with torch.device("meta"):
         theirs = transformers.AutoModelForCausalLM.from_config(

@@ -26,7 +26,7 @@ def test_readme_links_every_derivation() -> None:
     assert between.splitlines() == ["", *index("reports"), ""]
 
 
-def test_stale_names_what_differs(tmp_path: Path) -> None:
+def test_stale_lists_the_pages_that_differ(tmp_path: Path) -> None:
     made = {"a.md": b"a", "b.md": b"b", "c.md": b"c"}
     write_all(str(tmp_path), made)
     assert stale(str(tmp_path), made) == []
@@ -46,7 +46,7 @@ def headings(page: str) -> set[str]:
     return found
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_has_a_target() -> None:
     made = {page.name: page.read_text("utf-8") for page in (ROOT / "reports").glob("*.md")}
     ends, followed = {name: headings(page) for name, page in made.items()}, 0
     for name, page in made.items():

@@ -39,7 +39,7 @@ WORDS = ("check", "explain")  # which no picture says
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_every_answer_has_every_view(name: str) -> None:
+def test_every_result_has_every_view(name: str) -> None:
     found = ANSWERS[name]()
     table = found.table()
     assert len({len(column) for column in table.values()}) == 1
@@ -56,13 +56,13 @@ def test_every_answer_has_every_view(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["of three", "over", "sweep"])  # bars, a chart, a heat map
-def test_pictures_are_the_same_bytes_twice(name: str) -> None:
+def test_figures_are_byte_identical_when_repeated(name: str) -> None:
     first, again = (ANSWERS[name]().plot()._repr_svg_() for _ in range(2))
     assert first == again
     assert first.startswith("<?xml")
 
 
-def test_tables_have_the_rows() -> None:
+def test_tables_contain_the_expected_rows() -> None:
     rows = sf.compare("gpt2-xl", "llama-2-7b").table()
     assert list(rows) == ["part", "gpt2-xl", "llama-2-7b", "gpt2-xl value", "llama-2-7b value"]
     assert rows["part"][-1] == "total"
@@ -77,7 +77,7 @@ def test_tables_have_the_rows() -> None:
     assert set(wrong) == {L * E}
 
 
-def test_bars_are_the_rows() -> None:
+def test_bars_equal_the_table_rows() -> None:
     found = sf.compare("gpt2-xl", "llama-2-7b").plot()
     assert isinstance(found, Bars)
     assert list(found.names) == ["embeddings", "attention", "MLP", "norms", "head", "total"]
@@ -87,7 +87,7 @@ def test_bars_are_the_rows() -> None:
     assert found.written["llama-2-7b"][-1] == "6,738,415,616"
 
 
-def test_curves_meet_where_they_do() -> None:
+def test_curves_cross_at_the_computed_point() -> None:
     # A token of cache: 2·2·80·128·G = 40,960·G bytes in Llama-2 70B, and 2·60·(512 + 64) = 69,120 in DeepSeek-V2.
     found = sf.compare("llama-2-70b", "deepseek-v2", "kv-cache", per="B*C").plot(by="G")
     assert isinstance(found, Chart)
@@ -99,7 +99,7 @@ def test_curves_meet_where_they_do() -> None:
     assert [*found.notes] == ["llama-2-70b has more: $G$ at 2 to 64", "deepseek-v2 has more: $G$ at 1"]
 
 
-def test_a_quotient_comes_near_to_its_limit() -> None:
+def test_a_ratio_plot_shows_the_limit() -> None:
     # The cache of a token over the parameters: 16,384·L over LAYER·L + 2·32,000·4096 + 4096.
     one = sf.model("llama-2-7b").set({"B": 1, "C": 1})
     found = sf.over(one, "kv-cache", "params").plot(by="L")
@@ -109,7 +109,7 @@ def test_a_quotient_comes_near_to_its_limit() -> None:
     assert at[1] == Fraction(16_384, LAYER + LLAMA - 32 * LAYER)
 
 
-def test_solutions_are_marked() -> None:
+def test_solutions_are_marked_in_the_chart() -> None:
     nearest = sf.solve("llama-2-7b", 7 * 10**9, for_="L").plot()
     assert isinstance(nearest, Chart)
     line, mark = nearest.series
@@ -125,7 +125,7 @@ def test_solutions_are_marked() -> None:
     assert all(abs(each - LLAMA) * 100 <= LLAMA for each in inside)
 
 
-def test_a_sweep_is_a_line_a_map_or_a_front() -> None:
+def test_a_sweep_is_drawn_as_a_line_a_heat_map_or_a_pareto_front() -> None:
     given = {"A": 16}
     line = sf.sweep("gpt2", {"L": [36, 12]}, given={"E": 1280, "A": 20}).plot()
     assert isinstance(line, Chart)
@@ -147,7 +147,7 @@ def test_a_sweep_is_a_line_a_map_or_a_front() -> None:
     assert len(kept) < len(every)
 
 
-def test_a_sweep_takes_a_file_as_the_command_does(tmp_path: Path) -> None:
+def test_sweep_reads_a_file_like_the_command(tmp_path: Path) -> None:
     path = tmp_path / "configs.csv"
     path.write_text("E,L\n768,12\n1024,24\n")
     found = sf.sweep("gpt2", str(path), given={"A": 16})
@@ -156,7 +156,7 @@ def test_a_sweep_takes_a_file_as_the_command_does(tmp_path: Path) -> None:
         sf.sweep("gpt2", str(tmp_path / "none.csv"))
 
 
-def test_elasticities_and_the_asymptote() -> None:
+def test_elasticities_and_asymptote_are_drawn() -> None:
     found = sf.sensitivity("llama-2-7b")
     bars = found.plot()
     assert isinstance(bars, Bars)
@@ -194,7 +194,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_picture_is_refused(name: str) -> None:
+def test_results_without_a_figure_are_refused(name: str) -> None:
     draw, said = REFUSED[name]
     with pytest.raises(SymformerError, match=said):
         draw()
@@ -211,7 +211,7 @@ LINES: dict[str, str] = {
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_commands_draw(name: str, tmp_path: Path) -> None:
+def test_commands_write_figures(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     found = CliRunner().invoke(cli, [*LINES[name].split(), "-o", str(path)])
     assert found.exit_code == 0, found.output
@@ -231,12 +231,12 @@ def test_commands_draw(name: str, tmp_path: Path) -> None:
         ("sweep gpt2 --over L=1:9:2 -o a.tex", "a sweep is written as .csv, .parquet, .jsonl, .svg, .pdf, .png"),
     ],
 )
-def test_commands_refuse(line: str, said: str) -> None:
+def test_commands_refuse_invalid_figure_requests(line: str, said: str) -> None:
     found = CliRunner().invoke(cli, line.split())
     assert found.exit_code == 2
     assert said in found.output
 
 
-def test_sizes_of_the_hand_working() -> None:
+def test_hand_computed_sizes_match_the_model() -> None:
     model = sf.model("llama-2-7b")
     assert (model.known[E], model.known[H], model.known[L], model.known[G] * model.known[D]) == (4096, 11_008, 32, 4096)

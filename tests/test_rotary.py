@@ -39,7 +39,7 @@ def frequencies(rotary: dict[str, Any]) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", ROTARY)
-def test_positive_numbers_are_taken(kind: str) -> None:
+def test_positive_numbers_are_accepted(kind: str) -> None:
     assert {*ROPE_NEEDS[kind]} < ROTARY[kind].keys()
     assert frequencies(ROTARY[kind]).isfinite().all()
     check_rotary("rope_parameters", ROTARY[kind], ROPES, partly=False)
@@ -53,7 +53,7 @@ def test_values_that_are_not_positive_numbers_are_refused(kind: str, field: str,
 
 
 @pytest.mark.parametrize("field", ["factor", "low_freq_factor", "high_freq_factor"])
-def test_transformers_divides_by_it(field: str, tmp_path: Path) -> None:
+def test_transformers_divides_by_the_field(field: str, tmp_path: Path) -> None:
     rotary = {**LLAMA3, field: 0}
     with suppress(ZeroDivisionError):  # of Python's numbers; of tensors the quotient is infinite
         assert not frequencies(rotary).isfinite().all()
@@ -66,7 +66,7 @@ def test_transformers_divides_by_it(field: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "partly", "taken"), [(1, False, True), (1.0, False, True), (None, False, True), (0.5, False, False)]
 )
-def test_a_part_of_each_head_that_turns(part: float | None, partly: bool, taken: bool) -> None:
+def test_unsupported_partial_rotary_factors_are_refused(part: float | None, partly: bool, taken: bool) -> None:
     """Partial rotary heads have fewer angles, which an architecture with full rotary heads does not support."""
     rotary = {**ROTARY["linear"], "partial_rotary_factor": part}
     if part is not None:

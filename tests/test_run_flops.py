@@ -21,7 +21,7 @@ def gpt3() -> Model:
     return sf.architecture("gpt2").set(GPT3)
 
 
-def test_the_run_of_gpt_3() -> None:
+def test_run_flops_of_gpt_3_match_the_paper() -> None:
     """Appendix D: 3.14e23 by 6·174,600M·300B, without attention's products, which are 12·S·L·E a token."""
     found = gpt3().formula("run-flops").value()
     attention = 12 * 2048 * 96 * 12288 * 300 * 10**9
@@ -30,13 +30,13 @@ def test_the_run_of_gpt_3() -> None:
     assert found == 6 * (96 * 12 * 12288**2 + 50257 * 12288) * 300 * 10**9 + attention
 
 
-def test_the_run_of_chinchilla() -> None:
+def test_run_flops_of_chinchilla_match_the_paper() -> None:
     """Hoffmann et al. 2022: 5.76e23 for 70B parameters and 1.4T tokens; within half a per cent, whatever the batch."""
     model = sf.architecture("chinchilla-70b").set({"S": 2048, "N_tok": 1400 * 10**9, "B": 625})
     assert abs(model.formula("run-flops").value() / 5.76e23 - 1) < 0.005
 
 
-def test_by_hand() -> None:
+def test_run_flops_by_hand() -> None:
     """A feed-forward network reads what nobody trains: 2EH up and down forward, their gradients, one of an input."""
     assert sf.component("mlp").formula("run-flops").equals("10*N_tok*E*H")
     model = sf.architecture("gpt2")
@@ -46,14 +46,14 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("target", ["llama", "t5", "mixtral", "mamba2", "gopher", "bart"])
-def test_it_is_so_many_steps(target: str) -> None:
+def test_run_flops_equal_steps_times_train_flops(target: str) -> None:
     model = sf.architecture(target)
     for way in ({}, {"recompute": "full"}, {"attention": "causal"}, {"train": "frozen-embeddings"}):
         run, step = model.formula("run-flops", **way), model.formula("train-flops", **way)
         assert (run.expanded - step.expanded * N_tok / (B * S)).expand() == 0 != run.expanded
 
 
-def test_whole_sequences_where_anything_is_counted_once_in_each() -> None:
+def test_whole_sequences_are_required_if_a_cost_occurs_once_per_sequence() -> None:
     """Of T5 the encoder runs once for S tokens of the decoder; of Llama 15T tokens need no whole sequence."""
     sizes = {"S": 30, "S_enc": 50}
     t5 = sf.architecture("t5-small").formula("run-flops")
@@ -67,7 +67,7 @@ def test_whole_sequences_where_anything_is_counted_once_in_each() -> None:
         gopher.value(S=30, B=7, N_tok=90)
 
 
-def test_adapters_and_ranks() -> None:
+def test_run_flops_with_adapters_and_ranks() -> None:
     model = sf.architecture("llama-2-7b", lora="q_proj")
     some, step = model.formula("run-flops"), model.formula("train-flops")
     assert 4 * step.value(B=3, S=16, R=5) == some.value(S=16, R=5, N_tok=4 * 3 * 16)
@@ -78,30 +78,30 @@ def test_adapters_and_ranks() -> None:
 
 
 @pytest.mark.parametrize("target", ["vit", "clip"])
-def test_images_are_no_tokens(target: str) -> None:
+def test_image_models_have_no_run_flops(target: str) -> None:
     with pytest.raises(RuleError, match=r"run-flops is computed per token, but .* takes images"):
         sf.architecture(target).formula("run-flops")
 
 
-def test_an_image_beside_each_sequence_is_no_token_either() -> None:
+def test_models_with_an_image_per_sequence_have_no_run_flops() -> None:
     with pytest.raises(RuleError, match=r"run-flops is computed per token, but .* takes images"):
         sf.model("hf:blip").formula("run-flops")
 
 
 @pytest.mark.parametrize("target", ["pooler", "conditioning"])
-def test_what_reads_one_vector_reads_no_image(target: str) -> None:
+def test_components_without_tokens_have_no_run_flops(target: str) -> None:
     """Of each sequence its first state, and of each image a timestep and a class."""
     with pytest.raises(RuleError, match=r"run-flops is computed per token, but .* takes no tokens"):
         sf.component(target).formula("run-flops")
 
 
-def test_what_a_trace_saw_of_a_step() -> None:
+def test_run_flops_of_a_traced_model_follow_from_its_train_flops() -> None:
     found = sf.model("hf:gpt_neo").formula("run-flops")
     step = sf.model("hf:gpt_neo").formula("train-flops")
     assert (found.expanded - step.expanded * N_tok / (B * S)).expand() == 0
 
 
-def test_the_rule_of_six_beside_it() -> None:
+def test_run_flops_and_the_6nd_rule_differ_by_attention() -> None:
     """Kaplan's and Chinchilla's 6ND is ours without attention's products; over the parameters ours is 6 and more."""
     found = sf.check("6 N D", "gpt2", "run-flops", where={"D": "N_tok"})
     assert [each.name for each in found.conventions] == [
@@ -117,7 +117,7 @@ def test_the_rule_of_six_beside_it() -> None:
     assert any("attention" in each.otherwise[0] and each.way.formula.measure.name == "params" for each in said)
 
 
-def test_doors() -> None:
+def test_cli_and_python_agree_on_run_flops() -> None:
     run = CliRunner().invoke
     shown = run(cli, ["show", "llama-2-7b", "-q", "run-flops", "--set", "S=4096", "--set", "N_tok=2000000000000"])
     # 6·(6,738,415,616 - 32,000·4,096 - 65·4,096)·2e12 of matrices and head, 12·4,096·32·4,096·2e12 of attention

@@ -76,7 +76,7 @@ def at(model: Model, quantity: str, sizes: dict[str, int], **facts: object) -> i
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("tokens", [8, 9, 21])  # fewer than a chunk, one, and two with some left over
-def test_torch_counts_the_same(name: str, tokens: int) -> None:
+def test_scan_flops_match_torch(name: str, tokens: int) -> None:
     sizes, build = MODELS[name]
     model, torchs = architecture(name), built(build, "cpu").eval()
     torchs.config._attn_implementation = "eager"  # of the fused kernels torch counts nothing on the CPU
@@ -174,7 +174,7 @@ def test_show_states_the_dtype_of_each_state(target: str, words: int) -> None:
         assert len(notes) == words
 
 
-def test_what_is_not_known_of_a_scan_is_refused() -> None:
+def test_unsupported_quantities_of_a_scan_are_refused() -> None:
     mamba, hybrid = architecture("mamba-130m"), architecture("nemotron-h-8b")
     for quantity, conventions, said in (
         ("activations", {}, "activation memory of a scan, which transformers runs token by token, is not supported"),

@@ -77,7 +77,7 @@ def saved(config: Any, folder: Path) -> str:
         ({**CLIP, "text_config": {}, "text_config_dict": {}}, 151_277_313),
     ],
 )  # fmt: skip
-def test_what_stands_in_sections_is_read(config: Config, elements: int, tmp_path: Path) -> None:
+def test_nested_configs_are_parsed(config: Config, elements: int, tmp_path: Path) -> None:
     assert from_config(saved(config, tmp_path)).params.value() == total(config) == elements
 
 
@@ -122,21 +122,21 @@ def test_what_stands_in_sections_is_read(config: Config, elements: int, tmp_path
         ),
     ],
 )  # fmt: skip
-def test_what_stands_in_sections_is_refused_by_its_path(config: Config, sentence: str, tmp_path: Path) -> None:
+def test_errors_in_nested_configs_name_the_path(config: Config, sentence: str, tmp_path: Path) -> None:
     with pytest.raises(SymformerError) as refusal:
         from_config(saved({**CLIP, **config}, tmp_path))
     assert sentence in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 
-def test_what_stands_twice_is_what_transformers_reads() -> None:
+def test_duplicate_sections_are_resolved_as_transformers_does() -> None:
     """Where the two differ, the second, and defaults for what it leaves out: of that nobody would think."""
     config = {**CLIP, "text_config": {**SMALL}, "text_config_dict": {"hidden_size": 24}}  # it writes into the first
     read = transformers.CLIPConfig.from_dict(config).text_config
     assert (read.hidden_size, read.intermediate_size) == (24, 2048)
 
 
-def test_one_text_and_one_image() -> None:
+def test_flops_of_one_text_and_one_image() -> None:
     """ViT-B/32 by hand, 2 FLOPs a multiply-add: 49 patches and a class token, of the text 77 tokens.
 
     OpenCLIP's docs/model_profile.csv has 14.78 GFLOPs of them, 8.82 of the image and 5.96 of the text; and 41.09,
@@ -155,7 +155,7 @@ def test_one_text_and_one_image() -> None:
     assert clip.formula("flops").value(B=9, B_vis=4, S=77) == 4 * image + 9 * text + 9 * 4 * 2 * 512
 
 
-def test_each_encoder_is_a_part() -> None:
+def test_each_encoder_is_a_separate_part() -> None:
     """By hand, of ViT-L/14: 49408*768 + 77*768 + 12*(12*768² + 13*768) + 2*768 is CLIPTextModel's 123,060,480.
 
     And 3*14*14*1024 + 1024 + 257*1024 + 24*(12*1024² + 13*1024) + 2*2*1024, the image encoder's.
@@ -167,7 +167,7 @@ def test_each_encoder_is_a_part() -> None:
     assert component("text-encoder").params.value(alone) == 123_060_480
 
 
-def test_texts_and_images_need_not_be_as_many() -> None:
+def test_the_numbers_of_texts_and_images_may_differ() -> None:
     """In real memory: 5 texts and 3 images, and a product of 5 by 3."""
     seen = {**SMALL, "hidden_size": 22, "num_attention_heads": 11, "image_size": 20, "patch_size": 10}
     config = transformers.CLIPConfig(
@@ -182,7 +182,7 @@ def test_texts_and_images_need_not_be_as_many() -> None:
     assert found == counter.get_total_flops() > 0
 
 
-def test_clip_is_asked_for_what_it_was_not_made_for() -> None:
+def test_clip_refuses_unsupported_quantities() -> None:
     clip = architecture("clip-vit-base-patch32")
     for quantity in ("kv-cache", "decode-flops", "prefill-flops", "generation-flops", "inference-memory"):
         with pytest.raises(
@@ -212,7 +212,7 @@ def test_clip_is_asked_for_what_it_was_not_made_for() -> None:
         architecture("clip", activation="mish").formula("flops", count="all")
 
 
-def test_what_is_said_of_texts_and_images() -> None:
+def test_statements_mention_texts_and_images() -> None:
     clip = architecture("clip")
     for quantity in ("flops", "train-flops", "activations", "train-memory"):
         said = quantities()[quantity].states(clip.formula(quantity))
@@ -222,7 +222,7 @@ def test_what_is_said_of_texts_and_images() -> None:
     )
 
 
-def test_elementwise_work_by_hand() -> None:
+def test_elementwise_flops_by_hand() -> None:
     """What follows the two projections, for 5 texts and 3 images of 19 elements: 3 for each element of a vector that is
     divided by its length, an exponential, and a product for each of 5 times 3.
     """
@@ -233,7 +233,7 @@ def test_elementwise_work_by_hand() -> None:
     assert [found[name] for name in names] == [3 * 3 * 19, 3 * 5 * 19, 1, 5 * 3]
 
 
-def test_the_command_line_reads_it(tmp_path: Path) -> None:
+def test_the_command_line_reads_a_clip_config(tmp_path: Path) -> None:
     path = saved(SHORT, tmp_path)
     shown = CliRunner().invoke(cli, ["show", path, "--json"])
     assert json.loads(shown.stdout)["value"] == 427_616_513

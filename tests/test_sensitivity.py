@@ -25,7 +25,7 @@ def found(*arguments: str) -> dict[str, dict[str, Any]]:
     return {each["size"]: each for each in json.loads(result.stdout)["sizes"]}
 
 
-def test_gpt2_by_hand() -> None:
+def test_sensitivity_of_gpt2_by_hand() -> None:
     """N = 12LE² + 13LE + VE + PE + 2E at L = 12, V = 50,257, P = 1,024, E = 768: 124,439,808."""
     sizes = found("gpt2")
     # a block of GPT-2 has 7,087,872 parameters, as transformers counts it
@@ -78,7 +78,7 @@ RUN = {"B": 3, "S": 96, "C": 70}
     "quantity", ["params", "flops", "kv-cache", "active-params", "inference-memory", "decode-flops"]
 )
 @pytest.mark.parametrize("target", ["llama-2-7b", "mixtral-8x7b", "mistral-7b-v0.1", "gpt2-xl", "gemma-2-2b"])
-def test_one_more_is_the_value_itself(target: str, quantity: str) -> None:
+def test_one_more_equals_the_difference_of_two_values(target: str, quantity: str) -> None:
     """Of every size that may be one more, the difference of two values; of the others, the condition that it breaks."""
     model = sf.model(target)
     symbols = [str(size) for size in model.formula(quantity).symbols]
@@ -111,7 +111,7 @@ def test_one_more_is_the_value_itself(target: str, quantity: str) -> None:
         (["gpt2", "-q", "intensity", "--set", "B=1", "--set", "S=10"], "B", None),
     ],
 )
-def test_in_the_end(arguments: list[str], size: str, asymptote: Any) -> None:
+def test_asymptote_in_each_size(arguments: list[str], size: str, asymptote: Any) -> None:
     said = found(*arguments)[size]["asymptote"]
     if asymptote is None:
         above, below = said.split("/")
@@ -126,7 +126,7 @@ def test_in_the_end(arguments: list[str], size: str, asymptote: Any) -> None:
 @pytest.mark.parametrize(
     ("quantity", "size"), [("flops", "S"), ("decode-flops", "C"), ("params", "E"), ("kv-cache", "C_win")]
 )
-def test_far_away_the_value_is_as_is_said(quantity: str, size: str) -> None:
+def test_value_approaches_asymptote(quantity: str, size: str) -> None:
     model = sf.model("gemma-2-2b").set({name: n for name, n in {"B": 3, "S": 96, "C": 70}.items() if name != size})
     model = model.set({name: 5 for name in ("B", "S", "C") if name == size})
     formula = model.formula(quantity)
@@ -140,7 +140,7 @@ def test_far_away_the_value_is_as_is_said(quantity: str, size: str) -> None:
     assert abs(value / said - 1) < Fraction(1, 10**6)
 
 
-def test_it_is_printed() -> None:
+def test_cli_prints_sensitivity() -> None:
     text = run("llama-2-7b").stdout
     assert "N = 2LEAD + 2LEGD + 3LEH + 2LE + 2VE + E = 6,738,415,616" in text
     # of a layer 4*4096² + 3*4096*11008 + 2*4096 = 202,383,360, of 6,738,415,616: 3.003 %
@@ -151,7 +151,7 @@ def test_it_is_printed() -> None:
     assert "= ≈" not in whole
 
 
-def test_of_a_mixture_one_more_expert_costs() -> None:
+def test_cost_of_one_more_expert_in_a_mixture() -> None:
     """Mixtral: 3EM + E of each of 32 layers: an expert, and its row of the router."""
     assert found("mixtral-8x7b")["X"]["one_more_value"] == 32 * (3 * 4_096 * 14_336 + 4_096)
     assert found("mixtral-8x7b", "-q", "active-params")["X"]["one_more_value"] == 32 * 4_096
@@ -165,13 +165,13 @@ def test_of_a_mixture_one_more_expert_costs() -> None:
         (["nowhere"], "unknown target 'nowhere'"),
     ],
 )
-def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
+def test_invalid_arguments_are_refused_in_one_sentence(arguments: list[str], said: str) -> None:
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr
 
 
-def test_as_python_says_it() -> None:
+def test_sensitivity_in_python() -> None:
     found = sf.sensitivity("gpt2")
     assert repr(found) == "<gpt2.params by L, V, P, E>"
     assert "7,087,872" in (found._repr_html_() or "")

@@ -70,7 +70,7 @@ def run(model: nn.Module) -> Any:
     return model(torch.zeros(BATCH, LENGTH, WIDTH))
 
 
-def test_rows_by_hand() -> None:
+def test_products_and_saved_tensors_by_hand() -> None:
     session = Session(Two)
     assert session.stored() == {"up.weight": (7, 5), "up.bias": (7,), "down.weight": (5, 7)}
     # 6 rows of 5 by [5, 7], then 6 rows of 7 by [7, 5]; nobody asks for the gradient of the model's own input
@@ -83,7 +83,7 @@ def test_rows_by_hand() -> None:
     assert session.kept(run).tally.rows == {"up.kept": (1, 6, 5, 4), "kept": (1, 2, 3, 7, 4)}
 
 
-def test_a_model_is_built_once_for_a_device() -> None:
+def test_a_model_is_built_once_per_device() -> None:
     built = []
 
     def build() -> nn.Module:
@@ -98,14 +98,14 @@ def test_a_model_is_built_once_for_a_device() -> None:
     assert next(session.model().parameters()).device.type == "meta"
 
 
-def test_rows_of_a_cache() -> None:
+def test_cache_rows_have_the_shapes_of_keys_and_values() -> None:
     config = GPT2Config(vocab_size=29, n_positions=16, n_embd=12, n_layer=2, n_head=3)
     session = Session(lambda: GPT2LMHeadModel(config))
     rows = session.cached(lambda model: model(torch.zeros(2, 7, dtype=torch.long), use_cache=True))
     assert rows == {f"layers.{layer}.{name}": (2, 3, 7, 4) for layer in (0, 1) for name in ("keys", "values")}
 
 
-def test_a_product_is_counted_where_it_ran() -> None:
+def test_products_are_attributed_to_the_module_that_ran_them() -> None:
     """Torch's own counter sees the same products when it watches the same run."""
     session = Session(Two)
     seen = Products(session.model())
@@ -132,7 +132,7 @@ TURNED, WHOLE = MATRIX.t(), torch.empty(3, 5, dtype=torch.long, device="meta")
         (aten.max.dim, (MATRIX, 1)),
     ],
 )
-def test_what_torch_gave_once_it_gives_again(func: Any, args: Any) -> None:
+def test_memoized_shapes_equal_the_torch_results(func: Any, args: Any) -> None:
     shapes = Shapes()
     for other in ((MATRIX, 3), (WHOLE, 2), (WHOLE, 2.0)):
         shapes.call(aten.mul.Tensor, other, None)
@@ -156,7 +156,7 @@ def lying(*sizes: int) -> list[Tensor]:
 
 @pytest.mark.parametrize("func", [aten.mul.Tensor, aten.add.Tensor, aten.gt.Tensor, aten.where.self])
 @pytest.mark.parametrize("ones", [(), (0,), (2,)])
-def test_what_works_element_by_element_is_known_at_other_sizes(func: Any, ones: tuple[int, ...]) -> None:
+def test_elementwise_shapes_are_inferred_at_other_sizes(func: Any, ones: tuple[int, ...]) -> None:
     """Asked of torch at one size, told at two others: the same shape, steps and kind as torch gives there."""
 
     def sized(*sizes: int) -> list[Tensor]:
@@ -184,7 +184,7 @@ def test_what_works_element_by_element_is_known_at_other_sizes(func: Any, ones: 
         (aten.expand.default, (ROW, [3, 5])),
     ],
 )
-def test_a_view_is_of_what_it_is_given_every_time(func: Any, args: Any) -> None:
+def test_a_view_always_shares_the_storage_of_its_argument(func: Any, args: Any) -> None:
     shapes = Shapes()
     for _ in range(3):
         out = shapes.call(func, args, None)
@@ -210,7 +210,7 @@ def _fails_in_silence() -> None:
         raise ZeroDivisionError
 
 
-def test_silence_and_what_comes_after_it(capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_is_silenced_and_restored_afterwards(capfd: pytest.CaptureFixture[str]) -> None:
     logger, handler = logging.getLogger("torch"), logging.StreamHandler(sys.stderr)  # it holds the stream of today
     logger.addHandler(handler)
     before = sys.stdout, sys.stderr, logging.root.manager.disable
@@ -227,7 +227,7 @@ def test_silence_and_what_comes_after_it(capfd: pytest.CaptureFixture[str]) -> N
         logger.removeHandler(handler)
 
 
-def test_what_a_traced_model_prints_is_no_part_of_the_answer(
+def test_output_of_a_traced_model_is_not_part_of_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """It prints at import, at every build and at every run, above Python and below; one JSON document comes out."""
@@ -241,6 +241,6 @@ def test_what_a_traced_model_prints_is_no_part_of_the_answer(
     sys.modules.pop("noisy_model")
 
 
-def test_verify_prints_nothing_of_its_own_models(capfd: pytest.CaptureFixture[str]) -> None:
+def test_verify_discards_the_output_of_its_models(capfd: pytest.CaptureFixture[str]) -> None:
     assert sf.verify("transformer-encoder-layer", quantity="flops").exact
     assert capfd.readouterr() == ("", "")

@@ -121,14 +121,14 @@ def answered(config: Mapping[str, Any]) -> bool | None:
 
 
 @pytest.mark.parametrize(("name", "model_type"), CLASSES)
-def test_what_is_on_the_shelf_is_what_torch_makes_of_a_config(name: str, model_type: str) -> None:
+def test_catalogue_matches_torch_on_configs(name: str, model_type: str) -> None:
     draw = random.Random(f"{SEED}{name}{model_type}")  # noqa: S311
     told = [answered(drawn(name, model_type, draw)) for _ in range(EACH)]
     if EACH >= 30:
         assert any(told)
 
 
-def test_there_is_something_on_the_shelf() -> None:
+def test_the_catalogue_has_at_least_530_classes() -> None:
     assert len(KNOWN) >= 530
     for name, model_type in KNOWN:
         kept = shelf.on_shelf(name, model_type)
@@ -151,7 +151,7 @@ def _names(data: Any, said: bool = False) -> Iterator[str]:
         yield from re.findall(r"[A-Za-z_]\w*", data)
 
 
-def test_every_letter_that_is_kept_is_said_what_it_is_of() -> None:
+def test_every_stored_letter_is_assigned_to_a_field() -> None:
     everywhere = {name for name, letter in LETTERS.items() if not letter.word} | {"floor", "ceil", "Max", "Min"}
     kept = [place for place in FOLDER.glob("*.json") if place.name not in (COMMON, LIVE, TYPES)]
     assert len(kept) > 500
@@ -176,7 +176,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(witness, "torch_side", asked)
 
 
-def test_a_size_that_no_letter_is_for_is_known_to_who_opens_a_class_first() -> None:
+def test_named_sizes_are_known_in_a_fresh_process() -> None:
     """In a process that has met none of its names: what follows from mamba_d_ssm is written with it."""
     asked = {"model_type": "falcon_h1", "architectures": ["FalconH1ForCausalLM"], "num_hidden_layers": 2}
     again = f"from symformer.catalogue.matching import find; print(find({asked}) is not None)"
@@ -223,7 +223,7 @@ def test_a_config_is_answered_without_torch(tmp_path: Path) -> None:
         {"architectures": 7},
     ],
 )
-def test_what_is_of_no_structure_on_the_shelf_is_not_answered_for(fields: dict[str, Any]) -> None:
+def test_configs_with_an_unknown_structure_are_not_answered(fields: dict[str, Any]) -> None:
     assert find(ARCEE) is not None
     assert find({**ARCEE, **fields}) is None
 
@@ -243,7 +243,7 @@ def test_what_is_of_no_structure_on_the_shelf_is_not_answered_for(fields: dict[s
         ({"model_type": "nobodys"}, ""),
     ],
 )
-def test_what_is_not_known_of_a_config_is_said(fields: dict[str, Any], why: str) -> None:
+def test_the_reason_for_no_answer_is_stated(fields: dict[str, Any], why: str) -> None:
     assert why_not(ARCEE) == ""
     found = why_not({**ARCEE, **fields})
     assert why in found
@@ -251,7 +251,7 @@ def test_what_is_not_known_of_a_config_is_said(fields: dict[str, Any], why: str)
 
 
 @pytest.mark.parametrize("turned", [(), ("mlp_bias",), ("attention_bias", "tie_word_embeddings")])
-def test_what_switches_change_adds_up(turned: tuple[str, ...]) -> None:
+def test_changes_of_independent_switches_add_up(turned: tuple[str, ...]) -> None:
     config = {**ARCEE, "hidden_size": 96, "num_attention_heads": 6, "vocab_size": 97, **dict.fromkeys(turned, True)}
     known = find(config)
     assert known is not None
@@ -264,7 +264,7 @@ def test_what_switches_change_adds_up(turned: tuple[str, ...]) -> None:
     assert (said in model.provenance.assumed) is (len(turned) == 2)
 
 
-def test_switches_that_meet_are_not_added_up() -> None:
+def test_changes_of_interacting_switches_are_not_added() -> None:
     """A pair that was read together is itself; one that was not is refused, where each alone is known."""
     kept = shelf.on_shelf("ArceeForCausalLM", "arcee")
     assert kept is not None
@@ -292,7 +292,7 @@ def test_switches_that_meet_are_not_added_up() -> None:
         {"nobody_knows": 3, "no_line_of_code_asks_for_it": {"any": "thing"}},
     ],
 )
-def test_what_changes_nothing_may_say_what_it_likes(fields: dict[str, Any]) -> None:
+def test_inert_fields_accept_any_value(fields: dict[str, Any]) -> None:
     known = find({**ARCEE, **fields})
     assert known is not None
     torchs = made({**ARCEE, **fields})
@@ -300,7 +300,7 @@ def test_what_changes_nothing_may_say_what_it_likes(fields: dict[str, Any]) -> N
     assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
 
 
-def test_a_config_without_a_class_is_read_as_the_first_that_its_type_has(tmp_path: Path) -> None:
+def test_a_config_without_a_class_uses_the_first_class_of_its_type(tmp_path: Path) -> None:
     place = tmp_path / "config.json"
     place.write_text(json.dumps({field: value for field, value in ARCEE.items() if field != "architectures"}))
     found = sf.model(str(place))
@@ -308,7 +308,7 @@ def test_a_config_without_a_class_is_read_as_the_first_that_its_type_has(tmp_pat
     assert found.provenance.assumed == ("no 'architectures': read as ArceeForCausalLM",)
 
 
-def test_where_a_field_changes_a_run_alone_what_is_stored_is_known() -> None:
+def test_parameters_are_known_if_a_field_affects_only_a_run() -> None:
     """BigBird's blocks say which tokens meet; a matrix of 3 million is the same in blocks of any size."""
     config = {"model_type": "big_bird", "architectures": ["BigBirdForCausalLM"], "num_hidden_layers": 2}
     usual, other = find(config), find({**config, "block_size": 16})
@@ -323,21 +323,21 @@ def test_where_a_field_changes_a_run_alone_what_is_stored_is_known() -> None:
         model.formula("flops")
 
 
-def test_what_the_catalogue_does_not_answer_is_read_with_the_sizes_that_it_has() -> None:
+def test_a_trace_uses_the_same_sizes_as_the_catalogue() -> None:
     """Apertus takes E/A for the width of its heads by default, and the formula of what is kept has that width too."""
     model = sf.model("hf:apertus")
     assert D in model.formula("params").symbols
     assert D in model.formula("activations", implementation="eager").symbols
 
 
-def test_a_field_of_another_sort_is_not_taken() -> None:
+def test_a_field_of_another_type_is_not_answered() -> None:
     config = {"model_type": "big_bird", "architectures": ["BigBirdForCausalLM"], "num_hidden_layers": 2}
     assert find({**config, "block_size": "16"}) is None
 
 
 @pytest.mark.parametrize("width", [96, 97])  # of which 6 heads have 16 each, or one is left over
 @pytest.mark.parametrize("more", [{}, {"head_dim": 10}, {"head_dim": 10, "num_key_value_heads": 2}])
-def test_a_width_of_heads_that_a_class_asks_for_may_be_given(width: int, more: dict[str, int]) -> None:
+def test_a_head_dimension_that_a_class_reads_may_be_given(width: int, more: dict[str, int]) -> None:
     """Apertus has none in its own config, and then takes the whole part of E/A."""
     sizes = {"num_hidden_layers": 2, "hidden_size": 96, "num_attention_heads": 6, "vocab_size": 97}
     config = {"model_type": "apertus", "architectures": ["ApertusForCausalLM"], **sizes, "hidden_size": width}
@@ -347,7 +347,7 @@ def test_a_width_of_heads_that_a_class_asks_for_may_be_given(width: int, more: d
     assert opened("x", known).params.value() == sum(map(prod, torchs[1].stored().values())) > 0
 
 
-def test_fields_are_tried_together_and_then_by_halves() -> None:
+def test_inert_fields_are_found_by_bisection() -> None:
     """One changes something at its second value, one is refused whatever it says, one at its first alone."""
     seen: list[dict[str, Any]] = []
 
@@ -363,7 +363,7 @@ def test_fields_are_tried_together_and_then_by_halves() -> None:
     assert unmoved({}, same) == {}
 
 
-def test_in_a_part_that_is_not_given_nothing_follows() -> None:
+def test_relations_do_not_apply_in_a_missing_part() -> None:
     """The text of Mistral 3 has heads of 128 by default, and of E/A = 5,120/32 = 160 where a config gives that part."""
     config = {"model_type": "mistral3", "architectures": ["Mistral3Model"]}
     known, torchs = find(config), made(config)
@@ -372,7 +372,7 @@ def test_in_a_part_that_is_not_given_nothing_follows() -> None:
     assert opened("x", known).params.value() == sum(map(prod, torchs[1].stored().values())) > 0
 
 
-def test_a_field_that_is_made_of_sizes_is_not_taken_for_the_usual_one_at_others() -> None:
+def test_a_field_derived_from_sizes_is_not_the_default_at_other_sizes() -> None:
     """Laguna lists the heads of each layer, and a list that is given stays as it is where their number is another."""
     config = {"model_type": "laguna", "architectures": ["LagunaForCausalLM"]}
     assert find({**config, "num_attention_heads": 64}) is not None
@@ -380,7 +380,7 @@ def test_a_field_that_is_made_of_sizes_is_not_taken_for_the_usual_one_at_others(
 
 
 @pytest.mark.parametrize("name", ["ApertusForCausalLM.apertus", "ArceeForCausalLM.arcee", "BartForCausalLM.bart"])
-def test_a_field_that_is_looked_up_is_never_passed_over(name: str) -> None:
+def test_every_field_that_is_read_is_known_to_the_catalogue(name: str) -> None:
     """Every name that is looked up in a config while a model is made and run is one that the catalogue knows."""
     kept = shelf.on_shelf(*name.split("."))
     assert kept is not None
@@ -392,7 +392,7 @@ def test_a_field_that_is_looked_up_is_never_passed_over(name: str) -> None:
     assert looked <= {*source.config({}).to_dict(), *kept.entry.asks, *common}
 
 
-def test_a_size_below_the_least_that_a_formula_holds_for_is_not_answered() -> None:
+def test_a_size_below_the_minimum_of_a_formula_is_not_answered() -> None:
     kept = shelf.on_shelf("ArceeForCausalLM", "arcee")
     assert kept is not None
     bounded = replace(kept, entry=replace(kept.entry, least={"num_hidden_layers": 3}))
@@ -404,7 +404,7 @@ def test_a_size_below_the_least_that_a_formula_holds_for_is_not_answered() -> No
     assert find({**single, "num_hidden_layers": 4}) is not None
 
 
-def test_a_field_whose_usual_value_means_something_else_is_not_taken() -> None:
+def test_a_field_whose_default_has_another_meaning_is_not_answered() -> None:
     """HRM derives its layers from those of a stack, and the other way round: 128 of them, given, are 1,024 in all."""
     config = {"model_type": "hrm_text", "architectures": ["HrmTextForCausalLM"], "hidden_size": 768}
     torchs, known = made(config), find(config)
@@ -424,7 +424,7 @@ def _whole(model_type: str, folder: Path) -> dict[str, Any]:
 # A list of layers that is made of other fields, a limit that JSON has no number for, a width of heads that is rounded
 # down from 4,096/96, a flag called as a function and a number of no language.
 @pytest.mark.parametrize("model_type", ["lfm2", "bamba", "glm4_moe", "xlm"])
-def test_a_config_that_says_everything_as_usual_is_the_usual_one(model_type: str, tmp_path: Path) -> None:
+def test_a_config_with_all_defaults_written_out_is_the_default_config(model_type: str, tmp_path: Path) -> None:
     config = _whole(model_type, tmp_path)
     torchs, known = made(config), find(config)
     assert torchs is not None
@@ -432,7 +432,7 @@ def test_a_config_that_says_everything_as_usual_is_the_usual_one(model_type: str
     assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
 
 
-def test_a_list_that_a_config_derives_from_its_sizes_is_read_at_others(tmp_path: Path) -> None:
+def test_a_list_derived_from_sizes_is_traced_at_other_sizes(tmp_path: Path) -> None:
     """LFM2's list has the kinds of 32 layers; a config of 8 layers cannot have it."""
     config = _whole("lfm2", tmp_path)
     assert find({**config, "num_hidden_layers": 8}) is None
@@ -444,7 +444,7 @@ def test_a_list_that_a_config_derives_from_its_sizes_is_read_at_others(tmp_path:
         assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
 
 
-def test_a_number_that_tells_from_some_size_on_changes_something() -> None:
+def test_a_number_with_an_effect_above_a_threshold_is_not_inert() -> None:
     # MobileNet widens no layer of 32 channels and more for a least of 8 or 19, and does for one of 40
     assert [each for each in others("min_depth", 8) if each > 32]
     assert find({"model_type": "mobilenet_v1", "min_depth": 40}) is None
@@ -476,7 +476,7 @@ def test_the_catalogue_is_listed_and_searched() -> None:
     assert "unknown class or model type 'nothing'" in refused.stderr
 
 
-def test_what_a_formula_holds_for_is_said_beside_it() -> None:
+def test_conditions_of_a_formula_are_stated_next_to_it() -> None:
     """The heads of Qwen2-VL are 128 wide in a run, and of any width in what is stored; pictures it was not given."""
     found = CliRunner().invoke(cli, ["catalogue", "Qwen2VLForConditionalGeneration"]).stdout
     for line in (

@@ -68,14 +68,14 @@ def sentence(result: Result) -> str:
     ],
     ids=" ".join,
 )
-def test_every_encoding_is_written_to(arguments: list[str], charset: str) -> None:
+def test_output_is_written_in_every_encoding(arguments: list[str], charset: str) -> None:
     result = run(*arguments, charset=charset)
     assert result.exit_code == 0, result.stderr
     assert result.stdout_bytes.decode(charset)
 
 
 @pytest.mark.parametrize("charset", ENCODINGS)
-def test_formulas_fall_back_to_arithmetic_that_is_read_back(charset: str) -> None:
+def test_formulas_fall_back_to_arithmetic_that_parses_back(charset: str) -> None:
     plain, document = run("show", "gpt2", charset=charset).stdout, json.loads(run("show", "gpt2", "--json").stdout)
     closed = re.search(r"^N = (.+) = 124,439,808$", plain, re.MULTILINE)
     assert closed
@@ -88,12 +88,12 @@ def test_formulas_fall_back_to_arithmetic_that_is_read_back(charset: str) -> Non
     assert len(places) == 1  # what is written for a mark moves no column
 
 
-def test_utf_8_stays_as_it_is() -> None:
+def test_utf_8_output_is_unchanged() -> None:
     assert "N = 12LE² + 13LE + VE + PE + 2E = 124,439,808" in run("show", "gpt2").stdout
     assert "│  ├─ c_attn: Linear(E, 3E)" in run("tree", "gpt2").stdout
 
 
-def test_json_is_json_in_every_encoding(tmp_path: Path) -> None:
+def test_json_is_valid_in_every_encoding(tmp_path: Path) -> None:
     path = tmp_path / "模型\x9b\x1b.json"
     path.write_text(json.dumps({"model_type": "gpt2"}))
     for charset in ("utf-8", *ENCODINGS):
@@ -128,18 +128,18 @@ CLOSED = "symformer: standard output is closed; open it, or write to a file\n"
         ("list", "| true; exit ${PIPESTATUS[0]}", 141, ""),  # as a program that SIGPIPE ends
     ],
 )
-def test_an_output_that_takes_nothing(arguments: str, redirected: str, status: int, said: str) -> None:
+def test_output_to_a_full_or_closed_stream(arguments: str, redirected: str, status: int, said: str) -> None:
     found = program(arguments, redirected)
     assert (found.returncode, found.stderr) == (status, said)
 
 
-def test_what_is_written_to_a_file_needs_no_standard_output(tmp_path: Path) -> None:
+def test_writing_a_file_needs_no_standard_output(tmp_path: Path) -> None:
     found = program(f"derive component:linear -o {tmp_path}/x.md", ">&-")
     assert (found.returncode, found.stderr) == (0, f"wrote {tmp_path}/x.md\n")
     assert (tmp_path / "x.md").read_text().startswith("# Linear")
 
 
-def test_the_interpreters_own_setting_is_kept() -> None:
+def test_pythonioencoding_is_respected() -> None:
     found = program("show gpt2 | head -2", "", PYTHONIOENCODING="ascii")
     assert "12*L*E**2 + 13*L*E + V*E + P*E + 2*E" in found.stdout
     assert found.stderr == ""
@@ -207,7 +207,7 @@ def test_a_file_may_have_any_name(tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value)[:40],
 )
-def test_nothing_is_given_twice(
+def test_duplicate_arguments_are_refused(
     arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -215,7 +215,7 @@ def test_nothing_is_given_twice(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_may_be_repeated_is() -> None:
+def test_repeatable_options_may_be_repeated() -> None:
     assert run("show", "gpt2", "--json", "--json").exit_code == 0
     assert run("show", "component:mlp", "--set", "E=3", "--set", "H=5").exit_code == 0
     assert run("derive", "component:mlp", "-q", "params", "-q", "flops", "-o", "-", "--as", "md").exit_code == 0
@@ -233,21 +233,21 @@ def test_what_may_be_repeated_is() -> None:
         ["verify"],
     ],
 )
-def test_a_line_that_is_not_understood_is_one_sentence(arguments: list[str]) -> None:
+def test_an_invalid_command_line_is_one_sentence(arguments: list[str]) -> None:
     said = sentence(run(*arguments))
     command = "symformer " + arguments[0] if arguments != ["nonsense"] else "symformer"
     assert said.endswith(f"; see `{command} --help`\n")
     assert "\\n" not in said
 
 
-def test_no_command_at_all_is_answered_with_help() -> None:
+def test_no_command_prints_the_help() -> None:
     result = run()
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Usage: symformer")
     assert "symformer show gpt2-xl" in result.stderr
 
 
-def test_an_unknown_id_says_what_an_id_looks_like() -> None:
+def test_the_error_for_an_unknown_id_describes_valid_ids() -> None:
     said = sentence(run("cite", "nope"))
     assert "unknown formula 'nope'" in said
     assert "gpt2.params.h.attn" in said
@@ -264,7 +264,7 @@ def test_a_refusal_names_an_option_that_works() -> None:
         assert run(*arguments, "--option", "implementation=none").exit_code == 0
 
 
-def test_no_list_in_an_error_is_long() -> None:
+def test_lists_in_errors_are_short() -> None:
     for arguments in (
         ["show", "zzz"],
         ["show", "gpt2", "-q", "zzz"],
@@ -276,7 +276,7 @@ def test_no_list_in_an_error_is_long() -> None:
     assert len(sentence(run("show", "gpt2", "--set", "E=" + "(" * 100_000))) < 1_400
 
 
-def test_every_command_is_a_file_and_the_other_way() -> None:
+def test_commands_and_command_files_match() -> None:
     files = {path.stem for path in Path(shell.__file__).parent.glob("*.py") if "@click.command(" in path.read_text()}
     assert files == set(COMMANDS)
     for name in COMMANDS:
@@ -285,7 +285,7 @@ def test_every_command_is_a_file_and_the_other_way() -> None:
         assert found.name == name
 
 
-def test_a_fault_of_our_own_is_a_sentence_with_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_one_sentence_with_a_separate_exit_status(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*arguments: object) -> None:
         raise ValueError("so\x1b and so")
 
@@ -298,7 +298,7 @@ def test_a_fault_of_our_own_is_a_sentence_with_a_status_of_its_own(monkeypatch: 
     )
 
 
-def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_prints_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*arguments: object) -> None:
         raise KeyboardInterrupt
 
@@ -311,7 +311,7 @@ def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 # Bytes
 
 
-def test_bytes_are_also_in_gigabytes_where_people_read_them() -> None:
+def test_bytes_are_also_printed_in_gigabytes() -> None:
     arguments = ["show", "llama-2-7b", "-q", "kv-cache", "--set", "B=1", "--set", "C=4096"]
     assert "= 2,147,483,648 (2.15 GB, 2.00 GiB)\n" in run(*arguments).stdout  # 2**31: 2 GiB
     assert json.loads(run(*arguments, "--json").stdout)["value"] == 2**31
@@ -375,7 +375,7 @@ def test_a_formula_is_folded_between_its_terms() -> None:
     assert shown.count(" + ") == document["formula"].count(" + ")
 
 
-def test_folding() -> None:
+def test_folded_lines_fit_the_width() -> None:
     assert fold("12LE² + 13LE + VE", 80) == ["12LE² + 13LE + VE"]
     assert fold("12LE² + 13LE + VE", 12) == ["12LE² + 13LE", "+ VE"]
     assert fold("a + 2·L_dense·E·A·D_v", 10) == ["a", "+ 2·", "L_dense·E·", "A·D_v"]
@@ -389,7 +389,7 @@ def test_folding() -> None:
         assert "".join(fold(text, width)).replace(" ", "") == text.replace(" ", "")
 
 
-def test_a_table_fits_where_it_can() -> None:
+def test_a_table_fits_the_terminal_if_possible() -> None:
     rows = [["module", "formula", "elements"], ["root", "aa + bb + cc + dd", "1,000"], ["leaf", "aa", "10"]]
     whole = layout(rows, "llr", 80, [("", "")] * 3)
     assert whole[1] == [["root", "aa + bb + cc + dd", "1,000"]]
@@ -398,7 +398,7 @@ def test_a_table_fits_where_it_can() -> None:
     assert narrow[2] == [["└─ leaf", "aa", "10"]]
 
 
-def test_a_table_that_is_too_wide_for_every_line_stands_row_by_row() -> None:
+def test_a_table_too_wide_for_the_terminal_is_printed_row_by_row() -> None:
     """As in ``symformer list`` on a terminal of 60 cells, whose names alone fill most of a line."""
     rows = [
         ["module", "formula", "elements"],
@@ -471,7 +471,7 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_bash_completes(line: str, offered: set[str], in_a_folder: Path) -> None:
+def test_bash_completion(line: str, offered: set[str], in_a_folder: Path) -> None:
     assert {*completed(line)} == offered
 
 
@@ -522,7 +522,7 @@ def test_completion_never_traces_and_never_waits(
     assert "E=" in offered("show", "hf:arcee", "--set")  # which the catalogue has
 
 
-def test_completion_knows_what_the_cache_keeps(in_a_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_uses_cached_records(in_a_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMFORMER_CACHE", str(in_a_folder))
     (in_a_folder / "z.json").write_text(json.dumps(ARCEE))
     record = matching.find(ARCEE)

@@ -68,7 +68,7 @@ WRITTEN = ("partial", "set")  # doors that also read text and expressions over o
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("given", [8, numpy.int64(8), numpy.uint8(8), Integer(8)], ids=repr)
-def test_a_whole_number_is_one_whatever_type_it_has(door: str, given: Any) -> None:
+def test_integers_of_any_type_are_accepted(door: str, given: Any) -> None:
     found = DOORS[door](given)
     assert type(found) is int
     assert found == llama({**LLAMA, "H": 8})
@@ -85,7 +85,7 @@ NO_SIZES = [
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("given", NO_SIZES, ids=lambda given: type(given).__name__)
-def test_what_is_no_size_is_refused_in_a_sentence(door: str, given: object) -> None:
+def test_invalid_sizes_are_refused_in_one_sentence(door: str, given: object) -> None:
     assert refused(lambda: DOORS[door](given)).startswith("H")
 
 
@@ -102,7 +102,7 @@ def test_an_integral_float_error_states_the_integer(door: str, given: Any) -> No
     [("8", 8), (" 8 ", 8), ("1_000", 1_000), ("0x10", 16), ("E", 24), ("2*E + 1", 49), (2 * E, 48), ("ceil(V/8)", 4),
      ("max(V, E) // 2", 14), ("E*V/6", 116), ("(E - 20)**2", 16), ("V - E", 5)],
 )  # fmt: skip
-def test_text_and_expressions_are_sizes_where_sizes_are_written(given: object, h: int) -> None:
+def test_text_and_expressions_are_accepted_as_sizes(given: object, h: int) -> None:
     for door in WRITTEN:
         assert DOORS[door](given) == llama({**LLAMA, "H": h})
     for door in DOORS.keys() - {*WRITTEN}:
@@ -140,7 +140,7 @@ def test_random_relations_are_exact_or_refused() -> None:
     assert min(outcomes.values()) > 15
 
 
-def test_a_size_that_the_formula_does_not_have_is_refused() -> None:
+def test_a_size_missing_from_the_formula_is_refused() -> None:
     params = sf.architecture("llama").params
     assert "llama.params has no size X (experts); it has L, V, E, H, A, G, D" in refused(
         lambda: params.value("llama-2-7b", X=8)
@@ -154,7 +154,7 @@ def test_a_size_that_the_formula_does_not_have_is_refused() -> None:
     assert "unknown symbol 'Q'" in refused(lambda: params.value("llama-2-7b", Q=8))
 
 
-def test_a_size_of_the_model_or_of_what_was_asked_is_taken() -> None:
+def test_sizes_of_the_model_or_the_request_are_accepted() -> None:
     gpt2 = sf.architecture("gpt2")
     assert gpt2.params.value("gpt2", A=16) == 124_439_808  # heads share the width: no parameter more or less
     assert gpt2.formula("params", context="on").value(N_cp=4) == 124_439_808  # every rank has all weights
@@ -164,7 +164,7 @@ def test_a_size_of_the_model_or_of_what_was_asked_is_taken() -> None:
     assert sf.architecture("llama").formula("kv-cache").value({**LLAMA, "B": 2, "C": 3}) == 2 * 2 * 3 * 2 * 5 * 3 * 10
 
 
-def test_every_condition_is_checked_and_at_every_size_that_a_relation_gives() -> None:
+def test_conditions_are_also_checked_on_sizes_from_relations() -> None:
     params = sf.architecture("llama").params
     kept = (AtMost(Integer(5), L, "kept"), AtMost(L, Integer(5), "kept"))  # as a trace keeps a size at a number
     traced = type(params)(**{**vars_of(params), "constraints": (*params.constraints, *kept)})
@@ -184,7 +184,7 @@ def vars_of(formula: sf.Formula) -> dict[str, Any]:
     return {name: getattr(formula, name) for name in ("id", "measure", "root", "relations", "conventions", "source")}
 
 
-def test_a_number_beside_a_preset_moves_what_a_relation_gives() -> None:
+def test_override_updates_dependent_sizes() -> None:
     """As on the command line: H stays four times E."""
     value = sf.architecture("gpt2").params.value("gpt2-xl", E=1_024, A=16)
     assert value == 48 * (12 * 1_024**2 + 13 * 1_024) + 50_257 * 1_024 + 1_024 * 1_024 + 2 * 1_024
@@ -227,7 +227,7 @@ RELATIONS = [
 @pytest.mark.parametrize(
     ("arguments", "words"), RELATIONS, ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else ""
 )
-def test_a_size_that_a_relation_gives_is_a_size(
+def test_relations_must_yield_valid_sizes(
     arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -239,7 +239,7 @@ def test_a_size_that_a_relation_gives_is_a_size(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_relations_that_only_together_give_no_size() -> None:
+def test_jointly_invalid_relations_are_refused() -> None:
     assert "G = E - V" in refused(lambda: close({G: E - V, E: V}))  # V - V
     assert "A = D - 3" in refused(lambda: close({A: D - 3, D: Integer(3)}))
     assert close({H: 4 * E, E: 2 * V}) == {H: 8 * V, E: 2 * V}
@@ -247,7 +247,7 @@ def test_relations_that_only_together_give_no_size() -> None:
     assert free.params.code() == "4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E + P*E + 2*E"
 
 
-def test_a_size_of_the_run_that_nothing_asks_for_is_refused(tmp_path: Path) -> None:
+def test_unused_run_size_is_refused(tmp_path: Path) -> None:
     for arguments in (
         ["show", "gpt2", "--set", "W=4"],
         ["show", "gpt2", "--set", "W=2*E"],
@@ -269,7 +269,7 @@ def test_a_size_of_the_run_that_nothing_asks_for_is_refused(tmp_path: Path) -> N
     )
 
 
-def test_a_size_of_the_run_is_for_the_one_quantity_that_asks_for_it(tmp_path: Path) -> None:
+def test_a_run_size_applies_to_the_one_quantity_that_uses_it(tmp_path: Path) -> None:
     place = tmp_path / "gpt2.md"
     asked = ["-q", "params", "-q", "kv-cache", "--set", "B=2", "--set", "C=3"]
     result = run("derive", "gpt2", "-o", str(place), *asked)
@@ -279,7 +279,7 @@ def test_a_size_of_the_run_is_for_the_one_quantity_that_asks_for_it(tmp_path: Pa
     assert shown.exit_code == 0, shown.output  # one variant leaves the bytes of an element a symbol
 
 
-def test_a_size_set_on_a_model_is_for_any_quantity() -> None:
+def test_a_size_set_on_a_model_applies_to_every_quantity() -> None:
     model = sf.architecture("gpt2").set({W: 4, B: 2, S: 3})
     assert model.params.value() == 124_439_808
     assert model.params.value(dict(model.known)) == 124_439_808
@@ -287,7 +287,7 @@ def test_a_size_set_on_a_model_is_for_any_quantity() -> None:
     refused(lambda: sf.Model(target="x", component=model.component, relations={H: sin(E)}))
 
 
-def test_intensity_is_printed_short_and_its_parts_and_partials_are_its_own() -> None:
+def test_intensity_is_simplified_and_has_parts_and_partials() -> None:
     whole = sf.architecture("llama").formula("intensity")
     assert repr(whole) == whole.code()
     assert "Entry" not in repr(whole)
@@ -304,7 +304,7 @@ def test_intensity_is_printed_short_and_its_parts_and_partials_are_its_own() -> 
     assert fixed.value({name: number for name, number in sizes.items() if name not in ("L", "H")}) == whole.value(sizes)
 
 
-def test_a_formula_that_fills_a_screen_says_how_long_it_is() -> None:
+def test_a_very_long_formula_states_its_length() -> None:
     long = sf.architecture("deepseek-v3").formula("generation-flops")
     assert len(long.code()) > 1_000
     assert repr(long).startswith("<deepseek-v3.generation-flops: 52 terms, led by 2*B*S*N_new*L*A*R_kv*D_nope")
@@ -313,7 +313,7 @@ def test_a_formula_that_fills_a_screen_says_how_long_it_is() -> None:
     assert sf.architecture("gpt2").params._repr_latex_() == "$12 L E^{2} + 13 L E + V E + P E + 2 E$"
 
 
-def test_what_divides_a_size_divides_its_multiples() -> None:
+def test_divisors_of_a_size_divide_its_multiples() -> None:
     """E is a multiple of A: so are E·G and 2E. Where it is one of 2A it is one of A; what E divides is not said."""
     first, product, twice = Divides(A, E), Divides(A, E * G), Divides(2 * A, E)
     assert without_implied((product, first, Divides(A, 2 * E), first)) == (first,)

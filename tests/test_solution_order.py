@@ -16,7 +16,7 @@ def order(target: str, total: str | None, sizes: list[str], **given: str) -> lis
     return [tuple(each.sizes.values()) for each in found.all]
 
 
-def test_widths_that_are_multiples_come_first_then_the_nearest() -> None:
+def test_widths_that_are_multiples_precede_nearer_widths() -> None:
     """2EH + E + H within 99 % of 16,576, which leaves out 33,024 for 128 and 128.
 
     Multiples of 64 first: 128 and 64, or 64 and 128, are 16,576 and have one width that is no multiple of 128, and the
@@ -27,14 +27,14 @@ def test_widths_that_are_multiples_come_first_then_the_nearest() -> None:
     assert found == [(128, 64), (64, 128), (64, 64), (96, 128), (96, 64)]
 
 
-def test_of_equally_good_widths_the_nearest_comes_first() -> None:
+def test_the_nearest_of_equally_good_widths_is_first() -> None:
     """Llama 2 7B has 202,383,360 a layer: 32 to 35 layers are 261,584,384 and 59,201,024 below 7e9, and 143,182,336
     and 345,565,696 above.
     """
     assert order("llama-2-7b", "7e9", ["L"], within="5%") == [(33,), (34,), (32,), (35,)]
 
 
-def test_heads_that_divide_come_before_heads_that_do_not() -> None:
+def test_heads_that_divide_the_width_are_first() -> None:
     """Llama of one layer with E = 128 and D = 64: a query head is 2·128·64 = 16,384; 1, 2 and 4 divide 128."""
     sizes = {"V": 1, "E": 128, "H": 64, "L": 1, "G": 1, "D": 64}
     rest = 2 * 128 * 64 + 3 * 128 * 64 + 5 * 128  # keys and values, the MLP, three norms and two tables of one row

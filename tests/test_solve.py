@@ -76,7 +76,7 @@ def cases() -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("group", range(10))
-def test_the_same_sets_as_one_by_one(group: int) -> None:
+def test_solutions_equal_exhaustive_search(group: int) -> None:
     """300 random small cases: a total that a random point has, with or without a margin, or a limit."""
     compared = several = none = 0
     for seed, place in cases()[group::10]:
@@ -130,7 +130,7 @@ def test_the_same_sets_as_one_by_one(group: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_without_ranges_nothing_is_left_out(seed: int) -> None:
+def test_without_ranges_all_solutions_are_found(seed: int) -> None:
     """2EH + E + H = N is (2E + 1)(2H + 1) = 2N + 1: the odd divisors of 2N + 1 are all solutions there are."""
     total = random.Random(seed).randint(10, 10**7)  # noqa: S311
     double = 2 * total + 1
@@ -139,7 +139,7 @@ def test_without_ranges_nothing_is_left_out(seed: int) -> None:
     assert sizes(solve(sf.model("component:mlp"), total, for_=["E", "H"])) == expected
 
 
-def test_numbers_beyond_64_bits_with_one_size_open() -> None:
+def test_solutions_beyond_64_bits_for_one_unknown_size() -> None:
     """GPT-2 at V = E = P = 10^14 = X: 12LX² + 13LX + 2X² + 2X, which is at most 10^31 up to L = 83."""
     model = sf.architecture("gpt2").set({"A": 5, "E": 10**14, "V": 10**14, "P": 10**14})
     layer, rest = 12 * 10**28 + 13 * 10**14, 2 * 10**28 + 2 * 10**14
@@ -148,7 +148,7 @@ def test_numbers_beyond_64_bits_with_one_size_open() -> None:
     assert [dict(each.sizes) for each in sf.solve(model, str(7 * layer + rest), for_="L").all] == [{"L": 7}]
 
 
-def test_what_is_published() -> None:
+def test_published_totals_give_published_sizes() -> None:
     """Sizes from totals that others print: Llama 2 7B, 13B and 70B, GPT-2 and GPT-2 XL."""
     for target, total, layers in (
         ("llama-2-7b", 6_738_415_616, 32),
@@ -162,7 +162,7 @@ def test_what_is_published() -> None:
     assert {"L": 48, "E": 1600} in [each["sizes"] for each in both["solutions"]]
 
 
-def test_within_and_ranked() -> None:
+def test_solutions_within_a_margin_are_ranked() -> None:
     document = found(
         *("llama", "--total", "7e9", "--within", "1%", "--for", "L", "--for", "E=2048:8192:64", "--given", "V=32000"),
         *("--given", "D=64", "--where", "A = E/64", "--where", "G=A", "--where", "H = 4*E"),
@@ -196,7 +196,7 @@ def test_the_longest_context_for_a_budget() -> None:
     ]
 
 
-def test_a_limit_that_stands_far_below_what_the_budget_allows() -> None:
+def test_a_limit_far_below_the_budget_is_respected() -> None:
     """GPT-2 has 1,024 positions, of which the next token takes one, and 80 GB are many more."""
     document = found("gpt2", "-q", "inference-memory", "--at-most", "80GB", "--for", "C", "--given", "B=8")
     token = 2 * 2 * 12 * 768  # bytes of the keys and values of a token in 12 layers, in 2 bytes
@@ -209,7 +209,7 @@ def test_a_limit_that_stands_far_below_what_the_budget_allows() -> None:
 
 
 @pytest.mark.parametrize("total", ["1e12", "1e18"])
-def test_a_condition_on_two_open_sizes_bounds_both(total: str) -> None:
+def test_a_condition_on_two_unknown_sizes_bounds_both(total: str) -> None:
     """GPT-2 has 1,024 positions for S and N_new - 1 together: 524,800 pairs, of fewer than 1e12 FLOPs."""
     formula = sf.model("gpt2").formula("generation-flops")
     pairs = [(s, n) for s in range(1, 1_025) for n in range(1, 1_026 - s)]
@@ -234,7 +234,7 @@ def test_progress_is_reported_while_combinations_are_tried() -> None:
     assert told == sorted(told)
 
 
-def test_many_solutions_take_no_longer_for_their_names() -> None:
+def test_names_are_built_once_for_many_solutions() -> None:
     """Whose sizes are asked for with each of them: they are made once."""
     solutions = sf.solve("gpt2", "1e13", within="1%", quantity="flops", for_=["S", "B"])
     assert len(solutions.all) > 1_000
@@ -242,7 +242,7 @@ def test_many_solutions_take_no_longer_for_their_names() -> None:
     assert solutions.numbers is solutions.numbers
 
 
-def test_nothing_found_says_so_with_the_nearest() -> None:
+def test_an_empty_result_reports_the_nearest_value() -> None:
     result = run("llama-2-7b", "--total", "6738415617", "--for", "L")
     assert result.exit_code == 1
     assert result.stdout.endswith("\nno solution; the nearest is L = 32: 6,738,415,616, -1\n")
@@ -279,7 +279,7 @@ def test_nothing_found_says_so_with_the_nearest() -> None:
         (["--for", "L", "--total", "7e9", "--where", "E = __import__('os')"], "is not plain arithmetic"),
     ],
 )  # fmt: skip
-def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
+def test_invalid_requests_are_refused_in_one_sentence(arguments: list[str], said: str) -> None:
     result = run("gpt2", *arguments)
     assert result.exit_code == 2, result.output
     assert said in result.stderr
@@ -287,7 +287,7 @@ def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_what_has_no_largest_and_what_need_not_grow() -> None:
+def test_unbounded_and_non_monotonic_totals() -> None:
     refused = run("mistral-7b-v0.1", "-q", "kv-cache", "--at-most", "80GB", "--for", "C", "--given", "B=1")
     assert refused.exit_code == 2
     assert "mistral.kv-cache stays within the limit for every C; give it a range" in refused.stderr
@@ -327,14 +327,14 @@ def test_within_is_a_percentage_or_an_amount() -> None:
             sf.solve("llama-2-7b", 7e9, within=within, for_="L")  # type: ignore[arg-type]
 
 
-def test_a_convention_that_no_quantity_knows_is_refused() -> None:
+def test_an_unknown_convention_is_refused() -> None:
     with pytest.raises(SymformerError, match="unknown convention of params 'attention'"):
         sf.solve("llama-2-7b", 7e9, for_="L", attention="causal")
     with pytest.raises(SymformerError, match="unknown convention of params and kv-cache 'windows'"):
         sf.sweep("llama-2-7b", {"L": [2]}, ["params", "kv-cache"], given={"B": 1, "C": 7}, windows="full")
 
 
-def test_as_python_says_it() -> None:
+def test_solve_in_python() -> None:
     solutions = sf.solve("llama-2-7b", 7e9, within="5%", for_=["L"])
     # 32 layers are 6,738,415,616 and each is 202,383,360; from 6.65e9 to 7.35e9 there are 32 to 35
     assert sizes(solutions) == {(32,), (33,), (34,), (35,)}

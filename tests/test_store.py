@@ -53,7 +53,7 @@ def file_of(folder: Path) -> Path:
     return place
 
 
-def test_what_was_kept_answers_as_it_did(kept: Store) -> None:
+def test_cached_record_gives_the_same_answer(kept: Store) -> None:
     before, found = record(), kept.find("params")
     assert found is not None
     for each in (before, found):
@@ -66,7 +66,7 @@ def test_what_was_kept_answers_as_it_did(kept: Store) -> None:
     assert to_data(found) == to_data(before)
 
 
-def test_another_config_version_or_code_is_another_question(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_config_version_or_code_misses_the_cache(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Store({"model_type": "rings"}).find("params") is not None
     assert Store({"model_type": "rings", "wide": True}).find("params") is None
     assert kept.find("flops") is None
@@ -89,7 +89,7 @@ def test_another_config_version_or_code_is_another_question(kept: Store, monkeyp
         lambda text: text + " " * store.MOST,
     ],
 )
-def test_what_is_damaged_is_as_if_it_were_not_there(damage: Any, kept: Store, tmp_path: Path) -> None:
+def test_a_damaged_record_is_ignored(damage: Any, kept: Store, tmp_path: Path) -> None:
     place = file_of(tmp_path)
     place.write_text(damage(place.read_text()))
     assert kept.find("params") is None
@@ -97,20 +97,20 @@ def test_what_is_damaged_is_as_if_it_were_not_there(damage: Any, kept: Store, tm
     assert kept.find("params") is not None
 
 
-def test_what_is_no_file_is_not_waited_for(kept: Store, tmp_path: Path) -> None:
+def test_a_fifo_in_place_of_a_record_is_ignored(kept: Store, tmp_path: Path) -> None:
     place = file_of(tmp_path)
     place.unlink()
     os.mkfifo(place)
     assert kept.find("params") is None
 
 
-def test_a_record_of_another_sort_is_none(kept: Store, tmp_path: Path) -> None:
+def test_a_record_of_another_quantity_is_ignored(kept: Store, tmp_path: Path) -> None:
     place = file_of(tmp_path)
     place.rename(place.with_name(place.name.replace(".params.", f".{OPERATIONS}.")))
     assert kept.find(OPERATIONS) is None
 
 
-def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_stored_if_the_folder_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     for folder in ("", str(tmp_path / "file")):
         monkeypatch.setenv(VARIABLE, folder)
@@ -124,7 +124,7 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path, monkeypatc
     assert [place.parent for place in (tmp_path / "cache").rglob("*.json")] == [tmp_path / "cache/symformer/traces"]
 
 
-def test_many_that_write_at_once_lose_nothing(kept: Store, tmp_path: Path) -> None:
+def test_concurrent_writers_lose_nothing(kept: Store, tmp_path: Path) -> None:
     def both(number: int) -> bool:
         kept.keep("params", record())
         return kept.find("params") is not None
@@ -134,7 +134,7 @@ def test_many_that_write_at_once_lose_nothing(kept: Store, tmp_path: Path) -> No
     assert len([*(tmp_path / "traces").iterdir()]) == 1  # and nothing half-written stays
 
 
-def test_operations_are_read_back_as_they_were() -> None:
+def test_operations_survive_a_round_trip() -> None:
     x, q = Tensor("x", (B, S, E), grad=Integer(1)), Tensor("q", (B, A, S, D))
     rows = (
         ((), Entry(Kind.LOOKUP, "wte", (Tensor("index", (B, S)),), x, (Weight("wte.weight", (V, E)),))),
@@ -164,17 +164,17 @@ def test_operations_are_read_back_as_they_were() -> None:
         (Lifted, {"conditions": [{"is": "Path", "low": "E"}]}),
     ],
 )
-def test_data_that_stand_for_nothing_are_refused(hint: type, data: Any) -> None:
+def test_invalid_data_are_refused(hint: type, data: Any) -> None:
     with pytest.raises(CatalogueError):
         from_data(hint, data)
 
 
-def test_what_has_no_plain_arithmetic_is_not_kept() -> None:
+def test_expressions_beyond_plain_arithmetic_are_not_stored() -> None:
     with pytest.raises(CatalogueError, match="is not plain arithmetic"):
         to_data(Weight("w", (SYMBOLS["E"] ** SYMBOLS["L"],)))
 
 
-def test_the_second_question_asks_no_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeated_question_does_not_trace_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "kept"))
     place = tmp_path / "config.json"
     place.write_text(json.dumps({"model_type": "rings", "vocab": 97}))

@@ -45,7 +45,7 @@ APART = 5  # of as many targets in a row, a quantity that is reckoned from anoth
 SHARE = 2  # of as many targets in a row, any other quantity is asked of one
 
 
-def test_the_sweep_goes_over_all_that_is_listed() -> None:
+def test_the_sweep_covers_every_listed_target() -> None:
     listed = json.loads(CliRunner().invoke(cli, ["list", "--json"]).stdout)
     targets = {*listed["architectures"], *listed["presets"], *listed["components"]}
     assert {name for group in GROUPS for name in group} == targets
@@ -55,7 +55,7 @@ def test_the_sweep_goes_over_all_that_is_listed() -> None:
 
 
 @pytest.mark.parametrize(("place", "group"), list(enumerate(GROUPS)), ids=[group[-1] for group in GROUPS])
-def test_answered_or_refused_in_a_sentence(place: int, group: list[str]) -> None:
+def test_every_target_is_answered_or_refused_in_one_sentence(place: int, group: list[str]) -> None:
     problems, answered = [], 0
     for turn, (quantity, question) in enumerate(quantities().items(), place):
         if turn % (APART if question.follows else SHARE) and quantity != "params":
@@ -169,7 +169,7 @@ def references(markdown: str) -> Iterator[str]:
         yield f"cited and not listed: {unlisted}"
 
 
-def test_the_checks_see_what_they_are_for() -> None:
+def test_the_checks_detect_planted_defects() -> None:
     assert list(products(r"| $`2 \times E \times R_{\mathrm{kv}} + D`$ |"))
     assert not list(products(r"$`2 \times (E + D) \times \frac{N - 1}{2}`$ and $`2 E + D`$"))
     assert list(letters("| $`M`$ | hidden width |\n\nM &= 2 E\n"))

@@ -58,7 +58,7 @@ def rows_of(found: Sweep) -> list[tuple[int, ...]]:
         ("deepseek-v3", {"L_dense": "1:3:1", "D_rope": "1:6:1"}, "kv-cache"),
     ],
 )
-def test_each_row_is_what_show_says(target: str, over: Mapping[str, str], quantity: str) -> None:
+def test_each_row_equals_the_output_of_show(target: str, over: Mapping[str, str], quantity: str) -> None:
     run_sizes = {"B": 3, "S": 5, "C": 7, "W": 2}
     given = {
         name: number
@@ -85,7 +85,7 @@ def test_each_row_is_what_show_says(target: str, over: Mapping[str, str], quanti
     assert rows
 
 
-def test_the_last_changes_fastest_and_both_ends_are_in() -> None:
+def test_the_last_size_varies_fastest_and_both_ends_are_included() -> None:
     found = listed("component:mlp", "--over", "E=2:4:2", "--over", "H=5,3")
     assert found["columns"] == ["E", "H", "params"]
     # 2EH + E + H
@@ -93,7 +93,7 @@ def test_the_last_changes_fastest_and_both_ends_are_in() -> None:
     assert (found["configs"], found["left_out"]) == (4, {})
 
 
-def test_several_quantities_and_sizes_that_follow() -> None:
+def test_several_quantities_and_dependent_sizes() -> None:
     found = listed(
         *("gpt2", "--over", "E=768,1536", "-q", "params", "-q", "flops", "--given", "B=1", "--given", "S=10"),
         *("--where", "A=E/64", "--where", "P = E"),
@@ -108,7 +108,7 @@ def test_several_quantities_and_sizes_that_follow() -> None:
     assert found["given"] == {"B": 1, "S": 10, "L": 12, "V": 50_257}
 
 
-def test_a_size_that_follows_may_be_no_whole_number_in_a_row_that_is_left_out() -> None:
+def test_rows_with_a_non_integer_dependent_size_are_skipped() -> None:
     arguments = ["gpt2", "--over", "E=64:288:32", "--where", "A=E/64", "--top", "2", "--by", "max:A"]
     found = listed(*arguments)
     assert [row[:2] for row in found["rows"]] == [[256, 4], [192, 3]]
@@ -118,7 +118,7 @@ def test_a_size_that_follows_may_be_no_whole_number_in_a_row_that_is_left_out() 
 
 
 @pytest.mark.parametrize(("most", "kind"), [(5_000, "int64"), (2 * 10**13, "object")])
-def test_a_hundred_thousand_random_rows_of_a_file(tmp_path: Path, most: int, kind: str) -> None:
+def test_a_hundred_thousand_random_rows_match_python_integers(tmp_path: Path, most: int, kind: str) -> None:
     """12LE² + 13LE + VE + PE + 2E by Python's integers; beyond 2**63 with the larger sizes."""
     source = random.Random(most)  # noqa: S311
     rows = [[source.randint(1, most) * 12, source.randint(1, most), source.randint(1, most)] for _ in range(100_000)]
@@ -133,7 +133,7 @@ def test_a_hundred_thousand_random_rows_of_a_file(tmp_path: Path, most: int, kin
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 4), (1, 7, 2), (40, 1, 1)])
 @pytest.mark.parametrize("room", [1, 2, 6, 1000])
-def test_a_grid_is_cut_into_pieces_in_order(shape: tuple[int, int, int], room: int, monkeypatch: Any) -> None:
+def test_a_grid_is_split_into_pieces_in_order(shape: tuple[int, int, int], room: int, monkeypatch: Any) -> None:
     monkeypatch.setattr(grid, "PIECE", room)
     axes = tuple(Axis.of(name, range(1, count + 1)) for name, count in zip("ELH", shape, strict=True))
     found = [
@@ -162,7 +162,7 @@ FILTERS: dict[str, Callable[[int, int, int], bool]] = {
 }
 
 
-def test_filters_as_python_says() -> None:
+def test_filters_agree_with_python() -> None:
     model = sf.model("component:mlp")
     every = [(e, h, 2 * e * h + e + h) for e in range(1, 41) for h in range(1, 61)]
     for said, holds in FILTERS.items():
@@ -180,7 +180,7 @@ def beats(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 @pytest.mark.parametrize("count", [2, 3, 4])
 @pytest.mark.parametrize("most", [5, 60, 10**6])
 @pytest.mark.parametrize("kind", ["int64", "object"])
-def test_a_front_is_what_nothing_beats(count: int, most: int, kind: str) -> None:
+def test_a_pareto_front_has_exactly_the_undominated_rows(count: int, most: int, kind: str) -> None:
     """Against every pair; rows alike are kept once, the first."""
     source = np.random.default_rng(count * most)
     rows = source.integers(-most, most, (400, count))
@@ -193,7 +193,7 @@ def test_a_front_is_what_nothing_beats(count: int, most: int, kind: str) -> None
     assert list(zip(*(column.tolist() for column in front.found.values()), strict=True)) == expected
 
 
-def test_a_front_of_a_sweep() -> None:
+def test_the_pareto_front_of_a_sweep() -> None:
     """The most parameters for the least of H: 2EH + E + H with E up to 5 has one row for each H, that of E = 5."""
     found = listed("component:mlp", "--over", "E=1:5", "--over", "H=1:4", "--pareto", "max:params,H")
     assert sorted(found["rows"]) == [[5, h, 2 * 5 * h + 5 + h] for h in range(1, 5)]
@@ -202,7 +202,7 @@ def test_a_front_of_a_sweep() -> None:
 
 @pytest.mark.parametrize("most", [False, True])
 @pytest.mark.parametrize("count", [1, 7, 400, 1000])
-def test_the_first_rows_are_those_of_a_sort(count: int, most: bool) -> None:
+def test_the_top_rows_equal_the_first_rows_of_a_sort(count: int, most: bool) -> None:
     source = np.random.default_rng(count)
     rows = source.integers(1, 50, 400)
     first = First(Objective("c", most), count)
@@ -225,7 +225,7 @@ def test_the_first_rows_are_those_of_a_sort(count: int, most: bool) -> None:
         ("123456789012345678901", "", 123_456_789_012_345_678_901),
     ],
 )
-def test_amounts(text: str, unit: str, value: int) -> None:
+def test_amounts_are_parsed(text: str, unit: str, value: int) -> None:
     assert amount(text, unit) == value
 
 
@@ -243,7 +243,7 @@ def test_amounts(text: str, unit: str, value: int) -> None:
         ("__import__('os')", "", "is not an amount"),
     ],
 )
-def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
+def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
     with pytest.raises(SymformerError) as refused:
         amount(text, unit)
     assert said in str(refused.value)
@@ -290,7 +290,7 @@ def test_what_is_no_amount(text: str, unit: str, said: str) -> None:
         (["--over", "E=12:240000:12", "--json"], "rows remain, but a JSON document has at most 10,000"),
     ],
 )  # fmt: skip
-def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
+def test_invalid_sweeps_are_refused_in_one_sentence(arguments: list[str], said: str) -> None:
     result = run("gpt2", *arguments)
     assert result.exit_code == 2, result.output
     assert said in result.stderr
@@ -330,7 +330,7 @@ def test_refused_in_a_sentence(arguments: list[str], said: str) -> None:
         ("a.txt", "E\n1\n", "a.txt has an unsupported format; use a .csv, .parquet or .jsonl file"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_invalid_input_files_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
     (tmp_path / name).write_text(content)
     result = run("gpt2", "--from", str(tmp_path / name), "-o", str(tmp_path / "out.csv"))
     assert result.exit_code == 2
@@ -349,7 +349,7 @@ def test_a_file_of_another_encoding_is_refused(tmp_path: Path, name: str, conten
         assert result.stderr.endswith(f"{name} is not UTF-8 text\n")
 
 
-def test_files_of_every_kind_come_back(tmp_path: Path, monkeypatch: Any) -> None:
+def test_files_of_every_format_survive_a_round_trip(tmp_path: Path, monkeypatch: Any) -> None:
     arguments = ["component:mlp", "--over", "E=1:300", "--over", "H=2:40:2"]
     for name in ("a.csv", "a.parquet", "a.jsonl"):
         result = run(*arguments, "-o", str(tmp_path / name))
@@ -428,7 +428,7 @@ def test_text_columns_are_copied_to_the_output(tmp_path: Path) -> None:
     assert "'name' is not a column; the numeric columns are E, L, A, params" in refused.stderr
 
 
-def test_a_file_of_parquet_is_read(tmp_path: Path) -> None:
+def test_a_parquet_file_is_read(tmp_path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
@@ -441,7 +441,7 @@ def test_a_file_of_parquet_is_read(tmp_path: Path) -> None:
     assert "the column E has missing values" in run("gpt2", "--from", str(place)).stderr
 
 
-def test_memory_stays_as_it_is_however_many_there_are() -> None:
+def test_memory_does_not_grow_with_the_number_of_configs() -> None:
     """Ten million configs, of which the values alone would be 80 MB; ten thousand take as much memory."""
     code = """
 import resource, sys
@@ -486,7 +486,7 @@ def test_a_front_of_three_objectives_has_a_work_limit(monkeypatch: Any) -> None:
         sf.sweep("component:mlp", grid, pareto=["max:E", "max:H", "params"]).table()
 
 
-def test_a_notebook_shows_it() -> None:
+def test_a_notebook_shows_the_sweep() -> None:
     found = sweep("gpt2", {"E": "768,1536,770"}, given={"A": 12})
     html = found._repr_html_() or ""
     assert "params of gpt2: 2 of 3 configs; left out: 1 that violate A divides E" in html
@@ -495,14 +495,14 @@ def test_a_notebook_shows_it() -> None:
     assert "\\mathtt{params}" in (found._repr_latex_() or "")
 
 
-def test_as_python_says_it() -> None:
+def test_sweep_in_python() -> None:
     found = sf.sweep("gpt2", {"E": range(768, 1537, 768), "L": [12]}, ["params"], filters=["params > 200e6"])
     assert rows_of(found) == [(1536, 12, 12, (12 * 12 * 1536 + 13 * 12 + 50_257 + 1_024 + 2) * 1536)]
     assert found.to_json()["left_out"] == {"params > 200e6": 1}
     assert Fraction(found.rows.count) == 2
 
 
-def test_a_convention_named_over_is_not_the_grid() -> None:
+def test_a_convention_named_over_is_distinct_from_the_grid() -> None:
     """``pipeline-bubble`` has a convention of that name; it is a ratio, which no sweep has."""
     assert rows_of(sf.sweep("gpt2", over={"L": [12]}))[0][-1] == 124_439_808
     for over in ({"L": [12, 24]}, {"N_micro": [8]}):

@@ -47,7 +47,7 @@ def test_a_table_has_a_row_for_every_kind(name):
 
 
 @pytest.mark.parametrize("name", quantities())
-def test_a_table_that_leaves_a_kind_out_cannot_be_made(name, monkeypatch):
+def test_a_table_without_a_row_for_every_kind_is_an_error(name, monkeypatch):
     """As if a kind were added to the set and nobody had decided what it costs."""
     question = quantities()[name]
     assert list(question.tables)
@@ -56,7 +56,7 @@ def test_a_table_that_leaves_a_kind_out_cannot_be_made(name, monkeypatch):
         replace(question)
 
 
-def test_what_no_kernel_is_known_to_keep_is_refused(monkeypatch):
+def test_a_kind_without_a_row_is_refused_with_the_reason(monkeypatch):
     """A kind of tomorrow has no row in these tables, and is refused by them for the reason that they give."""
     monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "Kind", [*Kind, _Undecided])
     rule = refusing("nobody knows", {Kind.ADD: nothing})[_Undecided]
@@ -102,7 +102,7 @@ SEEN["kv-cache"] = 2 * B * S * E
 
 @pytest.mark.parametrize("measured", SEEN)
 @pytest.mark.parametrize("name", quantities())
-def test_what_a_trace_saw_answers_the_quantity_it_was_seen_for_and_no_other(name, measured):
+def test_traced_rows_answer_only_the_quantity_they_were_traced_for(name, measured):
     part = _Observed(measured)
     if name == "pipeline-bubble":  # which hangs on no operation
         return
@@ -134,7 +134,7 @@ def test_a_refusal_gives_its_reason():
         sf.architecture("mixtral-8x7b").formula("traffic")
 
 
-def test_every_kind_is_in_one_family():
+def test_every_kind_is_in_exactly_one_family():
     assert {*MULTIPLYING} < {*STORING}
     families = [STORING, ATTENDING, POINTWISE, ARRANGING, ROUTING, CARRYING, MATCHING]
     assert sorted(kind for family in families for kind in family) == sorted({*Kind} - {Kind.OBSERVED})
@@ -165,7 +165,7 @@ def test_a_product_of_two_tensors_is_one_contraction_and_its_two_gradients():
 
 
 @pytest.mark.parametrize("quantity", ["kv-cache", "decode-flops", "inference-memory", "generation-flops"])
-def test_a_product_in_which_tokens_meet_is_refused_where_a_cache_would_stand_for_them(quantity):
+def test_token_mixing_products_refuse_decode_quantities(quantity):
     conventions = {name: each.default for name, each in quantities()[quantity].choices.items()}
     rule = quantities()[quantity].rules[Kind.PRODUCT]
     alone = Tensor("x", (B, S, E)), Tensor("y", (B, E, E)), Tensor("z", (B, S, E))

@@ -72,7 +72,7 @@ def test_the_kind_of_a_target(text: str, tmp_path: Path, monkeypatch: pytest.Mon
     assert str(target) == text
 
 
-def test_a_file_that_is_there_is_no_model_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_existing_file_is_not_a_hub_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("models").mkdir()
     Path("models/mine").write_text(json.dumps({"model_type": "gpt2", "n_layer": 3}))
@@ -94,7 +94,7 @@ def test_a_folder_is_read_as_the_config_in_it(name: str, tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("name", ["tiny", "./tiny", ".", "models/tiny"])
-def test_a_folder_that_holds_no_config_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_a_config_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "models/tiny").mkdir(parents=True)
     (tmp_path / "tiny").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -114,7 +114,7 @@ def test_a_trace_reads_the_config_in_a_folder(tmp_path: Path, monkeypatch: pytes
         assert trace(target).model.target == target
 
 
-def test_every_name_that_is_listed_opens() -> None:
+def test_every_listed_name_resolves() -> None:
     assert len(names()) > 60
     for name in names():
         model, _ = resolve(name)
@@ -142,7 +142,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:20])
-def test_what_is_not_opened_is_pointed_to_what_works(text: str) -> None:
+def test_unsupported_target_error_suggests_an_alternative(text: str) -> None:
     with pytest.raises((FetchError, OptionError, TargetError, UnknownNameError, WitnessError)) as refused:
         resolve(text)
     assert all(words in str(refused.value) for words in REFUSED[text])
@@ -157,19 +157,19 @@ def test_what_is_not_opened_is_pointed_to_what_works(text: str) -> None:
         ("component:mlp", "symformer show component:mlp"),
     ],
 )
-def test_what_is_not_traced_is_pointed_to_what_works(text: str, words: str) -> None:
+def test_untraceable_target_error_suggests_an_alternative(text: str, words: str) -> None:
     with pytest.raises(TargetError, match=words):
         trace(text)
 
 
-def test_a_file_without_an_ending_is_named_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_an_extension_is_suggested_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine").touch()
     with pytest.raises(UnknownNameError, match=r"write \./mine"):
         resolve("mine")
 
 
-def test_values_read_a_target_as_commands_do() -> None:
+def test_value_resolves_a_target_like_the_commands() -> None:
     gpt2 = architectures.architecture("gpt2").params
     assert gpt2.value("gpt2-xl") == 1_557_611_200
     with pytest.raises(FetchError, match="download the config"):
@@ -186,13 +186,13 @@ def test_an_option_may_have_the_name_of_an_argument(name: str) -> None:
         resolve("component:mlp", {name: "x"})
 
 
-def test_a_convention_of_another_quantity_is_pointed_to() -> None:
+def test_the_error_for_a_foreign_convention_names_its_quantity() -> None:
     with pytest.raises(UnknownNameError, match=r"attention is a convention of .*flops.*: name the quantity with -q"):
         resolve("gpt2", {"attention": "causal"}, quantities=["params"])
     assert resolve("gpt2", {"attention": "causal"}, quantities=["flops"])[1] == {"attention": "causal"}
 
 
-def test_nothing_is_given_twice() -> None:
+def test_duplicate_options_and_sizes_are_refused() -> None:
     with pytest.raises(OptionError, match="tied is given twice, as 'true' and as 'false'"):
         pairs(["tied=true", "tied=false"])
     with pytest.raises(SizeError, match="L is given twice, as 3 and as 4"):
@@ -201,7 +201,7 @@ def test_nothing_is_given_twice() -> None:
         resolve("gpt2", sets=["L=3", " L = 3"])
 
 
-def test_a_list_in_a_sentence_is_bounded() -> None:
+def test_lists_in_error_messages_are_bounded() -> None:
     assert listed(["a", "b"]) == "a, b"
     many = listed(f"name-{number}" for number in range(10_000))
     assert len(many) < LISTED + 30
@@ -214,7 +214,7 @@ def test_a_list_in_a_sentence_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("hidden", ["ledger", "chosen", "params", "name", "spell", "library", "choices"])
-def test_a_field_that_hides_an_attribute_is_refused_as_the_class_is_made(hidden: str) -> None:
+def test_a_field_that_hides_an_attribute_is_refused_at_class_definition(hidden: str) -> None:
     def forward(self: Component, ops: Operations, x: Tensor) -> Tensor:
         return ops.linear("", x, E)
 
@@ -238,7 +238,7 @@ def test_no_field_of_a_part_hides_an_attribute() -> None:
         assert part.ledger
 
 
-def test_a_preset_is_no_place_for_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_named_like_a_preset_does_not_hide_the_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder called as a preset does not stand in its way."""
     monkeypatch.chdir(tmp_path)
     os.mkdir("gpt2")

@@ -35,12 +35,12 @@ def here(template: str, extension: str = "tex") -> dict[str, str]:
 
 
 @pytest.mark.parametrize("extension", WRITTEN)
-def test_our_own_templates_make_the_same(extension: str) -> None:
+def test_built_in_templates_reproduce_the_built_in_output(extension: str) -> None:
     template = (templates() / f"derivation.{extension}.jinja").read_text("utf-8")
     assert fill(template, extension) == render(MADE, extension)
 
 
-def test_a_template_says_what_it_wants() -> None:
+def test_a_template_may_use_the_document_and_the_language() -> None:
     assert here("<%= language.prose(document.title) %>") == {"text": LATEX.prose(MADE.title)}
     keys = "<% for block in document.blocks if block.kind == 'equation' and block.key %><%= block.id %>;<% endfor %>"
     assert here(keys) == {"text": "t5.params;t5.kv-cache;"}
@@ -89,14 +89,14 @@ REACHING = {
 
 
 @pytest.mark.parametrize("template", REACHING, ids=range(len(REACHING)))
-def test_what_reaches_for_more_is_refused_in_a_sentence(template: str) -> None:
+def test_unsafe_templates_are_refused_in_one_sentence(template: str) -> None:
     said = here(template)
     assert list(said) == ["refused"], said
     assert REACHING[template] in said["refused"]
     assert "\n" not in said["refused"]
 
 
-def test_what_a_template_sees_is_text_alone() -> None:
+def test_a_template_can_access_only_text() -> None:
     """However it is reached, nothing behind a view is more than text, a number, or a list of these."""
     names = sandbox._names({"extension": "html", "flavour": "github", **own.views(MADE, HTML)}, sandbox.Markup)
     kinds = set()
@@ -113,7 +113,7 @@ def test_what_a_template_sees_is_text_alone() -> None:
     assert kinds <= {str, int, bool, sandbox.Markup}
 
 
-def test_what_takes_too_long_or_too_much_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_templates_that_exceed_time_or_memory_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         DocumentError, match=r"^the template my\.jinja is rejected: it needs more than|exceeded the time or"
     ):
@@ -128,14 +128,14 @@ def derive(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["derive", "component:linear", *arguments], prog_name="symformer")
 
 
-def test_a_template_is_given_by_name(tmp_path: Path) -> None:
+def test_a_template_is_selected_by_its_file_name(tmp_path: Path) -> None:
     mine = tmp_path / "mine.jinja"
     mine.write_text("<# mine #>= <%= document.title %>\n", "utf-8")
     assert derive("-o", str(tmp_path / "x.md"), "--template", str(mine)).exit_code == 0
     assert (tmp_path / "x.md").read_text("utf-8").startswith("= Linear: parameters in closed form")
 
 
-def test_a_template_that_is_none_leaves_no_file(tmp_path: Path) -> None:
+def test_an_invalid_template_leaves_no_file(tmp_path: Path) -> None:
     for name, content in {"bad": b"<%= document.__class__ %>", "bytes": b"\xff\xfe", "large": b"x" * 1_000_001}.items():
         (tmp_path / name).write_bytes(content)
     for name, output, words in (
@@ -155,7 +155,7 @@ def test_a_template_that_is_none_leaves_no_file(tmp_path: Path) -> None:
     assert sorted(place.name for place in tmp_path.iterdir()) == ["bad", "bytes", "large"]
 
 
-def test_what_is_said_of_templates_is_so() -> None:
+def test_the_template_readme_is_correct() -> None:
     """The example that stands beside the templates, and every name that is told there."""
     told = (templates() / "README.md").read_text("utf-8")
     example = told.partition("```jinja\n")[2].partition("```")[0]

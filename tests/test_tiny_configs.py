@@ -67,7 +67,7 @@ def counted(config: Config) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("model_type", CAUSAL)
-def test_what_is_printed_is_what_torch_counts(model_type: str, tmp_path: Path) -> None:
+def test_printed_values_match_torch_counts(model_type: str, tmp_path: Path) -> None:
     config = drawn(model_type, random.Random(model_type))  # noqa: S311
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config), "utf-8")

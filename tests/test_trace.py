@@ -141,7 +141,7 @@ def composed(name: str) -> sf.Model:
 
 @pytest.mark.parametrize("quantity", MEASURED)
 @pytest.mark.parametrize("name", SAME)
-def test_composed_and_traced_are_the_same_polynomial(name: str, quantity: str) -> None:
+def test_composed_and_traced_formulas_are_the_same_polynomial(name: str, quantity: str) -> None:
     if (name, quantity) in traced.UNKNOWN:
         with pytest.raises(sf.SymformerError):
             composed(name).formula(quantity)
@@ -155,20 +155,20 @@ def test_composed_and_traced_are_the_same_polynomial(name: str, quantity: str) -
 
 @pytest.mark.parametrize("quantity", MEASURED)
 @pytest.mark.parametrize("name", FRESH)
-def test_what_is_on_file_is_what_a_trace_finds_today(name: str, quantity: str) -> None:
+def test_stored_traces_match_fresh_traces(name: str, quantity: str) -> None:
     if (name, quantity) in traced.UNKNOWN:
         return
     assert traced.facts(traced.afresh(name).of(quantity)) == traced.on_file()["traces"][name][quantity]
 
 
-def test_what_is_on_file_is_of_the_libraries_that_are_here() -> None:
+def test_stored_traces_are_from_the_installed_library_versions() -> None:
     assert traced.on_file()["versions"] == traced.versions(), "run: python -m tests.traced"
     assert set(traced.on_file()["traces"]) == set(traced.TYPES) == set(SAME)
 
 
 @pytest.mark.parametrize("quantity", LETTER)
 @pytest.mark.parametrize("name", SAME)
-def test_the_census_has_the_formulas_on_file(name: str, quantity: str) -> None:
+def test_the_census_has_the_stored_formulas(name: str, quantity: str) -> None:
     """The census traced them apart, and its page says the same."""
     model_type, _ = traced.TYPES[name]
     page = "".join(each.read_text("utf-8") for each in sorted(REPORTS.glob("census-[0-9]*.md")))
@@ -177,7 +177,7 @@ def test_the_census_has_the_formulas_on_file(name: str, quantity: str) -> None:
     assert f"{LETTER[quantity]} &= {latex(expand(traced.formula(name, quantity)))}\n" in shown
 
 
-def test_what_is_on_file_is_of_architectures_that_transformers_has() -> None:
+def test_stored_traces_are_of_transformers_architectures() -> None:
     """One of each family; tests/test_lift.py reads the others off their code, row by row."""
     named = {
         name for name in architectures.names() if architectures.architecture(name).component.library == "transformers"
@@ -193,7 +193,7 @@ def tokens(B: int, S: int, E: int) -> torch.Tensor:
 LAYER = "B*S*(8*E**2 + 4*E*H) + 4*B*S**2*E"
 
 
-def test_the_flops_of_a_module_of_ones_own() -> None:
+def test_flops_of_a_user_module() -> None:
     """Backward, each product has two gradients, but nobody asks for that of the input of the first qkv: 2·BS·3E²."""
     found = trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, inputs=tokens)
     assert found.model.formula("flops").equals(f"L*({LAYER})")
@@ -284,7 +284,9 @@ def strange(B: int, Q: int) -> torch.Tensor:
         (strange, "flops", "inputs requires Q, which is not a size; available sizes: E, A, H, L, B, B_vis, S, S_enc"),
     ],
 )
-def test_what_cannot_be_run_is_refused(inputs: Callable[..., Any] | None, quantity: str, sentence: str) -> None:
+def test_a_module_that_cannot_be_run_is_refused(
+    inputs: Callable[..., Any] | None, quantity: str, sentence: str
+) -> None:
     with pytest.raises(sf.SymformerError, match=sentence):
         trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, inputs=inputs or "").of(quantity)
 
@@ -310,7 +312,7 @@ def block(L: int, E: int) -> nn.Module:
     return Blocks()
 
 
-def test_a_formula_is_bounded_where_longer_texts_are_read_in_another_way() -> None:
+def test_a_formula_is_bounded_if_longer_texts_run_differently() -> None:
     """The first lengths tried are within one block, and no other tried is whole blocks: up to 1,000 they are one."""
     found = trace(block, {"E": 24, "L": 2}, inputs=batches).model.formula("flops")
     assert found.equals("2000*B*L*E**2")
@@ -403,7 +405,7 @@ def test_an_index_above_the_last_row_is_refused_without_data(look: Callable[...,
                     look(places)
 
 
-def test_a_number_bounds_a_length_where_it_is_one_in_the_code() -> None:
+def test_a_constant_in_the_code_bounds_a_length() -> None:
     found = trace(at_most_90, {"V": 101, "E": 24}, inputs=token_ids)
     assert found.of("flops").conditions == ["S is at most 90"]
 
@@ -453,7 +455,7 @@ class Choosy(nn.Module):
         return x if len(x) == 1 or x.shape[1] < self.least else self.project(x)
 
 
-def test_a_formula_says_from_which_length_and_batch_it_holds() -> None:
+def test_a_formula_states_its_minimum_length_and_batch() -> None:
     """Of the short lengths that are tried, 8 is the shortest that is projected; the first batch tried is 2."""
     found = trace(partial(Choosy, least=5), {"E": 24}, inputs=batches).model.formula("flops")
     assert found.equals("2*B*S*E**2")
@@ -468,7 +470,7 @@ def narrow(B: int, E: int) -> nn.Module:
     return nn.Linear(E, B if B > 1 else 7, bias=False)
 
 
-def test_a_size_of_a_factory_may_be_named_as_a_batch_is() -> None:
+def test_a_factory_size_may_have_the_name_of_the_batch_size() -> None:
     assert trace(narrow, {"B": 4, "E": 8}).model.params.equals("B*E")
 
 
@@ -487,7 +489,7 @@ class Cycled(nn.Module):
         return x
 
 
-def test_what_only_repeats_is_a_size_too() -> None:
+def test_repeat_count_is_a_size() -> None:
     found = trace(Cycled, {"E": 24, "L": 2, "cycles": 3}, inputs=batches)
     assert found.model.formula("flops").equals("2*B*S*L*E**2*cycles")
     assert max(point["cycles"] for point in found.of("flops").checked) < 10  # each one more is a run of them all
@@ -507,7 +509,7 @@ class Recurrent(nn.Module):
         return state
 
 
-def test_code_that_loops_over_tokens_is_run_with_few() -> None:
+def test_code_that_loops_over_tokens_is_run_on_few_tokens() -> None:
     found = trace(Recurrent, {"E": 24}, inputs=batches).of("flops")
     assert found.model.formula("flops").equals("2*B*S*E**2")
     assert max(point["S"] for point in found.checked) <= 16
@@ -532,7 +534,7 @@ class Trains(nn.Module):
         return self.project(x) if torch.is_grad_enabled() else x
 
 
-def test_a_run_stands_for_another_only_where_it_is_the_same() -> None:
+def test_a_run_is_reused_only_for_the_same_mode() -> None:
     """Trained: two products forward, and four gradients but that of the model's own input."""
     found = trace(Trains, {"E": 24}, inputs=batches)
     assert found.model.formula("train-flops").equals("10*B*S*E**2")
@@ -561,7 +563,7 @@ class Replaced(nn.Module):
         return nn.Linear(8, 8, bias=False)(x)  # may well lie where the first one was
 
 
-def test_a_module_put_in_while_running_is_taken_for_no_other() -> None:
+def test_a_module_replaced_during_a_run_is_distinguished() -> None:
     points = Points(lambda point: Replaced(), lambda model, point: model(torch.empty(point["B"], 8)))
     assert points.forward({"B": 3}) == {"mm": (1, 3, 8, 8)}
 
@@ -571,7 +573,7 @@ def odd(E: int) -> nn.Module:
     return nn.Linear(E, E * E % 97 + 1, bias=False)
 
 
-def test_what_is_no_polynomial_is_refused() -> None:
+def test_a_size_that_is_not_a_polynomial_is_refused() -> None:
     with pytest.raises(WitnessError, match="axis 0 of weight is not a short sum of products of E"):
         trace(odd, {"E": 5})
 
@@ -581,7 +583,7 @@ def padded(E: int) -> nn.Module:
     return nn.Linear(E, -(-E // 12) * 12, bias=False)
 
 
-def test_a_width_that_is_rounded_next_to_one_that_is_not() -> None:
+def test_rounded_and_unrounded_widths_in_one_formula() -> None:
     found = trace(padded, {"E": 12})
     assert found.model.params.equals("12*E*ceil(E/12)")
     assert found.model.params.value(E=13) == 13 * 24
@@ -592,7 +594,7 @@ def patched(Z: int, E: int) -> nn.Module:
     return nn.Embedding(Z // 14 * 32, E)
 
 
-def test_patches_are_rounded_down_to_whole_ones() -> None:
+def test_patches_are_rounded_down_to_an_integer() -> None:
     params = trace(patched, {"Z": 448, "E": 10}).model.params
     assert params.value(Z=462, E=3) == 3168  # 33*32*3
     assert params.value(Z=475, E=3) == 3168  # 475/14 is 33.9
@@ -604,7 +606,7 @@ def listed(num_layers: int, E: int) -> nn.Module:
     return nn.Sequential(*(nn.Linear(E, each, bias=False) for each in wide))
 
 
-def test_a_pattern_of_layers_that_ends_says_where() -> None:
+def test_a_layer_pattern_that_ends_states_where() -> None:
     params = trace(listed, {"num_layers": 40, "E": 10}).model.params
     assert params.value(num_layers=43, E=3) == 43 * 9 + 8 * 3
     with pytest.raises(sf.SymformerError, match="43 is less than num_layers=44"):
@@ -622,7 +624,7 @@ def quartered(E: int, H: int) -> nn.Module:
     return nn.Linear(E + (E // 4 == 1), H, bias=False)
 
 
-def test_a_size_that_tells_above_1_alone_says_from_where_on_it_does_not() -> None:
+def test_a_size_without_effect_at_1_has_a_minimum() -> None:
     params = trace(quartered, {"E": 24, "H": 10}).model.params
     assert params.value(E=8, H=3) == 24
     with pytest.raises(sf.SymformerError, match=r"E=7 .* is less than 8"):
@@ -639,19 +641,19 @@ class Grouped(nn.Module):
 
 @pytest.mark.parametrize(("A", "G"), [(12, 4), (15, 4)])  # G shares a factor with A, or none
 @pytest.mark.parametrize(("first", "wide"), [(True, 120), (False, 150)])  # 10*6*(10 // 4), and 10*60 // 4
-def test_a_quotient_is_rounded_where_the_code_rounds_it(A: int, G: int, first: bool, wide: int) -> None:
+def test_a_quotient_is_rounded_as_in_the_code(A: int, G: int, first: bool, wide: int) -> None:
     model = sf.trace(lambda E, A, G: Grouped(E, A, G, first), {"E": 60, "A": A, "G": G}).model
     assert [str(each) for each in model.component.constraints] == ["A is at most E" if first else "A divides EG"]
     off = {"E": 10, "A": 4, "G": 6}  # 4 divides 60, and not 10
     assert model.params.value(off) == wide == sum(each.numel() for each in Grouped(**off, first=first).parameters())
 
 
-def test_a_class_that_takes_no_broken_heads_says_so() -> None:
+def test_a_class_that_requires_whole_heads_states_it() -> None:
     # StableLM refuses a width that is no multiple of its heads, though its keys and values would be whole numbers wide
     assert "A divides E" in [str(each) for each in sf.trace("hf:stablelm").model.component.constraints]
 
 
-def test_where_two_sizes_are_the_same_the_formula_says_that_it_does_not_hold() -> None:
+def test_a_formula_that_fails_for_equal_sizes_is_refused_there() -> None:
     found = trace(projected, {"E": 24, "W_emb": 10})
     assert found.model.params.equals("10*W_emb + W_emb*E")
     with pytest.raises(sf.SymformerError, match="does not hold for E = W_emb = 24: for equal values the code behaves"):
@@ -663,7 +665,7 @@ def fluke(E: int) -> nn.Module:
     return nn.Linear(E, E + (E == 420 * 24), bias=False)
 
 
-def test_a_formula_that_holds_only_at_the_points_it_was_fitted_to_is_refused() -> None:
+def test_a_formula_that_holds_only_at_the_fitted_points_is_refused() -> None:
     with pytest.raises(WitnessError, match=r"the formula found does not hold at .* 10080"):
         trace(fluke, {"E": 24})
 
@@ -675,7 +677,7 @@ def fixed(E: int, A: int) -> nn.Module:
     return nn.Linear(E, A, bias=False)
 
 
-def test_a_size_that_the_code_fixes_is_said_to_be_pinned() -> None:
+def test_a_size_fixed_by_the_code_is_reported_as_pinned() -> None:
     found = trace(fixed, {"E": 5, "A": 3})
     assert found.model.params.equals("3*E")
     (pinned,) = found.pinned
@@ -687,7 +689,7 @@ def test_a_size_that_the_code_fixes_is_said_to_be_pinned() -> None:
         found.model.params.value({"E": 5, "A": 4})
 
 
-def test_a_size_that_a_trace_kept_is_kept_by_every_door(tmp_path: Path) -> None:
+def test_a_pinned_size_is_enforced_by_every_function(tmp_path: Path) -> None:
     """GPT-Neo's layers follow a list of its config, so there are 2 whatever is said."""
     fields: dict[str, Any] = {"num_layers": 2, "attention_types": [[["global", "local"], 1]], "hidden_size": 24}
     fields |= {"num_heads": 3, "vocab_size": 101, "max_position_embeddings": 70}
@@ -714,7 +716,7 @@ def xlnet() -> Trace:
 
 
 @pytest.mark.parametrize("given", [{"d_head": 5}, {"d_head": 8}])
-def test_a_size_that_follows_others_is_held_to_them(given: dict[str, int]) -> None:
+def test_a_derived_size_must_match_its_relation(given: dict[str, int]) -> None:
     """24 over 3 heads is 8."""
     found = xlnet().model.params
     sizes = {"V": 101, "E": 24, "A": 3, "L": 2, "d_inner": 40, **given}
@@ -744,7 +746,7 @@ def test_the_command_prints_one_document_and_evaluates_at_a_config(tmp_path: Pat
     assert shown["report"] == []  # of what is stored no operation is read
 
 
-def test_a_traced_model_is_copied_and_not_sent_to_another_process() -> None:
+def test_a_traced_model_can_be_copied_but_not_pickled() -> None:
     """What it does not know yet it finds by running code that stands in this one."""
     model = trace("hf:gpt2").model
     for same in (copy(model), deepcopy(model)):
@@ -808,7 +810,7 @@ def test_the_entries_of_a_short_list_are_sizes(tmp_path: Path) -> None:
     assert shown["symbols"]["embed_dim_0"] == "embed_dim[0]"
 
 
-def test_a_size_that_follows_others_is_said_to() -> None:
+def test_a_derived_size_states_its_relation() -> None:
     """An XLNet's heads are as wide as the model is divided among them, and a state-space head likewise."""
     assert str(xlnet().ties["d_head"]) == "d_model/n_head"
 
@@ -898,7 +900,7 @@ def test_the_class_that_a_config_names_is_traced(name: str, tmp_path: Path) -> N
         ([7], r"'architectures' is \[7\] in the config; it should be a list of one class name"),
     ],
 )
-def test_a_class_that_is_no_model_is_refused(named: list[Any], sentence: str, tmp_path: Path) -> None:
+def test_a_class_that_is_not_a_model_is_refused(named: list[Any], sentence: str, tmp_path: Path) -> None:
     with pytest.raises(sf.SymformerError, match=sentence):
         trace(config_of(tmp_path, "gpt2", {"architectures": named}))
 
@@ -914,7 +916,7 @@ def test_a_head_and_a_second_config_may_not_contradict_the_class(tmp_path: Path)
         values_at(traced.afresh("gpt2"), config_of(tmp_path, "llama", {}))
 
 
-def test_a_class_is_run_as_its_kind_is_or_refused_by_name(tmp_path: Path) -> None:
+def test_a_class_is_run_according_to_its_kind_or_refused_by_name(tmp_path: Path) -> None:
     """An encoder's layers of 8BSE² + 4BSEH + 4BS²E, and a head that gives a number for each token and each label."""
     name = "BertForTokenClassification"
     found = trace(config_of(tmp_path, *CLASSES[name], name)).model.formula("flops")
@@ -986,14 +988,14 @@ def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         ("openai-community/gpt2", "HF_HUB_OFFLINE is set, and its config.json is not in the Hub cache"),
     ],
 )
-def test_what_a_factory_does_to_us_is_one_sentence(arguments: str, sentence: str, factories: Path) -> None:
+def test_a_failing_factory_is_one_sentence(arguments: str, sentence: str, factories: Path) -> None:
     done = CliRunner().invoke(cli, ["trace", *arguments.split()], prog_name="symformer")
     assert (done.exit_code, done.stdout) == (2, ""), done.output
     assert sentence in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_a_factory_closes_nothing_of_ours(factories: Path) -> None:
+def test_a_factory_cannot_close_the_standard_streams(factories: Path) -> None:
     script = "from symformer.commands.cli import main; main()"
     given = [sys.executable, "-c", script, "trace", "factories:closes", "--size", "E=24", "--json"]
     done = subprocess.run(given, capture_output=True, text=True, check=True)
@@ -1001,7 +1003,7 @@ def test_a_factory_closes_nothing_of_ours(factories: Path) -> None:
     assert done.stderr == ""
 
 
-def test_the_defaults_of_a_factory_are_said(factories: Path) -> None:
+def test_the_defaults_of_a_factory_are_stated(factories: Path) -> None:
     found = CliRunner().invoke(cli, ["trace", "factories:fine", "--size", "E=24"]).stdout
     assert "factories:fine with bias=True, traced: parameters\nN = 5E + 5\n" in found
     assert "H is fixed at 5: the factory's own default; give it an initial value to make it a size" in found
@@ -1021,7 +1023,7 @@ def test_python_refuses_what_the_command_refuses() -> None:
         trace("hf:gpt2", {"E": 64})
 
 
-def test_activations_of_a_factory_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_activations_of_a_factory_are_refused_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is run: what is kept is known by the name of an implementation, and this code has none."""
     found = trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, inputs=tokens)
     monkeypatch.setattr(run_traces, "Tracer", None)
@@ -1043,7 +1045,7 @@ def test_an_unknown_type_is_one_sentence() -> None:
 
 
 @pytest.mark.parametrize("quantity", ["traffic", "intensity"])
-def test_what_a_trace_does_not_know_is_refused(quantity: str) -> None:
+def test_quantities_unknown_to_a_trace_are_refused(quantity: str) -> None:
     """It knows what is stored and multiplied, and no elementwise operation; a zero would be a lie, by whatever door."""
     stored = traced.afresh("gpt2")
     for asked in (stored, stored.of("flops"), stored.of("kv-cache")):
@@ -1055,7 +1057,7 @@ def test_what_a_trace_does_not_know_is_refused(quantity: str) -> None:
             question.account(asked.model.ledger, question.choose({}))
 
 
-def test_a_trace_gives_the_quantity_that_it_is_asked_for() -> None:
+def test_a_trace_gives_the_requested_quantity() -> None:
     """GPT-2 with B=2, S=7, L=3, V=11, E=5: forward 4·2·49·3·5 + 24·2·7·3·25 + 2·2·7·11·5, training 3 times that."""
     assert set(MEASURED) == {"params", *RUNS}
     forward = 4 * 2 * 49 * 3 * 5 + 24 * 2 * 7 * 3 * 25 + 2 * 2 * 7 * 11 * 5
@@ -1077,7 +1079,7 @@ def test_a_trace_gives_the_quantity_that_it_is_asked_for() -> None:
         stored.model.formula("params", tensor="on")
 
 
-def test_a_run_answers_under_the_conventions_that_it_ran_with() -> None:
+def test_a_run_answers_only_for_its_own_conventions() -> None:
     gpt2 = traced.afresh("gpt2").model
     with pytest.raises(sf.SymformerError, match="count=all: a torch run does not show the purpose of elementwise"):
         gpt2.formula("flops", count="all")
@@ -1115,7 +1117,7 @@ def test_the_command_evaluates_a_run_at_a_config(tmp_path: Path) -> None:
         (["math:sqrt", "--size", "E=x"], "unknown symbol 'x'"),
     ],
 )
-def test_sizes_that_are_refused(arguments: list[str], sentence: str) -> None:
+def test_invalid_sizes_are_refused(arguments: list[str], sentence: str) -> None:
     result = CliRunner().invoke(cli, ["trace", *arguments])
     assert result.exit_code == 2
     assert sentence in result.stderr
@@ -1142,7 +1144,7 @@ class Scales(nn.Module):
         return x
 
 
-def test_a_list_of_bare_parameters_is_counted_as_often_as_it_is_long() -> None:
+def test_a_parameter_list_is_counted_once_per_entry() -> None:
     found = trace(Scales, {"E": 7, "H": 11, "L": 4}, inputs=states).model
     assert found.params.equals("L*E**2 + 3*L*E*H + 3*H")
     stored = sum(each.numel() for each in Scales(13, 17, 5).parameters())
@@ -1158,7 +1160,7 @@ class Mixed(nn.Module):
         self.layers = nn.ModuleList(nn.Linear(E, E if place < L_dense else H) for place in range(L_dense + L))
 
 
-def test_two_parts_at_one_path_are_told_apart() -> None:
+def test_two_parts_at_one_path_are_distinguished() -> None:
     found = trace(Mixed, {"E": 7, "H": 11, "L": 4, "L_dense": 2}).model
     assert found.params.equals("L_dense*E**2 + L_dense*E + L*E*H + L*H")
     keys = [line.key for line in found.params.root.walk()]
@@ -1197,7 +1199,7 @@ def normed(E: int) -> nn.Module:
     return nn.LayerNorm(E)
 
 
-def test_a_run_without_products_is_said_to_have_none() -> None:
+def test_a_run_without_products_is_reported() -> None:
     found = trace(normed, {"E": 9}, inputs=states)
     with pytest.raises(WitnessError, match=r"a run of the model has no matrix product$"):
         found.of("flops")
@@ -1215,7 +1217,7 @@ def held(point: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     return {"0.keys": (batch, copies, length, width), "1.keys": (length if window == 1 else window,)}
 
 
-def test_a_formula_of_what_is_held_says_where_it_is_something_else() -> None:
+def test_a_cache_formula_states_its_conditions() -> None:
     """What our own formulas refuse of Mistral: heads that do not divide, one group of one sequence, a window of 1."""
     start = dict(zip(FIELDS, (12, 4, 16, 61, 2, 40), strict=True))
     samples = Samples(held, start, RUNS["kv-cache"].wanted, draws={"B": (2, 3, 5), "S": (40, 56, 72)}, lengths=("S",))
@@ -1248,7 +1250,7 @@ def stepped(E: int, num_layers: int, step: int) -> nn.Module:
     return nn.ModuleList(nn.Linear(E, 2 * E if i % step == 1 else E, bias=False) for i in range(num_layers))
 
 
-def test_a_size_that_tells_only_where_there_are_more_layers_stays_at_its_number() -> None:
+def test_a_size_with_an_effect_only_in_deeper_models_is_pinned() -> None:
     model = trace(stepped, {"E": 10, "num_layers": 12, "step": 4}).model
     stored = sum(each.numel() for each in stepped(10, 12, 4).parameters())
     assert model.params.value(E=10, num_layers=12) == 15 * 10**2 == stored  # 3 of the 12 count twice
@@ -1261,7 +1263,7 @@ def attending(E: int, Z: int, W: int, num_layers: int) -> nn.Module:
     return nn.ModuleList(nn.Linear(E, 2 * (Z if i == 9 else W) - 1, bias=False) for i in range(num_layers))
 
 
-def test_fewer_layers_than_the_list_of_those_apart_needs_are_refused() -> None:
+def test_fewer_layers_than_the_special_layers_need_are_refused() -> None:
     model = trace(attending, {"E": 6, "Z": 10, "W": 4, "num_layers": 12}).model
     assert model.params.value(E=6, Z=10, W=4, num_layers=12) == 6 * (11 * 7 + 19)
     for fewer in (3, 9):

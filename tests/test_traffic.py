@@ -30,7 +30,7 @@ from symformer.language.symbols import S, symbol
 from symformer.ledger.facts import Kind
 
 
-def test_a_feed_forward_network_by_hand() -> None:
+def test_traffic_of_a_feed_forward_network_by_hand() -> None:
     # B·S = 6 tokens, E = 7, H = 11, in single precision.
     # up: reads x 6·7 = 42, weight 77, bias 11; writes 66.            196
     # act: reads 66, writes 66.                                       132
@@ -42,7 +42,7 @@ def test_a_feed_forward_network_by_hand() -> None:
     assert intensity.value(B=2, S=3, E=7, H=11) == Fraction(1848, 4 * 520)
 
 
-def test_attention_by_hand() -> None:
+def test_traffic_of_attention_by_hand() -> None:
     # One sequence of 5 tokens after 13 in the cache is read as one token: q is A·D = 6 numbers, k and v are 14 rows of
     # G·D = 2, scores 3 · 14 = 42 (A = 3 heads, G = 1, D = 2), in half precision.
     # Separate: scores read 6 + 28 and write 42; softmax 42 and 42; mix reads 42 + 28 and writes 6: 236.
@@ -84,7 +84,7 @@ def of_products(formula: Formula) -> Any:
     ("name", "seed", "logits"),
     [("gpt2", 1, "all"), ("gpt2", 2, "all"), ("gpt2", 3, "last"), ("bert", 1, "all"), ("bert", 2, "all")],
 )
-def test_matrix_products_against_torch(name: str, seed: int, logits: str) -> None:
+def test_traffic_of_matrix_products_matches_torch(name: str, seed: int, logits: str) -> None:
     draw = random.Random(seed).sample  # noqa: S311
     batch, length, heads, width, hidden, rows, positions = draw(range(2, 40), 7)
     positions += length
@@ -130,7 +130,7 @@ def test_matrix_products_against_torch(name: str, seed: int, logits: str) -> Non
     assert evaluate(of_products(formula), numbers, name) == 4 * kernels.elements
 
 
-def test_an_encoder_and_a_decoder_against_torch() -> None:
+def test_traffic_of_an_encoder_decoder_matches_torch() -> None:
     """BART: the encoder's products are counted with the prompt, and none of them when one more token is decoded."""
     sizes = {"V": 29, "P": 17, "E": 12, "H": 7, "A": 4, "L_enc": 2, "L_dec": 5}
     config = BartConfig(
@@ -169,7 +169,7 @@ class Lookups(TorchDispatchMode):
 
 
 @pytest.mark.parametrize(("dtype", "precision"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
-def test_lookups_against_torch(dtype: str, precision: torch.dtype) -> None:
+def test_traffic_of_lookups_matches_torch(dtype: str, precision: torch.dtype) -> None:
     """Torch indexes with integers of 64 bits."""
     with torch.device("meta"), Lookups() as lookups:
         torch.nn.Embedding(11, 5, dtype=precision)(torch.zeros(2, 3, dtype=torch.long))
@@ -216,20 +216,20 @@ def test_traffic_of_concatenation_in_latent_attention_is_refused() -> None:
         sf.architecture("deepseek-v2").formula("traffic")
 
 
-def test_one_kernel_for_attention_never_writes_the_scores() -> None:
+def test_fused_attention_never_writes_the_scores() -> None:
     for name in ("gpt2", "llama", "bert"):
         model = sf.architecture(name)
         assert Poly(model.formula("traffic", kernels="separate").expanded, S).degree() == 2
         assert Poly(model.formula("traffic", kernels="fused").expanded, S).degree() == 1
 
 
-def test_a_ratio_is_in_lowest_terms() -> None:
+def test_intensity_is_in_lowest_terms() -> None:
     # lm_head: 2BSVE FLOPs over 2(BSE + VE + BSV) bytes in half precision.
     rows = {row.path: row.each for row in sf.architecture("gpt2").formula("intensity").rows}
     assert code(rows["lm_head"]) == "B*S*V*E/(B*S*V + B*S*E + V*E)"
 
 
-def test_a_ratio_is_exact_and_does_not_add_up() -> None:
+def test_intensity_is_exact_and_not_additive() -> None:
     llama = sf.architecture("llama-2-7b")
     intensity = llama.formula("intensity", phase="decode")
     flops, traffic = llama.formula("decode-flops"), llama.formula("traffic", phase="decode")

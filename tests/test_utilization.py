@@ -32,7 +32,7 @@ def megatron(name: str) -> Model:
     return sf.architecture("gpt2").set({**sizes, "S": 2048, "N_tps": speed, "N_dev": devices, "N_peak": 312 * 10**12})
 
 
-def test_palm() -> None:
+def test_mfu_of_palm_matches_the_paper() -> None:
     """Chowdhery et al. 2022, table 3 and appendix B: 46.2 % at 238.3K tokens a second on 6,144 chips; 45.7 % without
     attention, of which 12·118·48·256·2,048 FLOPs a token are left out.
     """
@@ -43,13 +43,13 @@ def test_palm() -> None:
 
 
 @pytest.mark.parametrize("name", KORTHIKANTI)
-def test_korthikanti(name: str) -> None:
+def test_mfu_matches_korthikanti_et_al(name: str) -> None:
     printed = KORTHIKANTI[name][-1]
     found = 100 * float(megatron(name).formula("mfu").value())
     assert abs(found - printed) < (0.2 if name == "22B" else 0.05)
 
 
-def test_what_is_computed_again_counts_for_the_hardware_alone() -> None:
+def test_recomputation_counts_only_in_hfu() -> None:
     """Selective recomputation computes the core again, 4S²LE a sequence beside 72SLE² + 12S²LE + 6SVE."""
     model = megatron("175B")
     mfu, hfu, again = (
@@ -67,7 +67,7 @@ def test_what_is_computed_again_counts_for_the_hardware_alone() -> None:
 
 
 @pytest.mark.parametrize("target", ["llama", "mixtral", "t5", "mamba2"])
-def test_above_stands_training(target: str) -> None:
+def test_the_numerator_of_mfu_is_the_training_flops(target: str) -> None:
     model = sf.architecture(target)
     for way in ({}, {"attention": "causal"}):
         found, step = model.formula("mfu", **way), model.formula("train-flops", **way)
@@ -75,13 +75,13 @@ def test_above_stands_training(target: str) -> None:
         assert found.over.code() == "N_dev*N_peak"  # type: ignore[attr-defined]
 
 
-def test_of_what_a_trace_saw() -> None:
+def test_mfu_of_a_traced_model() -> None:
     model = sf.model("hf:bloom")
     step = model.formula("train-flops")
     assert (model.formula("mfu").above.expanded - step.expanded * N_tps / (B * S)).expand() == 0  # type: ignore[attr-defined]
 
 
-def test_what_it_is_not_known_of() -> None:
+def test_unsupported_requests_for_utilization_are_refused() -> None:
     with pytest.raises(RuleError, match=r"mfu describes all devices together, .* remove tensor"):
         sf.architecture("llama-2-7b").formula("mfu", tensor="on")
     with pytest.raises(RuleError, match="hfu is computed per token, but ViT takes images"):
@@ -92,7 +92,7 @@ def test_what_it_is_not_known_of() -> None:
         sf.architecture("palm-540b").formula("mfu").value(S=2048, N_tps=238_300)
 
 
-def test_a_printed_share_is_explained() -> None:
+def test_a_printed_utilization_is_explained() -> None:
     palm = sf.architecture("palm-540b").set(PALM)
     found = sf.explain(palm, "46.2 %", "mfu")
     assert found.verdict == "rounded"
@@ -106,7 +106,7 @@ def test_a_printed_share_is_explained() -> None:
         sf.explain(palm, "46.2 %", "params")
 
 
-def test_on_the_command_line() -> None:
+def test_utilization_on_the_command_line() -> None:
     run = [f"--set={name}={value}" for name, value in PALM.items()]
     shown = CliRunner().invoke(cli, ["show", "palm-540b", "-q", "mfu", *run]).stdout
     assert "≈ 46.2%" in shown

@@ -78,12 +78,12 @@ FORMULAS: dict[str, tuple[Callable[..., nn.Module], dict[str, int], str]] = {
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_code_that_reads_values_while_it_builds_is_traced(name: str) -> None:
+def test_code_that_reads_tensor_values_during_construction_is_traced(name: str) -> None:
     build, sizes, formula = FORMULAS[name]
     assert trace(build, sizes).model.params.equals(formula)
 
 
-def test_a_model_that_was_built_with_values_runs() -> None:
+def test_a_model_built_from_tensor_values_runs() -> None:
     def inputs(B: int, S: int, E: int) -> torch.Tensor:
         return torch.empty(B, S, E)
 

@@ -31,18 +31,18 @@ CARDS = {"qwen2.5-0.5b": 0.36, "qwen2.5-1.5b": 1.31, "qwen2.5-3b": 2.77, "qwen2.
 
 
 @pytest.mark.parametrize(("target", "left"), PRINTED)
-def test_what_is_printed_exactly(target: str, left: str) -> None:
+def test_exclusions_match_exact_published_numbers(target: str, left: str) -> None:
     assert sf.architecture(target).formula("params", without=left).value() == PRINTED[target, left]
 
 
 @pytest.mark.parametrize("target", CARDS)
-def test_what_qwen_prints(target: str) -> None:
+def test_non_embedding_params_match_the_qwen_model_cards(target: str) -> None:
     """Of the small ones the head is tied, of the large ones it is not: neither counts."""
     value = sf.architecture(target).formula("params", without="embeddings").value()
     assert round(value / 10**9, 2) == CARDS[target]
 
 
-def test_formulas_by_hand() -> None:
+def test_exclusion_formulas_by_hand() -> None:
     gpt2 = sf.architecture("gpt2")
     assert (gpt2.params.expanded - gpt2.formula("params", without="positions").expanded).expand() == P * E
     assert (gpt2.params.expanded - gpt2.formula("params", without="embeddings").expanded).expand() == V * E + P * E
@@ -53,7 +53,7 @@ def test_formulas_by_hand() -> None:
     assert gpt2.formula("params", without="embeddings").part("wte") == 0
 
 
-def test_a_head_goes_with_its_bias_tied_or_not() -> None:
+def test_a_head_is_excluded_with_its_bias_tied_or_untied() -> None:
     """BERT's masked head: V·E + V of the logits, where they are stored, and the tables V·E, P·E and V_type·E."""
     for tied in ("true", "false"):
         model = sf.architecture("bert", head="mlm", tied=tied)
@@ -66,13 +66,13 @@ def test_a_head_goes_with_its_bias_tied_or_not() -> None:
     assert V not in sf.architecture("gptj").formula("params", without="embeddings").symbols  # whose head has a bias
 
 
-def test_of_what_a_token_goes_through() -> None:
+def test_exclusions_from_active_parameters() -> None:
     """Mixtral 8x7B: 12,879,925,248 active, of which 2·32,000·4,096 are the table and the head."""
     model = sf.architecture("mixtral-8x7b")
     assert model.formula("active-params", without="embeddings").value() == 12_879_925_248 - 2 * 32_000 * 4_096
 
 
-def test_of_a_rank() -> None:
+def test_exclusions_on_one_rank() -> None:
     """Of two tensor-parallel ranks; what a norm has, each has whole."""
     model = sf.architecture("llama-2-7b")
     share = model.formula("params", without="embeddings", tensor="on").expanded
@@ -83,7 +83,7 @@ def test_of_a_rank() -> None:
     assert V not in last.symbols
 
 
-def test_it_is_called_what_it_is() -> None:
+def test_non_embedding_params_title_and_letter() -> None:
     left = sf.architecture("gpt2").formula("params", without="embeddings")
     assert left.measure.title == "non-embedding parameters"
     assert left.measure.letter == "N_nonemb"
@@ -93,14 +93,14 @@ def test_it_is_called_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("target", ["vit", "component:mlp", "transformer-encoder-layer"])
-def test_without_a_table_of_tokens_nobody_says_what_an_embedding_is(target: str) -> None:
+def test_models_without_a_token_embedding_refuse_the_exclusion(target: str) -> None:
     model = sf.component("mlp") if target == "component:mlp" else sf.architecture(target)
     for left in ("embeddings", "positions"):
         with pytest.raises(RuleError, match=f"without={left} needs a model with a token embedding; .* none"):
             model.formula("params", without=left)
 
 
-def test_what_a_class_of_the_catalogue_says_of_it() -> None:
+def test_exclusions_for_catalogue_classes() -> None:
     found = sf.model("hf:xglm").formula("params", without="embeddings")
     # By hand, of a layer: four matrices E² and their biases, the two of the network, two norms; and the last norm.
     by_hand = "num_layers*(4*E**2 + 4*E + 2*E*ffn_dim + ffn_dim + E + 4*E) + 2*E"
@@ -109,7 +109,7 @@ def test_what_a_class_of_the_catalogue_says_of_it() -> None:
         sf.model("hf:clip").formula("params", without="embeddings")
 
 
-def test_other_doors(tmp_path: Path) -> None:
+def test_exclusions_through_cli_and_documents(tmp_path: Path) -> None:
     run = CliRunner().invoke
     shown = json.loads(run(cli, ["show", "qwen2.5-7b", "--option", "without=embeddings", "--json"]).stdout)
     assert shown["conventions"] == {"without": "embeddings"}
@@ -131,7 +131,7 @@ def test_other_doors(tmp_path: Path) -> None:
         sf.architecture("gpt2").formula("params", without="heads")
 
 
-def test_a_pooler_is_left_out_of_what_has_one() -> None:
+def test_excluding_a_pooler_requires_a_pooler() -> None:
     for left in ("pooler", "embeddings-and-pooler"):
         with pytest.raises(RuleError, match=f"without={left} needs a model with a pooler; GPT-2 has none"):
             sf.architecture("gpt2").formula("params", without=left)

@@ -42,7 +42,7 @@ AGAIN = 12  # of as many variants one is compared with torch once more, beside t
 
 
 @pytest.mark.parametrize(("place", "model"), list(enumerate(VARIANTS)), ids=map(spell, VARIANTS))
-def test_the_stored_certificates_fit_and_hold_where_they_began(place: int, model: Model) -> None:
+def test_stored_certificates_are_current_and_hold_at_their_first_point(place: int, model: Model) -> None:
     """Each is word for word the one that would be made today; the first point of some shows again that no row differs.
 
     The seed gives the same points; all of them are gone through by ``symformer verify --all``, and here for WHOLE.
@@ -74,7 +74,7 @@ WHOLE = ("feed-forward-lm", "palm")  # of which all points cost no more than one
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_seed_gives_the_stored_certificates_again(name: str) -> None:
+def test_the_seed_reproduces_the_stored_certificates(name: str) -> None:
     """Word for word, from every point of each and its presets at full size: the proof, made once more."""
     for model in variants(architecture(name)):
         asked = provable(model)
@@ -83,7 +83,7 @@ def test_a_seed_gives_the_stored_certificates_again(name: str) -> None:
         assert [verdict.certificate for verdict in verify_many(model, asked, seed)] == kept
 
 
-def test_every_bound_is_small_or_rests_on_one_that_is() -> None:
+def test_every_bound_is_small_or_relies_on_a_small_one() -> None:
     """A formula of which every row is one of the first variant's is compared at fewer points, and says so."""
     resting = 0
     for name in names():
@@ -101,7 +101,7 @@ def test_every_bound_is_small_or_rests_on_one_that_is() -> None:
     assert resting > 10
 
 
-def test_what_is_compared_row_by_row_is_said() -> None:
+def test_certificates_state_the_compared_rows() -> None:
     for quantity, said in (
         ("params", "16 stored weights by name and shape, and the total"),
         ("flops", "each product in the module that ran it, and the total"),
@@ -115,7 +115,7 @@ def test_what_is_compared_row_by_row_is_said() -> None:
         assert found.pop().startswith(said)
 
 
-def test_no_certificate_is_left_over() -> None:
+def test_no_certificate_is_unused() -> None:
     """Of a variant there is none, as the test of each shows; nor is any of what is no variant."""
     kept = [(name, each) for name in names() for each in on_file(name)]
     assert all(
@@ -126,7 +126,7 @@ def test_no_certificate_is_left_over() -> None:
     assert counted | {"intensity"} == {name for name, question in quantities().items() if not question.checked}
 
 
-def test_every_preset_is_proved_at_full_size() -> None:
+def test_every_preset_is_verified_at_full_size() -> None:
     proved = {name: total for arch in names() for kept in on_file(arch) for name, total in kept.presets.items()}
     assert proved == {name: architecture(name).params.value() for name in presets()}
 
@@ -142,7 +142,7 @@ def test_the_certificate_of_the_same_conventions_is_found_first(monkeypatch: pyt
     assert certificate_for(gpt2, gpt2.formula("train-memory", optimizer="adafactor")) is kept[0]
 
 
-def test_a_way_that_torch_does_not_count_is_refused() -> None:
+def test_conventions_that_torch_cannot_count_are_refused() -> None:
     with pytest.raises(SymformerError, match="of gpt2, but not 'train-memory' with optimizer=adam-8bit"):
         verify("gpt2", quantity="train-memory", way={"optimizer": "adam-8bit"})
 
@@ -204,7 +204,7 @@ def test_hidden_for_width_names_its_row(rewrite: Rewrite) -> None:
 
 
 @pytest.mark.parametrize("quantity", ["flops", "train-flops", "decode-flops", "kv-cache"])
-def test_a_cost_that_is_wrong_names_its_rows(quantity: str, rewrite: Rewrite) -> None:
+def test_a_wrong_cost_names_its_rows(quantity: str, rewrite: Rewrite) -> None:
     """Heads that each keep keys of their own, in a model that groups them."""
     rewrite(SelfAttention, _without_groups(SelfAttention.forward))
     verdict = verify("llama", quantity=quantity)
@@ -233,7 +233,7 @@ MOVED = {  # half of what one row comes to, written to another: the total is as 
 
 
 @pytest.mark.parametrize("quantity", MOVED)
-def test_what_stands_in_the_wrong_row_is_found(quantity: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cost_in_the_wrong_row_is_detected(quantity: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody who looks at totals can tell; the rows are named."""
     source, target = MOVED[quantity]
     plain = Model.formula
@@ -284,7 +284,7 @@ def test_one_layer_too_many_names_every_row_of_the_layer() -> None:
     assert wrong == {weight.path for count, weight in model.ledger.weights if count == L}
 
 
-def test_nothing_compared_is_an_error() -> None:
+def test_a_comparison_without_rows_is_an_error() -> None:
     model = architecture("gpt2")
     with pytest.raises(SymformerError, match="nothing was checked"):
         compare_rows(model, model.params, model.known, [])
@@ -294,7 +294,7 @@ def test_nothing_compared_is_an_error() -> None:
     assert "wte.weight" in paths
 
 
-def test_a_component_has_no_witness_of_its_own() -> None:
+def test_components_and_uncounted_quantities_cannot_be_verified() -> None:
     with pytest.raises(SymformerError, match="no built-in torch model"):
         verify(Model(target="component:mlp", component=MLP()))
     with pytest.raises(
@@ -312,7 +312,7 @@ def test_a_seed_repeats_and_sizes_all_differ() -> None:
     assert verify("gpt2").certificate != one
 
 
-def test_witness_classes_are_the_ones_named() -> None:
+def test_certificates_name_the_witness_classes() -> None:
     expected = {
         "gpt2": "transformers.GPT2LMHeadModel",
         "bert": "transformers.BertModel",
@@ -342,7 +342,7 @@ def test_witness_classes_are_the_ones_named() -> None:
         ),
     ],
 )
-def test_a_torch_that_is_missing_or_broken_is_one_sentence(
+def test_a_missing_or_broken_torch_is_one_sentence(
     raised: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def imported(name: str, package: str) -> None:

@@ -34,7 +34,7 @@ def left(folder: Path) -> list[str]:
     return sorted(place.name for place in folder.iterdir())
 
 
-def test_a_link_stays_one_and_its_target_is_written(folder: Path) -> None:
+def test_a_symbolic_link_is_kept_and_its_target_written(folder: Path) -> None:
     Path("there").mkdir()
     Path("there/real.md").write_text("old")
     Path("there/real.md").chmod(0o640)
@@ -49,14 +49,14 @@ def test_a_link_stays_one_and_its_target_is_written(folder: Path) -> None:
     assert left(folder / "there") == ["real.md"]
 
 
-def test_a_link_to_nothing_makes_what_it_leads_to(folder: Path) -> None:
+def test_writing_through_a_dangling_link_creates_its_target(folder: Path) -> None:
     Path("link.md").symlink_to("new.md")
     assert derive("-o", "link.md").exit_code == 0
     assert Path("link.md").is_symlink()
     assert Path("new.md").read_text().startswith("# Linear")
 
 
-def test_what_is_no_file_is_refused_and_left(folder: Path) -> None:
+def test_special_files_are_refused_and_left_unchanged(folder: Path) -> None:
     os.mkfifo("pipe.md")
     Path("device.md").symlink_to(os.devnull)
     Path("loop.md").symlink_to("loop.md")
@@ -80,7 +80,7 @@ def test_what_is_no_file_is_refused_and_left(folder: Path) -> None:
     assert all(Path(name).is_symlink() for name in ("device.md", "loop.md", "lost.md"))
 
 
-def test_a_file_of_two_names_keeps_both(folder: Path) -> None:
+def test_a_file_with_two_hard_links_is_refused(folder: Path) -> None:
     Path("one.md").write_text("kept")
     os.link("one.md", "two.md")
     result = derive("-o", "two.md")
@@ -90,7 +90,7 @@ def test_a_file_of_two_names_keeps_both(folder: Path) -> None:
     assert os.stat("one.md").st_nlink == 2
 
 
-def test_names_as_long_as_they_may_be(folder: Path) -> None:
+def test_the_longest_allowed_file_names_are_written(folder: Path) -> None:
     longest = "x" * 252 + ".md"  # 255 bytes, which is all that a file system takes
     assert derive("-o", longest).exit_code == 0
     assert left(folder) == [longest]
@@ -102,7 +102,7 @@ def test_names_as_long_as_they_may_be(folder: Path) -> None:
     assert left(folder) == [longest]
 
 
-def test_a_name_that_is_too_long_is_a_sentence_wherever_it_is_given() -> None:
+def test_a_file_name_that_is_too_long_is_one_sentence() -> None:
     name = "x" * 300
     for arguments in (
         ["show", name],
@@ -124,7 +124,7 @@ def test_a_name_that_is_too_long_is_a_sentence_wherever_it_is_given() -> None:
         assert len(result.stderr) < 1_300
 
 
-def test_a_gallery_is_checked_only_where_there_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gallery_needs_an_existing_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(version: str) -> dict[str, bytes]:
         raise AssertionError("a minute of work before the folder is looked for")
 
@@ -136,14 +136,14 @@ def test_a_gallery_is_checked_only_where_there_is_one(folder: Path, monkeypatch:
         assert "does not exist" in result.stderr
 
 
-def test_a_gallery_is_written_after_all_of_it_is_known_to_be_writable(folder: Path) -> None:
+def test_a_gallery_is_written_only_if_all_of_it_is_writable(folder: Path) -> None:
     os.mkfifo("b.md")
     with pytest.raises(DocumentError, match="is a pipe"):
         files.write_all(".", {"a.md": b"a", "b.md": b"b"})
     assert left(folder) == ["b.md"]
 
 
-def test_what_is_cut_short_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_write_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("x.md").write_text("kept")
 
     def stopped(*arguments: object) -> None:
@@ -159,7 +159,7 @@ def test_what_is_cut_short_leaves_nothing(folder: Path, monkeypatch: pytest.Monk
 # Standard output
 
 
-def test_a_derivation_goes_to_standard_output_in_the_format_that_is_named() -> None:
+def test_a_derivation_is_printed_in_the_given_format() -> None:
     for form, start in {
         "md": b"# Linear",
         "tex": b"\\documentclass",
@@ -175,7 +175,7 @@ def test_a_derivation_goes_to_standard_output_in_the_format_that_is_named() -> N
         assert Path(f"x.{form}").read_bytes() == result.stdout_bytes
 
 
-def test_a_format_is_named_once() -> None:
+def test_conflicting_or_missing_formats_are_refused() -> None:
     for arguments, words in {
         ("-o", "-"): "give the format, as in --as md",
         ("-o", "x.md", "--as", "tex"): "x.md ends in .md, but --as is tex",
@@ -208,7 +208,7 @@ def latex(script: str, monkeypatch: pytest.MonkeyPatch) -> Result:
 
 
 @pytest.mark.parametrize("script", ODD)
-def test_a_pdflatex_that_fails_oddly(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusual_pdflatex_failures_are_one_sentence(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = latex(f"#!/bin/sh\n{script}\n", monkeypatch)
     assert (result.exit_code, result.stdout) == (2, "")
     if "rm -rf" not in script:
@@ -218,13 +218,13 @@ def test_a_pdflatex_that_fails_oddly(script: str, folder: Path, monkeypatch: pyt
     assert left(folder) == ["bin"]
 
 
-def test_a_pdflatex_that_is_no_program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pdflatex_that_cannot_run_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = latex("neither a program nor a script", monkeypatch)
     assert result.exit_code == 2
     assert "cannot be run" in result.stderr
 
 
-def test_a_pdflatex_that_hangs_is_ended_with_all_it_started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_pdflatex_is_stopped_with_its_children(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "LATEX_SECONDS", 0.3)
     started = folder / "started"
     result = latex(f"#!/bin/sh\nsleep 60 & echo $! $$ > {started}\nwait\n", monkeypatch)
@@ -249,7 +249,7 @@ def runs(pid: str) -> bool:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
-def test_a_working_directory_that_was_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deleted_working_directory_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
