@@ -36,7 +36,7 @@ def commands(page: str) -> list[tuple[str, str]]:
 def named_files(page: str) -> dict[str, str]:
     """Each code block whose first line is a comment with the name of a file, and the JSON, which is a config.json."""
     named = re.findall(r"```\w+\n((?:#|%) ([\w.]+)\n.*?)```", page, re.DOTALL)
-    return {name: text for text, name in named} | {"config.json": text for text in blocks("json", page)}
+    return {name: text for text, name in [*named, *((text, "config.json") for text in blocks("json", page))]}
 
 
 EVERY = [command for page in PAGES.values() for command in commands(page)]

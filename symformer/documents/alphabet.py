@@ -36,22 +36,20 @@ def page() -> str:
         ]
         for name in LETTERED
     ]
-    measures = [(name, quantity.measure) for name, quantity in quantities().items()]
+    measures = []
+    for name, quantity in quantities().items():
+        letter, _, subscript = quantity.measure.letter.partition("_")
+        symbol = latex(Name(letter, subscript))
+        measures.append([f"`{name}`", f"$`{symbol}`$", quantity.measure.title, quantity.measure.unit])
     lines = [
         INTRODUCTION,
         *table(["Name", "Symbol", "Meaning", "Unit", "A size of", "Usual names in a `config.json`"], sizes),
         "",
         "## Quantities",
         "",
-        "A quantity has its own letter, which is never a size. `symformer list` prints the conventions of each quantity.",
+        "No size has the letter of a quantity. `symformer list` prints the conventions of each quantity.",
         "",
-        *table(
-            ["Name", "Symbol", "Meaning", "Unit"],
-            (
-                [f"`{name}`", f"$`{latex(Name(*measure.letter.split('_')))}`$", measure.title, measure.unit]
-                for name, measure in measures
-            ),
-        ),
+        *table(["Name", "Symbol", "Meaning", "Unit"], measures),
         "",
     ]
     return "\n".join(lines)
