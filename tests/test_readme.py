@@ -113,13 +113,15 @@ def test_the_component_example_runs(tmp_path: Path) -> None:
     assert module.Bottleneck().choices() == {}
 
 
-@pytest.mark.parametrize("name", [*PAGES, "CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", [*PAGES, "CONTRIBUTING.md", "docs/releasing.md"])
 def test_every_link_has_a_target(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
     folder = (ROOT / name).parent
     for path, anchor in re.findall(r"\]\(([^)#]*)(#[^)]*)?\)", text) + re.findall(r"src=\"([^\"]+)()\"", text):
         assert path.startswith("https://") or (folder / path).exists(), path
-        assert path or anchor.removeprefix("#") in headings(text), anchor
+        if anchor:
+            linked = (folder / path).read_text("utf-8") if path else text
+            assert anchor.removeprefix("#") in headings(linked), (path, anchor)
 
 
 def headings(text: str) -> list[str]:
@@ -133,4 +135,4 @@ def test_every_path_in_contributing_exists() -> None:
     named = [path for path in re.findall(r"`((?:\w+/)+[\w.]*)`", text) if not re.search("NAME|EXT", path)]
     assert len(named) > 15
     assert [path for path in named if not any((folder / path).exists() for folder in (ROOT, ROOT / "symformer"))] == []
-    assert len(text.splitlines()) < 100
+    assert len(text.splitlines()) < 130
