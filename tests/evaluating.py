@@ -20,9 +20,8 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from symformer.documents.blocks import Assignment
-from symformer.documents.computing import computed, named_parts
-from symformer.language.notation.text import text
-from symformer.language.notation.tree import (
+from symformer.documents.computation import computed, named_parts
+from symformer.language.notation.display_tree import (
     Applied,
     Fraction,
     Indexed,
@@ -43,6 +42,7 @@ from symformer.language.notation.tree import (
     tree,
     value,
 )
+from symformer.language.notation.text import text
 from symformer.ledger.facts import Scope
 
 from .words import Chosen, Function

@@ -16,11 +16,11 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from symformer.answers.targets import model as opened_at_the_door
-from symformer.catalogue import matching
+from symformer.catalogue import config_match
 from symformer.catalogue.record import opened
-from symformer.configs.reading import read_config
+from symformer.configs.config_json import read_config
 from symformer.language.errors import SymformerError
+from symformer.targets.resolution import model as opened_at_the_door
 from symformer.witness.measured_points import session
 from symformer.witness.transformers_classes import first_heads, of_config
 from symformer.witness.worker_pool import Lost, crew
@@ -42,7 +42,7 @@ def asked(model_type: str, head: str, alone: bool) -> dict[str, str]:
     except Exception:
         return {}
     found: dict[str, str] = {}
-    known = matching.find(config)
+    known = config_match.find(config)
     with suppress(SymformerError):
         if known is not None:
             value = opened("config.json", known).params.value()

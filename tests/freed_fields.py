@@ -19,11 +19,11 @@ from math import prod
 from time import process_time
 from typing import Any
 
-from symformer.catalogue import matching
-from symformer.catalogue.matching import find
+from symformer.catalogue import config_match
+from symformer.catalogue.config_match import find
+from symformer.catalogue.entries import Kept, classes, last, on_shelf
 from symformer.catalogue.record import opened
-from symformer.catalogue.shelf import Kept, classes, last, on_shelf
-from symformer.configs.known import INERT
+from symformer.configs.common_fields import INERT
 from symformer.language.errors import SymformerError
 from symformer.witness.inert_fields import Trials
 from symformer.witness.measured_points import session
@@ -103,7 +103,7 @@ def names() -> frozenset[str]:
     found = {
         last(each) for entry in entries for each in (*entry.sizes, *entry.idle, *entry.stored, *(entry.asks or ()))
     }
-    found |= {*matching.shared(), *matching.shared(whole=False)}
+    found |= {*config_match.shared(), *config_match.shared(whole=False)}
     return frozenset(found - {*dir(PretrainedConfig), *INERT, "model_type", "architectures", "self"})
 
 
@@ -152,7 +152,7 @@ class Attack:
         known = {*self.kept.entry.sizes, *self.kept.entry.idle, *self.kept.entry.stored, *self.kept.switches}
         known |= self.kept.entry.aliases.keys() | self.kept.entry.kinds.keys()
         for name in sorted(names() - RULED.keys() - known):
-            yield own + name, [value for value in ANY if matching._unasked(self.kept, name, value)]
+            yield own + name, [value for value in ANY if config_match._unasked(self.kept, name, value)]
 
     def run(self) -> tuple[dict[str, int], list[str]]:
         """Return how many answers were right, refused and wrong, and what was wrong."""

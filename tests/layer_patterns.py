@@ -22,11 +22,11 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from symformer.answers.targets import model as opened_at_the_door
-from symformer.catalogue.matching import find
+from symformer.catalogue.config_match import find
 from symformer.catalogue.record import opened
 from symformer.language.errors import CatalogueError, SymformerError
 from symformer.models.model import Model
+from symformer.targets.resolution import model as opened_at_the_door
 from symformer.witness.measured_points import session
 from symformer.witness.model_calls import called, caller_for
 from symformer.witness.run_traces import RUNS

@@ -20,10 +20,10 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
-from symformer.answers.targets import model as opened_at_the_door
+from symformer.configs.config_json import read_config
 from symformer.configs.quantization import unquantized
-from symformer.configs.reading import read_config
 from symformer.language.errors import SymformerError
+from symformer.targets.resolution import model as opened_at_the_door
 
 LIMIT = 120  # seconds for one config, with torch
 ALONE = "import sys; sys.modules['torch'] = None; from tests.real_configs import answers; answers(sys.argv[1:])"

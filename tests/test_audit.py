@@ -256,7 +256,7 @@ def test_paths_in_a_paper_are_not_opened(folder: Path, target: str, monkeypatch:
     def opened(*given: object) -> None:
         raise AssertionError(f"opened {given}")
 
-    monkeypatch.setattr("symformer.answers.targets._of_config", opened)
+    monkeypatch.setattr("symformer.targets.resolution._of_config", opened)
     monkeypatch.setattr("symformer.configs.hub.fetch", opened, raising=False)
     header = Asked("1", target, ("params",), {}, ()).line()
     result = audited(f"{header}\n\\newcommand{{\\X}}{{1}}\n\\symformer{{{target}.params}}{{1904}}\n")
@@ -331,7 +331,7 @@ def test_nested_macros_are_not_read_as_a_number() -> None:
 
 
 def test_too_many_different_formulas_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("symformer.documents.audit.FORMULAS", 30)
+    monkeypatch.setattr("symformer.documents.paper_audit.FORMULAS", 30)
     marks = "".join(rf"\symformer[V={number}]{{gpt2.params}}{{1}}" for number in range(1, 1 + 30 + 7))
     result = audited(marks)
     assert result.exit_code == 2

@@ -19,7 +19,7 @@ from symformer.algebra.check import Check
 from symformer.commands.cli import cli
 from symformer.language.arithmetic import parse
 from symformer.language.errors import ReadingError, SymformerError, UnknownNameError
-from symformer.language.reading.equation import read
+from symformer.language.parsing.equation import read
 
 SEED = 14_2021
 

@@ -31,12 +31,12 @@ from symformer.documents.blocks import (
     Strong,
     Table,
 )
-from symformer.documents.comparison import document
-from symformer.documents.figures.shapes import Words
+from symformer.documents.comparison_document import document
+from symformer.documents.figures.primitives import Words
 from symformer.documents.formats import FORMATS, render
 from symformer.language.errors import SizeError
+from symformer.language.notation.display_tree import Label, value
 from symformer.language.notation.text import text
-from symformer.language.notation.tree import Label, value
 from symformer.language.sizes import Divides
 from symformer.language.symbols import SYMBOLS, B, C, E, G, H, L, V, numbered
 

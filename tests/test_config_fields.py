@@ -25,9 +25,9 @@ from symformer import SymformerError, from_config
 from symformer.architectures import architecture_class
 from symformer.components.base import Component
 from symformer.configs import sections
-from symformer.configs.known import FIXED, INERT
+from symformer.configs.common_fields import FIXED, INERT
+from symformer.configs.config_fields import Choice
 from symformer.configs.layers import Spelt
-from symformer.configs.places import Choice
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
 from symformer.formulas.formula import Formula

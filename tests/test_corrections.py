@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 from sympy import expand
 
-from symformer.algebra.numbers import numbers
-from symformer.algebra.printed import printed
-from symformer.algebra.working import Working
-from symformer.documents.corrections import math, page
+from symformer.algebra.correction_arithmetic import Working
+from symformer.algebra.formula_claims import printed
+from symformer.algebra.number_claims import numbers
+from symformer.documents.corrections_page import math, page
 from symformer.language.arithmetic import parse
 from symformer.language.errors import SizeError
 

@@ -14,12 +14,12 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from symformer import SymformerError
 from symformer.architectures import architecture, architecture_class, names
-from symformer.architectures.base import Architecture
+from symformer.architectures.base_architecture import Architecture
 from symformer.architectures.bases.decoder import Decoder
 from symformer.architectures.bases.llama_like import LlamaLike
 from symformer.architectures.bases.stacked import Stacked
 from symformer.components.self_attention import SelfAttention
-from symformer.language.notation.tree import value
+from symformer.language.notation.display_tree import value
 from symformer.language.symbols import SYMBOLS, A, B, C, C_win, D, E, G, H, L, L_dense, L_global, L_local, L_moe, S, V
 from symformer.ledger.facts import Kind
 from symformer.witness.model_calls import unpadded

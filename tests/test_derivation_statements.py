@@ -19,7 +19,7 @@ from transformers.models.qwen2_moe.modeling_qwen2_moe import Qwen2MoeTopKRouter
 from symformer import architecture
 from symformer.architectures import presets_of
 from symformer.commands.cli import cli
-from symformer.documents.figures.reading import Reader
+from symformer.documents.figures.figure_builder import Reader
 
 E, X, K, TOKENS = 6, 12, 3, 41
 

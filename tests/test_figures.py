@@ -17,21 +17,21 @@ import pytest
 from click.testing import CliRunner, Result
 from sympy import Add, Integer, expand
 
-from symformer.answers.targets import resolve
 from symformer.architectures import composed, names
 from symformer.commands.cli import cli
-from symformer.documents.figures.beside import compared
-from symformer.documents.figures.drawing import COLUMN, drawing
-from symformer.documents.figures.emit import FORMATS
+from symformer.documents.figures.drawing_files import FORMATS
 from symformer.documents.figures.figure import Figure, Frame, Graph, Plus
-from symformer.documents.figures.reading import Reader
-from symformer.documents.figures.shapes import Drawing, Rect, Words
-from symformer.documents.figures.shapes import Path as Line
-from symformer.documents.plots.flops import crossover, halves, overtaking
-from symformer.documents.plots.memory import amount, largest
-from symformer.documents.plots.shares import shares_of
+from symformer.documents.figures.figure_builder import Reader
+from symformer.documents.figures.figure_diff import compared
+from symformer.documents.figures.figure_page import COLUMN, drawing
+from symformer.documents.figures.primitives import Drawing, Rect, Words
+from symformer.documents.figures.primitives import Path as Line
+from symformer.documents.plots.flops_plot import crossover, halves, overtaking
+from symformer.documents.plots.memory_plot import amount, largest
+from symformer.documents.plots.shares_plot import shares_of
 from symformer.language.errors import OptionError
 from symformer.language.symbols import S, symbol
+from symformer.targets.resolution import resolve
 
 SHOWN = ("gpt2", "llama-2-7b", "deepseek-v3", "t5", "vit", "mamba2", "transformer", "gemma2", "clip", "whisper", "palm")
 LIFTED = ("hf:qwen3_moe", "hf:bert")

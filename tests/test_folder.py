@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from symformer.commands.cli import cli
+from symformer.documents.document_request import Order
 from symformer.documents.folder import file_names, made_of_each, stem
-from symformer.documents.order import Order
 from symformer.language.errors import DocumentError
 from symformer.output.files import write_all
 

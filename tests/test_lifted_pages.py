@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from symformer.catalogue.measured_model import Traced
 from symformer.catalogue.record import Record, opened
-from symformer.catalogue.traced import Traced
 from symformer.documents.blocks import Equation, Heading, Table
-from symformer.documents.derivation import document
+from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
-from symformer.documents.formats.layout import A4, tall
+from symformer.documents.formats.page_layout import A4, tall
 from symformer.language.notation.text import text
 from symformer.language.symbols import SYMBOLS, E, H, L, V, name_size
 from symformer.ledger.facts import ONE

@@ -15,7 +15,7 @@ import pytest
 import symformer as sf
 from symformer.formulas.breakdown import Breakdown
 from symformer.language.notation.cards import Card, Name, Shown, Table
-from symformer.language.notation.tree import tree
+from symformer.language.notation.display_tree import tree
 from symformer.language.symbols import E
 
 HOSTILE = "a_b%c&d#e$f{g}h\\i^j~k<l>m|n`o'p\"q模"

@@ -10,7 +10,7 @@ import pytest
 
 from symformer import SymformerError, architecture
 from symformer.architectures import architecture_class
-from symformer.configs.places import Chance, Choice, Switch
+from symformer.configs.config_fields import Chance, Choice, Switch
 from symformer.ledger.facts import Activation
 from symformer.witness.certification import verify
 

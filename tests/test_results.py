@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 import symformer as sf
-from symformer.algebra.answer import Answer
+from symformer.algebra.result import Answer
 from symformer.commands.cli import cli
 from symformer.language.errors import SymformerError
 from symformer.language.symbols import D, E, G, H, L
 from symformer.output.bars import Bars
+from symformer.output.base_plot import Picture
 from symformer.output.chart import Chart
-from symformer.output.heat import Heat
-from symformer.output.picture import Picture
+from symformer.output.heat_map import Heat
 
 # A layer of Llama-2 7B: 4·4096² of attention, 3·4096·11008 of the MLP, 2·4096 of norms; the whole by its card.
 LAYER, LLAMA = 67_108_864 + 135_266_304 + 8_192, 6_738_415_616

@@ -8,7 +8,7 @@ import pytest
 from sympy import Poly
 
 from symformer import witness
-from symformer.architectures.base import HEADS_DIVIDE, Fields, Witness, usual
+from symformer.architectures.base_architecture import HEADS_DIVIDE, Fields, Witness, usual
 from symformer.architectures.bases.local_global import STACKS, LocalGlobal, local_global
 from symformer.architectures.bases.stacked import Stack
 from symformer.components import Component, ResPostNormBlock

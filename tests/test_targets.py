@@ -11,7 +11,6 @@ import pytest
 from sympy import Expr
 
 from symformer import architectures, components
-from symformer.answers.targets import names, pairs, resolve
 from symformer.architectures import composed
 from symformer.components.base import Component
 from symformer.components.moe import MoE
@@ -30,6 +29,7 @@ from symformer.language.symbols import E, L
 from symformer.language.target import Kind, parse
 from symformer.ledger.facts import Tensor
 from symformer.ledger.operations import Operations
+from symformer.targets.resolution import names, pairs, resolve
 from symformer.witness import trace
 
 KINDS = {

@@ -9,7 +9,7 @@ import pytest
 
 from symformer import witness
 from symformer.architectures import architecture, names, presets, variants
-from symformer.architectures.base import Architecture
+from symformer.architectures.base_architecture import Architecture
 from symformer.architectures.gpt2 import GPT2
 from symformer.architectures.llama import Llama
 from symformer.certificates import certificate_for, on_file

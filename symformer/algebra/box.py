@@ -10,7 +10,7 @@ from ..formulas.arrays import NARROW, WIDE
 from ..formulas.program import Definition, Monomial, Polynomial, Program, Test
 from ..formulas.program import Fraction as Quotient
 from ..language.arithmetic import MAX_INTEGER
-from .planned import ready
+from .row_program import ready
 
 Columns = dict[str, Any]  # flat arrays of one length, by name
 Line = tuple[Polynomial, Polynomial, Polynomial, Polynomial]  # a, b, c, d of a test that compares a + b·x with c + d·x

@@ -15,21 +15,21 @@ from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, ReadingError, quoted
 from ..language.notation.cards import Card, Cell, Name, Table
+from ..language.notation.display_tree import Label, Minus, Sum, Tree, tree
 from ..language.notation.text import code, text
-from ..language.notation.tree import Label, Minus, Sum, Tree, tree
-from ..language.reading.equation import Reading, read
-from ..language.reading.names import one_name
+from ..language.parsing.equation import Reading, read
+from ..language.parsing.name_tokens import one_name
 from ..language.sizes import Numbers, put_in
 from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
-from ..output.picture import Picture
-from ..papers.letters import letters_of
-from .answer import Answer
-from .blame import Blame, explain, in_one
-from .naming import COUNT, STORED, Named, doubtful, hold, naming, put_in_names
-from .pieces import is_zero
-from .switches import Reckoned, Switch, parameters, search
+from ..output.base_plot import Picture
+from ..papers.paper_letters import letters_of
+from .account_terms import is_zero
+from .difference_rows import Blame, explain, in_one
+from .name_binding import COUNT, STORED, Named, doubtful, hold, naming, put_in_names
+from .paper_conventions import Reckoned, Switch, parameters, search
+from .result import Answer
 
 PRESETS = 3  # maximum number of presets for the error of a formula without numbers
 

@@ -17,10 +17,10 @@ from ..language.target import AnyTarget
 from ..ledger.facts import ONE
 from ..models.model import Model
 from ..quantities import quantities
-from .comparison import Comparison, Row, Side
-from .letters import named, own_letters
-from .roles import ROLES, by_role, gathers
-from .tie import Tied, again, model_of, tied
+from .equal_totals import Tied, again, model_of, tied
+from .model_comparison import Comparison, Row, Side
+from .role_totals import ROLES, by_role, gathers
+from .shared_letters import named, own_letters
 
 Asked = Model | Formula | AnyTarget
 

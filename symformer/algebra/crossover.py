@@ -25,10 +25,9 @@ from sympy import (
     together,
 )
 
-from ..formulas.factored import factored
+from ..formulas.factorization import factored
 from ..formulas.formula import lowest
-from ..language.notation.text import text
-from ..language.notation.tree import (
+from ..language.notation.display_tree import (
     Fraction,
     Label,
     Minus,
@@ -41,6 +40,7 @@ from ..language.notation.tree import (
     tree,
     value,
 )
+from ..language.notation.text import text
 from ..language.sizes import AtMost, Condition, Divides, Numbers, put_in
 from ..language.symbols import RANK
 

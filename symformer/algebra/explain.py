@@ -16,17 +16,17 @@ from ..architectures import composed, presets
 from ..formulas import ranks
 from ..language.errors import ArithmeticTextError, OptionError, SymformerError
 from ..language.notation.cards import Card, Cell, Table
+from ..language.notation.display_tree import tree
 from ..language.notation.text import code, number, text
-from ..language.notation.tree import tree
-from ..language.printed import PERCENT, Printed, printed
+from ..language.printed_number import PERCENT, Printed, printed
 from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
 from ..language.target import AnyTarget
 from ..models.model import Model
-from ..output.picture import Picture
-from .answer import Answer
-from .counting.readings import Reading, plainly, readings, value_of
-from .counting.switches import Rank, reckoned
-from .counting.ways import Way, ways
+from ..output.base_plot import Picture
+from .counting.counting_changes import Rank, reckoned
+from .counting.counting_methods import Way, ways
+from .counting.counting_variants import Reading, plainly, readings, value_of
+from .result import Answer
 
 Verdict = Literal["exact", "rounded", "convention", "unexplained"]
 MOST = {True: 3, False: 2}  # maximum number of changed conventions, for a number with all its digits and a rounded one

@@ -13,7 +13,7 @@ from ..formulas.program import Program
 from ..language.errors import SizeError
 from ..language.symbols import RANK, symbol
 from .box import Box, definitions_of, names_of, parted
-from .planned import ready
+from .row_program import ready
 
 Columns = dict[str, Any]  # flat arrays of one length, by name
 

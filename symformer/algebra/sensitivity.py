@@ -18,14 +18,14 @@ from ..formulas.formula import Formula, lowest
 from ..language.errors import SizeError, SymformerError
 from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.cards import Card, Cell, Table
+from ..language.notation.display_tree import Tree, tree
 from ..language.notation.text import code, text
-from ..language.notation.tree import Tree, tree
 from ..language.sizes import Numbers, put_in
 from ..language.symbols import letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
-from ..output.picture import Picture
-from .answer import Answer
+from ..output.base_plot import Picture
+from .result import Answer
 
 LONG = 160  # maximum number of characters of a readable formula
 BUILT = ("layers", "heads", "experts")  # units of the sizes whose unit increment is listed below the table
@@ -272,7 +272,7 @@ class Sensitivity(Answer):
         return self._put(path, by)
 
     def _picture(self, by: str) -> Picture:
-        from .pictures.sensed import drawn
+        from .result_plots.sensitivity_plot import drawn
 
         return drawn(self, by)
 

@@ -15,8 +15,8 @@ from sympy import Expr, Symbol
 
 from ..formulas import ranks
 from ..formulas.arrays import WIDE
-from ..formulas.compiled import Compiled
-from ..formulas.compiling import compiled, program
+from ..formulas.compiled_formula import Compiled
+from ..formulas.compiler import compiled, program
 from ..formulas.formula import Formula
 from ..formulas.program import ONE, Monomial, Polynomial, Program
 from ..formulas.program import Fraction as Quotient
@@ -24,20 +24,20 @@ from ..language.amounts import amount
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.cards import Card, Cell, Name, Table
+from ..language.notation.display_tree import tree
 from ..language.notation.text import code, text
-from ..language.notation.tree import tree
 from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
-from ..output.picture import Picture
-from .answer import Answer, Told, untold
+from ..output.base_plot import Picture
 from .box import Box, parted
 from .free_sizes import FreeSizes
 from .grid import Axis, Grid, Piece
-from .planned import ready
-from .posed import Given, Posed, Where, conventions_of, stated
-from .reach import MOST as COMBINATIONS
-from .reach import Open, Reach
+from .open_model import Given, Posed, Where, conventions_of, stated
+from .result import Answer, Told, untold
+from .row_program import ready
+from .search_boxes import MOST as COMBINATIONS
+from .search_boxes import Open, Reach
 from .sweep import LISTED, SHOWN
 
 MOST = 10**6  # maximum number of solutions
@@ -608,7 +608,7 @@ class Solutions(Answer):
         return found
 
     def _picture(self, by: str) -> Picture:
-        from .pictures.solved import drawn
+        from .result_plots.solution_plot import drawn
 
         return drawn(self)
 

@@ -12,25 +12,25 @@ from sympy import Expr, Symbol
 
 from ..formulas import ranks
 from ..formulas.arrays import WIDE
-from ..formulas.compiled import Compiled
-from ..formulas.compiling import compiled
+from ..formulas.compiled_formula import Compiled
+from ..formulas.compiler import compiled
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenList
 from ..language.notation.cards import Card, Cell, Name, Table
+from ..language.notation.display_tree import tree
 from ..language.notation.text import code, text
-from ..language.notation.tree import tree
 from ..language.symbols import RANK, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
-from ..output.picture import Picture
-from .answer import Answer, Told, untold
-from .best import Columns, First, Front, Kept, Objective
+from ..output.base_plot import Picture
 from .filters import Filter
 from .grid import Axis, Grid, Piece
-from .posed import Given, Posed, Where, conventions_of, stated
-from .reckoning import Rows, Work
-from .rows import File
+from .open_model import Given, Posed, Where, conventions_of, stated
+from .result import Answer, Told, untold
+from .row_evaluation import Rows, Work
+from .row_files import File
+from .row_selection import Columns, First, Front, Kept, Objective
 
 SHOWN = 20  # rows of a printed table
 LISTED = 10_000  # maximum number of rows in a JSON document
@@ -235,7 +235,7 @@ class Sweep(Answer):
         return "".join("l" if name in self.rows.labels else "r" for name in self.columns)
 
     def _picture(self, by: str) -> Picture:
-        from .pictures.swept import drawn
+        from .result_plots.sweep_plot import drawn
 
         return drawn(self)
 

@@ -13,8 +13,8 @@ from typing import Any
 from sympy import Integer
 
 from .. import components
-from ..configs.finding import reader
-from ..configs.opening import Opened, open_config
+from ..configs.architecture_lookup import reader
+from ..configs.config_source import Opened, open_config
 from ..language.errors import ConfigError, OptionError, TargetError, UnknownNameError
 from ..language.registry import Registry
 from ..language.sizes import Numbers
@@ -22,7 +22,7 @@ from ..language.symbols import symbol
 from ..language.target import AnyTarget, Kind, parse
 from ..models.model import Model
 from ..models.provenance import Place, Provenance
-from .base import Architecture, Fields
+from .base_architecture import Architecture, Fields
 
 registry: Registry[Architecture] = Registry(__name__, str(Path(__file__).parent), Architecture)  # type: ignore[type-abstract]
 

@@ -21,7 +21,7 @@ from ..components import (
 from ..language.symbols import A, E, E_emb, H, L, N_group, P, V, V_type
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Function, Witness, option, usual
+from .base_architecture import Chance, Fields, Function, Witness, option, usual
 from .bases.bert_like import FIXED, BertLike
 from .bases.stacked import Stack
 

@@ -11,7 +11,7 @@ from ..components import Linear, MaskedLMHead, Pooler
 from ..language.symbols import A, E, H, L, P, V, V_type
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Fields, Witness, usual
+from .base_architecture import Fields, Witness, usual
 from .bases.bert_like import FIXED, BertLike
 
 

@@ -8,7 +8,7 @@ from ..components import MLP, ALiBi, Component, PreNormBlock
 from ..language.symbols import A, E, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import OPENAI, OWN_ATTENTION, Chance, Fields, Names, Witness, option, usual
+from .base_architecture import OPENAI, OWN_ATTENTION, Chance, Fields, Names, Witness, option, usual
 from .bases.gpt_like import GPTLike
 
 

@@ -9,7 +9,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, A_vis, E, E_proj, E_vis, H, H_vis, L, L_vis, N_chan, P, V, Z, Z_patch
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Chance, Field, Fields, Function, Witness, option
+from .base_architecture import Architecture, Chance, Field, Fields, Function, Witness, option
 
 TEXT, IMAGE = "text_config", "vision_config"
 # The projection width of the single-tower classes; a field of early releases; and there is no head to tie.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component, HeadNorm, LayerNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEAD_WIDTH, HEADS_DIVIDE, Fields, Switch, Witness, option, unknown, usual
+from .base_architecture import HEAD_WIDTH, HEADS_DIVIDE, Fields, Switch, Witness, option, unknown, usual
 from .bases.biased import Biased
 
 

@@ -8,7 +8,7 @@ from sympy import Integer
 
 from ..language.sizes import Divides
 from ..language.symbols import A, D_nope, D_rope, D_v, E, H, K, L_dense, L_moe, M, R_kv, R_q, V, X, X_shared
-from .base import Field, Fields, Witness, usual
+from .base_architecture import Field, Fields, Witness, usual
 from .bases.latent import STACKS, Latent
 
 EXPERTS = {M: 1407, X: Field(("n_routed_experts", "num_experts"), 64), X_shared: 2, K: None}

@@ -9,7 +9,7 @@ from ..components import MLP, Component, HeadTransform, LayerNorm, LMHead, PostN
 from ..language.symbols import A, E, H, L, P, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Function, Names, Witness, option, usual
+from .base_architecture import Chance, Fields, Function, Names, Witness, option, usual
 from .bases.bert_like import BertLike
 
 NAMES = {

@@ -13,7 +13,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, B, E, L, N_chan, N_class, N_out, Z, Z_patch
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Choice, Field, Fields, Multiple, Switch, Witness, option
+from .base_architecture import Architecture, Choice, Field, Fields, Multiple, Switch, Witness, option
 
 BLOCKS = "transformer_blocks"
 CLASSES = {"DiTTransformer2DModel": {"embedders": "each"}, "symformer.witness.models.dit:DiT": {"embedders": "one"}}

@@ -12,7 +12,7 @@ from ..language.sizes import Condition, Differs
 from ..language.symbols import A, E, E_emb, H, L, P, V, V_type
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Fields, Witness, usual
+from .base_architecture import Fields, Witness, usual
 from .bases.bert_like import FIXED, BertLike
 
 

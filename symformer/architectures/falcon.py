@@ -8,13 +8,25 @@ from typing import Literal
 from sympy import Expr, Integer
 
 from ..components import MLP, ALiBi, Component, ParallelBlock, PreNormBlock, RotaryPositions
-from ..configs.known import Config
+from ..configs.common_fields import Config
 from ..language.errors import ConfigError, OptionError
 from ..language.sizes import Condition, Divides, shown
 from ..language.symbols import A, E, G, H, L, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import NO_TABLE, OWN_ATTENTION, Choice, Field, Fields, Function, Names, Switch, Witness, option, usual
+from .base_architecture import (
+    NO_TABLE,
+    OWN_ATTENTION,
+    Choice,
+    Field,
+    Fields,
+    Function,
+    Names,
+    Switch,
+    Witness,
+    option,
+    usual,
+)
 from .bases.gpt_like import GPTLike
 
 HEADS = Field(("num_attention_heads",), 71)

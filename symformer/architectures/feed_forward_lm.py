@@ -8,7 +8,7 @@ from ..components import MLP, LMHead, TokenEmbedding
 from ..language.symbols import E, H, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import PLAIN, Architecture, Fields, Witness, usual
+from .base_architecture import PLAIN, Architecture, Fields, Witness, usual
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..components import RMSNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEADS_DIVIDE, Activation, Fields, Function, Switch, Witness, option, usual
+from .base_architecture import HEADS_DIVIDE, Activation, Fields, Function, Switch, Witness, option, usual
 from .bases.llama_like import LlamaLike
 
 

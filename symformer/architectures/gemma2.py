@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.symbols import A, C_win, D, E, G, H, V
-from .base import HEADS_DIVIDE, Fields, Witness, usual
+from .base_architecture import HEADS_DIVIDE, Fields, Witness, usual
 from .bases.gemma_like import GemmaLike
 from .bases.local_global import STACKS, local_global
 

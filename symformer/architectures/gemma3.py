@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import SelfAttention
 from ..language.symbols import A, C_win, D, E, G, H, V
-from .base import HEADS_DIVIDE, Fields, Witness, usual
+from .base_architecture import HEADS_DIVIDE, Fields, Witness, usual
 from .bases.gemma_like import GemmaLike
 from .bases.local_global import STACKS, local_global
 

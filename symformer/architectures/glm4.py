@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component, GatedMLP
 from ..language.symbols import A, D, D_rope, E, G, H, L, V
-from .base import Fields, Switch, Witness, option, rotating, unknown, usual
+from .base_architecture import Fields, Switch, Witness, option, rotating, unknown, usual
 from .bases.llama_like import PARTLY_ROTARY
 from .bases.sandwich import Sandwich
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import MLP, Component, PostNormBlock, SelfAttention
 from ..language.symbols import A, E, L, P, V
-from .base import OPENAI, OWN_ATTENTION, Activation, Choice, Fields, Names, Witness, option, usual
+from .base_architecture import OPENAI, OWN_ATTENTION, Activation, Choice, Fields, Names, Witness, option, usual
 from .bases.openai_like import OpenAILike
 
 

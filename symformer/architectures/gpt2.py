@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.symbols import A, E, H, L, P, V
-from .base import OPENAI, Fields, Witness, usual
+from .base_architecture import OPENAI, Fields, Witness, usual
 from .bases.openai_like import OpenAILike
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..components import MLP, Component, LayerNorm, LMHead, PreNormBlock, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import A, E, L, P, V
-from .base import Fields, Names, Switch, Witness, option, usual
+from .base_architecture import Fields, Names, Switch, Witness, option, usual
 from .bases.decoder import Decoder
 
 NAMES = {P: ("context_length",), E: ("emb_dim",), L: ("n_layers",), A: ("n_heads",)}

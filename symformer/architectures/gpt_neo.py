@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import SelfAttention
 from ..language.symbols import A, C_win, E, H, L_global, L_local, P, V
-from .base import OWN_ATTENTION, Chance, Field, Fields, Rounds, Witness, option, usual
+from .base_architecture import OWN_ATTENTION, Chance, Field, Fields, Rounds, Witness, option, usual
 from .bases.local_global import STACKS
 from .bases.openai_like import OpenAILike
 from .bases.stacked import Stack

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import MLP, Component, LayerNorm, ParallelBlock, PreNormBlock
 from ..language.symbols import A, D_rope, E, H, L, V
-from .base import Activation, Chance, Fields, Function, Names, Share, Switch, Witness, option, usual
+from .base_architecture import Activation, Chance, Fields, Function, Names, Share, Switch, Witness, option, usual
 from .bases.llama_like import PART_OF_A_HEAD, LlamaLike
 
 

@@ -8,7 +8,7 @@ from ..components import Component, MoE, SelfAttention
 from ..components.moe import SOFTMAX_OF_CHOSEN
 from ..language.sizes import AtMost
 from ..language.symbols import A, C_win, D, E, G, K, M, V, X
-from .base import Activation, Field, Fields, Switch, Witness, option, usual
+from .base_architecture import Activation, Field, Fields, Switch, Witness, option, usual
 from .bases.biased import Biased
 from .bases.local_global import STACKS, LocalGlobal, local_global
 

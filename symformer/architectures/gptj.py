@@ -8,7 +8,7 @@ from ..components import MLP, Component, LMHead, ParallelBlock, RotaryPositions,
 from ..language.symbols import A, D_rope, E, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import OPENAI, OWN_ATTENTION, Chance, Field, Fields, Names, Switch, Witness, option, usual
+from .base_architecture import OPENAI, OWN_ATTENTION, Chance, Field, Fields, Names, Switch, Witness, option, usual
 from .bases.llama_like import PART_OF_A_HEAD
 from .bases.openai_like import OpenAILike
 

@@ -8,7 +8,7 @@ from ..components import Component
 from ..language.symbols import A, D, E, G, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import HEAD_WIDTH, Fields, Witness, usual
+from .base_architecture import HEAD_WIDTH, Fields, Witness, usual
 from .bases.biased import BiasedThroughout
 
 

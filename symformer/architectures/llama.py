@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEADS_DIVIDE, Fields, Witness, usual
+from .base_architecture import HEADS_DIVIDE, Fields, Witness, usual
 from .bases.biased import BiasedThroughout
 
 

@@ -9,7 +9,7 @@ from sympy import ceiling
 from ..components import Component, SelectiveScan
 from ..language.sizes import Divides
 from ..language.symbols import E, H_ssm, K_conv, L, N_state, R_dt, V
-from .base import Field, Fields, Multiple, Witness, usual
+from .base_architecture import Field, Fields, Multiple, Witness, usual
 from .bases.recurrent import MIXER, Recurrent
 
 INNER = Multiple(("expand",), 2, of=E)

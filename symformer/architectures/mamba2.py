@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..components import ChunkedScan, Component
 from ..language.sizes import Divides
 from ..language.symbols import A_ssm, C_chunk, D_ssm, E, G_ssm, K_conv, L, N_state, V
-from .base import Fields, Switch, Witness, option, usual
+from .base_architecture import Fields, Switch, Witness, option, usual
 from .bases.recurrent import MIXER, Recurrent
 
 

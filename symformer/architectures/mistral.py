@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.symbols import A, C_win, D, E, G, H, L, V
-from .base import Fields, Witness, usual
+from .base_architecture import Fields, Witness, usual
 from .bases.windowed import Windowed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.symbols import A, D, E, G, K, L, M, V, X
-from .base import Field, Fields, Witness, usual
+from .base_architecture import Field, Fields, Witness, usual
 from .bases.sparse import Sparse
 
 EXPERTS = {M: Field(("intermediate_size",), 14336), X: Field(("num_local_experts", "num_experts"), 8), K: 2}

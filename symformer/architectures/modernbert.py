@@ -23,7 +23,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, C_local, E, H, L, L_global, L_local, V
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
-from .base import NO_TABLE, Chance, Field, Fields, Function, Layers, Names, Switch, Witness, option, usual
+from .base_architecture import NO_TABLE, Chance, Field, Fields, Function, Layers, Names, Switch, Witness, option, usual
 from .bases.bert_like import FIXED
 from .bases.stacked import Stack, Stacked
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import MLP, ALiBi, Component, LayerNorm, PreNormBlock
 from ..language.symbols import A, E, L, V
-from .base import OWN_ATTENTION, Fields, Names, Witness, usual
+from .base_architecture import OWN_ATTENTION, Fields, Names, Witness, usual
 from .bases.gpt_like import GPTLike
 
 NAMES = {

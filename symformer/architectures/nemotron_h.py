@@ -24,7 +24,19 @@ from ..language.symbols import (
     N_state,
     V,
 )  # fmt: skip
-from .base import NO_TABLE, Activation, Chance, Fields, Function, Names, Spelt, Switch, Witness, option, usual
+from .base_architecture import (
+    NO_TABLE,
+    Activation,
+    Chance,
+    Fields,
+    Function,
+    Names,
+    Spelt,
+    Switch,
+    Witness,
+    option,
+    usual,
+)
 from .bases.decoder import Decoder, HubDecoder
 from .bases.recurrent import MIXER as MIXER_NAMES
 from .bases.stacked import Stack

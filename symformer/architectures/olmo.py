@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..components import LayerNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEAD_WIDTH, Fields, Witness, usual
+from .base_architecture import HEAD_WIDTH, Fields, Witness, usual
 from .bases.biased import Biased
 
 

@@ -8,7 +8,7 @@ from ..components import Component
 from ..components.moe import SOFTMAX_MAYBE_DIVIDED
 from ..language.sizes import AtMost, Divides
 from ..language.symbols import A, E, G, K, L, M, V, X
-from .base import Field, Fields, Witness, usual
+from .base_architecture import Field, Fields, Witness, usual
 from .bases.biased import Biased
 from .bases.sparse import Sparse
 

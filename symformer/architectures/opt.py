@@ -20,7 +20,7 @@ from ..language.sizes import Condition, Differs
 from ..language.symbols import A, E, E_emb, H, L, P, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Field, Fields, Function, Names, Switch, Witness, option, usual
+from .base_architecture import Chance, Field, Fields, Function, Names, Switch, Witness, option, usual
 from .bases.gpt_like import GPTLike
 from .bases.stacked import with_positions
 

@@ -11,7 +11,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, D, E, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import PLAIN, Field, Fields, Names, Switch, Witness, option, usual
+from .base_architecture import PLAIN, Field, Fields, Names, Switch, Witness, option, usual
 from .bases.decoder import Decoder
 
 

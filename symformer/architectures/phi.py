@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import MLP, Component, LayerNorm, LMHead
 from ..language.symbols import A, D, D_rope, E, G, H, L, V
-from .base import HEAD_WIDTH, Activation, Chance, Fields, Function, Names, Witness, option, rotating, usual
+from .base_architecture import HEAD_WIDTH, Activation, Chance, Fields, Function, Names, Witness, option, rotating, usual
 from .bases.llama_like import PARTLY_ROTARY, LlamaLike
 
 

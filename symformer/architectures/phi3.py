@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component, GatedMLP
 from ..language.symbols import A, C_win, D, D_rope, E, G, H, L, V
-from .base import HEAD_WIDTH, Chance, Fields, Witness, option, rotating, usual
+from .base_architecture import HEAD_WIDTH, Chance, Fields, Witness, option, rotating, usual
 from .bases.llama_like import PARTLY_ROTARY
 from .bases.windowed import Windowed
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEAD_WIDTH, NO_WINDOW, Fields, Witness, usual
+from .base_architecture import HEAD_WIDTH, NO_WINDOW, Fields, Witness, usual
 from .bases.llama_like import LlamaLike
 
 

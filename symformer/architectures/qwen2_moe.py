@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component, GatedMLP
 from ..language.symbols import A, D, E, G, K, L, M, M_shared, V, X
-from .base import HEAD_WIDTH, Field, Fields, Switch, Witness, option, usual
+from .base_architecture import HEAD_WIDTH, Field, Fields, Switch, Witness, option, usual
 from .bases.sparse import SparseThroughout
 
 EXPERTS = {X: Field(("num_experts",), 60), K: 4, M: 1408, M_shared: 5632}

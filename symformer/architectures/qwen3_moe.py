@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component
 from ..language.symbols import A, D, E, G, K, L, M, V, X
-from .base import HEAD_WIDTH, Field, Fields, Witness, usual
+from .base_architecture import HEAD_WIDTH, Field, Fields, Witness, usual
 from .bases.biased import Biased
 from .bases.sparse import SparseThroughout
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ..components import Component, GatedMLP, LayerNorm
 from ..language.sizes import Divides
 from ..language.symbols import A, D_rope, E, G, H, L, V
-from .base import Chance, Fields, Switch, Witness, option, rotating, usual
+from .base_architecture import Chance, Fields, Switch, Witness, option, rotating, usual
 from .bases.llama_like import PART_OF_A_HEAD, LlamaLike
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import MLP, Component, LayerNorm
 from ..language.symbols import A, C_win, D, E, G, H, L, V
-from .base import Activation, Chance, Fields, Function, Switch, Witness, option, usual
+from .base_architecture import Activation, Chance, Fields, Function, Switch, Witness, option, usual
 from .bases.windowed import Windowed
 
 

@@ -22,7 +22,7 @@ from ..components import (
 from ..language.symbols import A, D, E, H, L_dec, L_enc, P_rel, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Choice, Field, Fields, Switch, Witness, option
+from .base_architecture import Chance, Choice, Field, Fields, Switch, Witness, option
 from .bases.encoder_decoder import EncoderDecoder, Tower
 
 

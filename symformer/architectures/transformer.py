@@ -11,7 +11,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L_dec, L_enc, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Field, Fields, Switch, Witness, option
+from .base_architecture import Architecture, Field, Fields, Switch, Witness, option
 
 
 @dataclass(frozen=True, kw_only=True)

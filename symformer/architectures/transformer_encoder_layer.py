@@ -10,7 +10,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, E, H
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Field, Fields, Switch, Witness, option
+from .base_architecture import Architecture, Field, Fields, Switch, Witness, option
 
 
 @dataclass(frozen=True, kw_only=True)

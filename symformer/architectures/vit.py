@@ -12,7 +12,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L, N_chan, N_class, Z, Z_patch
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Function, Labels, Names, Switch, Witness, option, usual
+from .base_architecture import Chance, Fields, Function, Labels, Names, Switch, Witness, option, usual
 from .bases.stacked import Stacked
 
 CLASSES = Labels(("num_labels", "id2label"), 2, null=True)

@@ -12,7 +12,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, B, E, H, L_dec, L_enc, N_mel, P, P_enc, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Witness, option, usual
+from .base_architecture import Chance, Fields, Witness, option, usual
 from .bases.bart_like import FAIRSEQ, BartLike, both
 from .bases.encoder_decoder import Tower
 

@@ -12,8 +12,8 @@ from ..language.symbols import SYMBOLS, name_size
 from ..models.model import Model
 from ..models.provenance import Place, Provenance, Reading
 from ..quantities import quantity as find_quantity
-from .lifted import Lifted
-from .traced import MEASURED, STORED, Traced
+from .measured_model import MEASURED, STORED, Traced
+from .recognized_model import Lifted
 
 OPERATIONS = "operations"  # the key of the record for all quantities that torch does not measure
 

@@ -8,8 +8,8 @@ from importlib import import_module
 import click
 
 from .. import __version__
-from . import completing  # noqa: F401 (it tells click how bash is completed)
-from .shell import Program
+from . import completion_values  # noqa: F401 (it tells click how bash is completed)
+from .base_command import Program
 
 # In the order in which users typically need them.
 COMMANDS = (

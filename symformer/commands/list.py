@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from . import arguments
-from .shell import Command
+from .base_command import Command
 from .terminal import put_json, say, spell, table
 
 _BRIEF = 64  # characters of a formula in a list
@@ -18,8 +18,8 @@ def command(only_presets: bool, as_json: bool) -> None:
     """List architectures, presets, components and quantities."""
     from .. import architectures, components
     from ..quantities import quantities
-    from ..quantities.counted.rule_set import CountedAs
     from ..quantities.quantity import PLACEMENT
+    from ..quantities.rule_sets.rule_set import CountedAs
 
     presets = architectures.presets()
     if only_presets:

@@ -24,7 +24,7 @@ _START = """\
 import json, sys
 asked = json.load(sys.stdin)
 sys.path[:] = asked.pop("path")
-from symformer.configs.fetching import main
+from symformer.configs.hub_download import main
 main(**asked)
 """
 _WORD = r"[A-Za-z0-9_](?:[\w.-]{0,94}[A-Za-z0-9_])?"

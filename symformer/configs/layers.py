@@ -11,8 +11,8 @@ from sympy import Symbol
 from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import Numbers, shown
 from ..language.symbols import L
-from .known import Config
-from .places import Field, whole_number
+from .common_fields import Config
+from .config_fields import Field, whole_number
 
 DEPTH = Field(("num_hidden_layers",))  # the usual name
 WORD, LISTED, WINDOW = "sliding_window_pattern", "layer_types", "sliding_window"

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 from sympy import Expr
 
 from ..formulas.derivation import Chain
+from ..language.notation.display_tree import Cross, Tree, tree
 from ..language.notation.text import text
-from ..language.notation.tree import Cross, Tree, tree
 from ..ledger.facts import ONE
 
 if TYPE_CHECKING:
-    from .figures.shapes import Drawing
+    from .figures.primitives import Drawing
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..language.errors import DocumentError, naming
 from ..language.target import Kind, name_of, parse
 from ..output.files import check_files
-from .order import Order
+from .document_request import Order
 
 _KEPT = frozenset("._+-")  # in addition to letters and digits, allowed in file names on any machine
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..language.notation.tree import (
+from ..language.notation.display_tree import (
     Applied,
     Fraction,
     Listed,

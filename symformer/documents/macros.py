@@ -16,7 +16,7 @@ from ..language.notation.text import code
 from ..language.target import Kind, name_of, parse
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from .formats.language import printable
+from .formats.base_language import printable
 
 MARK: Final = "% symformer-macros "
 _WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")

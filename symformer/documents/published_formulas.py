@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping
 from sympy import Add, Expr, Symbol
 
 from ..algebra.check import Check
-from ..algebra.naming import COUNT, PARAMETERS
-from ..algebra.printed import PrintedFormula, printed
+from ..algebra.formula_claims import PrintedFormula, printed
+from ..algebra.name_binding import COUNT, PARAMETERS
 from ..architectures import names, presets
 from ..components.base import spell_option
 from ..language.arithmetic import parse
 from ..language.notation.latex import latex
 from ..language.notation.text import text
-from ..language.reading.names import name_symbol
+from ..language.parsing.name_tokens import name_symbol
 from ..language.symbols import RANK, letter
 from .pages import anchor, plain, table
 

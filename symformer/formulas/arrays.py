@@ -11,7 +11,7 @@ from typing import Any
 
 from ..language.errors import SizeError
 from ..language.sizes import whole
-from .plan import Plan
+from .array_plan import Plan
 from .program import Held, Program, Range
 
 WIDE, NARROW = 2**63, 2**31  # exclusive upper bounds of signed 64-bit and 32-bit integers

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from sympy import Expr, expand
 
 from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.display_tree import tree
 from ..language.notation.text import number, percent, text
-from ..language.notation.tree import tree
 from . import ranks
 
 if TYPE_CHECKING:

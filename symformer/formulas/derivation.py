@@ -14,8 +14,7 @@ from sympy import Expr, Symbol, expand
 from ..language.errors import DerivationError
 from ..language.frozen import Immutable
 from ..language.notation.cards import Card, Shown
-from ..language.notation.text import text
-from ..language.notation.tree import (
+from ..language.notation.display_tree import (
     Call,
     Fraction,
     Label,
@@ -32,6 +31,7 @@ from ..language.notation.tree import (
     tree,
     value,
 )
+from ..language.notation.text import text
 from ..language.sizes import Relations, evaluate
 from ..language.symbols import RANK
 from ..ledger.facts import ONE

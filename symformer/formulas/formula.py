@@ -15,9 +15,9 @@ from ..language.errors import SizeError, UnknownNameError
 from ..language.frozen import Immutable
 from ..language.limits import Bound
 from ..language.notation.cards import Card, Shown
+from ..language.notation.display_tree import Label, Number, growth, tree
 from ..language.notation.latex import latex
 from ..language.notation.text import code, text
-from ..language.notation.tree import Label, Number, growth, tree
 from ..language.sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
 from ..language.symbols import RANK, letter, symbol
 from ..ledger.facts import ONE, sizes_of
@@ -29,7 +29,7 @@ from .totals import gathered, given_by
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from .compiled import Compiled
+    from .compiled_formula import Compiled
     from .derivation import Derivation
 
 MAX_REPR = 1_000  # characters
@@ -374,7 +374,7 @@ class Formula(Immutable, Shown):
         124439808
 
         """
-        from .compiling import compiled
+        from .compiler import compiled
 
         return compiled(self)
 

@@ -13,10 +13,10 @@ from typing import Any
 from sympy import Expr
 
 from ..language.errors import OptionError, RuleError, listed
-from ..language.shapes import Shape
+from ..language.shape_lines import Shape
 from ..language.symbols import H_adapter, R
 from .facts import Kind, Ledger, Part, Tensor, Weight
-from .kinds import sharing
+from .layer_kinds import sharing
 from .operations import Operations, inputs_of
 
 

@@ -12,7 +12,7 @@ from sympy import Expr, Integer, Symbol, cancel
 
 from ..language.errors import ShapeError
 from ..language.frozen import FrozenDict, FrozenList
-from ..language.shapes import Shape
+from ..language.shape_lines import Shape
 
 if TYPE_CHECKING:
     from .operations import Operations

@@ -13,7 +13,7 @@ from sympy import Expr, Integer, Mul, cancel, floor, sympify
 
 from ..language.errors import ShapeError
 from ..language.notation.text import text
-from ..language.shapes import Shape, shape_line, spell
+from ..language.shape_lines import Shape, shape_line, spell
 from ..language.symbols import S
 from .facts import (
     INDEXED,
@@ -35,7 +35,7 @@ from .facts import (
     Weight,
     equal,
 )
-from .kinds import sharing
+from .layer_kinds import sharing
 
 _OWN: Mapping[str, Weight] = {}
 MASKED = ("mask", "window", "whole", "chunked")  # the query-key pairs of an operation

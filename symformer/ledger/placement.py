@@ -15,7 +15,7 @@ from sympy import Expr, Integer, Mul, Symbol, ceiling, fraction
 
 from ..language.errors import RuleError
 from ..language.notation.text import text
-from ..language.shapes import Shape, shape_line
+from ..language.shape_lines import Shape, shape_line
 from ..language.sizes import AtMost, Condition, Divides
 from ..language.symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V
 from .facts import (
@@ -37,7 +37,7 @@ from .facts import (
     Tensor,
     Weight,
 )
-from .kinds import sharing
+from .layer_kinds import sharing
 from .operations import Operations
 from .operations import given as input_of
 

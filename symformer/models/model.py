@@ -14,8 +14,8 @@ from ..formulas.formula import Formula
 from ..language.errors import RuleError, SizeError, SymformerError, UnknownNameError
 from ..language.frozen import Immutable
 from ..language.notation.cards import Card, Shown, Table
+from ..language.notation.display_tree import tree
 from ..language.notation.text import text
-from ..language.notation.tree import tree
 from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, put_in, shown, sized, whole
 from ..language.symbols import RANK, SYMBOLS, letter, symbol
 from ..language.target import AnyTarget, is_config

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .base_plot import Picture
 from .chart import POWERS, Exact
-from .picture import Picture
 from .style import HATCHES, INKS
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from .picture import Picture
+from .base_plot import Picture
 from .style import INKS, MARKS, STROKES, grid
 
 if TYPE_CHECKING:

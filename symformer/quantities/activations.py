@@ -11,9 +11,9 @@ from ..formulas.formula import Formula
 from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.facts import Kind, Ledger
-from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
 from .kernels import IMPLEMENTATIONS
 from .quantity import BOTH, Convention, Conventions, Counted, Quantity, tally
+from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
 
 GIVEN = "All lookup indices are inputs of the model"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind
+from .exclusions import WITHOUT, Weighed
 from .quantity import Conventions, nothing, rows, stored, unseen
-from .without import WITHOUT, Weighed
 
 
 def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:

@@ -9,8 +9,8 @@ from ..formulas.account import Measure, Term
 from ..formulas.formula import Ratio, Source
 from ..language.sizes import Relations
 from ..ledger.facts import Entry, Kind
-from .by_token import of_one
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, forward, rules
+from .per_token import of_one
 from .quantity import BOTH, Conventions, Counted, Quantity, unseen
 
 

@@ -10,13 +10,13 @@ from sympy import Expr, Integer
 
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
-from ..language.shapes import Shape
+from ..language.shape_lines import Shape
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import N_cp, N_ep, N_tp
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ONE, STORING, WEIGHTLESS, Entry, Kind, Ledger, Weight
 from ..ledger.placement import Placement, evenly, replicas
-from .generation import DTYPE, SIZES
+from .cache_rules import DTYPE, SIZES
 from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, unseen
 
 # The communication of one move, forward and backward: the collective, its ranks (None for a point-to-point message),

@@ -14,7 +14,7 @@ from sympy import Expr, Integer, Min, ceiling
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
-from ..language.shapes import Shape
+from ..language.shape_lines import Shape
 from ..language.symbols import C
 from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, ROUTING, Entry, Kind, Weight
 from .quantity import Conventions, Rule, nothing, refused, refusing, rows, unseen

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..formulas.account import Measure
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, PRODUCTS, forward, rules
-from .counted import IMAGES
-from .counted.rule_set import CountedAs
 from .quantity import BOTH
+from .rule_sets import IMAGES
+from .rule_sets.rule_set import CountedAs
 
 QUANTITY = CountedAs(
     Measure("flops", "forward FLOPs", "F", "FLOPs"),

@@ -8,7 +8,7 @@ from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import ATTENDING, STORING, WEIGHTLESS, Entry, Kind
-from .generation import (
+from .cache_rules import (
     CONVOLUTION_BYTES,
     DTYPE,
     LATENT,

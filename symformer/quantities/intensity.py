@@ -9,10 +9,10 @@ from ..formulas.account import Measure, Term
 from ..formulas.formula import Formula, Ratio, Source
 from ..language.sizes import Relations
 from ..ledger.facts import Entry
-from .access import ENCODER, KERNELS, PHASE, RULES
+from .cache_rules import DTYPE, one_token
 from .contractions import ATTENTION, LOGITS, forward, rules
-from .generation import DTYPE, one_token
 from .quantity import Convention, Conventions, Counted, Quantity
+from .traffic_rules import ENCODER, KERNELS, PHASE, RULES
 
 
 def counted(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import ATTENDING, STATE, STORING, WEIGHTLESS, Entry, Kind
-from .generation import (
+from .cache_rules import (
     CONVOLUTION_BYTES,
     DTYPE,
     LATENT,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..formulas.account import Measure
 from ..ledger.facts import STORING, WEIGHTLESS, Kind
+from .exclusions import NO_WEIGHTS, WITHOUT, Weighed
 from .quantity import measured, nothing, rows, stored
-from .without import NO_WEIGHTS, WITHOUT, Weighed
 
 QUANTITY = Weighed(
     Measure("params", "parameters", "N", "elements"),

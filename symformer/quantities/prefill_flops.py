@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..formulas.account import Measure
+from .cache_rules import FromPrompt, prompt
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, rules
-from .counted import PROMPT
-from .counted.rule_set import CountedAs
-from .generation import FromPrompt, prompt
+from .rule_sets import PROMPT
+from .rule_sets.rule_set import CountedAs
 
 
 @dataclass(frozen=True)

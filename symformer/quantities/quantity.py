@@ -20,7 +20,7 @@ from ..language.symbols import B_vis, C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place, ranks
-from .lengths import within
+from .length_conditions import within
 
 COUNTED = "counted"  # the convention that selects a published rule set
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"

@@ -11,7 +11,7 @@ from ..formulas.account import Line, Measure
 from ..language.sizes import Condition, Divides
 from ..language.symbols import B, N_tok, S
 from ..ledger.facts import Ledger
-from .by_token import by_token, holds_tokens
+from .per_token import by_token, holds_tokens
 from .quantity import Conventions, Counted
 from .train_flops import QUANTITY as STEP
 from .train_flops import TrainFlops

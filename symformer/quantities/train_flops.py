@@ -9,14 +9,14 @@ from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..ledger.adapters import Adapter, adapted, is_adapted
 from ..ledger.facts import Entry, Kind, Ledger, Scope
-from ..ledger.kinds import mixtures
+from ..ledger.layer_kinds import mixtures
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
 from .contractions import ATTENTION, EMBEDDING, contractions, rules
-from .counted import TRAINING
-from .counted.rule_set import CountedAs
+from .layer_kind_merge import Terms, together
 from .quantity import BOTH, Convention, Conventions, tally
-from .several import Terms, together
+from .rule_sets import TRAINING
+from .rule_sets.rule_set import CountedAs
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:

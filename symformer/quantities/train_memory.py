@@ -13,10 +13,10 @@ from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind, Ledger, Weight
 from ..ledger.placement import Placement, evenly, replicas
-from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
 from .kernels import IMPLEMENTATIONS
 from .kernels.saves import SINGLE
 from .quantity import BOTH, Convention, Conventions, Counted, Quantity, nothing, rows, shared, tally, unseen
+from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
 
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements per scale; elements of the smallest quantized weight
 STEP = Integer(4)  # bytes of torch's step counter, one per weight

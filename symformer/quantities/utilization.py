@@ -11,7 +11,7 @@ from ..language.errors import RuleError
 from ..language.sizes import Relations
 from ..language.symbols import N_dev, N_peak, N_tps
 from ..ledger.facts import ONE, Ledger
-from .by_token import by_token, holds_tokens
+from .per_token import by_token, holds_tokens
 from .quantity import PLACEMENT, Conventions, Counted
 from .train_flops import TrainFlops
 

@@ -15,10 +15,10 @@ from typing import Any
 from sympy import Integer
 
 from ..catalogue.codec import to_data
-from ..catalogue.matching import matched
+from ..catalogue.config_match import matched
+from ..catalogue.entries import Kept, counted_kinds, finder, part_of, read
+from ..catalogue.measured_model import STORED
 from ..catalogue.record import opened
-from ..catalogue.shelf import Kept, counted_kinds, finder, part_of, read
-from ..catalogue.traced import STORED
 from ..language.errors import CatalogueError, SizeError, WitnessError
 from ..language.sizes import Equals
 from ..language.symbols import SYMBOLS

@@ -13,13 +13,13 @@ from typing import Any
 
 import torch
 
-from ..catalogue.shelf import COMMON, LIVE, TYPES, Filed
-from ..catalogue.store import versions
+from ..catalogue.disk_cache import versions
+from ..catalogue.entries import COMMON, LIVE, TYPES, Filed
 from ..language.errors import CatalogueError, SymformerError, UnknownNameError
 from ..language.target import HF
 from .entry_builder import Shelving
+from .error_messages import sentence
 from .fields_read import common
-from .raised import sentence
 from .trace_result import UnbuiltError
 from .transformers_classes import first_heads, of_head, types
 from .worker_pool import Lost, crew

@@ -11,7 +11,7 @@ from math import prod
 from sympy import Symbol
 
 from ..architectures import architecture, composed, presets_of, variants
-from ..architectures.base import Architecture
+from ..architectures.base_architecture import Architecture
 from ..certificates import Certificate
 from ..formulas.formula import Formula
 from ..language.errors import RuleError, WitnessError

@@ -14,13 +14,13 @@ from math import gcd, prod
 
 from sympy import Integer, Symbol, cancel, floor
 
-from ..catalogue.traced import Traced
+from ..catalogue.measured_model import Traced
 from ..language.errors import WitnessError
 from ..language.sizes import AtMost, Condition, Differs, Divides
 from ..models.provenance import Pinned
+from .block_rounding import places
 from .row_samples import suspects
 from .sampling import DEEP, divides, odd, usual
-from .staircase import places
 from .trace_result import FROM, UP_TO, StartError
 from .validation import BATCH, Checking
 

@@ -19,12 +19,12 @@ from typing import Any, cast
 from sympy import Expr, Integer, Symbol, floor
 
 from ..catalogue.codec import to_data
-from ..catalogue.merging import short
+from ..catalogue.disk_cache import versions
+from ..catalogue.entries import BESIDE, EACH, HEAD, HOLDS, Shelved, last, letters_of, part_of, read
+from ..catalogue.json_merge import short
+from ..catalogue.measured_model import STORED, Traced
 from ..catalogue.record import OPERATIONS, Record
-from ..catalogue.shelf import BESIDE, EACH, HEAD, HOLDS, Shelved, last, letters_of, part_of, read
-from ..catalogue.store import versions
-from ..catalogue.traced import STORED, Traced
-from ..configs.known import INERT
+from ..configs.common_fields import INERT
 from ..language.errors import SymformerError, WitnessError
 from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
@@ -33,6 +33,7 @@ from .catalogue_verification import Proving
 from .config_integers import PLACES, whole_numbers
 from .field_names import named
 from .field_sorts import PARTIAL, FieldSorts, sorts
+from .field_variants import COUNTED, Variant, cut, deep, ending, indexed, paths, spellings
 from .fields_read import asked, common
 from .inert_fields import OLDER, ROTARY, Trials, holds, lists
 from .row_interpolation import star
@@ -40,7 +41,6 @@ from .sampling import DEEP, ENTRY, usual
 from .trace_result import Trace
 from .trace_sources import records_in, trace_source
 from .transformers_classes import Source
-from .variants import COUNTED, Variant, cut, deep, ending, indexed, paths, spellings
 
 BIASED = {"mm", "addmm"}  # a product without and with a bias
 WIDTH = ("hidden_size", "num_attention_heads")  # the head dimension is usually their quotient

@@ -10,9 +10,9 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from ..catalogue.matching import shared
-from ..catalogue.shelf import BESIDE, NAMED, Shelved, counted_kinds, last, part_of, read
-from ..configs.known import INERT
+from ..catalogue.config_match import shared
+from ..catalogue.entries import BESIDE, NAMED, Shelved, counted_kinds, last, part_of, read
+from ..configs.common_fields import INERT
 from .fields_read import looked_up, names, taken, written
 from .inert_fields import Trials
 from .transformers_classes import Source, known

@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..catalogue.matching import CHECKPOINTING, shared
-from ..catalogue.shelf import BESIDE, KINDS, PLACED, Shelved, counted_kinds, last, part_of
-from ..configs.known import INERT
+from ..catalogue.config_match import CHECKPOINTING, shared
+from ..catalogue.entries import BESIDE, KINDS, PLACED, Shelved, counted_kinds, last, part_of
+from ..configs.common_fields import INERT
 from .config_integers import PLACES
 from .fields_read import taken
 from .inert_fields import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, Trials, unmoved

@@ -9,7 +9,7 @@ from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
-from ..configs.known import INERT
+from ..configs.common_fields import INERT
 from .config_integers import Placing, whole_numbers
 from .dispatch_recorders import Rows
 from .measured_points import session

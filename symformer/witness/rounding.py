@@ -8,7 +8,7 @@ from random import Random
 
 from sympy import Add, Expr, Mul, Pow, Symbol, expand, floor
 
-from ..catalogue.traced import Traced
+from ..catalogue.measured_model import Traced
 from .interpolation import Point
 from .row_samples import SEED
 from .validation import Checking

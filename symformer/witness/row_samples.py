@@ -9,13 +9,13 @@ from random import Random
 from time import process_time
 from typing import TypeVar
 
-from ..catalogue.traced import STORED
+from ..catalogue.measured_model import STORED
 from ..language.errors import WitnessError
 from .dispatch_recorders import Rows
+from .error_messages import line_of, sentence
 from .interpolation import Point
 from .measured_points import Frozen, frozen
-from .numbering import Numbering
-from .raised import line_of, sentence
+from .numbered_names import Numbering
 from .sampling import SETTLING, Multiples
 from .trace_result import OutOfTimeError, Tie
 

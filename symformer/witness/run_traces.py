@@ -9,8 +9,8 @@ from functools import cache, partial
 from math import prod
 from typing import Any, cast
 
+from ..catalogue.measured_model import STORED, Traced, answerable
 from ..catalogue.record import OPERATIONS
-from ..catalogue.traced import STORED, Traced, answerable
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Differs, Divides, without_implied

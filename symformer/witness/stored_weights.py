@@ -12,7 +12,7 @@ from typing import Any
 from sympy import Expr, Symbol
 from torch import nn
 
-from ..architectures.base import Architecture
+from ..architectures.base_architecture import Architecture
 from ..language.errors import WitnessError
 from ..language.sizes import evaluate
 from . import INSTALL

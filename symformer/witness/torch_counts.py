@@ -21,9 +21,9 @@ from sympy import Symbol
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
-from ..architectures.base import Architecture
+from ..architectures.base_architecture import Architecture
 from ..language.errors import WitnessError
-from ..language.shapes import shape_line
+from ..language.shape_lines import shape_line
 from ..language.sizes import evaluate
 from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import Kind

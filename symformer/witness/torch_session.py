@@ -24,7 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ..language.errors import WitnessError
 from .dispatch_recorders import CORRECTED, Counter, Faked, Keeper, Products, Remembering, Rows, Unmasked
-from .values import has_values
+from .value_reads import has_values
 
 KEPT = ("keys", "values")  # the names of cached tensors with a place for each token
 Run = Callable[[nn.Module], Any]  # calls a model and returns its output

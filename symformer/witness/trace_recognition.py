@@ -10,22 +10,22 @@ from typing import cast
 
 from sympy import Expr, Symbol
 
-from ..catalogue.lifted import CHUNKS, OTHERWISE, Lifted
-from ..catalogue.traced import Traced
+from ..catalogue.measured_model import Traced
+from ..catalogue.recognized_model import CHUNKS, OTHERWISE, Lifted
 from ..language.errors import SizeError, SymformerError, WitnessError
-from ..language.shapes import Shape
+from ..language.shape_lines import Shape
 from ..language.sizes import Condition, Equals, without_implied
 from ..language.symbols import SYMBOLS, C
-from ..output.waiting import waiting
+from ..output.status_line import waiting
+from .error_messages import sentence
 from .interpolation import Point
-from .lifting import Reader, Sight, Sights, Trained
-from .lifting.latents import decoded, from_latents
-from .lifting.observations import Numbers, Row, number
-from .lifting.observed_run import Calls, numbers_at, sight_at, tied, trained_at
-from .lifting.recognition_check import NEW, Check, active
-from .lifting.tiny_run import deeper, real_sight, small
 from .measured_points import session
-from .raised import sentence
+from .recognition import Reader, Sight, Sights, Trained
+from .recognition.latents import decoded, from_latents
+from .recognition.observations import Numbers, Row, number
+from .recognition.observed_run import Calls, numbers_at, sight_at, tied, trained_at
+from .recognition.recognition_check import NEW, Check, active
+from .recognition.tiny_run import deeper, real_sight, small
 from .run_traces import RUNS, Runner
 from .sampling import BLOCK, DEEP, POSITIONS, is_window
 from .trace_result import Tie, Trace

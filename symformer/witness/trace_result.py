@@ -9,7 +9,7 @@ from typing import Any
 
 from sympy import Expr, Integer, Mul, Rational, Symbol
 
-from ..catalogue.traced import answerable, unrun
+from ..catalogue.measured_model import answerable, unrun
 from ..language.errors import WitnessError
 from ..language.frozen import Immutable
 from ..language.sizes import AtMost, Equals

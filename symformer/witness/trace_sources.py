@@ -26,10 +26,10 @@ from typing import Any, cast
 from sympy import Symbol
 from torch import nn
 
-from ..catalogue.lifted import Lifted
+from ..catalogue.measured_model import STORED, Traced
+from ..catalogue.recognized_model import Lifted
 from ..catalogue.record import Find, Record, opened
-from ..catalogue.traced import STORED, Traced
-from ..configs.opening import Opened, open_config
+from ..configs.config_source import Opened, open_config
 from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError, listed
 from ..language.sizes import Equals, whole
 from ..language.symbols import SYMBOLS, E, V, name_size
@@ -38,10 +38,10 @@ from ..models.model import Model
 from ..models.provenance import Pinned
 from . import trace_diffusion
 from .config_integers import Placing, whole_numbers
+from .error_messages import line_of, sentence
 from .interpolation import Point
 from .measured_points import Build, Points, session, weights_at
 from .model_calls import PIXELS, Way, called, caller_for, caller_of_factory, lengths_of
-from .raised import line_of, sentence
 from .row_samples import LIMIT, Samples
 from .run_traces import RUNS, Runner
 from .torch_session import silence
@@ -49,7 +49,7 @@ from .trace_recognition import lift
 from .trace_result import Trace, UnbuiltError
 from .tracer import Tracer
 from .transformers_classes import Source, assumed, ignored, known, near_type, of_config, of_head
-from .values import built_with_values, reads_values
+from .value_reads import built_with_values, reads_values
 
 # The note on images, by the letter that counts them and by whether image tokens replace text tokens.
 IMAGES = {

@@ -15,13 +15,13 @@ from typing import cast
 
 from sympy import Add, Expr, Integer, Symbol, fraction, together
 
-from ..catalogue.traced import Class, Traced
+from ..catalogue.measured_model import Class, Traced
 from ..language.errors import SizeError, UnknownNameError, WitnessError
 from ..language.sizes import AtMost, Condition, Divides, Equals, without_implied
 from ..language.symbols import RANK
 from ..models.model import Model
 from ..models.provenance import Pinned, Place, Provenance, Reading
-from ..output.waiting import waiting
+from ..output.status_line import waiting
 from .edge_probes import Probing
 from .interpolation import Point, UnfitError
 from .rounding import rounded_down

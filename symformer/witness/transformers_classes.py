@@ -16,10 +16,10 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from ..configs.known import adds_weights, spelling
+from ..configs.common_fields import adds_weights, spelling
 from ..language.errors import ConfigError, UnknownNameError, WitnessError, quoted
 from .dispatch_recorders import Rows
-from .raised import sentence
+from .error_messages import sentence
 from .torch_session import Session, silence
 from .trace_result import UnbuiltError
 

@@ -10,7 +10,7 @@ from time import process_time
 
 from sympy import Add, Expr, Integer, Mul, Symbol, floor
 
-from ..catalogue.traced import Traced
+from ..catalogue.measured_model import Traced
 from ..language.errors import SizeError, WitnessError
 from ..language.sizes import AtMost, Condition, Divides, Excludes
 from .dispatch_recorders import Rows

@@ -19,12 +19,12 @@ from ...components import (
     SelfAttention,
     TokenEmbedding,
 )
-from ...configs.places import Chance, Function, Switch
+from ...configs.config_fields import Chance, Function, Switch
 from ...language.sizes import Divides
 from ...language.symbols import A, E
 from ...ledger.facts import Activation, Tensor
 from ...ledger.operations import Operations
-from ..base import Names, option
+from ..base_architecture import Names, option
 from .stacked import Stacked, with_positions
 
 FIXED: Mapping[str, tuple[Any, ...]] = {"position_embedding_type": ("absolute",), "is_decoder": (False,)}

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ...components import Component, GatedMLP, SelfAttention
-from ...configs.places import Switch
-from ..base import Variants, option
+from ...configs.config_fields import Switch
+from ..base_architecture import Variants, option
 from .llama_like import LlamaLike
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from ...components import Component, LMHead, RMSNorm
-from ...configs.places import Switch
+from ...configs.config_fields import Switch
 from ...ledger.facts import Tensor
 from ...ledger.operations import Operations
-from ..base import option
+from ..base_architecture import option
 from .stacked import Stacked
 
 

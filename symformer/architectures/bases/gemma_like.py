@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...components import Component, RMSNorm
-from ...configs.fields import Fields
-from ...configs.places import Function, Switch
+from ...configs.config_fields import Function, Switch
+from ...configs.field_mapping import Fields
 from ...ledger.facts import Activation
-from ..base import Variants, option
+from ..base_architecture import Variants, option
 from .local_global import LocalGlobal
 from .sandwich import Sandwich
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...components import Component, LayerNorm, SelfAttention
-from ...configs.places import Switch
+from ...configs.config_fields import Switch
 from ...language.sizes import Condition, Divides
 from ...language.symbols import A, E
-from ..base import Variants, option
+from ..base_architecture import Variants, option
 from .decoder import HubDecoder
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...components import MLP, Component, PreNormBlock, SelfAttention
-from ...configs.fields import Fields
-from ...configs.places import Chance, Function
+from ...configs.config_fields import Chance, Function
+from ...configs.field_mapping import Fields
 from ...ledger.facts import Activation
-from ..base import Names, option
+from ..base_architecture import Names, option
 from .gpt_like import GPTLike
 
 

@@ -9,11 +9,11 @@ from ...formulas import ranks
 from ...formulas.formula import Formula
 from ...language.errors import OptionError
 from ...models.model import Model
-from .beside import compared
-from .drawing import drawing
 from .figure import Figure
-from .reading import Reader
-from .shapes import Drawing
+from .figure_builder import Reader
+from .figure_diff import compared
+from .figure_page import drawing
+from .primitives import Drawing
 
 Counted = tuple[Model, Formula]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ...language.notation.text import text
 from ..blocks import Code, Line, Math
+from .box_content import FORMULA, LEADING, SMALL, TITLE, Look, counted, cut, fitted, title_lines
 from .figure import Frame
-from .layout import Layout
-from .looks import FORMULA, LEADING, SMALL, TITLE, Look, counted, cut, fitted, title_lines
-from .measure import Ruler
-from .places import BRACKET, EDGE, Placed, times_of
-from .shapes import BLACK, GREY, Path, Rect, Shape, Words
+from .graph_layout import Layout
+from .primitives import BLACK, GREY, Path, Rect, Shape, Words
+from .text_width import Ruler
+from .x_coordinates import BRACKET, EDGE, Placed, times_of
 
 
 def framed(frame: Frame, width: float, ruler: Ruler, shapes: bool, margin: float) -> Placed:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...answers.summary import value_of
 from ...formulas.formula import Formula
 from ...models.model import Model
+from ...views.summary import value_of
 from ..blocks import Block, Line, Picture
 
 if TYPE_CHECKING:
-    from .measure import Ruler
-    from .shapes import Drawing
+    from .primitives import Drawing
+    from .text_width import Ruler
 
 
 def illustration(model: Model, formula: Formula) -> list[Block]:
@@ -46,8 +46,8 @@ def _caption(model: Model, formula: Formula) -> Line:
 
 
 def _drawn(model: Model, formula: Formula, column: float, most: float, ruler: Ruler | None = None) -> Drawing:
-    from .drawing import drawing  # most languages never need it
-    from .reading import Reader
+    from .figure_builder import Reader
+    from .figure_page import drawing  # most languages never need it
 
     return drawing(Reader(model, formula).architecture(), column=column, most=most, ruler=ruler)
 
@@ -55,9 +55,9 @@ def _drawn(model: Model, formula: Formula, column: float, most: float, ruler: Ru
 def _both(
     models: Sequence[Model], formulas: Sequence[Formula], column: float, most: float, ruler: Ruler | None = None
 ) -> Drawing:
-    from .beside import compared
-    from .drawing import BETWEEN, drawing
-    from .reading import Reader
+    from .figure_builder import Reader
+    from .figure_diff import compared
+    from .figure_page import BETWEEN, drawing
 
     figures = [Reader(model, formula).architecture() for model, formula in zip(models, formulas, strict=True)]
     half = min(column, (most - BETWEEN) / 2)

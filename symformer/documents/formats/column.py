@@ -1,6 +1,6 @@
 """Layout for a column of a two-column page: line breaks in mathematics, also inside brackets, and narrow tables.
 
-Widths are in characters of prose, as in layout.py.
+Widths are in characters of prose, as in page_layout.py.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ...language.notation.display_tree import Fraction, Label, Minus, Product, Sum, Times, Tree
 from ...language.notation.emitter import under
 from ...language.notation.latex import LatexEmitter, upright
-from ...language.notation.tree import Fraction, Label, Minus, Product, Sum, Times, Tree
 from ..blocks import Cited, Code, Line, Math, Ref, Strong, Table
-from .layout import breadth, extent
-from .letters import WIDE, lettered, wide
+from .missing_glyphs import WIDE, lettered, wide
+from .page_layout import breadth, extent
 
 ROOM = 37  # of an equation in normal type, in the narrowest usual column: 200 pt in the 10 pt article class
 TYPES = {"": 1.0, r"\small": 0.9, r"\footnotesize": 0.8, r"\scriptsize": 0.7}

@@ -14,13 +14,13 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from ...language.notation.display_tree import Name, Tree, tree
 from ...language.notation.mathml import Piece as MathPiece
 from ...language.notation.mathml import mathml, pieces, sign
 from ...language.notation.text import text
-from ...language.notation.tree import Name, Tree, tree
 from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, Math, Picture, Piece, Ref, Table
-from .language import Language, printable, templates
-from .layout import Page, Row
+from .base_language import Language, printable, templates
+from .page_layout import Page, Row
 from .tex import FORMAT as LATEX
 
 NARROW, WIDE = 24, 44  # maximum characters of a label next to a line, on any screen and on a wide one
@@ -109,8 +109,8 @@ class HTML(Language):
 
     def picture(self, block: Picture) -> Markup:
         """Return a figure that is legible on a narrow screen."""
-        from ..figures.screen import ScreenRuler  # not needed by pages without figures
-        from .svg import drawn
+        from ..figures.browser_text_width import ScreenRuler  # not needed by pages without figures
+        from .inline_svg import drawn
 
         return markup(drawn(block.draw(*self.page.figure, ScreenRuler())))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+from ...language.notation.display_tree import Tree
 from ...language.notation.text import text
-from ...language.notation.tree import Tree
 from ...language.notation.typst import typst
 from ..blocks import Picture
-from .language import Language, broken, environment, parted, printable
-from .letters import in_typst, plain
+from .base_language import Language, broken, environment, parted, printable
+from .missing_glyphs import in_typst, plain
 
 
 class Typst(Language):

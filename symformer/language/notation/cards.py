@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from .display_tree import Tree
 from .latex import latex
-from .tree import Tree
 
 
 @dataclass(frozen=True)

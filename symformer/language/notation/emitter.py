@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from sympy import Symbol
 
 from ..symbols import letter as row
-from .tree import (
+from .display_tree import (
     Applied,
     Call,
     Cross,

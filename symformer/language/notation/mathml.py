@@ -9,9 +9,9 @@ from html import escape
 from sympy import Expr, Symbol
 
 from ..symbols import letter as row
+from .display_tree import Applied, Cross, Minus, Product, Sum, Times, Transposed, Tree, tree
 from .emitter import POINTWISE, PRODUCT, Emitter, spelt_out, under
 from .text import text
-from .tree import Applied, Cross, Minus, Product, Sum, Times, Transposed, Tree, tree
 
 TIMES = "\N{INVISIBLE TIMES}"  # between factors: read by screen readers, but invisible
 THIN = '<mspace width="0.17em"></mspace>'

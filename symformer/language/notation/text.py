@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sympy import Expr, Symbol
 
+from .display_tree import Applied, Call, Indexed, Label, Listed, Name, Power, Size, Transposed, Tree, tree
 from .emitter import PRODUCT, Emitter
-from .tree import Applied, Call, Indexed, Label, Listed, Name, Power, Size, Transposed, Tree, tree
 
 if TYPE_CHECKING:
     from fractions import Fraction

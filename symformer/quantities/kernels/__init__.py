@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...ledger.facts import Kind
-from . import eager, megatron, sdpa
+from . import eager, megatron_kernels, sdpa
 from .saves import Saver
 
 IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
     "eager": eager.KERNELS,
     "sdpa": sdpa.KERNELS,
-    "megatron": megatron.KERNELS,
+    "megatron": megatron_kernels.KERNELS,
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...formulas.account import Term
 from ...ledger.facts import Entry, Kind
 from ..quantity import Conventions, unseen
-from .common import COMMON
 from .saves import SINGLE, SIZES, Saver, Saves, made, single, softmax
+from .transformers_kernels import COMMON
 
 
 def scores(entry: Entry, conventions: Conventions) -> Saves:

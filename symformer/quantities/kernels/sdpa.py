@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...ledger.facts import Entry, Kind
 from ..quantity import Conventions
-from .common import COMMON
 from .saves import SINGLE, SIZES, Saver, Saves, made, none
+from .transformers_kernels import COMMON
 
 
 def scores(entry: Entry, conventions: Conventions) -> Saves:
