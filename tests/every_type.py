@@ -23,7 +23,7 @@ from symformer.language.errors import SymformerError
 from symformer.targets.resolution import model as opened_at_the_door
 from symformer.witness.measured_points import session
 from symformer.witness.transformers_classes import first_heads, of_config
-from symformer.witness.worker_pool import Lost, crew
+from symformer.witness.worker_pool import LostJob, crew
 
 LIMIT = 90  # seconds for a type
 GENERATING = ("causal", "masked", "seq2seq")
@@ -82,7 +82,7 @@ def main(types: Sequence[str], alone: bool) -> None:
     told: dict[str, Counter[str]] = {}
     with closing(crew(asked, jobs, 2, LIMIT)) as answers:
         for (model_type, head, _), answer in answers:
-            said = {"door": answer.why} if isinstance(answer, Lost) else answer
+            said = {"door": answer.why} if isinstance(answer, LostJob) else answer
             group = "causal, masked and seq2seq" if head in GENERATING else "others"
             for way, what in said.items():
                 told.setdefault(f"{way}, {group}", Counter())[what.partition(":")[0]] += 1

@@ -89,7 +89,7 @@ def traced(path: str) -> dict[str, Any]:
 
 def main(folder: str, trace: bool) -> None:
     """Ask for every config of a folder."""
-    from symformer.witness.worker_pool import Lost, crew
+    from symformer.witness.worker_pool import LostJob, crew
 
     paths = sorted(map(str, Path(folder).glob("*.json")))
     told: dict[str, Counter[str]] = {"without torch": Counter()}
@@ -112,7 +112,7 @@ def main(folder: str, trace: bool) -> None:
         told["with torch"] = Counter(right=told["without torch"]["right"], wrong=told["without torch"]["wrong"])
         with closing(crew(traced, again, 1, LIMIT)) as results:
             for (path,), result in results:
-                said = f"refused: {result.why}" if isinstance(result, Lost) else verdict(result, truth[path])
+                said = f"refused: {result.why}" if isinstance(result, LostJob) else verdict(result, truth[path])
                 told["with torch"][said.partition(":")[0]] += 1
                 if said != "right":
                     print(f"{Path(path).stem}, with torch: {said}", flush=True)  # noqa: T201

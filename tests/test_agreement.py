@@ -15,7 +15,7 @@ import symformer as sf
 from symformer.architectures import names
 from symformer.catalogue import config_match, disk_cache
 from symformer.catalogue.agreement import check_agreement
-from symformer.catalogue.measured_model import Traced
+from symformer.catalogue.measured_model import MeasuredModel
 from symformer.catalogue.record import OPERATIONS, Record
 from symformer.language.errors import RuleError, WitnessError
 from symformer.language.symbols import B, C, D, G, L, N_new, S, V
@@ -32,7 +32,7 @@ def _records(counts: Mapping[Any, Any]) -> dict[str, Record]:
     assert known is not None
     operations = known(OPERATIONS)
     assert "kv-cache" in operations.operations.confirmed
-    cache = Traced(title="EXAONE 4", stem="exaone4", counts=counts, quantity="kv-cache")
+    cache = MeasuredModel(title="EXAONE 4", stem="exaone4", counts=counts, quantity="kv-cache")
     return {OPERATIONS: operations, "kv-cache": replace(operations, lifted=None, traced=cache)}
 
 

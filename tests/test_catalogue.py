@@ -28,7 +28,7 @@ import symformer as sf
 from symformer import witness
 from symformer.catalogue import entries
 from symformer.catalogue.config_match import find, matched, why_not
-from symformer.catalogue.entries import COMMON, FOLDER, LIVE, TYPES, Turn
+from symformer.catalogue.entries import COMMON, FOLDER, LIVE, TYPES, OptionEffect
 from symformer.catalogue.measured_model import STORED
 from symformer.catalogue.record import OPERATIONS, opened
 from symformer.commands.cli import cli
@@ -43,7 +43,7 @@ from symformer.witness.measured_points import session
 from symformer.witness.model_calls import called, caller_for
 from symformer.witness.run_traces import RUNS
 from symformer.witness.torch_session import Session
-from symformer.witness.transformers_classes import Source, of_config
+from symformer.witness.transformers_classes import TracedClass, of_config
 
 FEW = 8  # classes that run by default
 EACH = int(os.environ.get("SHELF", "2"))  # configs of a class
@@ -80,7 +80,7 @@ def drawn(name: str, model_type: str, draw: random.Random) -> dict[str, Any]:
     return {**beside, source.part: own} if source.part else {**own, **beside}
 
 
-def made(config: Mapping[str, Any]) -> tuple[Source, Session] | None:
+def made(config: Mapping[str, Any]) -> tuple[TracedClass, Session] | None:
     """The model that transformers makes of a config, on meta; None where it makes none."""
     source = of_config(config, "config.json")
     fields = {field: value for field, value in source.own(config, "config.json").items() if field != "architectures"}
@@ -273,7 +273,7 @@ def test_changes_of_interacting_switches_are_not_added() -> None:
     alone = matched(kept, {**ARCEE, **first.fields})
     assert alone is not None
     assert matched(kept, {**ARCEE, **both}) is not None
-    meeting = replace(kept, turns=(*kept.turns, Turn(fields=both, records={})))
+    meeting = replace(kept, turns=(*kept.turns, OptionEffect(fields=both, records={})))
     assert matched(meeting, {**ARCEE, **first.fields}) == alone
     assert matched(meeting, {**ARCEE, **both}) is None
     apart = replace(kept, entry=replace(kept.entry, apart=True))

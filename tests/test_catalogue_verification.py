@@ -12,8 +12,8 @@ from symformer.catalogue.entries import FOLDER, finder, read
 from symformer.catalogue.record import opened
 from symformer.language.errors import SizeError, WitnessError
 from symformer.witness import catalogue_verification
-from symformer.witness.catalogue_verification import Proving
-from symformer.witness.inert_fields import Trials
+from symformer.witness.catalogue_verification import CatalogueVerification
+from symformer.witness.inert_fields import FieldTrials
 from symformer.witness.transformers_classes import of_head
 
 NAME = "BioGptForCausalLM"
@@ -22,11 +22,11 @@ CONFIG = {"model_type": "biogpt", "architectures": [NAME]}
 
 
 @pytest.fixture
-def prover(monkeypatch: pytest.MonkeyPatch) -> Proving:
+def prover(monkeypatch: pytest.MonkeyPatch) -> CatalogueVerification:
     """Of a few configs: here it is seen that there are enough to tell."""
     monkeypatch.setattr(catalogue_verification, "HELD", 12)
     source = of_head("biogpt", "causal")
-    return Proving(source, Trials(source), {})
+    return CatalogueVerification(source, FieldTrials(source), {})
 
 
 def entry() -> dict[str, Any]:
@@ -34,7 +34,7 @@ def entry() -> dict[str, Any]:
     return found | {"turns": []}
 
 
-def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: Proving) -> None:
+def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: CatalogueVerification) -> None:
     """One of its weights is said to be as wide as H usually is, whatever H is."""
     data = entry()
     counts = data["records"]["params"]["traced"]["counts"]
@@ -55,7 +55,7 @@ def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: Proving) -> Non
     assert found["entry"]["still"] == ["intermediate_size"]
 
 
-def test_a_field_that_is_not_inert_is_pinned_to_its_default(prover: Proving) -> None:
+def test_a_field_that_is_not_inert_is_pinned_to_its_default(prover: CatalogueVerification) -> None:
     data = entry()
     data["switches"].pop("tie_word_embeddings")
     data["entry"]["idle"]["tie_word_embeddings"] = "bool"
@@ -65,7 +65,7 @@ def test_a_field_that_is_not_inert_is_pinned_to_its_default(prover: Proving) -> 
     assert matched(read(found), CONFIG | {"tie_word_embeddings": False}) is None
 
 
-def test_an_entry_that_is_wrong_at_its_defaults_is_refused(prover: Proving) -> None:
+def test_an_entry_that_is_wrong_at_its_defaults_is_refused(prover: CatalogueVerification) -> None:
     data = entry()
     counts = data["records"]["params"]["traced"]["counts"]
     counts.append([["biogpt.nobody.weight", ["E"]], []])

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from symformer import from_config
 from symformer.architectures import architecture
 from symformer.language.symbols import SYMBOLS
-from symformer.ledger.facts import Kind
+from symformer.ledger.facts import OperationKind
 from symformer.witness.models.embedded_transformer import EmbeddedTransformer
 from symformer.witness.models.gopher import Gopher
 from symformer.witness.models.palm import PaLM
@@ -195,7 +195,7 @@ def same(kind: str, case: Case, tmp_path: Path) -> None:
     turned = {
         int(each.inputs[1].width.xreplace(ours.relations).subs(sizes))
         for _, each in ours.component.ledger
-        if each.kind is Kind.ROTATE
+        if each.kind is OperationKind.ROTATE
     }
     for width in turned:
         ropes = getattr(known, "rope_parameters", None) or PLAIN

@@ -28,11 +28,11 @@ from symformer.architectures import (
 )
 from symformer.architectures.base_architecture import (
     Architecture,
+    BoolField,
     Choice,
     Field,
     Fields,
-    Switch,
-    Witness,
+    WitnessSpec,
     option,
     usual,
 )
@@ -392,9 +392,9 @@ class _Narrow(LlamaLike):
 
     title = "Narrow"
     config = Fields(usual({E: 64, H: Field(("wide",), 4 * E)}), fixed={"clip": (None,)}, inert=("seed",))
-    witness = Witness("Narrow")
+    witness = WitnessSpec("Narrow")
 
-    tied: bool = option(Switch("share", True))
+    tied: bool = option(BoolField("share", True))
     gated: bool = option(Choice("form", {"plain": False, "gated": True}, "gated"))
 
 
@@ -402,7 +402,7 @@ def test_config_fields_extend_those_of_the_bases() -> None:
     fields, base = _Narrow.fields, LlamaLike.config
     assert (_Narrow.tied, _Narrow.gated, _Narrow.activation) == (True, True, "silu")
     assert list(fields.options) == ["tied", "activation", "attention_dropout", "gated"]
-    assert fields.options["tied"] == Switch("share", True)
+    assert fields.options["tied"] == BoolField("share", True)
     assert fields.options["activation"] == architecture_class("llama").fields.options["activation"]
     assert base.rotary
     assert fields.rotary

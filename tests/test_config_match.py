@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from symformer.catalogue.config_match import matched
-from symformer.catalogue.entries import EACH, Kept, on_shelf
+from symformer.catalogue.entries import EACH, CatalogueEntry, on_shelf
 
 ARCEE: dict[str, Any] = {"model_type": "arcee", "architectures": ["ArceeForCausalLM"], "hidden_size": 96}
 
 
-def with_switches(**switches: Any) -> Kept:
+def with_switches(**switches: Any) -> CatalogueEntry:
     """Return Arcee's entry as if its class had been traced only with these values of these fields."""
     kept = on_shelf("ArceeForCausalLM", "arcee")
     assert kept is not None

@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Code, Math, Picture, Strong, numbered
+from symformer.documents.blocks import Code, FigureBlock, Math, Strong, numbered
 from symformer.documents.figures.browser_text_width import ScreenRuler, advances
-from symformer.documents.figures.figure_builder import Reader
+from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_page import drawing
 from symformer.documents.figures.inset import illustration
 from symformer.documents.figures.primitives import Drawing, Rect, Words
@@ -64,7 +64,7 @@ def laid(target: str, quantity: str = "params") -> Drawing:
     """A figure as a page of A4 has it."""
     model, _ = resolve(target)
     column, most = A4.figure
-    return drawing(Reader(model, model.formula(quantity)).architecture(), column=column, most=most)
+    return drawing(FigureBuilder(model, model.formula(quantity)).architecture(), column=column, most=most)
 
 
 # -- in HTML -----------------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_encoder_decoder_figure_scrolls_on_a_phone(folder: Path) -> None:
 @pytest.mark.parametrize("target", ["gpt2", "deepseek-v3", "t5", "mamba2", "clip"])
 def test_screen_text_stays_within_the_figure(target: str) -> None:
     model, _ = resolve(target)
-    made = drawing(Reader(model, model.params).architecture(), ruler=ScreenRuler())
+    made = drawing(FigureBuilder(model, model.params).architecture(), ruler=ScreenRuler())
     boxes = [each for each in made.shapes if isinstance(each, Rect) and each.radius == 2.2]
     for words in (each for each in made.shapes if isinstance(each, Words)):
         assert -0.5 <= words.left <= words.left + words.width <= made.width + 0.5
@@ -260,7 +260,7 @@ def test_negligible_share_has_no_bar() -> None:
 def test_figures_are_numbered_in_order() -> None:
     model, _ = resolve("gpt2")
     blocks, _ = numbered([*illustration(model, model.params), *illustration(model, model.formula("flops"))])
-    assert [(block.number, block.id) for block in blocks if isinstance(block, Picture)] == [
+    assert [(block.number, block.id) for block in blocks if isinstance(block, FigureBlock)] == [
         (1, "gpt2.params"),
         (2, "gpt2.flops"),
     ]
@@ -271,7 +271,7 @@ def test_captions_describe_the_figure() -> None:
     for target in ("t5", "gpt2", "hf:bert"):
         model, _ = resolve(target)
         (block,) = illustration(model, model.params)
-        assert isinstance(block, Picture)
+        assert isinstance(block, FigureBlock)
         said[target] = str(block.caption[0])
     assert "value" not in said["t5"]  # which has no sizes by its name
     assert "share" in said["gpt2"]

@@ -16,14 +16,14 @@ from symformer import witness
 from symformer.catalogue import disk_cache
 from symformer.catalogue.codec import from_data, to_data
 from symformer.catalogue.disk_cache import VARIABLE, Store
-from symformer.catalogue.measured_model import Traced
-from symformer.catalogue.recognized_model import Lifted
+from symformer.catalogue.measured_model import MeasuredModel
+from symformer.catalogue.recognized_model import RecognizedModel
 from symformer.catalogue.record import OPERATIONS, Record, opened
 from symformer.language.errors import CatalogueError, SizeError
 from symformer.language.sizes import AtMost, Condition, Divides
 from symformer.language.symbols import SYMBOLS, A, B, D, E, H, L, P, S, V, name_size
-from symformer.ledger.facts import Entry, Kind, Tensor, Weight
-from symformer.models.provenance import Pinned, Place, Reading
+from symformer.ledger.facts import Entry, OperationKind, Tensor, Weight
+from symformer.models.provenance import ConfigLocation, Pinned, TraceEvidence
 
 LETTERS = {"vocab": "V", "width": "E", "depth": "L", "inner": "H", "rings": "rings"}
 NUMBERS = {"vocab": 97, "width": 24, "depth": 3, "inner": 57, "rings": 5}
@@ -34,9 +34,9 @@ STORED = 22_848
 def record() -> Record:
     rings = name_size("rings")
     counts: dict[Any, Any] = {("wte.weight", (V, E)): (), ("h.*.rings.*.weight", (E, H)): (L, L * rings)}
-    traced = Traced(title="Rings", stem="rings", counts=counts, conditions=(Divides(Integer(2), E),))
-    read = Reading(points=3, builds=40, seed=1, versions={"torch": "2"}, pinned=(Pinned("groups", 4, "a list"),))
-    places = {letter: Place(name) for name, letter in LETTERS.items()}
+    traced = MeasuredModel(title="Rings", stem="rings", counts=counts, conditions=(Divides(Integer(2), E),))
+    read = TraceEvidence(points=3, builds=40, seed=1, versions={"torch": "2"}, pinned=(Pinned("groups", 4, "a list"),))
+    places = {letter: ConfigLocation(name) for name, letter in LETTERS.items()}
     return Record(letters=LETTERS, places=places, reading=read, traced=traced, config=NUMBERS)
 
 
@@ -137,15 +137,15 @@ def test_concurrent_writers_lose_nothing(kept: Store, tmp_path: Path) -> None:
 def test_operations_survive_a_round_trip() -> None:
     x, q = Tensor("x", (B, S, E), grad=Integer(1)), Tensor("q", (B, A, S, D))
     rows = (
-        ((), Entry(Kind.LOOKUP, "wte", (Tensor("index", (B, S)),), x, (Weight("wte.weight", (V, E)),))),
-        ((L,), Entry(Kind.SCORES, "h.*.scores", (q, q), Tensor("s", (B, A, S, S)), mask="causal", window=P)),
+        ((), Entry(OperationKind.LOOKUP, "wte", (Tensor("index", (B, S)),), x, (Weight("wte.weight", (V, E)),))),
+        ((L,), Entry(OperationKind.SCORES, "h.*.scores", (q, q), Tensor("s", (B, A, S, S)), mask="causal", window=P)),
     )
     conditions: tuple[Condition, ...] = (AtMost(S, P, "the trace holds up to there"),)
-    made = Lifted(title="Rings", stem="rings", rows=rows, conditions=conditions, confirmed={"flops": 3})
-    again: Lifted = from_data(Lifted, json.loads(json.dumps(to_data(made))))
+    made = RecognizedModel(title="Rings", stem="rings", rows=rows, conditions=conditions, confirmed={"flops": 3})
+    again: RecognizedModel = from_data(RecognizedModel, json.loads(json.dumps(to_data(made))))
     assert to_data(again) == to_data(made)
     (_, lookup), (counts, scores) = again.rows
-    assert (lookup.kind, lookup.weights, counts) == (Kind.LOOKUP, rows[0][1].weights, (L,))
+    assert (lookup.kind, lookup.weights, counts) == (OperationKind.LOOKUP, rows[0][1].weights, (L,))
     assert (scores.mask, scores.window, scores.output.shape) == ("causal", P, (B, A, S, S))
     assert (again.conditions, again.confirmed) == (conditions, {"flops": 3})
 
@@ -161,7 +161,7 @@ def test_operations_survive_a_round_trip() -> None:
         (Weight, ["w"]),
         (Entry, {"kind": "rings", "path": "w", "inputs": [], "output": {"name": "y", "shape": []}}),
         (Entry, {"kind": "norm", "path": "w", "inputs": [], "output": {"name": "y", "shape": []}, "mask": "some"}),
-        (Lifted, {"conditions": [{"is": "Path", "low": "E"}]}),
+        (RecognizedModel, {"conditions": [{"is": "Path", "low": "E"}]}),
     ],
 )
 def test_invalid_data_are_refused(hint: type, data: Any) -> None:

@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import symformer as sf
 from symformer.catalogue.config_match import find
 from symformer.language.errors import CatalogueError, SymformerError
-from symformer.witness.model_calls import Way, called
+from symformer.witness.model_calls import CallSpec, called
 from symformer.witness.transformers_classes import of_head
 
 B, S, IMAGES, SIDE, PATCH = 3, 29, 4, 42, 14
@@ -115,13 +115,13 @@ def test_vision_feature_layer_is_not_an_inert_field() -> None:
 @pytest.mark.parametrize(
     ("model_type", "head", "way"),
     [
-        ("chinese_clip", "base", Way("base", "B_vis")),
-        ("git", "causal", Way("causal", "B")),  # which puts the patches of one picture before each text
-        ("qwen2_vl", "image-text", Way("image-text")),  # of no size that its config says
-        ("siglip", "image", Way("image")),
-        ("smolvlm_vision", "base", Way("image")),  # whose class does not say what it reads first
-        ("gpt2", "causal", Way("causal")),
+        ("chinese_clip", "base", CallSpec("base", "B_vis")),
+        ("git", "causal", CallSpec("causal", "B")),  # which puts the patches of one picture before each text
+        ("qwen2_vl", "image-text", CallSpec("image-text")),  # of no size that its config says
+        ("siglip", "image", CallSpec("image")),
+        ("smolvlm_vision", "base", CallSpec("image")),  # whose class does not say what it reads first
+        ("gpt2", "causal", CallSpec("causal")),
     ],
 )
-def test_each_class_is_called_with_the_images_it_takes(model_type: str, head: str, way: Way) -> None:
+def test_each_class_is_called_with_the_images_it_takes(model_type: str, head: str, way: CallSpec) -> None:
     assert called(of_head(model_type, head)) == way

@@ -9,7 +9,7 @@ import pytest
 from sympy import Expr, Min, ceiling, floor, symbols
 
 from symformer.witness.interpolation import Point, UnfitError, fit
-from symformer.witness.trace_result import Tie
+from symformer.witness.trace_result import SizeTie
 
 a, b, S, C = symbols("a b S C", positive=True, integer=True)
 LETTERS = {"a": a, "b": b, "S": S, "C": C}
@@ -60,4 +60,4 @@ def test_data_without_a_fit_are_refused(measure: Callable[[Point], int]) -> None
 
 @pytest.mark.parametrize(("a", "b", "size"), [(6, 4, 9), (6, 5, 0), (6, 0, 0), (0, 4, 0)])
 def test_dependent_size_is_none_if_not_an_integer(a: int, b: int, size: int) -> None:
-    assert Tie(Fraction(6), {"a": 1, "b": -1}).at({"a": a, "b": b}) == size
+    assert SizeTie(Fraction(6), {"a": 1, "b": -1}).at({"a": a, "b": b}) == size

@@ -23,13 +23,13 @@ from torch import nn
 import symformer as sf
 from symformer.architectures import architecture_class, names
 from symformer.architectures.base_architecture import Architecture
-from symformer.catalogue.recognized_model import Lifted
+from symformer.catalogue.recognized_model import RecognizedModel
 from symformer.language.symbols import SYMBOLS, symbol
-from symformer.ledger.facts import Entry, Kind, Tensor, Weight
+from symformer.ledger.facts import Entry, OperationKind, Tensor, Weight
 from symformer.witness import trace_recognition, trace_sources
 from symformer.witness.dataflow_roles import Roles
-from symformer.witness.recognition import Reader
-from symformer.witness.recognition.observations import Sight, in_symbols, star
+from symformer.witness.recognition import Recognizer
+from symformer.witness.recognition.observations import Observation, in_symbols, star
 from symformer.witness.trace_result import Trace
 from symformer.witness.transformers_classes import FIRST, of_head, types
 
@@ -48,8 +48,17 @@ CHEAP = ("distilbert", "gpt1", "gpt2", "starcoder2")
 CAST = re.compile("_(un)?cast$|_late$")  # when a norm goes to another precision: a run in single precision does not
 # What a run of torch shows; the others are elementwise, or are not computed at all.
 LIFTS = (
-    *(Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.SCORES, Kind.MIX, Kind.EXPERTS, Kind.PARAMETER),
-    *(Kind.SCAN, Kind.MATCH, Kind.PRODUCT, Kind.OBSERVED),
+    *(
+        OperationKind.LOOKUP,
+        OperationKind.LINEAR,
+        OperationKind.CONVOLUTION,
+        OperationKind.NORM,
+        OperationKind.SCORES,
+        OperationKind.MIX,
+        OperationKind.EXPERTS,
+        OperationKind.PARAMETER,
+    ),
+    *(OperationKind.SCAN, OperationKind.MATCH, OperationKind.PRODUCT, OperationKind.OBSERVED),
 )
 
 
@@ -89,17 +98,19 @@ def rows(
         if entry.kind in LIFTS:
             read, wrote = tuple(map(shape, entry.inputs)), shape(entry.output)
             if entry.kind in (
-                Kind.LOOKUP,
-                Kind.NORM,
+                OperationKind.LOOKUP,
+                OperationKind.NORM,
             ):  # of one sequence or of all, and with its tokens in one axis or two
                 read, wrote = (), wrote[-1:]
-            elif entry.kind is Kind.EXPERTS:  # of tokens, or of tokens once for each of their experts
+            elif entry.kind is OperationKind.EXPERTS:  # of tokens, or of tokens once for each of their experts
                 read = (read[0][-1:], read[1])
             back = entry.window if entry.mask == "causal" else None  # one that looks both ways changes nothing counted
             window = back.xreplace(at) if back is not None else None
-            function = entry.function if entry.kind in (Kind.NORM, Kind.LOOKUP) else ""  # else how it is computed
+            function = (
+                entry.function if entry.kind in (OperationKind.NORM, OperationKind.LOOKUP) else ""
+            )  # else how it is computed
             function = CAST.sub("", function)
-            if entry.kind is Kind.NORM and not entry.weights:  # elementwise
+            if entry.kind is OperationKind.NORM and not entry.weights:  # elementwise
                 continue
             facts = (function, entry.mask, window, entry.logits)
             row = (
@@ -145,7 +156,7 @@ def test_recognized_rows_match_the_composed_rows(name: str, tmp_path: Path) -> N
         return re.sub(r"^\w+\.\*", "layers.*", path) if ours.witness.stacks else path  # all in one list, or in several
 
     letters = {trace.letters[size]: value for size, value in point.items() if size in trace.letters}
-    cores = {entry.path for _, entry in model.ledger if entry.kind in (Kind.SCORES, Kind.MIX)}
+    cores = {entry.path for _, entry in model.ledger if entry.kind in (OperationKind.SCORES, OperationKind.MIX)}
 
     def placed(path: str) -> str:
         """Torch may run the core of an attention in a module of its own, which is no part of ours."""
@@ -237,8 +248,8 @@ CONFIRMED = {
 def test_recognized_quantities_are_confirmed_by_torch_or_refused(model_type: str, head: str) -> None:
     expected, why = CONFIRMED[model_type, head]
     component = lifted(model_type, head).model.component
-    assert isinstance(component, Lifted)
-    assert not [entry.path for _, entry in component.rows if entry.kind is Kind.OBSERVED]
+    assert isinstance(component, RecognizedModel)
+    assert not [entry.path for _, entry in component.rows if entry.kind is OperationKind.OBSERVED]
     assert component.confirmed.keys() == expected
     assert component.refusals.keys() == EVERYTHING - expected
     assert why in next(iter(component.refusals.values()), "")
@@ -246,7 +257,7 @@ def test_recognized_quantities_are_confirmed_by_torch_or_refused(model_type: str
 
 def heads_for_groups(entry: Entry) -> Entry:
     """Every query head with keys of its own, in a model whose heads share them."""
-    if entry.kind is not Kind.SCORES:
+    if entry.kind is not OperationKind.SCORES:
         return entry
     q, k = entry.inputs
     return replace(entry, inputs=(q, replace(k, shape=(k.shape[0], q.shape[1], *k.shape[2:]))))
@@ -270,7 +281,7 @@ def squared(entry: Entry) -> Entry:
 
 def without_a_gradient(entry: Entry) -> Entry:
     """A product of two tensors, of which one needs no gradient."""
-    if entry.kind is not Kind.PRODUCT:
+    if entry.kind is not OperationKind.PRODUCT:
         return entry
     x, y = entry.inputs
     assert x.grad == y.grad == 1
@@ -279,7 +290,7 @@ def without_a_gradient(entry: Entry) -> Entry:
 
 def over_fewer_channels(entry: Entry) -> Entry:
     """A convolution that slides over one channel, and is read by one."""
-    if entry.kind is not Kind.CONVOLUTION:
+    if entry.kind is not OperationKind.CONVOLUTION:
         return entry
     batch, _, *places = entry.output.shape
     return replace(entry, output=replace(entry.output, shape=(batch, Integer(1), *places)))
@@ -314,17 +325,17 @@ def without_a_mask(entry: Entry) -> Entry:
 def test_misrecognized_rows_are_refused(model_type: str, changes: Any, refused: Mapping[str, str]) -> None:
     """StarCoder2 has biases, and heads that share keys; Mamba slides, and multiplies a state with what reads it."""
     right = lifted(model_type, "causal").model.component
-    assert isinstance(right, Lifted)
+    assert isinstance(right, RecognizedModel)
     assert refused.keys() <= right.confirmed.keys()
-    read = Reader.rows
+    read = Recognizer.rows
 
-    def misread(self: Reader) -> Any:
+    def misread(self: Recognizer) -> Any:
         for count, entry in read(self):
             yield count, reduce(lambda each, change: change(each), changes, entry)
 
-    with patch.object(Reader, "rows", lambda self: tuple(misread(self))):
+    with patch.object(Recognizer, "rows", lambda self: tuple(misread(self))):
         wrong = trace_recognition.lift(*ASKED[model_type]).model.component
-    assert isinstance(wrong, Lifted)
+    assert isinstance(wrong, RecognizedModel)
     for quantity, row in refused.items():
         with pytest.raises(sf.SymformerError, match=row):
             wrong.formula(quantity)
@@ -335,6 +346,6 @@ def test_axis_is_a_number_only_if_no_size_matches() -> None:
     patches = floor(Z / Z_patch) ** 2
     # 168/14 is 144/12: both runs have 12² patches, and the axis is the same number in both
     runs = [({Z: 168, Z_patch: 14}, (144, 4)), ({Z: 144, Z_patch: 12}, (144, 4))]
-    seen = [(Sight(Roles(nn.Identity(), {}), numbers), shape) for numbers, shape in runs]
+    seen = [(Observation(Roles(nn.Identity(), {}), numbers), shape) for numbers, shape in runs]
     assert in_symbols(seen, [patches]) == (patches, Integer(4))
     assert in_symbols(seen) == (Integer(144), Integer(4))

@@ -21,8 +21,8 @@ from click.testing import CliRunner, Result
 import symformer as sf
 from symformer.algebra import grid, row_selection
 from symformer.algebra.grid import Axis, Grid
-from symformer.algebra.row_files import File
-from symformer.algebra.row_selection import First, Front, Objective
+from symformer.algebra.row_files import RowFile
+from symformer.algebra.row_selection import Objective, ParetoFront, TopRows
 from symformer.algebra.sweep import Sweep, sweep
 from symformer.commands.cli import cli
 from symformer.documents import tables
@@ -124,7 +124,7 @@ def test_a_hundred_thousand_random_rows_match_python_integers(tmp_path: Path, mo
     rows = [[source.randint(1, most) * 12, source.randint(1, most), source.randint(1, most)] for _ in range(100_000)]
     place = tmp_path / "configs.csv"
     place.write_text("E,L,V\n" + "".join(f"{e},{layers},{v}\n" for e, layers, v in rows))
-    found = sweep("gpt2", File.open(str(place)))
+    found = sweep("gpt2", RowFile.open(str(place)))
     assert found.kinds["params"] == kind
     expected = [12 * n * e * e + 13 * n * e + (v + 1_024 + 2) * e for e, n, v in rows]
     assert found.table()["params"].tolist() == expected
@@ -184,7 +184,7 @@ def test_a_pareto_front_has_exactly_the_undominated_rows(count: int, most: int, 
     """Against every pair; rows alike are kept once, the first."""
     source = np.random.default_rng(count * most)
     rows = source.integers(-most, most, (400, count))
-    front = Front([Objective(f"c{place}") for place in range(count)])
+    front = ParetoFront([Objective(f"c{place}") for place in range(count)])
     for piece in np.split(rows, 8):
         columns = [column.astype(kind) for column in piece.T]
         front.see(columns, lambda places, columns=columns: {f"c{n}": c[places] for n, c in enumerate(columns)})  # type: ignore[misc]
@@ -205,7 +205,7 @@ def test_the_pareto_front_of_a_sweep() -> None:
 def test_the_top_rows_equal_the_first_rows_of_a_sort(count: int, most: bool) -> None:
     source = np.random.default_rng(count)
     rows = source.integers(1, 50, 400)
-    first = First(Objective("c", most), count)
+    first = TopRows(Objective("c", most), count)
     for place, piece in enumerate(np.split(rows, 8)):
         first.see([piece], lambda places, piece=piece, place=place: {"c": piece[places], "n": places + 50 * place})  # type: ignore[misc]
     expected = sorted(range(400), key=lambda place: (-rows[place] if most else rows[place], place))[:count]

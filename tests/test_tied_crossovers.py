@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from sympy import Symbol
 
 import symformer as sf
-from symformer.algebra.crossover import Allowed
+from symformer.algebra.crossover import AllowedValues
 from symformer.algebra.model_comparison import Comparison
 from symformer.commands.cli import cli
 from symformer.language.errors import SizeError
@@ -80,7 +80,7 @@ def test_crossovers_match_every_integer_by_hand(quantity: str) -> None:
                 first, rest, layer = totals(here)
                 layers = (first - rest) / layer
                 side = [each.sign for each in spans if each.first <= number and (each.last or FAR) >= number]
-                if layers <= 0 or number not in found.held.allowed.get(size, Allowed()):
+                if layers <= 0 or number not in found.held.allowed.get(size, AllowedValues()):
                     assert side == [], (name, number, own)
                     continue
                 mine, other = amounts(here, layers, quantity)

@@ -48,7 +48,7 @@ from symformer.language.symbols import (
 )
 from symformer.quantities import quantities
 from symformer.witness import error_messages, ignored_at, run_traces, trace, values_at
-from symformer.witness.index_checks import InTable
+from symformer.witness.index_checks import IndexCheck
 from symformer.witness.measured_points import Points
 from symformer.witness.row_samples import Samples
 from symformer.witness.run_traces import RUNS
@@ -180,9 +180,7 @@ def test_the_census_has_the_stored_formulas(name: str, quantity: str) -> None:
 def test_stored_traces_are_of_transformers_architectures() -> None:
     """One of each family; tests/test_recognition.py reads the others off their code, row by row."""
     named = {
-        name
-        for name in architectures.names()
-        if architectures.architecture(name).component.library == "transformers"
+        name for name in architectures.names() if architectures.architecture(name).component.library == "transformers"
     }
     assert set(SAME) < named
 
@@ -398,7 +396,7 @@ TABLE = torch.empty(5, 3, device="meta")
 )
 def test_an_index_above_the_last_row_is_refused_without_data(look: Callable[..., object], rows: int | None) -> None:
     for count in (1, 3, 4, 5, 6, 60):
-        with InTable(), torch.device("meta"):
+        with IndexCheck(), torch.device("meta"):
             places = torch.arange(count)
             if rows is None or count <= rows:
                 look(places)

@@ -20,7 +20,7 @@ from symformer.documents.formats import render
 from symformer.documents.formats.html import FORMAT as HTML
 from symformer.documents.formats.missing_glyphs import in_typst, lettered, plain
 from symformer.formulas.derivation import Chain
-from symformer.language.notation.display_tree import Label, Name, tree
+from symformer.language.notation.display_tree import Label, TensorName, tree
 from symformer.language.notation.latex import latex
 from symformer.language.notation.typst import typst as spell_typst
 from symformer.language.symbols import E, H
@@ -48,7 +48,7 @@ def hostile(name: str) -> Document:
             Heading(1, [Code(name)], f"x.{name}"),
             Paragraph(["Of ", Code(name), " and ", name, " with ", Math.of(E), " by ", Ref(f"x.{name}")]),
             Equation(chain, key=True, id=f"x.{name}", reasons=[["by ", Code(name)]]),
-            Paragraph([Strong(name), ": ", Math(Name("W", name))]),
+            Paragraph([Strong(name), ": ", Math(TensorName("W", name))]),
             Table([["Name"], ["Size"]], [[[Code(name)], [name]]], "ll"),
         ]
     )
@@ -130,7 +130,7 @@ def test_accented_letters_are_written_as_latex_commands() -> None:
 def test_name_within_mathematics_is_escaped() -> None:
     assert latex(Label("N", "a%b#c", E)) == r"N_{\mathrm{a\%b\#c}}"
     assert latex(Label("N", "x{y}$", E)) == r"N_{\mathrm{x\{y\}\$}}"
-    assert latex(Name("W", "é")) == r"W_{\mathrm{\text{é}}}"
+    assert latex(TensorName("W", "é")) == r"W_{\mathrm{\text{é}}}"
     assert spell_typst(Label("N", 'a"b\\', E)) == 'N_"a\\"b\\\\"'
     assert latex(Label("N", "h.ln_1", E)) == r"N_{\mathrm{h.ln\_1}}"
 

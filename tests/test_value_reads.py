@@ -10,7 +10,7 @@ from torch import nn
 
 from symformer.language.errors import WitnessError
 from symformer.witness import trace
-from symformer.witness.value_reads import MOST, Values
+from symformer.witness.value_reads import MOST, ValueReads
 
 
 class Sinusoids(nn.Module):
@@ -107,7 +107,7 @@ def test_a_width_that_depends_on_random_values_is_refused_with_its_line() -> Non
 
 
 def test_a_large_tensor_has_no_values_and_takes_no_memory() -> None:
-    with torch.device("cpu"), Values():  # type: ignore[no-untyped-call]
+    with torch.device("cpu"), ValueReads():  # type: ignore[no-untyped-call]
         row = torch.arange(MOST)
         table = row[:, None] * row  # 8 TB
         assert (table.is_meta, row.is_meta, (row + 1).is_meta) == (True, False, False)

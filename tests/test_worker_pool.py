@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from symformer.language.errors import WitnessError
-from symformer.witness.worker_pool import Lost, crew
+from symformer.witness.worker_pool import LostJob, crew
 
 
 def work(what: str) -> object:
@@ -45,11 +45,11 @@ def test_hanging_or_crashing_job_does_not_affect_others(workers: int) -> None:
         ("b",): "B",
         ("c",): "C",
         ("d",): "D",
-        ("hang",): Lost("killed after 2 s"),
-        ("exit",): Lost("the process died with exit status 3"),
-        ("crash",): Lost("the process died with exit status -6"),
-        ("quit",): Lost("SystemExit: enough"),
-        ("hoard",): Lost("MemoryError: "),
+        ("hang",): LostJob("killed after 2 s"),
+        ("exit",): LostJob("the process died with exit status 3"),
+        ("crash",): LostJob("the process died with exit status -6"),
+        ("quit",): LostJob("SystemExit: enough"),
+        ("hoard",): LostJob("MemoryError: "),
     }
 
 

@@ -17,7 +17,7 @@ PRIME = 2**61 - 1
 
 
 @dataclass(frozen=True)
-class Piece:
+class AccountTerm:
     """One term of a formula, over all copies."""
 
     path: str  # the torch module: "h.*.mlp.c_fc"
@@ -28,24 +28,24 @@ class Piece:
     repeated: bool  # True for a term of the layers
 
 
-def pieces(formula: Formula, puts: Mapping[Symbol, Expr] | None = None) -> list[Piece]:
+def pieces(formula: Formula, puts: Mapping[Symbol, Expr] | None = None) -> list[AccountTerm]:
     """Return every term of a formula, after substituting the given sizes."""
     return list(_walk(formula.root, ONE, "", formula, puts or {}))
 
 
-def _walk(line: Line, count: Expr, role: str, formula: Formula, puts: Mapping[Symbol, Expr]) -> Iterator[Piece]:
+def _walk(line: Line, count: Expr, role: str, formula: Formula, puts: Mapping[Symbol, Expr]) -> Iterator[AccountTerm]:
     count = count * line.count
     if isinstance(line.part, Component) and (line.part.role != "other" or not role):
         role = line.part.role
     if line.entry is not None:
         for term in line.terms:
             total = expand((count * term.expr).xreplace(formula.relations).xreplace(puts))
-            yield Piece(line.path, term.label, total, line.entry, role, bool(count.free_symbols))
+            yield AccountTerm(line.path, term.label, total, line.entry, role, bool(count.free_symbols))
     for below in line.lines:
         yield from _walk(below, count, role, formula, puts)
 
 
-def added(found: list[Piece]) -> Expr:
+def added(found: list[AccountTerm]) -> Expr:
     """Return the total of some pieces."""
     return expand(Add(*(piece.total for piece in found)))
 

@@ -21,12 +21,12 @@ NEAR = 5  # significant digits of a fraction
 
 
 @dataclass(frozen=True, kw_only=True)
-class Working:
+class WorkedLine:
     """One line of arithmetic: its description, the formula and the result.
 
-    >>> Working(what="updates of rank 4", formula="24*2*4*(1024 + 1024)").steps()[-1]
+    >>> WorkedLine(what="updates of rank 4", formula="24*2*4*(1024 + 1024)").steps()[-1]
     '393{,}216'
-    >>> Working(what="elements", formula="60*(512 + 64)", over="95*2*8*128").steps()[1:]
+    >>> WorkedLine(what="elements", formula="60*(512 + 64)", over="95*2*8*128").steps()[1:]
     ['\\\\frac{34{,}560}{194{,}560}', '\\\\approx 0.17763']
     """
 

@@ -10,14 +10,14 @@ from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
 from ..formulas.formula import Formula
 from ..language.notation.text import code, text
-from .account_terms import PRIME, Piece, fingerprint, is_zero, pieces
+from .account_terms import PRIME, AccountTerm, fingerprint, is_zero, pieces
 
 MOST = 12  # maximum number of reported rows
 SIZES = 12  # maximum number of sizes tried in place of another one
 
 
 @dataclass(frozen=True)
-class Blame:
+class DifferenceRow:
     """One row, and how the printed formula treats it."""
 
     path: str
@@ -37,7 +37,7 @@ class _Candidate:
     row: bool  # True for a weight, a product or a row, False for a part
 
 
-def explain(formula: Formula, difference: Expr) -> list[Blame]:
+def explain(formula: Formula, difference: Expr) -> list[DifferenceRow]:
     """Return the rows that explain a difference, ours minus theirs.
 
     Each row explains all of it. If there is no such row, return two kinds of rows that explain it together, or else the
@@ -45,7 +45,7 @@ def explain(formula: Formula, difference: Expr) -> list[Blame]:
     """
     found = pieces(formula)
     candidates = _candidates(formula, found)
-    named: dict[str, Blame] = {}
+    named: dict[str, DifferenceRow] = {}
     for each in (*in_one(formula, difference), *_multiple(candidates, difference)):
         named.setdefault(each.path, each)
     if named:
@@ -53,13 +53,13 @@ def explain(formula: Formula, difference: Expr) -> list[Blame]:
     return (list(_of_two(candidates, difference)) or list(_in_common(candidates, difference)))[:MOST]
 
 
-def in_one(formula: Formula, difference: Expr) -> list[Blame]:
+def in_one(formula: Formula, difference: Expr) -> list[DifferenceRow]:
     """Return the rows that each explain a difference alone: omitted, counted twice, or with another size."""
     candidates = _candidates(formula, pieces(formula))
     return [*_left_out(candidates, difference), *_swapped(candidates, difference, formula)]
 
 
-def _candidates(formula: Formula, found: Sequence[Piece]) -> list[_Candidate]:
+def _candidates(formula: Formula, found: Sequence[AccountTerm]) -> list[_Candidate]:
     """Return each weight or product, then each row with several of them, then each part."""
     terms: dict[str, dict[str, Expr]] = {}
     for piece in found:
@@ -79,15 +79,15 @@ def _candidates(formula: Formula, found: Sequence[Piece]) -> list[_Candidate]:
     return [each for each in made if each.total != 0]
 
 
-def _left_out(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Blame]:
+def _left_out(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
     for each in candidates:
         if each.total == difference:
-            yield Blame(each.path, "is left out", each.total, difference)
+            yield DifferenceRow(each.path, "is left out", each.total, difference)
         elif each.total == -difference:
-            yield Blame(each.path, "is counted one extra time", each.total, difference)
+            yield DifferenceRow(each.path, "is counted one extra time", each.total, difference)
 
 
-def _swapped(candidates: Sequence[_Candidate], difference: Expr, formula: Formula) -> Iterator[Blame]:
+def _swapped(candidates: Sequence[_Candidate], difference: Expr, formula: Formula) -> Iterator[DifferenceRow]:
     """Yield rows with another size in place of their own: a single row, or all rows with the same total."""
     sizes = sorted({*formula.expanded.free_symbols, *difference.free_symbols}, key=str)[:SIZES]
     rows: dict[Expr, list[str]] = {}
@@ -98,12 +98,14 @@ def _swapped(candidates: Sequence[_Candidate], difference: Expr, formula: Formul
     for total, paths in rows.items():
         for own in sorted(total.free_symbols, key=str):
             if (number := _number(total, own, difference)) is not None:
-                yield from (Blame(path, f"has {text(number)} instead of {own}", total, difference) for path in paths)
+                yield from (
+                    DifferenceRow(path, f"has {text(number)} instead of {own}", total, difference) for path in paths
+                )
             for other in (*sizes, Integer(1)):
                 times = None if other == own else _swaps(total, own, other, difference, wanted, len(paths))
                 if times is not None:
                     said = f"has {text(other)} instead of {own}" if other != 1 else f"lacks the factor {own}"
-                    yield from (Blame(path, said, total, expand(difference / times)) for path in paths)
+                    yield from (DifferenceRow(path, said, total, expand(difference / times)) for path in paths)
 
 
 def _number(total: Expr, own: Symbol, difference: Expr) -> Expr | None:
@@ -132,14 +134,14 @@ def _swaps(total: Expr, own: Symbol, other: Expr, difference: Expr, wanted: int 
     return None
 
 
-def _multiple(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Blame]:
+def _multiple(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
     for each in candidates:
         share = _times(difference, each.total)
         if share is not None and share < 1 and (2 * share).is_integer:  # such as three times, or half
-            yield Blame(each.path, f"is counted {text(1 - share)} times", each.total, difference)
+            yield DifferenceRow(each.path, f"is counted {text(1 - share)} times", each.total, difference)
 
 
-def _of_two(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Blame]:
+def _of_two(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
     """Yield two rows that together explain a difference, each omitted or counted one extra time."""
     totals: dict[Expr, list[_Candidate]] = {}
     for each in candidates:
@@ -155,17 +157,17 @@ def _of_two(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Blam
                 for total, which in ((one, sign), (two, other)):
                     said = "is left out" if which > 0 else "is counted one extra time"
                     for each in totals[total]:
-                        yield Blame(each.path, said, total, expand(which * total))
+                        yield DifferenceRow(each.path, said, total, expand(which * total))
                 return
 
 
-def _in_common(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Blame]:
+def _in_common(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
     """Yield rows with terms of the same sizes as the difference, or of sizes that differ in one factor."""
     wanted = [_monomial(term) for term in Add.make_args(difference)]
     leaves = [each for each in candidates if each.row]
     exact = [each for each in leaves if any(_monomial(term) in wanted for term in Add.make_args(each.total))]
     for each in exact or [each for each in leaves if _near(each, wanted)]:
-        yield Blame(each.path, "has similar terms", each.total, difference)
+        yield DifferenceRow(each.path, "has similar terms", each.total, difference)
 
 
 def _near(each: _Candidate, wanted: Sequence[Expr]) -> bool:

@@ -13,14 +13,14 @@ from sympy import floor as whole_part
 from ..formulas.account import Measure
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError
-from ..language.notation.display_tree import Fraction as Quotient
+from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Tree
 from ..language.notation.text import code, text
 from ..language.sizes import put_in
 from ..language.symbols import RANK, letter
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from .crossover import Allowed, always, balanced, coefficients
+from .crossover import AllowedValues, always, balanced, coefficients
 from .quotient_limits import reduced
 from .shared_letters import named, own_letters
 
@@ -29,7 +29,7 @@ STEPS = 100_000  # maximum number of integers tried in each direction
 
 
 @dataclass(frozen=True)
-class Tie:
+class TotalTie:
     """The size of the second model that makes two totals equal: its formula, exact value and nearest integers."""
 
     measure: Measure  # the quantity of the totals
@@ -71,7 +71,7 @@ class Tie:
 
 
 @dataclass(frozen=True)
-class Tied:
+class TiedTotals:
     """The totals of two models, the adjusted size of the second, and the number chosen for it."""
 
     first: Formula
@@ -87,7 +87,7 @@ class Tied:
         model = model_of(self.second)
         return model if self.chosen is None else model.set({self.by: self.chosen})
 
-    def called(self, mine: Mapping[Symbol, Symbol], other: Mapping[Symbol, Symbol]) -> Tie:
+    def called(self, mine: Mapping[Symbol, Symbol], other: Mapping[Symbol, Symbol]) -> TotalTie:
         """Return the tie with a comparison's names for the sizes. Raises SizeError if there is no solution."""
         size = other.get(self.by, self.by)
         first, second = self.first.expanded.xreplace(dict(mine)), self.second.expanded.xreplace(dict(other))
@@ -96,7 +96,7 @@ class Tied:
         sign = always(fraction(found)[0])
         if self.exact is None and sign is not None and sign < 1:
             raise SizeError(_none(self.first, self.second, self.by, text(first), text(rest)))
-        return Tie(self.first.measure, size, found, self.exact, self.beside, self.chosen)
+        return TotalTie(self.first.measure, size, found, self.exact, self.beside, self.chosen)
 
 
 def model_of(formula: Formula) -> Model:
@@ -114,7 +114,7 @@ def again(formula: Formula, model: Model, quantity: str) -> Formula:
     return found.part(formula.root.key) if formula.within is not None else found
 
 
-def tied(first: Formula, second: Formula, quantity: str, by: Symbol) -> Tied:
+def tied(first: Formula, second: Formula, quantity: str, by: Symbol) -> TiedTotals:
     """Find the value of one size of the second model that makes a quantity of both models equal.
 
     Raises SizeError if the second model does not have the size, if its total is not linear in it, or if there is no
@@ -141,7 +141,7 @@ def tied(first: Formula, second: Formula, quantity: str, by: Symbol) -> Tied:
     if by not in _linear(below):
         has = ", ".join(str(each) for each in _linear(below)) or "none"
         raise SizeError(f"{quantity} of {target} is not linear in {by}; choose a size in which it is linear: {has}")
-    return Tied(above, below, by, *_numbers(above, below, by))
+    return TiedTotals(above, below, by, *_numbers(above, below, by))
 
 
 def _linear(formula: Formula) -> list[Symbol]:
@@ -165,7 +165,7 @@ def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | No
     exact = Fraction(int(at.p), int(at.q))
     if exact <= 0:
         raise SizeError(_none(first, second, by, _grouped(total), _grouped(rest)))
-    allowed = Allowed.of(by, second.constraints, known[1])
+    allowed = AllowedValues.of(by, second.constraints, known[1])
     near = [*_next(allowed, int(whole_part(exact)), -1), *_next(allowed, int(ceiling(exact)), 1)]
     if not near:
         raise SizeError(
@@ -179,7 +179,7 @@ def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | No
     return exact, tuple(beside), min(near, key=lambda number: abs(number - exact))
 
 
-def _next(allowed: Allowed, start: int, step: int) -> list[int]:
+def _next(allowed: AllowedValues, start: int, step: int) -> list[int]:
     """Return the first allowed integer from a start in one direction, as a list, or [] if there is none."""
     for number in range(start, start + step * STEPS, step):
         if number < 1 or (allowed.high is not None and step > 0 and number > allowed.high):

@@ -14,8 +14,8 @@ from ..language.errors import DerivationError
 from ..language.notation.text import code
 from ..models.model import Model
 from ..papers import paper
-from .check import Check, check
-from .correction_arithmetic import Working
+from .check import FormulaCheck, check
+from .correction_arithmetic import WorkedLine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class PrintedFormula:
     difference: str = "0"  # the recorded difference, ours - theirs
     because: str = ""
     correction: str = ""  # what is wrong with the formula, or empty
-    working: tuple[Working, ...] = ()  # the arithmetic of the correction
+    working: tuple[WorkedLine, ...] = ()  # the arithmetic of the correction
     without: str = ""  # the reason if there is no target
 
     @property
@@ -74,7 +74,7 @@ class PrintedFormula:
         return model.set(dict(self.sets)) if self.sets else model
 
     @cached_property
-    def check(self) -> Check | None:
+    def check(self) -> FormulaCheck | None:
         """The result of the check, or None without a target. Raises DerivationError if it differs from the record."""
         if not self.target:
             return None
@@ -132,7 +132,7 @@ def printed() -> tuple[PrintedFormula, ...]:
             **{
                 **facts,
                 "conventions": tuple(facts.get("conventions", ())),
-                "working": tuple(Working(**each) for each in facts.get("working", ())),
+                "working": tuple(WorkedLine(**each) for each in facts.get("working", ())),
             }
         )
         for facts in loaded

@@ -14,28 +14,28 @@ from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
 from ..language.errors import OptionError, SizeError
 from ..language.frozen import FrozenDict
-from ..language.notation.cards import Card, Cell, Name, Table
-from ..language.notation.display_tree import Fraction as Quotient
+from ..language.notation.cards import Card, CardTable, Cell, CodeName
+from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Minus, Sum, Tree, tree
 from ..language.notation.text import code, text
 from ..language.sizes import Numbers
 from ..language.symbols import RANK, symbol
 from ..ledger.facts import ONE
 from ..models.model import Model
-from ..output.base_plot import Picture
+from ..output.base_plot import Plot
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED
-from .crossover import Allowed, Solution, Span, crossings, solved
-from .equal_totals import Tie
+from .crossover import AllowedValues, CrossoverPoint, Span, crossings, solved
+from .equal_totals import TotalTie
 from .quotient_limits import Limit, limits, quotient
 from .result import Answer
-from .tied_crossover import Held
+from .tied_crossover import TiedCrossover
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparisonCell:
     """One row of one model."""
 
     expr: Expr
@@ -46,7 +46,7 @@ class Side:
         return {"formula": code(self.expr), "value": self.value}
 
 
-Row = tuple[str, *tuple[Side, ...]]  # a role, and its total in each model
+Row = tuple[str, *tuple[ComparisonCell, ...]]  # a role, and its total in each model
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +64,7 @@ class Comparison(Answer):
     sizes: tuple[Numbers, ...]  # the known numbers of the symbols in each side's formulas
     own: tuple[Mapping[Symbol, Symbol], ...]  # each side's letters that differ between models, with their new names
     places: tuple[int, ...]  # positions from 1; a pair keeps the positions of the full comparison
-    ties: Mapping[int, Tie] = field(default_factory=dict)  # by position, the tie that makes the totals equal
+    ties: Mapping[int, TotalTie] = field(default_factory=dict)  # by position, the tie that makes the totals equal
     per: Expr = ONE  # the divisor of everything: B·C for the bytes per token
 
     @property
@@ -78,7 +78,7 @@ class Comparison(Answer):
         return self._pair(self.models)[1]
 
     @property
-    def totals(self) -> tuple[Side, ...]:
+    def totals(self) -> tuple[ComparisonCell, ...]:
         """The total of each model."""
         return self.rows[-1][1:]
 
@@ -172,7 +172,7 @@ class Comparison(Answer):
         return FrozenDict(limits(left.expr, right.expr))
 
     @property
-    def tie(self) -> Tie | None:
+    def tie(self) -> TotalTie | None:
         """The tie that makes the two totals equal, or None."""
         return self.ties.get(self._pair(self.places)[1])
 
@@ -193,28 +193,28 @@ class Comparison(Answer):
         return FrozenDict(crossings(self.difference, self.numbers, self._allowed))
 
     @cached_property
-    def _allowed(self) -> dict[Symbol, Allowed]:
+    def _allowed(self) -> dict[Symbol, AllowedValues]:
         """The values of each size that the conditions of both formulas allow."""
-        allowed: dict[Symbol, Allowed] = {}
+        allowed: dict[Symbol, AllowedValues] = {}
         for model, formula, own in zip(self._pair(self.models), self.formulas, self.own, strict=True):
             for size in formula.symbols:
                 name = own.get(size, size)
-                found = Allowed.of(size, formula.constraints, model.known)
-                allowed[name] = allowed.get(name, Allowed()) & found
+                found = AllowedValues.of(size, formula.constraints, model.known)
+                allowed[name] = allowed.get(name, AllowedValues()) & found
         return allowed
 
     @cached_property
-    def held(self) -> Held | None:
+    def held(self) -> TiedCrossover | None:
         """The crossovers while the totals stay tied; None without a tie, or if the difference has a min or max."""
-        return None if self.tie is None else Held.of(self.tie, self.difference, self.numbers, self._allowed)
+        return None if self.tie is None else TiedCrossover.of(self.tie, self.difference, self.numbers, self._allowed)
 
     @cached_property
-    def crossovers(self) -> Mapping[Symbol, Solution]:
+    def crossovers(self) -> Mapping[Symbol, CrossoverPoint]:
         """For each size, the value at which the totals are equal as a formula, if there is exactly one."""
         sizes = sorted(self.difference.free_symbols, key=RANK.__getitem__)
         return FrozenDict({size: found for size in sizes if (found := solved(self.difference, size)) is not None})
 
-    def crossover(self, size: Symbol | str) -> Mapping[Symbol, Solution]:
+    def crossover(self, size: Symbol | str) -> Mapping[Symbol, CrossoverPoint]:
         """Return the crossovers of one size by its letter: E finds E_1 and E_2. Raises SizeError if it is absent."""
         base = symbol(str(size))
         names = self.letters(base)
@@ -358,14 +358,14 @@ class Comparison(Answer):
             f"{name} value": [sides[place].value for _, *sides in self.rows] for place, name in enumerate(self.names)
         }
 
-    def plot(self, path: str | None = None, *, by: str = "") -> Picture:
+    def plot(self, path: str | None = None, *, by: str = "") -> Plot:
         """Plot the rows side by side, or the totals against one size, with their crossovers.
 
         With ``by``, that size is the x-axis and has the same value in all models.
         """
         return self._put(path, by)
 
-    def _picture(self, by: str) -> Picture:
+    def _picture(self, by: str) -> Plot:
         from .result_plots.comparison_plot import drawn
 
         return drawn(self, by)
@@ -402,8 +402,8 @@ class Comparison(Answer):
             if pair.ratio is not None:
                 equations.append(((Quotient(*labels),), (pair.ratio,)))
         columns = len(self.models)
-        heads = [Name(model.target) for model in self.models]
-        table = Table(("part", *heads, *heads), cells, "l" * (columns + 1) + "r" * columns, total=True)
+        heads = [CodeName(model.target) for model in self.models]
+        table = CardTable(("part", *heads, *heads), cells, "l" * (columns + 1) + "r" * columns, total=True)
         of = [f"of {model.target} ({place})" for model, place in zip(self.models, self.places, strict=True)]
         return Card(f"{measure.title} {', '.join(of[:-1])} and {of[-1]}", equations, table, self.of_ranks())
 

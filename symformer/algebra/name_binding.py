@@ -18,7 +18,7 @@ from sympy import Add, Expr, Mul, Pow, Symbol, cancel, expand, nan, zoo
 from ..formulas.formula import Formula
 from ..language.arithmetic import parse
 from ..language.errors import ReadingError, SizeError, listed, quoted
-from ..language.limits import Bound, Quotient
+from ..language.limits import ExpansionBound, Quotient
 from ..language.notation.text import code, text
 from ..language.parsing.name_tokens import name_symbol, one_name
 from ..language.symbols import LETTERS, RANK, SYMBOLS, letter
@@ -94,7 +94,7 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True)
-class Named:
+class NameBinding:
     """The reading of one name in a formula, with its source and the rarer readings that are also possible."""
 
     name: str
@@ -149,7 +149,7 @@ def naming(
     letters: Mapping[str, str],
     target: str,
     paper: str = "",
-) -> list[Named]:
+) -> list[NameBinding]:
     """Return the reading of each name, including N for the number of parameters.
 
     Parameters
@@ -177,10 +177,10 @@ def naming(
     found = []
     for name in names:
         if name in where:
-            found.append(Named(name, _stated(name, where[name], formula, target), "--where"))
+            found.append(NameBinding(name, _stated(name, where[name], formula, target), "--where"))
         elif (told := _told(letters.get(name, ""), formula)) is not None:
             expr, counts = told
-            found.append(Named(name, expr, f"--paper {paper}".rstrip(), counts=counts))
+            found.append(NameBinding(name, expr, f"--paper {paper}".rstrip(), counts=counts))
         else:
             found.append(_guessed(name, names, formula, target))
     return _with_others(found, formula)
@@ -211,21 +211,21 @@ def _told(stated: str, formula: Formula) -> tuple[Expr, str] | None:
     return None
 
 
-def _guessed(name: str, names: Collection[str], formula: Formula, target: str) -> Named:
+def _guessed(name: str, names: Collection[str], formula: Formula, target: str) -> NameBinding:
     """Return the usual reading of a name. Raises ReadingError if there are several, or none."""
     candidates, source = _candidates(name, formula)
     if name == "D" and not PARAMETERS.isdisjoint(names):
         candidates = [*_tokens(formula), *candidates]
     if len(candidates) == 1:
-        return Named(name, candidates[0], source)
+        return NameBinding(name, candidates[0], source)
     if not candidates and name in PARAMETERS:
-        return Named(name, COUNT, "a usual name")
+        return NameBinding(name, COUNT, "a usual name")
     if not candidates and (rarer := _elsewhere(name, formula)):
-        return Named(name, rarer[0], "a rarer name")
+        return NameBinding(name, rarer[0], "a rarer name")
     raise _ambiguous(name, candidates, formula, target)
 
 
-def _with_others(found: list[Named], formula: Formula) -> list[Named]:
+def _with_others(found: list[NameBinding], formula: Formula) -> list[NameBinding]:
     """Add to each guessed reading the rarer ones that remain after excluding sizes that other names certainly have."""
     rarer = {each.name: () if each.source.startswith("--") else _elsewhere(each.name, formula) for each in found}
     own = {each.name: each.expr for each in found}
@@ -257,7 +257,7 @@ def _elsewhere(name: str, formula: Formula) -> tuple[Expr, ...]:
     return tuple(found)
 
 
-def doubtful(named: Iterable[Named], paper: str = "") -> ReadingError | None:
+def doubtful(named: Iterable[NameBinding], paper: str = "") -> ReadingError | None:
     """Return the error for a formula that differs although a name in it has further readings, or None."""
     said, ways = [], dict[Expr, str]()
     for each in named:
@@ -356,7 +356,7 @@ def _sizes(formula: Formula) -> str:
     return listed(sorted(formula.takes, key=RANK.__getitem__))
 
 
-def put_in_names(expr: Expr, named: Iterable[Named], formula: Formula) -> Expr:
+def put_in_names(expr: Expr, named: Iterable[NameBinding], formula: Formula) -> Expr:
     """Return a formula over names as one over the target's sizes.
 
     Raises SizeError if it divides by zero, and ReadingError if it is too long to expand.
@@ -376,6 +376,6 @@ def hold(expr: Expr) -> None:
     """Raise ReadingError if a formula over sizes is too long to expand."""
     excess = Quotient.of(expr).excess
     with suppress(ValueError):  # roots, which have their own error
-        excess = excess or Bound.of(expr, {}).excess
+        excess = excess or ExpansionBound.of(expr, {}).excess
     if excess:
         raise ReadingError(f"with these names, the expanded formula can have {excess}")

@@ -12,7 +12,7 @@ from typing import Any
 from ..architectures import composed
 from ..language.errors import DerivationError
 from ..models.model import Model
-from .correction_arithmetic import Working
+from .correction_arithmetic import WorkedLine
 from .explain import Explanation, explain
 
 
@@ -32,7 +32,7 @@ class PublishedNumber:
     without: str = ""  # the reason if there is no target
     note: str = ""
     correction: str = ""  # what is wrong with the number, or empty
-    working: tuple[Working, ...] = ()  # the arithmetic of the correction, in addition to the explanation
+    working: tuple[WorkedLine, ...] = ()  # the arithmetic of the correction, in addition to the explanation
     verdict: str = ""  # the recorded verdict
 
     @property
@@ -82,6 +82,6 @@ def numbers() -> tuple[PublishedNumber, ...]:
     place = Path(__file__).parent.parent / "papers" / "numbers.json"
     loaded: list[dict[str, Any]] = json.loads(place.read_text("utf-8"))
     return tuple(
-        PublishedNumber(**{**facts, "working": tuple(Working(**each) for each in facts.get("working", ()))})
+        PublishedNumber(**{**facts, "working": tuple(WorkedLine(**each) for each in facts.get("working", ()))})
         for facts in loaded
     )

@@ -22,7 +22,7 @@ Where = Mapping[str, str | Expr] | None
 
 
 @dataclass(frozen=True)
-class Posed:
+class OpenModel:
     """A model whose open sizes are symbols in its formulas."""
 
     model: Model
@@ -39,7 +39,7 @@ class Posed:
         given: Given,
         where: Where,
         conventions: Mapping[str, str],
-    ) -> Posed:
+    ) -> OpenModel:
         """Return the model and formulas with unknown sizes. Raises SizeError, OptionError, UnknownNameError."""
         try:
             import numpy  # noqa: F401

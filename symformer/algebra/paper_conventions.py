@@ -13,11 +13,11 @@ from ..formulas.formula import Formula
 from ..language.errors import SymformerError
 from ..language.notation.text import text
 from ..language.symbols import B, C, E, H, S, V, W
-from ..ledger.facts import ATTENDING, MULTIPLYING, Kind
+from ..ledger.facts import ATTENDING, MULTIPLYING, OperationKind
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED
-from .account_terms import PRIME, Piece, added, fingerprint, is_zero, pieces
+from .account_terms import PRIME, AccountTerm, added, fingerprint, is_zero, pieces
 from .name_binding import STORED
 
 MOST = 4  # maximum number of conventions at once
@@ -30,7 +30,7 @@ _SILENT = ("activation", "dropout")  # options that do not affect the counts in 
 
 
 @dataclass(frozen=True)
-class Switch:
+class PaperConvention:
     """One convention in addition to the requested ones, and the terms it adds to our formula."""
 
     name: str
@@ -38,7 +38,7 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class Variant:
+class OptionVariant:
     """Our formula under other options of the model or conventions of the quantity."""
 
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Reckoned:
+class ConvertedFormula:
     """A printed formula over our sizes, for one meaning of the number of parameters, if it contains that."""
 
     expr: Expr
@@ -57,11 +57,11 @@ class Reckoned:
 
 
 def search(
-    model: Model, formula: Formula, part: str | None, theirs: Sequence[Reckoned], asked: Mapping[str, str]
-) -> list[Switch] | None:
+    model: Model, formula: Formula, part: str | None, theirs: Sequence[ConvertedFormula], asked: Mapping[str, str]
+) -> list[PaperConvention] | None:
     """Return the fewest conventions under which our formula equals one of theirs, or None."""
     wanted = [(fingerprint(each.expr), each) for each in theirs]
-    best: list[Switch] | None = None
+    best: list[PaperConvention] | None = None
     for variant in _variants(model, formula, part, asked, theirs):
         for found in _of_variant(variant, formula, wanted, MOST if best is None else len(best) - 1):
             if best is None or len(found) < len(best):
@@ -70,13 +70,13 @@ def search(
 
 
 def _of_variant(
-    variant: Variant, base: Formula, wanted: Sequence[tuple[int | None, Reckoned]], most: int
-) -> Iterator[list[Switch]]:
+    variant: OptionVariant, base: Formula, wanted: Sequence[tuple[int | None, ConvertedFormula]], most: int
+) -> Iterator[list[PaperConvention]]:
     parts = pieces(variant.formula, variant.puts)
     whole = added(parts)
     start = fingerprint(whole)
     change = expand(whole - base.expanded)
-    first = [Switch(name, change if number == 0 else Integer(0)) for number, name in enumerate(variant.names)]
+    first = [PaperConvention(name, change if number == 0 else Integer(0)) for number, name in enumerate(variant.names)]
     switched = [] if variant.whole else groups_of(variant.formula, parts)
     groups = [[(fingerprint(each.added), each) for each in group] for group in switched]
     scales = [(fingerprint(factor), name, factor) for name, factor in _scales(variant.formula, whole)]
@@ -96,9 +96,11 @@ def _of_variant(
                         own = [] if variant.names == _SYMBOLIC and W in factor.free_symbols else first
                         found = [*own, *(one for _, one in chosen)]
                         if name:
-                            found.append(Switch(name, expand(ours - ours / factor + (Integer(0) if own else change))))
+                            found.append(
+                                PaperConvention(name, expand(ours - ours / factor + (Integer(0) if own else change)))
+                            )
                         if each.name:
-                            found.append(Switch(each.name, Integer(0)))
+                            found.append(PaperConvention(each.name, Integer(0)))
                         if len(found) <= most:
                             yield found
 
@@ -131,7 +133,7 @@ def _scales(formula: Formula, whole: Expr) -> list[tuple[str, Expr]]:
     return found
 
 
-def groups_of(formula: Formula, parts: Sequence[Piece]) -> list[list[Switch]]:
+def groups_of(formula: Formula, parts: Sequence[AccountTerm]) -> list[list[PaperConvention]]:
     """Return groups of switches for the pieces of a formula; at most one switch per group applies."""
     if formula.measure.name in STORED:
         groups = _stored(parts, whole=formula.within is None)
@@ -142,28 +144,28 @@ def groups_of(formula: Formula, parts: Sequence[Piece]) -> list[list[Switch]]:
     return [kept for group in groups if (kept := _different(group))]
 
 
-def _different(group: Sequence[tuple[str, Sequence[Piece], Expr]]) -> list[Switch]:
-    found: dict[Expr, Switch] = {}
+def _different(group: Sequence[tuple[str, Sequence[AccountTerm], Expr]]) -> list[PaperConvention]:
+    found: dict[Expr, PaperConvention] = {}
     for name, some, share in group:
         amount = expand(added(list(some)) * share)
         if amount != 0:
-            found.setdefault(amount, Switch(name, amount))
+            found.setdefault(amount, PaperConvention(name, amount))
     return list(found.values())
 
 
-_Group = list[tuple[str, Sequence[Piece], Expr]]
+_Group = list[tuple[str, Sequence[AccountTerm], Expr]]
 _OUT = Integer(-1)
 
 
-def _stored(parts: Sequence[Piece], whole: bool) -> list[_Group]:
-    norms = [each for each in parts if each.entry.kind is Kind.NORM]
+def _stored(parts: Sequence[AccountTerm], whole: bool) -> list[_Group]:
+    norms = [each for each in parts if each.entry.kind is OperationKind.NORM]
     outer = [each for each in norms if not each.repeated] if whole else []
     final = [each for each in outer if each.path == outer[-1].path]
-    tables = [each for each in parts if each.entry.kind is Kind.LOOKUP]
+    tables = [each for each in parts if each.entry.kind is OperationKind.LOOKUP]
     head = [each for each in parts if each.entry.logits and not each.label.endswith(".bias")]
     placed = [each for each in tables if each.entry.function == "positions"]
     words = [each for each in tables if each.entry.function == "tokens"]
-    linear = (*MULTIPLYING, Kind.EXPERTS)
+    linear = (*MULTIPLYING, OperationKind.EXPERTS)
     biases = [each for each in parts if each.entry.kind in linear and each.label.endswith(".bias")]
     pooler = [each for each in parts if "pooler" in each.path]
     groups: list[_Group] = [
@@ -190,7 +192,7 @@ def _stored(parts: Sequence[Piece], whole: bool) -> list[_Group]:
     return groups
 
 
-def _multiplied(parts: Sequence[Piece]) -> list[_Group]:
+def _multiplied(parts: Sequence[AccountTerm]) -> list[_Group]:
     core = [each for each in parts if each.entry.kind in ATTENDING]
     others = [each for each in parts if each not in core] if core else []
     logits = [each for each in parts if each.entry.logits]
@@ -210,24 +212,26 @@ def _multiplied(parts: Sequence[Piece]) -> list[_Group]:
     ]
 
 
-def parameters(model: Model, counts: str = "") -> list[Reckoned]:
+def parameters(model: Model, counts: str = "") -> list[ConvertedFormula]:
     """Return the possible meanings of the number of parameters in a formula: all, or the one with the given key."""
     formula = model.formula("params")
     parts = pieces(formula)
     total = added(parts)
-    tables = [each for each in parts if each.entry.kind is Kind.LOOKUP]
+    tables = [each for each in parts if each.entry.kind is OperationKind.LOOKUP]
     placed = [each for each in tables if each.entry.function == "positions"]
     head = [each for each in parts if each.entry.logits and not each.label.endswith(".bias")]
-    matrices = [each for each in parts if each.entry.kind in (*MULTIPLYING, Kind.EXPERTS) and each.repeated]
+    matrices = [each for each in parts if each.entry.kind in (*MULTIPLYING, OperationKind.EXPERTS) and each.repeated]
     matrices = [each for each in matrices if not each.label.endswith(".bias")]
     without = "its parameter count excludes the embeddings"
     ways = [
-        Reckoned(total, "its parameter count includes all parameters", "all"),
-        Reckoned(expand(total - added(tables)), without, "no embeddings"),
-        Reckoned(expand(total - added(placed)), "its parameter count excludes the position embeddings", "no positions"),
-        Reckoned(expand(total - added([*tables, *head])), f"{without} and the head", "no embeddings, no head"),
-        Reckoned(added(matrices), "its parameter count includes only the layers' matrices", "matrices"),
-        Reckoned(
+        ConvertedFormula(total, "its parameter count includes all parameters", "all"),
+        ConvertedFormula(expand(total - added(tables)), without, "no embeddings"),
+        ConvertedFormula(
+            expand(total - added(placed)), "its parameter count excludes the position embeddings", "no positions"
+        ),
+        ConvertedFormula(expand(total - added([*tables, *head])), f"{without} and the head", "no embeddings, no head"),
+        ConvertedFormula(added(matrices), "its parameter count includes only the layers' matrices", "matrices"),
+        ConvertedFormula(
             expand(added(matrices) + _head(parts)),
             "its parameter count includes only the layers' matrices and the head",
             "matrices and head",
@@ -235,31 +239,33 @@ def parameters(model: Model, counts: str = "") -> list[Reckoned]:
     ]
     try:
         active = model.formula("active-params").expanded
-        ways.append(Reckoned(active, "its parameter count includes only the parameters active for a token", "active"))
+        ways.append(
+            ConvertedFormula(active, "its parameter count includes only the parameters active for a token", "active")
+        )
     except SymformerError:
         pass
-    found: dict[Expr, Reckoned] = {}
+    found: dict[Expr, ConvertedFormula] = {}
     for each in ways:
         if counts in ("", each.counts):
             found.setdefault(each.expr, each)
     return list(found.values())
 
 
-def _head(parts: Sequence[Piece]) -> Expr:
+def _head(parts: Sequence[AccountTerm]) -> Expr:
     """Return the size of the head matrix: its own, or the tied token embedding."""
     own = [each for each in parts if each.entry.logits and not each.label.endswith(".bias")]
     return added(own or [each for each in parts if each.entry.function == "tokens"])
 
 
 def _variants(
-    model: Model, formula: Formula, part: str | None, asked: Mapping[str, str], theirs: Sequence[Reckoned]
-) -> Iterator[Variant]:
+    model: Model, formula: Formula, part: str | None, asked: Mapping[str, str], theirs: Sequence[ConvertedFormula]
+) -> Iterator[OptionVariant]:
     """Our formula, then with one option or convention changed, then with two conventions changed."""
     seen: set[Expr] = {formula.expanded}
-    base = Variant((), formula)
+    base = OptionVariant((), formula)
     yield base
     for name, puts in (*_padded(model, theirs), *_numbered(model, formula, theirs)):
-        yield Variant((name,), formula, puts)
+        yield OptionVariant((name,), formula, puts)
     quantity = formula.measure.name
     known = find_quantity(quantity).conventions
     ways = [
@@ -274,20 +280,20 @@ def _variants(
         made = _made(other, quantity, asked, part)
         if made is not None and made.expanded not in seen:
             seen.add(made.expanded)
-            yield Variant(tuple(named), made)
+            yield OptionVariant(tuple(named), made)
     pairs = [{**one, **two} for one, two in combinations(ways, 2) if one.keys() != two.keys()]
     few = len(pieces(formula)) <= LONG
     for way in [*ways, *(pairs[:PAIRS] if few else [])]:
         made = _made(model, quantity, {**asked, **way}, part)
         if made is not None and made.expanded not in seen:
             seen.add(made.expanded)
-            yield Variant(tuple(f"{key} = {value}" for key, value in way.items()), made)
+            yield OptionVariant(tuple(f"{key} = {value}" for key, value in way.items()), made)
     others = find_quantity(quantity).choices.get(COUNTED)
     for choice in others.meanings if others else ():
         made = _made(model, quantity, {**asked, COUNTED: choice}, part)
         if made is not None and made.measure.unit == formula.measure.unit and made.expanded not in seen:
             seen.add(made.expanded)
-            yield Variant((f"{COUNTED} = {choice}",), made, whole=True)
+            yield OptionVariant((f"{COUNTED} = {choice}",), made, whole=True)
 
 
 def _made(model: Model, quantity: str, asked: Mapping[str, str], part: str | None) -> Formula | None:
@@ -317,7 +323,7 @@ def _changed(model: Model, other: Model) -> Iterator[tuple[str, str]]:
             yield name, spell_option(getattr(other.component, name))
 
 
-def _padded(model: Model, theirs: Sequence[Reckoned]) -> Iterator[tuple[str, dict[Symbol, Expr]]]:
+def _padded(model: Model, theirs: Sequence[ConvertedFormula]) -> Iterator[tuple[str, dict[Symbol, Expr]]]:
     """Yield padded vocabulary sizes: as the formula writes them, or at usual multiples if it contains numbers."""
     found: dict[Expr, None] = {}
     for each in theirs:
@@ -331,7 +337,9 @@ def _padded(model: Model, theirs: Sequence[Reckoned]) -> Iterator[tuple[str, dic
             yield f"the vocabulary is padded: V is {text(padded)}", {V: padded}
 
 
-def _numbered(model: Model, formula: Formula, theirs: Sequence[Reckoned]) -> Iterator[tuple[str, dict[Symbol, Expr]]]:
+def _numbered(
+    model: Model, formula: Formula, theirs: Sequence[ConvertedFormula]
+) -> Iterator[tuple[str, dict[Symbol, Expr]]]:
     """Yield values for sizes missing in a formula, one at a time, then all: the model's numbers, or 4E for H."""
     free = set().union(*(each.expr.free_symbols for each in theirs))
     known = model.known

@@ -16,13 +16,13 @@ from ..formulas.formula import Formula, Leading
 from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.frozen import FrozenDict
 from ..language.notation.cards import Card
-from ..language.notation.display_tree import Fraction as Quotient
+from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Tree, tree, value
 from ..language.notation.text import code, text
 from ..language.symbols import RANK
 from ..language.target import AnyTarget
 from ..models.model import Model
-from ..output.base_plot import Picture
+from ..output.base_plot import Plot
 from ..quantities import quantity as find_quantity
 from .equal_totals import model_of
 from .quotient_limits import Limit, limits, quotient
@@ -31,7 +31,7 @@ from .role_totals import gathers
 
 
 @dataclass(frozen=True, repr=False)
-class Over(Answer):
+class QuantityRatio(Answer):
     """The quotient of two formulas of one model."""
 
     above: Formula
@@ -147,14 +147,14 @@ class Over(Answer):
             "value": [self.value],
         }
 
-    def plot(self, path: str | None = None, *, by: str = "") -> Picture:
+    def plot(self, path: str | None = None, *, by: str = "") -> Plot:
         """Plot the quotient and its limit against one size.
 
         By default it is the only size without a number, or else the sequence length or the number of layers.
         """
         return self._put(path, by)
 
-    def _picture(self, by: str) -> Picture:
+    def _picture(self, by: str) -> Plot:
         from .result_plots.ratio_plot import drawn
 
         return drawn([self], by)
@@ -175,7 +175,7 @@ class Over(Answer):
         return Card(f"{self.above.id} over {self.below.id}", [((Quotient(*labels),), steps)], notes=self.of_ranks())
 
 
-def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: str) -> Over:
+def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: str) -> QuantityRatio:
     """Divide one quantity of a model by another one.
 
     Parameters
@@ -209,7 +209,7 @@ def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: s
         if not formula.additive:
             raise OptionError(f"{name} is a ratio itself; divide quantities that add up over parts")
         formulas.append(formula)
-    return Over(formulas[0], formulas[1])
+    return QuantityRatio(formulas[0], formulas[1])
 
 
 def _rational(expr: Any) -> Fraction:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from sympy import Add, Expr, Max, Min, Symbol, cancel, ceiling, expand, floor, fraction
 
 from ..formulas.formula import lowest
-from ..language.notation.display_tree import Fraction as Quotient
+from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Tree, tree, value
 from ..language.notation.text import code
 from ..language.sizes import put_in

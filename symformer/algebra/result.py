@@ -12,7 +12,7 @@ from ..language.errors import DocumentError
 from ..language.frozen import Immutable
 from ..language.notation.cards import Shown
 from ..language.notation.text import text
-from ..output.base_plot import Picture
+from ..output.base_plot import Plot
 from ..output.files import check_output
 from ..output.style import FORMATS
 from .result_plots import rank_notes
@@ -46,14 +46,14 @@ class Answer(Immutable, Shown):
             raise DocumentError(f"{self!r} has no equation and no table; print it, or use to_json()")
         return card.latex()
 
-    def plot(self, path: str | None = None) -> Picture:
+    def plot(self, path: str | None = None) -> Plot:
         """Plot the result, and write the plot to FILE.svg, .pdf or .png if a path is given.
 
         Raises OptionError if the result has no plot, and SizeError if a size has no number.
         """
         return self._put(path)
 
-    def _put(self, path: str | None, by: str = "") -> Picture:
+    def _put(self, path: str | None, by: str = "") -> Plot:
         """Return the picture, and write it to a file after checking that the file can be written."""
         if path is not None:
             check_output(path, "a plot", FORMATS)
@@ -63,5 +63,5 @@ class Answer(Immutable, Shown):
         return found
 
     @abstractmethod
-    def _picture(self, by: str) -> Picture:
+    def _picture(self, by: str) -> Plot:
         """Return the picture, with the size ``by`` as the x-axis if it is given."""

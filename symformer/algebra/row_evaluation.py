@@ -16,11 +16,11 @@ from ..language.errors import SizeError, quoted
 from ..language.symbols import RANK, symbol
 from .filters import Filter
 from .free_sizes import FreeSizes
-from .grid import Piece
-from .row_program import Ready
+from .grid import RowChunk
+from .row_program import RowProgram
 
 
-class Rows(Protocol):
+class RowSource(Protocol):
     """A source of sizes in pieces: a grid, or the rows of a file."""
 
     @property
@@ -38,16 +38,16 @@ class Rows(Protocol):
     @property
     def shape(self) -> tuple[int, ...]: ...
 
-    def pieces(self) -> Iterator[Piece]: ...
+    def pieces(self) -> Iterator[RowChunk]: ...
 
 
-class Work:
+class RowEvaluator:
     """The programs of a sweep, with fixed numbers substituted, compiled for the shape of a piece."""
 
     def __init__(
         self,
         target: str,
-        rows: Rows,
+        rows: RowSource,
         compiled: Mapping[str, Compiled],
         relations: Mapping[Symbol, Expr],
         where: Sequence[Symbol],
@@ -55,7 +55,7 @@ class Work:
         free: Mapping[str, int | None],
     ) -> None:
         names = frozenset(rows.names)
-        self.ready: dict[str, Ready] = {}
+        self.ready: dict[str, RowProgram] = {}
         ranges = dict(rows.ranges)
         shapes = {name: _axis(rows, place) for place, name in enumerate(rows.names)}
         lacking = set[str]()
@@ -75,7 +75,7 @@ class Work:
             said |= {held.said for held in kept}
             made = Program(own.value, own.definitions, kept).at(fixed)
             deciding.append(made)
-            self.ready[quantity] = Ready(made.concerned(names), shapes, ranges)
+            self.ready[quantity] = RowProgram(made.concerned(names), shapes, ranges)
         for quantity in compiled:
             ranges[quantity] = self.ready[quantity].plan.above.within(self.ready[quantity].plan.ranges, [])
             below = self.ready[quantity].plan.below.within(self.ready[quantity].plan.ranges, [])
@@ -93,7 +93,7 @@ class Work:
             if asked & free.keys():
                 deciding.append(made)
             else:
-                self.filters.append(Ready(made, shapes, ranges))
+                self.filters.append(RowProgram(made, shapes, ranges))
         self.free = FreeSizes(deciding, free)
         every = [*self.ready.values(), *self.filters]
         self.cost = sum(each.cost for each in every) / math.prod(rows.shape)  # operations per row
@@ -102,7 +102,7 @@ class Work:
             for size in where
         }
 
-    def reckoned(self, piece: Piece, seen: Counter[str]) -> tuple[dict[str, Any], Any]:
+    def reckoned(self, piece: RowChunk, seen: Counter[str]) -> tuple[dict[str, Any], Any]:
         """Return the values of each quantity in a piece, and a flat mask of the remaining rows, or None for all."""
         import numpy
 
@@ -127,7 +127,7 @@ class Work:
         return values, allowed
 
 
-def _both(allowed: Any, holds: Any, said: str, seen: Counter[str], piece: Piece) -> Any:
+def _both(allowed: Any, holds: Any, said: str, seen: Counter[str], piece: RowChunk) -> Any:
     """Combine two masks, and count the rows that the second one removes."""
     import numpy
 
@@ -140,7 +140,7 @@ def _both(allowed: Any, holds: Any, said: str, seen: Counter[str], piece: Piece)
     return after
 
 
-def _rows_of(mask: Any, piece: Piece) -> int:
+def _rows_of(mask: Any, piece: RowChunk) -> int:
     return int(mask.sum()) * (piece.count // int(mask.size))
 
 
@@ -150,7 +150,7 @@ def _over(above: Range) -> Range:
     return -most, most
 
 
-def _axis(rows: Rows, place: int) -> tuple[int, ...]:
+def _axis(rows: RowSource, place: int) -> tuple[int, ...]:
     """Return the shape of one size's array in a piece."""
     shape = rows.shape
     return (shape[place], *(1,) * (len(shape) - place - 1)) if len(shape) == len(rows.names) else shape

@@ -19,7 +19,7 @@ from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import ConfigError, SizeError, SymformerError, listed, quoted
 from ..language.sizes import shown, whole
 from ..language.symbols import SYMBOLS, symbol
-from .grid import PIECE, Piece
+from .grid import PIECE, RowChunk
 
 FORMATS = ("csv", "parquet", "jsonl")
 LINE = 100_000  # characters of a line
@@ -39,13 +39,13 @@ def _read(name: str, cell: str) -> int:
 
 
 @dataclass(frozen=True)
-class File:
+class RowFile:
     """The rows of a file. It is read twice: once to check every number, and once to compute with them."""
 
     path: str
 
     @classmethod
-    def open(cls, path: str) -> File:
+    def open(cls, path: str) -> RowFile:
         """Open a file and check every number in it. Raises ConfigError, SizeError."""
         found = cls(path)
         if found._format not in FORMATS:
@@ -134,11 +134,11 @@ class File:
             raise ConfigError(f"{self.path} has no rows")
         return count, ranges
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[RowChunk]:
         """Yield the rows, one piece at a time."""
         for piece in self._read():
             sizes, labels = ({name: piece[name] for name in names} for names in (self.names, self.labels))
-            yield Piece(sizes, (len(next(iter(piece.values()))),), labels)
+            yield RowChunk(sizes, (len(next(iter(piece.values()))),), labels)
 
     def _head(self) -> Sequence[str]:
         if self._format == "parquet":

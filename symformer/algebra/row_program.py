@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..formulas.array_plan import Plan
+from ..formulas.array_plan import ArrayPlan
 from ..formulas.arrays import WIDE, Numpy
 from ..formulas.program import Program, Range
 
 BEYOND = 50  # the cost of an operation on Python integers, relative to one on 64-bit integers
 
 
-class Ready:
+class RowProgram:
     """A program compiled for arrays of one shape."""
 
     def __init__(self, made: Program, shapes: Mapping[str, tuple[int, ...]], ranges: Mapping[str, Range]) -> None:
         self.program = made
-        self.plan = Plan.of(made, shapes, ranges)
+        self.plan = ArrayPlan.of(made, shapes, ranges)
         self.peak = self.plan.peak
         self.cost = self.plan.operations * (BEYOND if self.peak >= WIDE else 1)
 
@@ -29,7 +29,7 @@ class Ready:
         if self.peak >= WIDE:
             shapes = {name: each.shape for name, each in arrays.items()}
             ranges = {name: (int(each.min()), int(each.max())) for name, each in arrays.items()}
-            plan = Plan.of(self.program, shapes, ranges)
+            plan = ArrayPlan.of(self.program, shapes, ranges)
             kind = numpy.int64 if plan.peak < WIDE else object
             given = {name: each.astype(kind) for name, each in arrays.items()}
         values = plan.defined(given, do)
@@ -40,8 +40,8 @@ class Ready:
         return numpy.asarray(found), holds
 
 
-def ready(made: Program, columns: Mapping[str, Any]) -> Ready:
+def ready(made: Program, columns: Mapping[str, Any]) -> RowProgram:
     """Return a program compiled for these columns."""
     shapes = {name: each.shape for name, each in columns.items()}
     ranges = {name: (int(each.min()), int(each.max())) if each.size else (1, 1) for name, each in columns.items()}
-    return Ready(made, shapes, ranges)
+    return RowProgram(made, shapes, ranges)

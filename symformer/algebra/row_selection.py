@@ -44,7 +44,7 @@ class Objective:
         return f"{'most' if self.most else 'least'} {self.name}"
 
 
-class Kept(ABC):
+class RowSelection(ABC):
     """A selection of rows that arrive in pieces. ``found`` has the rows selected so far, in order."""
 
     def __init__(self, objectives: Sequence[Objective]) -> None:
@@ -91,7 +91,7 @@ class Kept(ABC):
         """Return the indices of the rows to keep, in order."""
 
 
-class First(Kept):
+class TopRows(RowSelection):
     """The first rows by one objective. Among equal rows, earlier ones come first."""
 
     def __init__(self, objective: Objective, count: int) -> None:
@@ -108,7 +108,7 @@ class First(Kept):
         return points[0].argsort(kind="stable")[: self.count]
 
 
-class Front(Kept):
+class ParetoFront(RowSelection):
     """The Pareto front: rows such that no other row is as good in every objective and better in one.
 
     Of equal rows, the first is kept. Two objectives need only a sort; with more, rows are compared one by one.

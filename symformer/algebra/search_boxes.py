@@ -18,14 +18,14 @@ MOST = 2 * 10**8  # maximum number of combinations
 
 
 @dataclass(frozen=True)
-class Open:
+class OpenSize:
     """An unknown size: any positive integer, or the values of a range or list."""
 
     size: Symbol
     values: range | tuple[int, ...] | None = None
 
     @classmethod
-    def read(cls, argument: str) -> Open:
+    def read(cls, argument: str) -> OpenSize:
         """Parse ``L``, ``E=512:8192:128`` or ``A=8,16``. Raises SizeError, UnknownNameError."""
         if "=" not in argument:
             from ..language.symbols import symbol
@@ -45,10 +45,10 @@ class Open:
         return range(1, MAX_INTEGER + 1) if self.values is None else self.values
 
 
-class Reach:
+class SearchRegion:
     """The bounds of the unknown sizes of a program; all other sizes are numbers."""
 
-    def __init__(self, program: Program, sizes: Sequence[Open], what: str) -> None:
+    def __init__(self, program: Program, sizes: Sequence[OpenSize], what: str) -> None:
         self.program, self.sizes, self.what = program, {each.name: each for each in sizes}, what
         self.signs = _signs(program.definitions)
         below = program.sizes_of(dict(program.value.below))

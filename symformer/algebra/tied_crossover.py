@@ -12,21 +12,23 @@ from ..language.frozen import Immutable
 from ..language.notation.text import code
 from ..language.sizes import Numbers, put_in
 from ..language.symbols import RANK
-from .crossover import Allowed, Solution, Span, always, over_common, solved, spans
-from .equal_totals import Tie
+from .crossover import AllowedValues, CrossoverPoint, Span, always, over_common, solved, spans
+from .equal_totals import TotalTie
 
 
 @dataclass(frozen=True)
-class Held(Immutable):
+class TiedCrossover(Immutable):
     """The difference of two models with tied totals, after substituting the formula of the tied size."""
 
-    tie: Tie
+    tie: TotalTie
     difference: Expr  # after substitution, a quotient of polynomials
     numbers: Numbers
-    allowed: Mapping[Symbol, Allowed]
+    allowed: Mapping[Symbol, AllowedValues]
 
     @classmethod
-    def of(cls, tie: Tie, difference: Expr, numbers: Numbers, allowed: Mapping[Symbol, Allowed]) -> Held | None:
+    def of(
+        cls, tie: TotalTie, difference: Expr, numbers: Numbers, allowed: Mapping[Symbol, AllowedValues]
+    ) -> TiedCrossover | None:
         """Return the difference after substitution, or None if it contains a min or max."""
         found = tie.put_into(difference)
         return None if found is None else cls(tie, found, numbers, allowed)
@@ -41,7 +43,7 @@ class Held(Immutable):
         """A polynomial with the same sign as the difference."""
         return over_common(_signed(self.difference))
 
-    def solution(self, size: Symbol) -> Solution | None:
+    def solution(self, size: Symbol) -> CrossoverPoint | None:
         """Return the value of a size at which the totals are equal as a formula, or None if there is none."""
         return solved(self.common, size)
 
@@ -56,7 +58,7 @@ class Held(Immutable):
             return ()
         where = [each for each in spans(tied, size) if each.sign > 0]
         found = [both for each in spans(difference, size) for one in where for both in _both(each, one)]
-        return self.allowed.get(size, Allowed()).narrowed(sorted(found, key=lambda each: each.first))
+        return self.allowed.get(size, AllowedValues()).narrowed(sorted(found, key=lambda each: each.first))
 
     def sign(self) -> int | None:
         """Return the sign of the difference for all sizes, or None if undecided."""

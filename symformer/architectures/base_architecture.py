@@ -12,9 +12,19 @@ from sympy import Expr
 
 from ..components.base import Component
 from ..components.base import Names as Words
-from ..configs.config_fields import Chance, Choice, Field, Function, Labels, Multiple, Setting, Share, Switch
+from ..configs.config_fields import (
+    BoolField,
+    Choice,
+    Field,
+    FractionField,
+    Function,
+    Labels,
+    MultipleField,
+    ProbabilityField,
+    Setting,
+)
 from ..configs.field_mapping import Fields
-from ..configs.layers import Layers, Rounds, Spelt
+from ..configs.layers import Layers, RepeatedLayers, SpelledLayers
 from ..configs.usual_fields import HEAD_WIDTH, NO_TABLE, NO_WINDOW, OPENAI, PLAIN, rotating, usual
 from ..language.sizes import Divides
 from ..language.symbols import A, E
@@ -33,21 +43,21 @@ __all__ = [
     "PLAIN",
     "Activation",
     "Architecture",
-    "Chance",
+    "BoolField",
     "Choice",
     "Field",
     "Fields",
+    "FractionField",
     "Function",
     "Labels",
     "Layers",
-    "Multiple",
+    "MultipleField",
     "Names",
-    "Rounds",
-    "Share",
-    "Spelt",
-    "Switch",
+    "ProbabilityField",
+    "RepeatedLayers",
+    "SpelledLayers",
     "Variants",
-    "Witness",
+    "WitnessSpec",
     "option",
     "rotating",
     "unknown",
@@ -89,7 +99,7 @@ def unknown(part: str) -> str:
 
 
 @dataclass(frozen=True)
-class Witness:
+class WitnessSpec:
     """The torch class of an architecture, by name. Only :mod:`symformer.witness` imports it."""
 
     stem: str = ""  # the prefix of its classes in transformers: Llama for LlamaConfig, LlamaModel, LlamaForCausalLM
@@ -105,7 +115,7 @@ class Witness:
     author: str = ""  # who wrote it, if the name of the library does not tell
 
     @classmethod
-    def ours(cls, module: str) -> Witness:
+    def ours(cls, module: str) -> WitnessSpec:
         """Return the witness in a small torch module of symformer, written from a paper or for teaching."""
         path = f"symformer.witness.models.{module}"
         return cls(library=path, prefix="", author="a small torch module of symformer's own")
@@ -116,7 +126,7 @@ class Witness:
         return f"{self.stem}Config" if self.stem else ""
 
 
-class Collected:
+class CollectedFields:
     """The config fields of an architecture, collected from its class, its base classes and its options."""
 
     def __get__(self, instance: Architecture | None, owner: type[Architecture]) -> Fields:
@@ -148,11 +158,11 @@ class Architecture(Component):
     # its file, unless model_types is set.
     config: ClassVar[Fields] = Fields()
     heads: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # suffix of a torch class -> the options it implies
-    witness: ClassVar[Witness]
+    witness: ClassVar[WitnessSpec]
     # Each variant is a set of options; the first is the default. All are verified and appear in the derivation.
     variants: ClassVar[Variants] = ({},)
 
-    fields = Collected()
+    fields = CollectedFields()
 
     @cached_property
     def ledger(self) -> Ledger:

@@ -27,13 +27,13 @@ from ..language.symbols import (
 from .base_architecture import (
     NO_TABLE,
     Activation,
-    Chance,
+    BoolField,
     Fields,
     Function,
     Names,
-    Spelt,
-    Switch,
-    Witness,
+    ProbabilityField,
+    SpelledLayers,
+    WitnessSpec,
     option,
     usual,
 )
@@ -61,7 +61,7 @@ class NemotronH(Decoder):
     constraints = (Divides(G, A), *ChunkedScan.constraints)
     config = Fields(
         usual({V: 131072, E: 4096, H: 21504, A: 32, G: 8, D: 128, **MIXER}, NAMES),
-        layers=Spelt(
+        layers=SpelledLayers(
             {"linear_attention": L_ssm, "full_attention": L_attn, "mlp": L_mlp},
             name="layers_block_type",
             letters={"M": "linear_attention", "*": "full_attention", "-": "mlp"},
@@ -80,7 +80,7 @@ class NemotronH(Decoder):
         fixed={"num_nextn_predict_layers": (0,), "tie_word_embeddings": (False,)},
     )
     heads = HubDecoder.heads
-    witness = Witness(
+    witness = WitnessSpec(
         "NemotronH",
         stacks={"ssm_layers": L_ssm, "attention_layers": L_attn, "mlp_layers": L_mlp},
         arguments={"pad_token_id": None},  # otherwise it must be a token
@@ -88,11 +88,11 @@ class NemotronH(Decoder):
     variants = ({}, {"mixer_bias": True, "convolution_bias": False}, {"head": "none"})
 
     head: Literal["lm", "none"] = "lm"
-    mixer_bias: bool = option(Switch("use_bias", False))
-    convolution_bias: bool = option(Switch("use_conv_bias", True))
+    mixer_bias: bool = option(BoolField("use_bias", False))
+    convolution_bias: bool = option(BoolField("use_conv_bias", True))
     mixer_activation: Activation = option(Function("mamba_hidden_act", "silu"))
     activation: Activation = option(Function("mlp_hidden_act", "relu2"))
-    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
+    attention_dropout: bool = option(ProbabilityField("attention_dropout", 0.0))
 
     @property
     def layer(self) -> Component:

@@ -25,9 +25,9 @@ from .entries import (
     FOLDER,
     KINDS,
     LIVE,
-    Kept,
-    Matched,
-    Shelved,
+    CatalogueEntry,
+    ClassConfig,
+    ConfigMatch,
     broken,
     counted_kinds,
     filed_types,
@@ -102,7 +102,7 @@ def unread(config: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
+def matched(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch | None:
     """Return the sizes and switch settings of a config of this class, or None if its structure is not known."""
     try:
         return match(kept, config)
@@ -110,7 +110,7 @@ def matched(kept: Kept, config: Mapping[str, Any]) -> Matched | None:
         return None
 
 
-def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
+def match(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch:
     """Return the sizes and switch settings of a config of this class. Raises CatalogueError for anything not known."""
     entry = kept.entry
     fields = _fields(kept, config)
@@ -164,10 +164,10 @@ def match(kept: Kept, config: Mapping[str, Any]) -> Matched:
         raise CatalogueError(f"the combined effect of {' and '.join(dict.fromkeys(names))} is not known")
     if why := broken(stored, numbers):
         raise CatalogueError(why)
-    return Matched(numbers, turned, tuple(unknown), absent)
+    return ConfigMatch(numbers, turned, tuple(unknown), absent)
 
 
-def _idle(kept: Kept, name: str, value: Any, layers: int) -> bool:
+def _idle(kept: CatalogueEntry, name: str, value: Any, layers: int) -> bool:
     """Return True if a value has no effect, or False if it has no effect on parameters only.
 
     Raises CatalogueError if neither is known.
@@ -193,7 +193,7 @@ def _idle(kept: Kept, name: str, value: Any, layers: int) -> bool:
     raise _strange(name, value)
 
 
-def _ruled(kept: Kept, name: str) -> tuple[str, str] | None:
+def _ruled(kept: CatalogueEntry, name: str) -> tuple[str, str] | None:
     """Return the kinds of values without effect, and those without effect on parameters, for fields of any class.
 
     Rotary embeddings have no parameters. Their angles do not affect any count, but the rotary fraction of a head can
@@ -224,7 +224,7 @@ def _ruled(kept: Kept, name: str) -> tuple[str, str] | None:
     return None
 
 
-def _unstored_window(kept: Kept, name: str) -> bool:
+def _unstored_window(kept: CatalogueEntry, name: str) -> bool:
     """Return True if a size is a window, which may be null, and is not a dimension of any weight."""
     letter = kept.records[STORED]["letters"].get(name)
     return last(name) in WINDOWS and letter not in kept.records[STORED].get("places", {})
@@ -235,7 +235,7 @@ def _rotary_field(name: str) -> str:
     return f"{part_of(name)}.rope_parameters".lstrip(".")
 
 
-def _counted(kept: Kept, fields: dict[str, Any]) -> dict[str, int]:
+def _counted(kept: CatalogueEntry, fields: dict[str, Any]) -> dict[str, int]:
     """Remove the lists of layer kinds from the fields, and return the number of layers of each kind.
 
     Raises CatalogueError for an unknown kind, and for lists or a depth that contradict each other.
@@ -290,7 +290,7 @@ def _strange(name: str, value: Any) -> CatalogueError:
     return CatalogueError(f"{quoted(name)[1:-1]} is {shown}")
 
 
-def _unasked(kept: Kept, name: str, value: Any) -> bool:
+def _unasked(kept: CatalogueEntry, name: str, value: Any) -> bool:
     """Return True if an unknown field is a dropout probability, or if the code of the class does not read it."""
     entry = kept.entry
     word = last(name)
@@ -301,7 +301,7 @@ def _unasked(kept: Kept, name: str, value: Any) -> bool:
     return (isinstance(value, float) and "dropout" in word) or word not in {*entry.asks, *shared(entry.whole)}
 
 
-def _fields(kept: Kept, config: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(kept: CatalogueEntry, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a config, with the path of nested fields and the index of list elements in their names.
 
     Raises CatalogueError for a config of another type, with other parts, or with other lists.
@@ -328,7 +328,7 @@ def _fields(kept: Kept, config: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _parted(kept: Kept, config: Mapping[str, Any]) -> Mapping[str, Any]:
+def _parted(kept: CatalogueEntry, config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a config with the top-level fields of a missing part moved into the part, if the class reads them so."""
     part, known = kept.entry.hoisted, _names(kept)
     if not part or config.get(part) is not None:
@@ -339,7 +339,7 @@ def _parted(kept: Kept, config: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**rest, part: inside} if inside else config
 
 
-def _name_once(kept: Kept, fields: dict[str, Any]) -> None:
+def _name_once(kept: CatalogueEntry, fields: dict[str, Any]) -> None:
     """Rename aliases to the names that the class reads. Raises CatalogueError if a field gets two values."""
     other = dict(kept.entry.aliases)
     if LABELS in kept.entry.sizes or LABELS in kept.switches:
@@ -357,19 +357,19 @@ def _name_once(kept: Kept, fields: dict[str, Any]) -> None:
 
 
 @cache
-def _names(kept: Kept) -> frozenset[str]:
+def _names(kept: CatalogueEntry) -> frozenset[str]:
     """Return the known field names of a class."""
     entry = kept.entry
     return frozenset({*entry.sizes, *entry.idle, *entry.stored, *kept.switches, *entry.aliases})
 
 
 @cache
-def _words(kept: Kept) -> frozenset[str]:
+def _words(kept: CatalogueEntry) -> frozenset[str]:
     """Return the names of the fields of a class without their parts."""
     return frozenset(map(last, _names(kept)))
 
 
-def _check_depths(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
+def _check_depths(kept: CatalogueEntry, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
     """Raise CatalogueError for a list of layers whose pattern is known only at another depth."""
     for name, value in kept.switches.items():
         usual, layers = (_layers(kept.entry, name, sizes) for sizes in (kept.entry.sizes, numbers))
@@ -378,7 +378,7 @@ def _check_depths(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, i
             raise _strange(name, fields[name])
 
 
-def _check_steps(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
+def _check_steps(kept: CatalogueEntry, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
     """Raise CatalogueError for a list of layers other than the one that the class derives from a size and the depth."""
     for name, (first, size, then) in kept.entry.steps.items():
         if fields.get(name) is None:
@@ -388,7 +388,7 @@ def _check_steps(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, in
             raise _strange(name, fields[name])
 
 
-def _layers(entry: Shelved, name: str, numbers: Mapping[str, int]) -> int:
+def _layers(entry: ClassConfig, name: str, numbers: Mapping[str, int]) -> int:
     """Return the number of layers of the part that has a field, or 0 if it is not known."""
     kinds = counted_kinds(entry)
     if kinds and part_of(kinds[0]) == part_of(name):
@@ -396,7 +396,7 @@ def _layers(entry: Shelved, name: str, numbers: Mapping[str, int]) -> int:
     return numbers.get(entry.depths.get(part_of(name), ""), 0)
 
 
-def _turned(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int, ...]:
+def _turned(kept: CatalogueEntry, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int, ...]:
     """Return the indices of the switch settings of a config. Raises CatalogueError for other non-default fields."""
 
     def as_said(name: str, value: Any) -> bool:
@@ -434,7 +434,7 @@ def _turned(kept: Kept, fields: Mapping[str, Any], numbers: Mapping[str, int]) -
     return tuple(whole)
 
 
-def _follow(kept: Kept, numbers: dict[str, int], left: Sequence[str]) -> None:
+def _follow(kept: CatalogueEntry, numbers: dict[str, int], left: Sequence[str]) -> None:
     """Add the sizes that follow from others. Raises CatalogueError if one is not a positive integer."""
     if not left:
         return

@@ -39,7 +39,7 @@ class Structure:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Shelf:
+class DiffusersClass:
     """One diffusers class. Its formulas are parsed on first use."""
 
     name: str
@@ -81,7 +81,7 @@ def find(config: Mapping[str, Any], path: str) -> Record | None:
     return None if structure is None else record_of(kept, structure, given)
 
 
-def structure_of(kept: Shelf, given: Mapping[str, Any]) -> Structure | None:
+def structure_of(kept: DiffusersClass, given: Mapping[str, Any]) -> Structure | None:
     """Return the first structure of a class that matches the fields of a config, or None."""
     values = _values(kept, given)
     return next((each for each in kept.structures if not any(_differences(kept, each, values))), None)
@@ -133,7 +133,7 @@ def classes() -> list[str]:
 
 
 @cache
-def shelved(name: str) -> Shelf | None:
+def shelved(name: str) -> DiffusersClass | None:
     """Return the catalogue's entry of a diffusers class, or None. Raises CatalogueError for a damaged file."""
     place = FOLDER / f"{name}.json"
     if not name.isidentifier() or len(name) > LONGEST or not place.is_file():
@@ -147,13 +147,13 @@ def shelved(name: str) -> Shelf | None:
         ) from None
 
 
-def read(data: Mapping[str, Any]) -> Shelf:
+def read(data: Mapping[str, Any]) -> DiffusersClass:
     """Return the entry in the data of a file."""
     structures = tuple(
         Structure(**{**each, "sources": tuple(each["sources"]), "notes": tuple(each["notes"])})
         for each in data["structures"]
     )
-    return Shelf(
+    return DiffusersClass(
         name=data["name"],
         defaults=data["defaults"],
         required=tuple(data["required"]),
@@ -182,12 +182,12 @@ def line_of(row: Any) -> str:
     return line
 
 
-def _values(kept: Shelf, given: Mapping[str, Any]) -> dict[str, Any]:
+def _values(kept: DiffusersClass, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value of every argument that has one."""
     return {**kept.defaults, **{name: value for name, value in given.items() if name in kept.arguments}}
 
 
-def _differences(kept: Shelf, structure: Structure, values: Mapping[str, Any]) -> Iterator[str]:
+def _differences(kept: DiffusersClass, structure: Structure, values: Mapping[str, Any]) -> Iterator[str]:
     """Yield a message for each difference between a config and a structure."""
     ours = {**kept.defaults, **structure.fields}
     for name in kept.arguments:
@@ -212,7 +212,7 @@ def _shown(values: Mapping[str, Any], name: str) -> str:
     return written if len(written) <= LONGEST_VALUE else f"{written[:LONGEST_VALUE]}…"
 
 
-def record_of(kept: Shelf, structure: Structure, given: Mapping[str, Any]) -> Record:
+def record_of(kept: DiffusersClass, structure: Structure, given: Mapping[str, Any]) -> Record:
     """Return the record of a config that matches a structure, with its sizes and notes."""
     values = _values(kept, given)
     numbers = {name: value for name, value in values.items() if name in given or name in structure.sizes}
@@ -226,7 +226,7 @@ def record_of(kept: Shelf, structure: Structure, given: Mapping[str, Any]) -> Re
 
 
 @cache
-def _formula(kept: Shelf, number: int) -> Record:
+def _formula(kept: DiffusersClass, number: int) -> Record:
     """Return the record of a formula. Raises CatalogueError if it is damaged."""
     try:
         data = kept.formulas[number]

@@ -114,7 +114,7 @@ def holds(sort: str, value: Any, layers: int = 0) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shelved:
+class ClassConfig:
     """The config fields of a class and their meanings. A field of a part is written text_config.hidden_size."""
 
     name: str  # of the class
@@ -150,7 +150,7 @@ class Shelved:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
+class OptionEffect:
     """A set of non-default switches and the records of the class with exactly these switches set.
 
     Without records, the combined effect of these switches is not known.
@@ -162,17 +162,17 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Kept:
+class CatalogueEntry:
     """The catalogue's entry of a class. Its records are parsed on first use."""
 
-    entry: Shelved
+    entry: ClassConfig
     switches: Mapping[str, Any]  # every other field -> its default, including the default rotary parameters
     records: Mapping[str, Any]
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[OptionEffect, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filed:
+class CensusEntry:
     """A model type and the class of its configs that do not name one."""
 
     name: str = ""  # of the class; "" if it cannot be imported
@@ -182,16 +182,16 @@ class Filed:
 
 
 @dataclass(frozen=True)
-class Matched:
+class ConfigMatch:
     """The sizes and switch settings of a config that matches an entry."""
 
     numbers: Mapping[str, int]
-    turned: tuple[int, ...] = ()  # indices in Kept.turns
+    turned: tuple[int, ...] = ()  # indices in CatalogueEntry.turns
     unknown: tuple[str, ...] = ()  # non-default fields whose effect is known only for the parameters
     absent: tuple[str, ...] = ()  # sizes that count the layers of a kind that the config does not have
 
 
-def variants(name: str, model_type: str) -> Iterator[Kept]:
+def variants(name: str, model_type: str) -> Iterator[CatalogueEntry]:
     """Yield the entries of a class for configs of a type, the default one first."""
     number = 1
     while (kept := on_shelf(name, model_type, number)) is not None:
@@ -200,7 +200,7 @@ def variants(name: str, model_type: str) -> Iterator[Kept]:
 
 
 @cache
-def on_shelf(name: str, model_type: str, number: int = 1) -> Kept | None:
+def on_shelf(name: str, model_type: str, number: int = 1) -> CatalogueEntry | None:
     """Return the entry of a class for configs of a type, or None. Raises CatalogueError for a damaged file."""
     place = FOLDER / f"{name}.{model_type}{VARIANT * (number > 1)}{number if number > 1 else ''}.json"
     if not name.isidentifier() or not TYPE.fullmatch(model_type) or max(len(name), len(model_type)) > LONGEST:
@@ -219,16 +219,16 @@ def on_shelf(name: str, model_type: str, number: int = 1) -> Kept | None:
     return kept
 
 
-def read(data: Mapping[str, Any]) -> Kept:
+def read(data: Mapping[str, Any]) -> CatalogueEntry:
     """Return the entry in the data of a file. Raises CatalogueError."""
     for known in (data["records"], *(turn["records"] for turn in data["turns"])):
         for each in known.values():
             with_letters(each["letters"])
-    return Kept(
-        entry=from_data(Shelved, data["entry"]),
+    return CatalogueEntry(
+        entry=from_data(ClassConfig, data["entry"]),
         switches=data["switches"],
         records=data["records"],
-        turns=tuple(Turn(**each) for each in data["turns"]),
+        turns=tuple(OptionEffect(**each) for each in data["turns"]),
     )
 
 
@@ -258,10 +258,10 @@ def of_type(model_type: str) -> tuple[Find, dict[str, Any]] | None:
     if kept is None:
         return None
     heads = {HEAD: kept.entry.sizes[HEAD]} if HEAD in kept.entry.follows and not kept.entry.part else {}
-    return finder(kept, Matched({})), {"model_type": model_type, **heads}
+    return finder(kept, ConfigMatch({})), {"model_type": model_type, **heads}
 
 
-def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
+def finder(kept: CatalogueEntry, at: ConfigMatch, assumed: tuple[str, ...] = ()) -> Find:
     """Return the function that finds the records of a class with these sizes and switches, by quantity."""
     name = kept.entry.name
     if len(at.turned) > 1:
@@ -285,7 +285,7 @@ def finder(kept: Kept, at: Matched, assumed: tuple[str, ...] = ()) -> Find:
 
 
 @cache
-def record(kept: Kept, turned: tuple[int, ...], quantity: str, absent: tuple[str, ...] = ()) -> Record | None:
+def record(kept: CatalogueEntry, turned: tuple[int, ...], quantity: str, absent: tuple[str, ...] = ()) -> Record | None:
     """Return the record of a quantity with some switches set and without absent layer kinds, or None if not known.
 
     Raises CatalogueError if the changes of two switches conflict.
@@ -302,7 +302,7 @@ def record(kept: Kept, turned: tuple[int, ...], quantity: str, absent: tuple[str
     return found
 
 
-def counted_kinds(entry: Shelved) -> tuple[str, ...]:
+def counted_kinds(entry: ClassConfig) -> tuple[str, ...]:
     """Return the sizes that count the layers of each kind, or () for a class without lists of layer kinds."""
     lists = (*entry.kinds.values(), *entry.indexed.values())
     return tuple(dict.fromkeys(each for known in lists for each in known.values()))
@@ -330,8 +330,8 @@ def broken(found: Record, numbers: Mapping[str, int]) -> str:
 
 
 @cache
-def letters_of(kept: Kept) -> Mapping[str, str]:
-    """Return the letter of every size, as used in `Shelved.follows`."""
+def letters_of(kept: CatalogueEntry) -> Mapping[str, str]:
+    """Return the letter of every size, as used in `ClassConfig.follows`."""
     found: dict[str, str] = {}
     for known in (kept.records, *(turn.records for turn in kept.turns)):
         for record in known.values():
@@ -350,8 +350,8 @@ def same(ours: Any, theirs: Any, depth: int) -> bool:
 
 
 @cache
-def filed_types() -> Mapping[str, Filed]:
+def filed_types() -> Mapping[str, CensusEntry]:
     """Return every model type of transformers, with the class of its configs that do not name one."""
     place = FOLDER / TYPES
     found: Mapping[str, Any] = json.loads(place.read_text("utf-8")) if place.is_file() else {}
-    return {model_type: Filed(**each) for model_type, each in found.items()}
+    return {model_type: CensusEntry(**each) for model_type, each in found.items()}

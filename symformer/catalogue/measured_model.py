@@ -13,7 +13,7 @@ from sympy import Add, Expr, Mul, cancel, expand, floor
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import Condition, some_of_each
-from ..ledger.facts import ONE, STATE, Entry, Kind, Ledger, Scope, Tensor, Weight
+from ..ledger.facts import ONE, STATE, Entry, Ledger, OperationKind, Scope, Tensor, Weight
 from ..ledger.operations import Operations
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
@@ -35,7 +35,7 @@ TOGETHER = ("params", "train-flops", "activations", "flops", "kv-cache")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traced(Component):
+class MeasuredModel(Component):
     """A traced model: rows by module path, with symbolic shapes and numbers of layers."""
 
     title: str = ""  # type: ignore[misc]
@@ -72,10 +72,10 @@ class Traced(Component):
         """Return the sum of all rows times their numbers of copies, expanded."""
         return Add(*(expand(Mul(*shape, *often[-1:])) for (_, shape), often in self.counts.items()))
 
-    def __copy__(self) -> Traced:
+    def __copy__(self) -> MeasuredModel:
         return self
 
-    def __deepcopy__(self, memo: object) -> Traced:
+    def __deepcopy__(self, memo: object) -> MeasuredModel:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -119,12 +119,12 @@ class Traced(Component):
     @cached_property
     def ledger(self) -> Ledger:
         """Return the rows as a tree of modules, with one entry per module or per operation."""
-        tree = Tree(self)
+        tree = ScopeTree(self)
         if self.quantity != STORED:
             for (path, shape), counts in self.counts.items():
                 output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
                 what = STATE if path in self.states else ""
-                seen = Entry(Kind.OBSERVED, path, (), output, function=what, measured=self.quantity)
+                seen = Entry(OperationKind.OBSERVED, path, (), output, function=what, measured=self.quantity)
                 tree.scope(path.split("."), counts).items.append(seen)
             return Ledger(tree.root, None)
         modules: dict[tuple[str, tuple[Expr, ...]], list[Weight]] = defaultdict(list)
@@ -139,7 +139,9 @@ class Traced(Component):
                 words.append("")  # it contains modules and weights
             nowhere = Tensor(module or "weights", ())
             held = tuple(weights)
-            entry = Entry(Kind.OBSERVED, nowhere.name, (), nowhere, weights=held, measured=self.quantity, module=True)
+            entry = Entry(
+                OperationKind.OBSERVED, nowhere.name, (), nowhere, weights=held, measured=self.quantity, module=True
+            )
             tree.scope(words, counts).items.append(entry)
         return Ledger(tree.root, None)
 
@@ -165,7 +167,7 @@ def _times(copies: Expr, before: Expr) -> Expr:
     return cancel(copies / before)
 
 
-class Tree:
+class ScopeTree:
     """A tree of scopes by path and count: a module for each word, and a repeated part for the words up to a star."""
 
     def __init__(self, part: Component) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 from sympy import Add, Expr, expand
 
 from ..language.errors import CatalogueError
-from .entries import Kept, record
+from .entries import CatalogueEntry, record
 from .measured_model import STORED
 
 
 @dataclass(frozen=True)
-class Switched:
+class OptionParams:
     """The parameters that a set of switches adds, in addition to those that each of them adds alone."""
 
     fields: Mapping[str, Any]
@@ -26,23 +26,23 @@ class Switched:
         return ", ".join(f"{name}={str(value).lower()}" for name, value in self.fields.items())
 
 
-def switched(kept: Kept) -> list[Switched]:
+def switched(kept: CatalogueEntry) -> list[OptionParams]:
     """Return the parameters that the switches of a class add to the default. Raises CatalogueError."""
     usual = _stored(kept, ())
-    found: list[Switched] = []
+    found: list[OptionParams] = []
     for place, turn in enumerate(kept.turns):
         alone = [each for each in found if each.fields.keys() < turn.fields.keys()]
         try:
             adds = _stored(kept, (place,)) - Add(usual, *(each.adds for each in alone if each.adds is not None))
         except CatalogueError:
-            found.append(Switched(turn.fields, None))
+            found.append(OptionParams(turn.fields, None))
             continue
         if len(turn.fields) == 1 or adds != 0:
-            found.append(Switched(turn.fields, expand(adds)))
+            found.append(OptionParams(turn.fields, expand(adds)))
     return found
 
 
-def _stored(kept: Kept, turned: tuple[int, ...]) -> Expr:
+def _stored(kept: CatalogueEntry, turned: tuple[int, ...]) -> Expr:
     known = record(kept, turned, STORED)
     if known is None:
         raise CatalogueError(f"the combined effect of these switches of {kept.entry.name} is not known")

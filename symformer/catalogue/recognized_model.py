@@ -14,10 +14,10 @@ from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Condition, some_of_each
 from ..language.symbols import C, N_new, S
-from ..ledger.facts import MATRICES, Entry, Kind, Ledger, Table
+from ..ledger.facts import MATRICES, Entry, Ledger, OperationKind, Table
 from ..ledger.operations import Operations
 from ..quantities.quantity import PLACEMENT, Quantity
-from .measured_model import Tree
+from .measured_model import ScopeTree
 
 # Quantities that depend only on the stored weights: unrecognized products store nothing.
 FOLLOWS = ("trainable-params", "train-memory", "communication")
@@ -44,7 +44,7 @@ UNSEEN = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lifted(Component):
+class RecognizedModel(Component):
     """A traced model as recognized operations."""
 
     title: str = ""  # type: ignore[misc]
@@ -89,15 +89,15 @@ class Lifted(Component):
         usual = {convention: question.choices[convention].default for convention in chosen}
         if why := self.refusals.get(name) or self._unseen(question, chosen, usual):
             raise RuleError(f"{self.stem}: {why}")
-        rows = tuple(row for row in self.rows if name not in STORED or row[1].kind is not Kind.OBSERVED)
+        rows = tuple(row for row in self.rows if name not in STORED or row[1].kind is not OperationKind.OBSERVED)
         return replace(self, asked=name, rows=rows)
 
     def report(self) -> list[str]:
         """Return sentences on the recognized operations and the quantities that torch confirms."""
         kinds = Counter(entry.kind.value for _, entry in self.rows)
-        seen = [entry.path for _, entry in self.rows if entry.kind is Kind.OBSERVED]
+        seen = [entry.path for _, entry in self.rows if entry.kind is OperationKind.OBSERVED]
         lines = [f"{len(self.rows) - len(seen)} rows of its code are recognized as operations: "]
-        lines[0] += ", ".join(f"{times} {kind}" for kind, times in kinds.items() if kind != Kind.OBSERVED)
+        lines[0] += ", ".join(f"{times} {kind}" for kind, times in kinds.items() if kind != OperationKind.OBSERVED)
         if seen:
             lines.append(f"{len(seen)} are not, and count only for the quantity that torch measured: {', '.join(seen)}")
         for points in sorted({*self.confirmed.values()}):
@@ -116,12 +116,14 @@ class Lifted(Component):
                 return f"{convention}={value}: a trace does not show how a model is divided among ranks"
             if (convention, value) in UNSEEN:
                 return f"{convention}={value}: {UNSEEN[convention, value]}"
-        seen = next((entry.path for _, entry in self.rows if entry.kind is Kind.OBSERVED), "")
+        seen = next((entry.path for _, entry in self.rows if entry.kind is OperationKind.OBSERVED), "")
         if seen and chosen != usual and quantity not in STORED:
             return f"{seen} was not recognized, so it is known only under the default conventions"
         if chosen.get("attention") == "causal" and self.refusals.get("decode-flops") == CHUNKS:
             return f"attention=causal: {CHUNKS}"
-        unknown = (entry for _, entry in self.rows if entry.kind is Kind.PRODUCT and entry.function != MATRICES)
+        unknown = (
+            entry for _, entry in self.rows if entry.kind is OperationKind.PRODUCT and entry.function != MATRICES
+        )
         several = next((entry.path for entry in unknown), "")
         alone = "products" in chosen or question.measure.name == "attention-share"
         if several and (alone or {chosen.get("attention"), chosen.get("recompute")} & {"causal", "selective"}):
@@ -137,23 +139,27 @@ class Lifted(Component):
             return "logits=last: the product that computes the logits was not recognized"
         if why := self._unnamed(chosen.get("without", "")):
             return why
-        if chosen.get("embedding") == "matmul" and (Kind.LOOKUP, "tokens", False) not in kinds:
+        if chosen.get("embedding") == "matmul" and (OperationKind.LOOKUP, "tokens", False) not in kinds:
             return "embedding=matmul: the token embedding was not recognized"
         return ""
 
     def _unnamed(self, left: str) -> str:
         """Return why the weights to leave out are not known, or "" if they are known."""
         entries = [entry for _, entry in self.rows]
-        if left.endswith("pooler") and any(entry.kind is Kind.OBSERVED and "pooler" in entry.path for entry in entries):
+        if left.endswith("pooler") and any(
+            entry.kind is OperationKind.OBSERVED and "pooler" in entry.path for entry in entries
+        ):
             return f"without={left}: the weights of the pooler were not recognized"
         if not left or left == "pooler":
             return ""
         if left != "positions" and not any(entry.logits for entry in entries):
             return f"without={left}: the product that computes the logits was not recognized"
         for entry in entries:
-            alone = entry.kind is Kind.PARAMETER and "*" not in entry.path  # weights inside layers are not embeddings
+            alone = (
+                entry.kind is OperationKind.PARAMETER and "*" not in entry.path
+            )  # weights inside layers are not embeddings
             if (alone and any(len(weight.shape) > 1 for weight in entry.weights)) or (
-                entry.kind is Kind.LOOKUP and entry.function not in get_args(Table)
+                entry.kind is OperationKind.LOOKUP and entry.function not in get_args(Table)
             ):
                 return f"without={left}: it is not known whether {entry.path} is an embedding"
         return ""
@@ -161,7 +167,7 @@ class Lifted(Component):
     @cached_property
     def ledger(self) -> Ledger:
         """Return the rows as a tree of modules."""
-        tree = Tree(self)
+        tree = ScopeTree(self)
         for counts, entry in self.rows:
             tree.scope(entry.path.split("."), counts).items.append(entry)
         return Ledger(tree.root, None)

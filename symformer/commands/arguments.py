@@ -77,7 +77,7 @@ def formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
     return model, found
 
 
-class Posed(NamedTuple):
+class OpenModelArguments(NamedTuple):
     """A model, the conventions among its options, the fixed sizes, and the sizes defined by others."""
 
     model: Model
@@ -88,14 +88,14 @@ class Posed(NamedTuple):
 
 def posed(
     target: str, quantities: Sequence[str], given: Sequence[str], where: Sequence[str], options: Sequence[str]
-) -> Posed:
+) -> OpenModelArguments:
     """Return the model and its given sizes, with the others left open. Raises SizeError for a size given twice."""
     from ..language.sizes import assignments
-    from ..language.target import Kind, parse
+    from ..language.target import TargetKind, parse
     from ..targets.resolution import pairs, resolve
 
     fixed = assignments([*given, *where])
-    own = given if parse(target).kind is Kind.FACTORY else ()  # the sizes of a factory are its arguments
+    own = given if parse(target).kind is TargetKind.FACTORY else ()  # the sizes of a factory are its arguments
     model, conventions = resolve(target, pairs(options), own, quantities)
     sides = [{str(name): fixed[name] for name in assignments(each)} for each in (given, where)]
-    return Posed(model, conventions, sides[0], sides[1])
+    return OpenModelArguments(model, conventions, sides[0], sides[1])

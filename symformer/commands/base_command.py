@@ -88,7 +88,7 @@ def _inputs(params: Mapping[str, Any]) -> Iterator[str | int]:
                 yield os.path.join(each, CONFIG)  # if the argument is a folder
 
 
-class Program(click.Group):
+class CommandGroup(click.Group):
     """A group of commands that print a result, or one sentence on standard error and set the exit status."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -11,7 +11,7 @@ from .base_command import Command
 from .terminal import put_json, say, table
 
 if TYPE_CHECKING:
-    from ..views.catalogue_class import Known
+    from ..views.catalogue_class import CatalogueClass
 
 
 @click.command("catalogue", cls=Command)
@@ -64,7 +64,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         say(f"traced with {versions}; checked at random configs")
 
 
-def _say_alone(found: Known, facts: dict[str, Any], as_json: bool) -> None:
+def _say_alone(found: CatalogueClass, facts: dict[str, Any], as_json: bool) -> None:
     """Print one class: its formulas, the config fields of its sizes, and the change that each switch makes."""
     from ..language.errors import listed
     from ..language.notation.text import code, text

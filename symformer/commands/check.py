@@ -11,7 +11,7 @@ from .base_command import Command
 from .terminal import put_json, say, spell, table
 
 if TYPE_CHECKING:
-    from ..algebra.check import Check
+    from ..algebra.check import FormulaCheck
 
 DIFFERS = 1
 
@@ -79,7 +79,7 @@ def command(
     return DIFFERS if found.verdict == "differs" else 0
 
 
-def show(found: Check) -> None:
+def show(found: FormulaCheck) -> None:
     """Print the verdict with the readings of the letters, both formulas, and the rows that explain a difference."""
     from ..language.notation.text import number
 

@@ -17,7 +17,7 @@ from .terminal import put_json, say, spell, table
 if TYPE_CHECKING:
     from ..algebra.model_comparison import Comparison
     from ..documents.blocks import Document
-    from ..targets.side_by_side import Beside
+    from ..targets.side_by_side import SideBySideTargets
 
 
 PLOTS = ("svg", "png")  # .pdf writes a document
@@ -132,11 +132,11 @@ def command(
     symformer compare llama-2-7b llama-2-70b deepseek-v2 -q kv-cache --per B*C
     symformer compare gpt2 --quantity train-flops --over params
     """
-    from ..targets.side_by_side import Beside
+    from ..targets.side_by_side import SideBySideTargets
 
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
     _check(targets, asked, over, per, same, by, crossovers, output, form, flavour, as_json)
-    beside = Beside.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
+    beside = SideBySideTargets.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
     if over is not None:
         _over(beside, by, output, form, engine, flavour, as_json)
     elif output is not None and plot_output.is_plot(output, PLOTS):
@@ -227,7 +227,7 @@ def _check_plot(
 
 
 def _draw(
-    beside: Beside, same: str | None, by: str | None, crossovers: Sequence[str], per: str | None, output: str
+    beside: SideBySideTargets, same: str | None, by: str | None, crossovers: Sequence[str], per: str | None, output: str
 ) -> None:
     """Plot the comparison: its rows as bars, or the totals against the size given with ``--crossover``."""
     from ..algebra.compare import compare as set_side_by_side
@@ -238,7 +238,12 @@ def _draw(
 
 
 def _show(
-    beside: Beside, same: str | None, by: str | None, crossovers: Sequence[str], per: str | None, as_json: bool
+    beside: SideBySideTargets,
+    same: str | None,
+    by: str | None,
+    crossovers: Sequence[str],
+    per: str | None,
+    as_json: bool,
 ) -> None:
     """Print the comparison as text or as JSON."""
     from ..algebra.compare import compare as set_side_by_side
@@ -308,7 +313,7 @@ def _json(found: Comparison) -> dict[str, object]:
 
 
 def _over(
-    beside: Beside,
+    beside: SideBySideTargets,
     by: str | None,
     output: str | None,
     form: str | None,
@@ -317,7 +322,7 @@ def _over(
     as_json: bool,
 ) -> None:
     """Divide one quantity by another for each target; print the quotients, or write JSON, a plot or a document."""
-    from ..algebra.quantity_ratio import Over
+    from ..algebra.quantity_ratio import QuantityRatio
     from ..language.errors import OptionError
     from ..views.ratio_lines import facts, row
 
@@ -325,7 +330,7 @@ def _over(
     for formula in (*above, *below):
         if not formula.additive:
             raise OptionError(f"{formula.measure.name} is itself a ratio; --over divides two additive quantities")
-    found = [Over(*each) for each in zip(above, below, strict=True)]
+    found = [QuantityRatio(*each) for each in zip(above, below, strict=True)]
     if output is not None and plot_output.is_plot(output, PLOTS):
         from ..algebra.result_plots.ratio_plot import drawn_together
 
@@ -350,7 +355,7 @@ def _over(
 
 
 def _write(
-    beside: Beside,
+    beside: SideBySideTargets,
     same: str | None,
     by: str | None,
     per: str | None,

@@ -91,13 +91,13 @@ def _model(ctx: click.Context) -> Model | None:
     """
     from ..configs.config_json import CONFIG
     from ..language.errors import SymformerError
-    from ..language.target import Kind, parse
+    from ..language.target import TargetKind, parse
     from ..targets.resolution import resolve
 
     given = _named(ctx)
     kind = parse(given).kind
     files = (given, os.path.join(given, CONFIG))
-    if not given or kind is Kind.HUB or (kind is Kind.CONFIG and not any(map(os.path.isfile, files))):
+    if not given or kind is TargetKind.HUB or (kind is TargetKind.CONFIG and not any(map(os.path.isfile, files))):
         return None
     try:
         return resolve(given, trace=False)[0]

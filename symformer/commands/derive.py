@@ -94,7 +94,7 @@ def command(
     `symformer --help` lists the forms of a TARGET. In a FOLDER, each TARGET gets its own file, named after it; either
     all files are written or none.
     """
-    from ..documents.document_request import Order
+    from ..documents.document_request import DocumentRequest
     from ..documents.folder import made_of_each
     from ..language.errors import DocumentError, listed
     from ..output.files import is_folder, write_all
@@ -119,7 +119,7 @@ def command(
     own = _own(template, extension, place) if template else None
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
     usual: Flavour = flavour or "github"
-    order = Order(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own)
+    order = DocumentRequest(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own)
     if into:
         made = made_of_each(order, targets, output)
         write_all(output, made)

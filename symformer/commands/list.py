@@ -19,7 +19,7 @@ def command(only_presets: bool, as_json: bool) -> None:
     from .. import architectures, components
     from ..quantities import quantities
     from ..quantities.quantity import PLACEMENT
-    from ..quantities.rule_sets.rule_set import CountedAs
+    from ..quantities.rule_sets.rule_set import RuleSetQuantity
 
     presets = architectures.presets()
     if only_presets:
@@ -65,7 +65,7 @@ def command(only_presets: bool, as_json: bool) -> None:
     say("\nFLOPs as counted by papers and tools")
     rows = []
     for name, question in quantities().items():
-        sets = question.rule_sets if isinstance(question, CountedAs) else {}
+        sets = question.rule_sets if isinstance(question, RuleSetQuantity) else {}
         rows += [[f"counted={key}", name, rules.who, rules.where] for key, rules in sets.items()]
     table(["option", "quantity", "counted by", "source"], rows, "llll")
     say("\nParallelism options, for quantities per rank")

@@ -12,7 +12,7 @@ from . import completion_values
 from .terminal import tell
 
 if TYPE_CHECKING:
-    from ..output.base_plot import Picture
+    from ..output.base_plot import Plot
 
 FORMATS = ("svg", "pdf", "png")
 NAMES = "FILE.svg, .pdf or .png"
@@ -42,7 +42,7 @@ def check(path: str | None, as_json: bool) -> None:
     check_output(path, "a plot", FORMATS)
 
 
-def put(path: str, draw: Callable[[], Picture]) -> None:
+def put(path: str, draw: Callable[[], Plot]) -> None:
     """Draw a plot and write it to its file."""
     draw().write(path)
     tell(f"wrote {path}")

@@ -143,10 +143,10 @@ def _sweep(
 ) -> Sweep:
     """Read and validate the arguments, and return the sweep."""
     from ..algebra.grid import Axis, Grid
-    from ..algebra.row_files import File
+    from ..algebra.row_files import RowFile
     from ..algebra.sweep import sweep
 
-    rows = Grid(tuple(map(Axis.read, axes))) if file is None else File.open(file)
+    rows = Grid(tuple(map(Axis.read, axes))) if file is None else RowFile.open(file)
     posed = arguments.posed(target, quantities, given, where, options)
     return sweep(
         posed.model,

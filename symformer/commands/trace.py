@@ -55,7 +55,7 @@ def command(
     from ..language.arithmetic import size
     from ..language.errors import OptionError
     from ..language.sizes import whole
-    from ..language.target import Kind, parse
+    from ..language.target import TargetKind, parse
     from ..targets.resolution import pairs
     from ..views.provenance_lines import at_config
     from ..views.summary import amount, read_at
@@ -64,7 +64,7 @@ def command(
 
     kind = parse(target).kind
     for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
-        if given and kind in (Kind.HF, Kind.CONFIG, Kind.HUB):
+        if given and kind in (TargetKind.HF, TargetKind.CONFIG, TargetKind.HUB):
             raise OptionError(
                 f"{option} {given[0]} applies to factories only, but {target} takes its sizes from its config"
             )

@@ -90,7 +90,7 @@ class Derived(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Multiple(Derived):
+class MultipleField(Derived):
     """The config field of a size that is a multiple of another, such as a mixer's inner width by its expansion."""
 
     of: Symbol
@@ -107,7 +107,7 @@ class Multiple(Derived):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Share(Derived):
+class FractionField(Derived):
     """The config field of a size that is a fraction of another, such as the rotary dimensions of a head."""
 
     of: Expr
@@ -189,7 +189,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Switch:
+class BoolField:
     """The config field of an option that is true or false, and its default."""
 
     name: str
@@ -234,7 +234,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Chance:
+class ProbabilityField:
     """The config field of a dropout probability. The option is whether the probability is above 0."""
 
     name: str
@@ -255,7 +255,7 @@ class Chance:
         return (self.default or 0.1) if option else 0.0
 
 
-Setting = Choice | Switch | Function | Chance  # the config field of an option
+Setting = Choice | BoolField | Function | ProbabilityField  # the config field of an option
 
 
 def whole_number(name: str, value: object) -> int:

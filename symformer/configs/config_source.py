@@ -9,7 +9,7 @@ from typing import Any
 from ..language.errors import ConfigError
 from ..language.sizes import shown
 from ..language.symbols import E, L, V, letter
-from ..language.target import AnyTarget, Kind, parse
+from ..language.target import AnyTarget, TargetKind, parse
 from .common_fields import Config
 from .config_fields import whole_number
 from .config_json import read_config, read_object
@@ -25,7 +25,7 @@ OF_ALL_SORTS = {"ada_norm_zero": "DiTTransformer2DModel", "ada_norm_single": "Pi
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedConfig:
     """A config before quantization, with its source and its quantization scheme."""
 
     config: dict[str, Any]
@@ -39,7 +39,7 @@ class Opened:
         return {"commit": self.commit, "unasked": self.unasked, "quantized": self.quantized}
 
 
-def open_config(target: AnyTarget) -> Opened:
+def open_config(target: AnyTarget) -> OpenedConfig:
     """Return the config of a target.
 
     Parameters
@@ -59,17 +59,17 @@ def open_config(target: AnyTarget) -> Opened:
     """
     named = parse(target)
     if named.config is not None:
-        return _sound(named.text, Opened(read_object(named.text, named.config)))
-    if named.kind is not Kind.HUB:
+        return _sound(named.text, OpenedConfig(read_object(named.text, named.config)))
+    if named.kind is not TargetKind.HUB:
         path = target if isinstance(target, str) else named.name
-        return _sound(path, Opened(read_config(path)))
+        return _sound(path, OpenedConfig(read_config(path)))
     from .hub import fetch
 
     found = fetch(named.name, named.revision)
-    return _sound(named.text, Opened(read_config(found.path), found.commit, found.unasked))
+    return _sound(named.text, OpenedConfig(read_config(found.path), found.commit, found.unasked))
 
 
-def _sound(target: str, found: Opened) -> Opened:
+def _sound(target: str, found: OpenedConfig) -> OpenedConfig:
     """Check the class and basic sizes of a config, list its layers, remove its quantization. Raises ConfigError."""
     try:
         _hold(found.config)

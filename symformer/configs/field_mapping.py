@@ -13,7 +13,7 @@ from ..language.errors import ConfigError, SizeError, UnreadError, listed
 from ..language.sizes import Numbers, evaluate, shown
 from ..language.symbols import letter
 from .common_fields import FIXED, INERT, LAYER_TYPES, READ, Config, spelling
-from .config_fields import Derived, Field, Setting, Share, whole_number
+from .config_fields import Derived, Field, FractionField, Setting, whole_number
 from .layers import Layers
 from .rotary import ROPES, ROTARY, check_rotary
 from .sections import flat, nested
@@ -185,7 +185,7 @@ class Fields:
 
     def _hold_rotary(self, name: str, value: Any) -> None:
         """Raise ConfigError for unsupported rotary embeddings, of all layers or of one layer kind."""
-        partly = any(isinstance(each, Share) for each in self.sizes.values())
+        partly = any(isinstance(each, FractionField) for each in self.sizes.values())
         if not self.apiece or name != "rope_parameters" or not isinstance(value, dict):
             check_rotary(name, value, self.ropes, partly)
             return

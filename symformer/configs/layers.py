@@ -114,7 +114,7 @@ class Layers:
 
 
 @dataclass(frozen=True)
-class Spelt(Layers):
+class SpelledLayers(Layers):
     """A list without a default pattern; another field can spell it with one letter per layer, as in ``M-M*-``."""
 
     pattern: tuple[str, ...] = ()
@@ -142,7 +142,7 @@ class Spelt(Layers):
 
 
 @dataclass(frozen=True)
-class Rounds(Layers):
+class RepeatedLayers(Layers):
     """GPT-Neo's format: pieces of the list, each with its number of repeats, ``[[["global", "local"], 12]]``.
 
     If the field is missing, the pattern repeats as often as in the first released model.

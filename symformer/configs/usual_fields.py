@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sympy import Expr, Symbol
 
 from ..language.symbols import A, D, E, H, L, P, V, letter
-from .config_fields import Field, Share
+from .config_fields import Field, FractionField
 from .rotary import PARTLY
 
 Called = Mapping[Symbol, tuple[str, ...]]
@@ -53,7 +53,7 @@ def usual(sizes: Mapping[Symbol, int | Expr | Field | None], called: Called | No
     }
 
 
-def rotating(of: Expr, part: float) -> Share:
+def rotating(of: Expr, part: float) -> FractionField:
     """Return the field of the rotary dimensions of a head.
 
     Parameters
@@ -64,4 +64,4 @@ def rotating(of: Expr, part: float) -> Share:
         The fraction that rotates if the config does not set it.
 
     """
-    return Share((PARTLY,), of=of, part=part)
+    return FractionField((PARTLY,), of=of, part=part)

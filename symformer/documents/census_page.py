@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..catalogue.entries import Filed, Kept, filed_types, on_shelf
+from ..catalogue.entries import CatalogueEntry, CensusEntry, filed_types, on_shelf
 from ..catalogue.record import OPERATIONS
 from ..formulas.derivation import Chain
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, tree
 from ..language.notation.text import text
-from ..views.catalogue_class import Known, held, known
+from ..views.catalogue_class import CatalogueClass, held, known
 from .blocks import Equation
 from .formats.md import FORMAT
 
@@ -79,7 +79,7 @@ MOST = 32  # types per page, so that a browser renders all of the mathematics
 HEAD = "Names that are not defined below are config fields. [The census]({name}.md) states how formulas were checked."
 
 
-def section(model_type: str, filed: Filed, kept: Kept) -> str:
+def section(model_type: str, filed: CensusEntry, kept: CatalogueEntry) -> str:
     """Return the section of one class: its formulas, their symbols, the effect of its switches, and notes."""
     found = known(kept)
     blocks = [f"## {_title(model_type, filed)}", *map(_formula, found.formulas.values())]
@@ -98,7 +98,7 @@ def _formula(formula: Formula) -> str:
     return FORMAT.display(Equation(chain))
 
 
-def _notes(kept: Kept, found: Known) -> Iterable[str]:
+def _notes(kept: CatalogueEntry, found: CatalogueClass) -> Iterable[str]:
     for before, name, why in held(found):
         yield f"{before}{_code(name) * bool(name)}{_prose(why)}"
     for condition in found.conditions:
@@ -123,11 +123,11 @@ def _codes(names: Iterable[str]) -> str:
     return ", ".join(map(_code, names))
 
 
-def _title(model_type: str, filed: Filed) -> str:
+def _title(model_type: str, filed: CensusEntry) -> str:
     return f"{model_type}, {filed.name}"
 
 
-def _link(model_type: str, filed: Filed, file: str) -> str:
+def _link(model_type: str, filed: CensusEntry, file: str) -> str:
     anchor = _title(model_type, filed).lower().replace(",", "").replace(" ", "-")
     return f"[{_prose(model_type)}]({file}#{anchor})"
 

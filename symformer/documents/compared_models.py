@@ -10,7 +10,7 @@ from sympy import Expr, Symbol, expand
 from ..algebra.model_comparison import Comparison
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
-from ..language.notation.display_tree import Fraction, Label, Tree, sizes_of, tree, value
+from ..language.notation.display_tree import FractionNode, Label, Tree, sizes_of, tree, value
 from ..language.symbols import RANK, numbered
 from ..language.target import name_of
 from ..ledger.facts import ONE
@@ -23,7 +23,7 @@ _SAID = 40  # the same in a sentence
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedModel:
     """One side of a comparison, in which letters that mean another size on another side have an index."""
 
     number: int
@@ -64,7 +64,7 @@ class Side:
     @property
     def amount(self) -> Tree:
         """The compared label: U, or U/(BC) if all amounts are divided by BC."""
-        return self.label if self.per == 1 else Fraction(self.label, tree(self.per))
+        return self.label if self.per == 1 else FractionNode(self.label, tree(self.per))
 
     def renamed(self, expr: Expr) -> Expr:
         """Return an expression with the letters of this side."""
@@ -102,11 +102,11 @@ class Side:
         return [*dict.fromkeys((factored(self.written), tree(self.written)))]
 
 
-def sides_of(found: Comparison) -> tuple[Side, ...]:
+def sides_of(found: Comparison) -> tuple[ComparedModel, ...]:
     """Return all sides; letters that are only in conditions also get an index if their values differ."""
     each = zip(found.places, found.models, found.formulas, found.own, strict=True)
     targets = [model.target for model in found.models]
-    sides = [replace(Side(*one), twin=targets.count(one[1].target) > 1, per=found.per) for one in each]
+    sides = [replace(ComparedModel(*one), twin=targets.count(one[1].target) > 1, per=found.per) for one in each]
     own: list[dict[Symbol, Symbol]] = [dict(side.own) for side in sides]
     spelled = {size.name for side in sides for size in side.mentioned}
     numbered_already = set().union(*own)
@@ -120,7 +120,7 @@ def sides_of(found: Comparison) -> tuple[Side, ...]:
     return tuple(replace(side, own=names) for side, names in zip(sides, own, strict=True))
 
 
-def _same(size: Symbol, first: Side, second: Side) -> bool:
+def _same(size: Symbol, first: ComparedModel, second: ComparedModel) -> bool:
     """Return True if a letter means the same size on both sides, judged by its relations and values."""
     relations = [each.formula.relations.get(size) for each in (first, second)]
     numbers = [each.model.known.get(size) for each in (first, second)]

@@ -10,13 +10,13 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
-from ..algebra.crossover import Solution, Span, always, balanced, solve, solved
+from ..algebra.crossover import CrossoverPoint, Span, always, balanced, solve, solved
 from ..algebra.model_comparison import Comparison
 from ..architectures import presets
 from ..formulas.derivation import Chain
 from ..formulas.factorization import factored
 from ..formulas.formula import Leading
-from ..language.notation.display_tree import Fraction as Quotient
+from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Minus, Sum, Tree, sizes_of, tree, value
 from ..language.notation.text import percent, text
 from ..language.sizes import put_in
@@ -39,7 +39,7 @@ from .blocks import (
     Strong,
     Table,
 )
-from .compared_models import Side, sides_of
+from .compared_models import ComparedModel, sides_of
 from .derivation_document import conditions
 from .figures.inset import beside
 from .limit_text import bracketed, growing, tied
@@ -68,7 +68,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
     """
     said: list[Block] = []
     for each in found:
-        chapter = _Chapter(each).blocks()
+        chapter = _ComparisonChapter(each).blocks()
         if len(found) > 1:
             said.append(Heading(1, [capital(each.formulas[0].measure.title + _divided(each))]))
             chapter = [replace(one, level=one.level + 1) if isinstance(one, Heading) else one for one in chapter]
@@ -101,10 +101,10 @@ def _told(found: Comparison, names: Sequence[str]) -> dict[str, object]:
     return told | ({"models": list(names)} if "models" in told else {"left": names[0], "right": names[1]})
 
 
-class _Chapter:
+class _ComparisonChapter:
     """The chapter of one quantity."""
 
-    def __init__(self, found: Comparison, sides: Sequence[Side] = (), whole: str = "") -> None:
+    def __init__(self, found: Comparison, sides: Sequence[ComparedModel] = (), whole: str = "") -> None:
         self.found = found
         self.sides = sides or sides_of(found)
         self.measure = found.formulas[0].measure
@@ -124,7 +124,7 @@ class _Chapter:
         ]
         rest = self._parts()
         for pair, other in zip(self.found.pairs, self.sides[1:], strict=True):
-            both = _Chapter(pair, [self.sides[0], other], self.id if len(self.sides) > 2 else "")._both()
+            both = _ComparisonChapter(pair, [self.sides[0], other], self.id if len(self.sides) > 2 else "")._both()
             if len(self.sides) > 2:
                 rest.append(Heading(1, [*self.sides[0].called, " and ", *other.called]))
                 both = [replace(each, level=2) if isinstance(each, Heading) else each for each in both]
@@ -186,7 +186,7 @@ class _Chapter:
         if min(left, right) and (times := _near(Fraction(max(left, right), min(left, right)))) != "1.000":
             yield f" and is {times} times as large"
 
-    def _about(self, side: Side) -> Block:
+    def _about(self, side: ComparedModel) -> Block:
         """Return a paragraph on one side: the model, its options, the source of its sizes and its check."""
         subject = Subject(side.model, side.formula)
         part = side.formula.root.key if side.formula.within is not None else ""
@@ -494,13 +494,13 @@ def _off(left_out: Fraction) -> str:
     return f"omits {percent(left_out)} of it"
 
 
-def _fits(solution: Solution) -> bool:
+def _fits(solution: CrossoverPoint) -> bool:
     shown = solution.shown
     parts = (shown.numerator, shown.denominator) if isinstance(shown, Quotient) else (shown,)
     return all(len(text(each)) <= LONG for each in parts)
 
 
-def _telling(solution: Solution) -> tuple[bool, int, tuple[int, str]]:
+def _telling(solution: CrossoverPoint) -> tuple[bool, int, tuple[int, str]]:
     """Return a sort key that puts rows of tables and long formulas last."""
     return letter(solution.size).unit == "rows", len(text(solution.shown)), RANK[solution.size]
 

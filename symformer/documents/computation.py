@@ -13,17 +13,17 @@ from sympy import Expr, Integer, expand
 
 from ..language.notation.display_tree import (
     Applied,
-    Fraction,
+    FractionNode,
     Indexed,
     Listed,
     Minus,
-    Name,
     Number,
     Pointwise,
     Power,
     Product,
     Root,
     Sum,
+    TensorName,
     Total,
     Transposed,
     Tree,
@@ -31,23 +31,23 @@ from ..language.notation.display_tree import (
     tree,
 )
 from ..language.notation.text import text
-from ..ledger.facts import ATTENDING, ROTARY, Entry, Kind, Scope, Tensor, Weight
+from ..ledger.facts import ATTENDING, ROTARY, Entry, OperationKind, Scope, Tensor, Weight
 from .blocks import Assignment
 from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, read_by, root_of, weights_of
 
 _ROLES = {  # the usual names of the inputs of an operation
-    Kind.SCORES: ("q", "k"),
-    Kind.MIX: ("", "v"),
-    Kind.SCAN: ("u", "Δ", "b", "c"),
-    Kind.COMBINE: ("", "w"),
+    OperationKind.SCORES: ("q", "k"),
+    OperationKind.MIX: ("", "v"),
+    OperationKind.SCAN: ("u", "Δ", "b", "c"),
+    OperationKind.COMBINE: ("", "w"),
 }
 _THROUGH = (
-    Kind.ROTATE,
-    Kind.DROPOUT,
-    Kind.NORM,
-    Kind.ACTIVATION,
-    Kind.CONVOLUTION,
-    Kind.JOIN,
+    OperationKind.ROTATE,
+    OperationKind.DROPOUT,
+    OperationKind.NORM,
+    OperationKind.ACTIVATION,
+    OperationKind.CONVOLUTION,
+    OperationKind.JOIN,
 )  # keep a role
 _FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # names for tensors without a usual name
 _TABLES = {
@@ -63,22 +63,31 @@ _NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
     "rms_groups": (False, "rms"),
     "l2": (False, "length"),
 }
-_THIS = Name("n")
-_FACTOR = Name("α")  # a constant of the model
-_EXPERT = Name("e")  # an expert that a token is routed to
+_THIS = TensorName("n")
+_FACTOR = TensorName("α")  # a constant of the model
+_EXPERT = TensorName("e")  # an expert that a token is routed to
 _BEFORE = Sum((_THIS, Minus(Number(1))))
 _STACKS = ("x", "z", "g", "j")  # outputs of repeated layers
 _FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ"}
 
 
-_APART: tuple[tuple[Kind, ...], ...] = (  # the kinds with their own lines, tried in order while lines are too long
+_APART: tuple[
+    tuple[OperationKind, ...], ...
+] = (  # the kinds with their own lines, tried in order while lines are too long
     (),
-    (Kind.MIX,),
-    (Kind.MIX, Kind.SCAN, Kind.JOIN),
-    (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.SCORES),
-    (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.MULTIPLY, Kind.LINEAR),
-    (Kind.MIX, Kind.SCAN, Kind.JOIN, Kind.MULTIPLY, Kind.LINEAR, Kind.OBSERVED),
-    tuple(Kind),
+    (OperationKind.MIX,),
+    (OperationKind.MIX, OperationKind.SCAN, OperationKind.JOIN),
+    (OperationKind.MIX, OperationKind.SCAN, OperationKind.JOIN, OperationKind.SCORES),
+    (OperationKind.MIX, OperationKind.SCAN, OperationKind.JOIN, OperationKind.MULTIPLY, OperationKind.LINEAR),
+    (
+        OperationKind.MIX,
+        OperationKind.SCAN,
+        OperationKind.JOIN,
+        OperationKind.MULTIPLY,
+        OperationKind.LINEAR,
+        OperationKind.OBSERVED,
+    ),
+    tuple(OperationKind),
 )
 _NAME = 32  # characters of a part's name
 _LONG = 68  # characters of a line that is easy to read
@@ -95,7 +104,7 @@ def computed(scope: Scope) -> list[Assignment]:
             return []
         while len(lines) > 1 and lines[-1].shown == lines[-2].name:  # a repeated line, since dropout is omitted
             lines[-2:] = [replace(lines[-2], name=lines[-1].name)]
-        if len(lines) == 1 and isinstance(lines[0].shown, Name):
+        if len(lines) == 1 and isinstance(lines[0].shown, TensorName):
             return []  # such as dropout alone
         if all(len(text(line.name)) + len(text(line.shown)) <= _LONG for line in lines):
             break
@@ -103,13 +112,13 @@ def computed(scope: Scope) -> list[Assignment]:
 
 
 def _last(shape: Tree) -> Tree:
-    return Listed((Name("…"), shape.items[-1])) if isinstance(shape, Listed) else shape
+    return Listed((TensorName("…"), shape.items[-1])) if isinstance(shape, Listed) else shape
 
 
 def ideas(scope: Scope) -> dict[str, str]:
     """Return the roles of the operations and parts of an attention part: queries, keys, values or the output."""
     entries = [item for item in items_of(scope) if isinstance(item, Entry)]
-    if not any(entry.kind is Kind.SCORES for entry in entries):
+    if not any(entry.kind is OperationKind.SCORES for entry in entries):
         return {}
     readers: dict[int, list[tuple[Item, int]]] = {}
     for item in items_of(scope):
@@ -157,7 +166,7 @@ class _UnknownError(Exception):
 class _Computing:
     """The computation of one part: the names of tensors, and a line for each name."""
 
-    def __init__(self, scope: Scope, apart: tuple[Kind, ...] = ()) -> None:
+    def __init__(self, scope: Scope, apart: tuple[OperationKind, ...] = ()) -> None:
         self.scope = scope
         self.apart = apart  # kinds of operations whose results have their own lines
         self.items = list(items_of(scope))
@@ -172,7 +181,7 @@ class _Computing:
         for item in self.items:
             for place, x in enumerate(read_by(item)):
                 self.uses.setdefault(id(root_of(x)), []).append((item, place, x))
-        self.named: dict[object, Name] = {}
+        self.named: dict[object, TensorName] = {}
         self.found: list[Assignment] = []
 
     def lines(self) -> list[Assignment]:
@@ -185,13 +194,15 @@ class _Computing:
             elif item is not last and self._needs_a_name(item):
                 self._assign(given_by(item))
         y = given_by(last)
-        alone = [item for item in self.items[:-1] if isinstance(item, Entry) and item.kind is not Kind.PARAMETER]
+        alone = [
+            item for item in self.items[:-1] if isinstance(item, Entry) and item.kind is not OperationKind.PARAMETER
+        ]
         if not any(isinstance(item, Scope) and item.loop for item in self.items) and any(
             id(item.output) not in self.uses for item in alone
         ):
             raise _UnknownError  # more than one output
         last_layers = id(y) in self.named  # the output of repeated layers has a name
-        self.found.append(Assignment(Name("y"), self._shown(y, whole=not last_layers), _shape(y)))
+        self.found.append(Assignment(TensorName("y"), self._shown(y, whole=not last_layers), _shape(y)))
         return self.found
 
     def _mixed(self, scope: Scope) -> None:
@@ -214,7 +225,7 @@ class _Computing:
                 found.append(self._beside(each[0]))
                 continue
             shown = {self._shown(x) for x in each}
-            if len(shown) != 1 or not isinstance(one := shown.pop(), Name):
+            if len(shown) != 1 or not isinstance(one := shown.pop(), TensorName):
                 raise _UnknownError
             found.append(replace(one, index=_THIS))
         return found
@@ -231,15 +242,15 @@ class _Computing:
         letter = next((each for each in _STACKS if all(each != name.letter for name in self.named.values())), "")
         if not letter:
             raise _UnknownError
-        self.found.append(Assignment(Name(letter, index=Number(0)), self._shown(before), _shape(before)))
-        layer = Applied(name, (Name(letter, index=_BEFORE), *others))
-        self.found.append(Assignment(Name(letter, index=_THIS), layer, _shape(after), count))
-        self.named[id(root_of(after))] = Name(letter, index=tree(count))
+        self.found.append(Assignment(TensorName(letter, index=Number(0)), self._shown(before), _shape(before)))
+        layer = Applied(name, (TensorName(letter, index=_BEFORE), *others))
+        self.found.append(Assignment(TensorName(letter, index=_THIS), layer, _shape(after), count))
+        self.named[id(root_of(after))] = TensorName(letter, index=tree(count))
 
     def _beside(self, x: Tensor) -> Tree:
         """Return the name of another input of every layer; adds a line for it if necessary."""
         shown = self._shown(x)
-        if isinstance(shown, Name):
+        if isinstance(shown, TensorName):
             return shown
         self.named[id(root_of(x))] = name = self._fresh("β" if len(x.shape) == 4 else "m")
         self.found.append(Assignment(name, shown, _shape(x)))
@@ -250,16 +261,23 @@ class _Computing:
     def _needs_a_name(self, item: Item) -> bool:
         x = given_by(item)
         uses = self.uses.get(id(x), [])
-        if not uses or (isinstance(item, Entry) and item.kind in (Kind.PARAMETER, Kind.LOOKUP, Kind.POSITIONS)):
+        if not uses or (
+            isinstance(item, Entry)
+            and item.kind in (OperationKind.PARAMETER, OperationKind.LOOKUP, OperationKind.POSITIONS)
+        ):
             return False
         if len(uses) > 1 or self._pieces(x):
             return True
-        if (item.kind if isinstance(item, Entry) else Kind.OBSERVED) in self.apart:  # parts count as OBSERVED
+        if (item.kind if isinstance(item, Entry) else OperationKind.OBSERVED) in self.apart:  # parts count as OBSERVED
             return True
         reader = uses[0][0]
-        if isinstance(reader, Entry) and reader.kind is Kind.NORM:  # a norm reads its input twice
+        if isinstance(reader, Entry) and reader.kind is OperationKind.NORM:  # a norm reads its input twice
             return isinstance(item, Entry)
-        made = isinstance(item, Scope) or item.kind in (Kind.LINEAR, Kind.EXPERTS, Kind.ROUTE)
+        made = isinstance(item, Scope) or item.kind in (
+            OperationKind.LINEAR,
+            OperationKind.EXPERTS,
+            OperationKind.ROUTE,
+        )
         return made and bool(self._called(x)[0])
 
     def _pieces(self, x: Tensor) -> list[Tensor]:
@@ -276,17 +294,17 @@ class _Computing:
         pieces = self._pieces(x)
         if not pieces:
             name = self._fresh(*self._called(x))
-            self.named[id(x)] = name = Name(name.letter, index=_EXPERT) if self._by_expert(x) else name
+            self.named[id(x)] = name = TensorName(name.letter, index=_EXPERT) if self._by_expert(x) else name
             uses = self.uses[id(x)]
             shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
             self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
             return
         names: list[Tree] = []
         for piece in pieces:
-            names += [Name("·")] * ((piece.place or 0) - len(names))
+            names += [TensorName("·")] * ((piece.place or 0) - len(names))
             name = self._fresh(*self._called(x, piece.place))
             if self._by_expert(x):
-                name = Name(name.letter, index=_EXPERT)
+                name = TensorName(name.letter, index=_EXPERT)
             self.named[id(x), piece.place] = name
             names.append(name)
         self.found.append(Assignment(Listed(tuple(names)), shown, _side_by_side(pieces)))
@@ -294,9 +312,9 @@ class _Computing:
     def _by_expert(self, x: Tensor) -> bool:
         """Return True if a tensor exists once per expert that a token is routed to."""
         entry = self.made.get(id(root_of(x)))
-        if entry is None or entry.kind in (Kind.COMBINE, Kind.ROUTE):
+        if entry is None or entry.kind in (OperationKind.COMBINE, OperationKind.ROUTE):
             return False
-        return entry.kind is Kind.EXPERTS or any(map(self._by_expert, entry.inputs))
+        return entry.kind is OperationKind.EXPERTS or any(map(self._by_expert, entry.inputs))
 
     def _called(self, x: Tensor, place: int | None = None) -> tuple[str, bool]:
         """Return the usual name of a tensor, or of a piece of it, from the operation that reads it.
@@ -311,18 +329,18 @@ class _Computing:
             if position < len(roles) and roles[position]:
                 return roles[position], False
             role, partly = self._called(item.output) if item.kind in _THROUGH else ("", False)
-            if role and (position == 0 or item.kind is Kind.JOIN):
-                return role, partly or item.kind is Kind.JOIN
+            if role and (position == 0 or item.kind is OperationKind.JOIN):
+                return role, partly or item.kind is OperationKind.JOIN
         return "", False
 
-    def _fresh(self, wanted: str = "", partly: bool = False) -> Name:
+    def _fresh(self, wanted: str = "", partly: bool = False) -> TensorName:
         """Return an unused name: the wanted one, if necessary with a number as its index."""
         taken = {(name.letter, name.index) for name in self.named.values()}
         if wanted:
-            free = [Name(wanted), *(Name(wanted, index=Number(number)) for number in range(1, 99))]
+            free = [TensorName(wanted), *(TensorName(wanted, index=Number(number)) for number in range(1, 99))]
             return next(name for name in free[partly:] if (wanted, name.index) not in taken)
         letters = (letter for letter in _FREE if all(letter != other for other, _ in taken))
-        return next((Name(letter) for letter in letters), None) or self._fresh(_FREE[0])
+        return next((TensorName(letter) for letter in letters), None) or self._fresh(_FREE[0])
 
     # -- operations --------------------------------------------------------------------------------------------------
 
@@ -341,7 +359,7 @@ class _Computing:
             return self._entry(self.made[id(root)])
         return self._given(root)
 
-    def _given(self, x: Tensor) -> Name:
+    def _given(self, x: Tensor) -> TensorName:
         """Return the name of an input of the part."""
         if id(x) not in self.named:
             stored = next((each for each in weights_of(self.scope) if each.path == x.name), None)
@@ -356,7 +374,7 @@ class _Computing:
         first = next((root_of(each) for each in read_by(self.scope)), None)
         if x is first:
             return "x"
-        sums = (each for each in entries_of(self.scope) if each.kind is Kind.ADD)
+        sums = (each for each in entries_of(self.scope) if each.kind is OperationKind.ADD)
         if any(root_of(view) is x and len(view.shape) == 4 for each in sums for view in each.inputs):
             return "β"  # added to scores
         taken = {name.letter for name in self.named.values()}
@@ -381,65 +399,65 @@ class _Computing:
 
     def _entry(self, entry: Entry) -> Tree:
         kind = entry.kind
-        if kind in (Kind.OBSERVED, Kind.MOVE):
+        if kind in (OperationKind.OBSERVED, OperationKind.MOVE):
             raise _UnknownError
-        if kind is Kind.PARAMETER:
+        if kind is OperationKind.PARAMETER:
             return _vector(entry.weights[0])
-        if kind is Kind.LOOKUP:
+        if kind is OperationKind.LOOKUP:
             index = self._shown(entry.inputs[0])
             row = Sum((index, tree(entry.skipped))) if entry.skipped != 0 else index
             return Indexed(self._weight(entry, "W"), row)
-        if kind is Kind.POSITIONS and not entry.inputs:
-            return Name("θ" if entry.function in ROTARY else "β" if entry.function == "slopes" else "p")
+        if kind is OperationKind.POSITIONS and not entry.inputs:
+            return TensorName("θ" if entry.function in ROTARY else "β" if entry.function == "slopes" else "p")
         first, *rest = [self._shown(x) for x in entry.inputs]
         match kind:
-            case Kind.DROPOUT:
+            case OperationKind.DROPOUT:
                 return first
-            case Kind.POSITIONS:
+            case OperationKind.POSITIONS:
                 return Applied("waves", (first,))
-            case Kind.LINEAR | Kind.EXPERTS:
+            case OperationKind.LINEAR | OperationKind.EXPERTS:
                 return _capped(entry, self._affine(entry, Product((first, Transposed(self._weight(entry, "W"))))))
-            case Kind.SCORES:
+            case OperationKind.SCORES:
                 return _capped(entry, _scores(entry, first, rest[0]))
-            case Kind.SOFTMAX:
+            case OperationKind.SOFTMAX:
                 below: Tree | None = Word("causal") if entry.mask == "causal" else None
                 if (window := self._window(entry)) is not None:
                     below = Applied("causal" if entry.mask == "causal" else "near", (tree(window),))
                 if entry.shared:
                     first = Listed((first, _vector(entry.shared[0])))
                 return Applied("softmax", (first,), below)
-            case Kind.MIX:
+            case OperationKind.MIX:
                 return Product((first, *rest))
-            case Kind.NORM:
+            case OperationKind.NORM:
                 return self._norm(entry, first)
-            case Kind.ACTIVATION:
+            case OperationKind.ACTIVATION:
                 return _activated(entry.function, first)
-            case Kind.MULTIPLY:
+            case OperationKind.MULTIPLY:
                 return _multiplied(entry, first, rest)
-            case Kind.ADD:
+            case OperationKind.ADD:
                 return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))
-            case Kind.ROTATE:
+            case OperationKind.ROTATE:
                 return Applied("rotate", (first, *rest))
-            case Kind.JOIN:
+            case OperationKind.JOIN:
                 return Listed((first, *rest), rows=entry.function == "tokens")
-            case Kind.SELECT:
+            case OperationKind.SELECT:
                 return Applied("select", (first,))
-            case Kind.ROUTE:
+            case OperationKind.ROUTE:
                 return Applied("route", (first,), tree(entry.output.width))
-            case Kind.COMBINE:
+            case OperationKind.COMBINE:
                 return Total(_EXPERT, Product((_of_expert(rest[0]), first)))
-            case Kind.MATCH | Kind.PRODUCT:
+            case OperationKind.MATCH | OperationKind.PRODUCT:
                 return Product((first, Transposed(rest[0])))
-            case Kind.CONVOLUTION:
+            case OperationKind.CONVOLUTION:
                 return self._affine(entry, Applied("conv", (self._weight(entry, "W"), first)))
-            case Kind.SCAN:
+            case OperationKind.SCAN:
                 return self._scan(entry, first, rest)
         raise _UnknownError
 
     def _window(self, entry: Entry) -> Expr | None:
         """Return the window of the scores in a softmax, looking through operations between the two."""
         made = [self.made[id(root_of(x))] for x in entry.inputs if id(root_of(x)) in self.made]
-        found = [each.window if each.kind is Kind.SCORES else self._window(each) for each in made]
+        found = [each.window if each.kind is OperationKind.SCORES else self._window(each) for each in made]
         return next((window for window in found if window is not None), None)
 
     def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
@@ -460,15 +478,17 @@ class _Computing:
             raise _UnknownError
         about, divided = _NORMS[entry.function]
         which = Word("group") if entry.function == "rms_groups" else None
-        shown: Tree = Fraction(Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,), which))
+        shown: Tree = FractionNode(
+            Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,), which)
+        )
         own = entry.path.rpartition(".")[2]
         below = "" if own == self.scope.name.rpartition(".")[2] or not self.scope.name else own
         if "weight" in stored:
-            w = Name("w", below)
+            w = TensorName("w", below)
             shown = Pointwise((shown, Sum((Number(1), w)) if entry.function == "rms_offset" else w))
-        return Sum((shown, Name("b", below))) if "bias" in stored else shown
+        return Sum((shown, TensorName("b", below))) if "bias" in stored else shown
 
-    def _weight(self, entry: Entry, letter: str) -> Name:
+    def _weight(self, entry: Entry, letter: str) -> TensorName:
         """Return a weight, named after its torch module inside the part."""
         every_axis = sorted((*entry.weights, *entry.shared), key=lambda weight: -len(weight.shape))
         own = every_axis[-1:] if letter == "b" else every_axis[:1]
@@ -476,10 +496,12 @@ class _Computing:
         every = {_module(each.path) for item in self.items if isinstance(item, Entry) for each in item.weights}
         if any(other != module and name == called for other, name in every):  # such as two adapters: qualify the name
             called = ".".join(module.split(".")[-2:])
-        which = _EXPERT if entry.kind is Kind.EXPERTS else None
+        which = _EXPERT if entry.kind is OperationKind.EXPERTS else None
         if own and any(each.path == own[0].path and each.shape != own[0].shape for each in weights_of(self.scope)):
-            which = Name(self._called(entry.output)[0] or entry.path.rpartition(".")[2])  # rows of a larger matrix
-        return Name(letter, called.removesuffix("*"), which)
+            which = TensorName(
+                self._called(entry.output)[0] or entry.path.rpartition(".")[2]
+            )  # rows of a larger matrix
+        return TensorName(letter, called.removesuffix("*"), which)
 
 
 def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:
@@ -487,7 +509,7 @@ def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:
     if entry.function == "number":
         return Product((_FACTOR, q, Transposed(k)))
     product = Product((q, Transposed(k)))
-    divided = product if entry.function == "none" else Fraction(product, Root(tree(entry.inputs[0].width)))
+    divided = product if entry.function == "none" else FractionNode(product, Root(tree(entry.inputs[0].width)))
     return Applied("shift", (divided,)) if entry.function == "distances" else divided
 
 
@@ -500,7 +522,7 @@ def _multiplied(entry: Entry, x: Tree, others: Sequence[Tree]) -> Tree:
     if others:
         return Pointwise((x, *(Sum((Number(1), each)) if entry.function == "lifted" else each for each in others)))
     root = Root(tree(entry.inputs[0].width))
-    factors = {"": Product((_FACTOR, x)), "root": Product((root, x)), "over root": Fraction(x, root)}
+    factors = {"": Product((_FACTOR, x)), "root": Product((root, x)), "over root": FractionNode(x, root)}
     return factors[entry.function]
 
 
@@ -517,16 +539,16 @@ def _module(path: str) -> tuple[str, str]:
 
 
 def _of_expert(shown: Tree) -> Tree:
-    return Name(shown.letter, index=_EXPERT) if isinstance(shown, Name) else shown
+    return TensorName(shown.letter, index=_EXPERT) if isinstance(shown, TensorName) else shown
 
 
-def _is_kind(item: Item, kind: Kind) -> bool:
+def _is_kind(item: Item, kind: OperationKind) -> bool:
     return isinstance(item, Entry) and item.kind is kind
 
 
 def _looked_up(x: Tensor, scope: Scope) -> str:
     """Return the kind of table that an input is an index into, or an empty string."""
-    found = (each for each in entries_of(scope) if each.kind is Kind.LOOKUP and root_of(each.inputs[0]) is x)
+    found = (each for each in entries_of(scope) if each.kind is OperationKind.LOOKUP and root_of(each.inputs[0]) is x)
     return next((each.function for each in found if each.function in _TABLES), "")
 
 
@@ -539,9 +561,11 @@ def _activated(name: str, x: Tree) -> Tree:
     return Applied("GELU" if "gelu" in name else known, (x,))
 
 
-def _vector(weight: Weight) -> Name:
+def _vector(weight: Weight) -> TensorName:
     """Return a weight that does not belong to a linear layer, by its name."""
-    return Name("W" if len([dim for dim in weight.shape if dim != 1]) > 1 else "w", weight.path.rpartition(".")[2])
+    return TensorName(
+        "W" if len([dim for dim in weight.shape if dim != 1]) > 1 else "w", weight.path.rpartition(".")[2]
+    )
 
 
 def _shape(x: Tensor) -> Tree:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ..algebra.correction_arithmetic import Working, in_numbers
+from ..algebra.correction_arithmetic import WorkedLine, in_numbers
 from ..algebra.explain import Explanation
 from ..algebra.formula_claims import PrintedFormula, printed
 from ..algebra.number_claims import PublishedNumber, numbers
@@ -104,7 +104,7 @@ def _formula(entry: PrintedFormula) -> list[str]:
     return [*lines, *math([entry.latex]), *_worked(entry.working)]
 
 
-def _worked(working: Iterable[Working]) -> list[str]:
+def _worked(working: Iterable[WorkedLine]) -> list[str]:
     lines: list[str] = []
     for each in working:
         letters = sorted(each.numbers, key=RANK.__getitem__)

@@ -18,14 +18,14 @@ from ..formulas.derivation import Chain, substitution
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula, Ratio
 from ..language.errors import RuleError, SymformerError
-from ..language.notation.display_tree import Fraction as Quotient
+from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of, tree
 from ..language.notation.text import number, percent
 from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers, evaluate
 from ..language.symbols import RANK, letter
 from ..language.target import name_of
 from ..models.model import Model
-from ..models.provenance import Place
+from ..models.provenance import ConfigLocation
 from ..papers import paper
 from ..quantities import quantity as find_quantity
 from ..quantities.elementwise import stated
@@ -176,7 +176,7 @@ def _lowered(block: Block) -> Block:
 
 
 @dataclass(frozen=True)
-class _Chapter:
+class _DerivationChapter:
     """The blocks of one quantity, before and after the table of symbols."""
 
     subject: Subject
@@ -184,7 +184,7 @@ class _Chapter:
     after: list[Block]
 
 
-def _chapter(model: Model, formula: Formula, form: str, first: bool) -> _Chapter:
+def _chapter(model: Model, formula: Formula, form: str, first: bool) -> _DerivationChapter:
     shown = with_numbers(model)
     numbered_ = bool(shown.known) and set(formula.symbols) <= shown.known.keys()
     subject = Subject(shown, formula)
@@ -193,13 +193,15 @@ def _chapter(model: Model, formula: Formula, form: str, first: bool) -> _Chapter
         if form == "short":
             checked = rest[-1:]
             before = [*result, *_chosen(formula, shown.known)]
-            return _Chapter(subject, before, [*_conditions(model, formula), *checked])
+            return _DerivationChapter(subject, before, [*_conditions(model, formula), *checked])
     else:
         result = _result(formula, subject, numbered_)
         numbers = shown.known if numbered_ else None
         result += message(model, formula, numbers)
         if form == "short":
-            return _Chapter(subject, [*result, *_chosen(formula, shown.known)], _page(model, formula, numbers))
+            return _DerivationChapter(
+                subject, [*result, *_chosen(formula, shown.known)], _page(model, formula, numbers)
+            )
         rest = parts(model, formula, first)
         rest += _leading(formula, subject, numbered_)
         if numbered_:
@@ -207,7 +209,9 @@ def _chapter(model: Model, formula: Formula, form: str, first: bool) -> _Chapter
         rest += _breakdown(formula, shown, numbered_)
         rest += _presets(model, formula, subject)
         rest += check(model, formula)
-    return _Chapter(subject, [*result, *_counted(model, formula, first)], [*_conditions(model, formula), *rest])
+    return _DerivationChapter(
+        subject, [*result, *_counted(model, formula, first)], [*_conditions(model, formula), *rest]
+    )
 
 
 def _chosen(formula: Formula, numbers: Numbers) -> list[Block]:
@@ -350,7 +354,7 @@ def _alphabet(subjects: Sequence[Subject], blocks: Sequence[Block]) -> list[Bloc
     """Return the table of exactly those symbols that occur in these blocks."""
     used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
     known = subjects[0].model.known
-    places: dict[str, Place] = {}
+    places: dict[str, ConfigLocation] = {}
     for each in subjects:
         places = {**each.model.provenance.of(each.formula.measure.name).places, **places}
     rows: list[Sequence[Line]] = [
@@ -366,7 +370,7 @@ def _alphabet(subjects: Sequence[Subject], blocks: Sequence[Block]) -> list[Bloc
     return [table, *(Paragraph(line) for line in said if 3 in cols)] if rows else []
 
 
-def _place(size: Symbol, place: Place | None) -> Line:
+def _place(size: Symbol, place: ConfigLocation | None) -> Line:
     """Return the config field of a size; empty for a size of the run, which no config contains."""
     if place is None or (letter(size).run and place.field == size.name):
         return []

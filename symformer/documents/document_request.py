@@ -15,7 +15,7 @@ ARCHIVE: Final = "zip"  # for arXiv, in addition to the formats
 
 
 @dataclass(frozen=True)
-class Order:
+class DocumentRequest:
     """All choices for a document except the model and the file."""
 
     version: str
@@ -44,9 +44,9 @@ class Order:
             return page(models, self.quantities, self.version, self.form, **conventions)
         (model,) = models
         if self.kind == "macros":
-            from .macros import Asked, formulas_of, spelt
+            from .macros import MacroRequest, formulas_of, spelt
 
-            source = Asked.for_file(self.version, model, self.quantities, self.options, self.sets, file)
+            source = MacroRequest.for_file(self.version, model, self.quantities, self.options, self.sets, file)
             return spelt(model, formulas_of(model, self.quantities, conventions), source)
         paper = document(model, self.quantities, self.version, form=self.form, **conventions)
         if self.extension == ARCHIVE:

@@ -16,7 +16,7 @@ from ..language.notation.display_tree import Label, Number, Product, Tree, order
 from ..language.notation.text import percent
 from ..language.sizes import Numbers, evaluate
 from ..language.symbols import B, C, S
-from ..ledger.facts import ATTENDING, CARRYING, Kind
+from ..ledger.facts import ATTENDING, CARRYING, OperationKind
 from ..models.model import Model
 from ..views.summary import share
 from .blocks import Block, Equation, Line, Math, Paragraph, Piece, Table
@@ -73,7 +73,11 @@ def _purpose(line: AccountLine, term: Term, unit: str) -> str:
         return ATTENTION
     if line.entry.kind in CARRYING:
         return SCAN
-    return MATRICES if line.entry.kind in (Kind.LINEAR, Kind.EXPERTS, Kind.CONVOLUTION) else ELEMENTS
+    return (
+        MATRICES
+        if line.entry.kind in (OperationKind.LINEAR, OperationKind.EXPERTS, OperationKind.CONVOLUTION)
+        else ELEMENTS
+    )
 
 
 def _table(formula: Formula, parts: dict[str, Expr], numbers: Numbers | None, stored: Label | None) -> Table:

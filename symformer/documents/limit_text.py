@@ -8,24 +8,24 @@ from fractions import Fraction
 
 from sympy import Symbol
 
-from ..algebra.equal_totals import Tie
+from ..algebra.equal_totals import TotalTie
 from ..algebra.model_comparison import Comparison
 from ..algebra.quotient_limits import Limit
 from ..formulas.derivation import Chain
 from ..formulas.factorization import factored
-from ..language.notation.display_tree import Fraction as Quotient
+from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Tree, tree, value
 from ..language.notation.text import text
 from ..language.sizes import Numbers
 from .blocks import Block, Equation, Heading, Line, Math, Paragraph, Piece
-from .compared_models import Side
+from .compared_models import ComparedModel
 from .sentences import listed, maybe
 
 LONG = 72  # characters of a numerator or denominator that fit a page
 SHORT = 40  # characters of a formula in a sentence
 
 
-def tied(tie: Tie, found: Comparison, sides: Sequence[Side], id: str) -> list[Block]:
+def tied(tie: TotalTie, found: Comparison, sides: Sequence[ComparedModel], id: str) -> list[Block]:
     """Return the size that makes the totals equal: as a formula, as an exact value, and the nearest integers."""
     first, other = sides
     said: list[Block] = [Heading(1, [f"At equal {tie.measure.title}"])]

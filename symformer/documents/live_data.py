@@ -10,8 +10,8 @@ from typing import Any
 from sympy import Expr, Symbol
 
 from ..algebra.role_totals import ROLES, by_role
-from ..catalogue.measured_model import Traced
-from ..catalogue.recognized_model import Lifted
+from ..catalogue.measured_model import MeasuredModel
+from ..catalogue.recognized_model import RecognizedModel
 from ..formulas import ranks
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
@@ -24,7 +24,7 @@ from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Exclud
 from ..language.symbols import RANK, letter
 from ..language.target import name_of
 from ..ledger.facts import ONE
-from ..models.provenance import Place
+from ..models.provenance import ConfigLocation
 from ..papers import pieces
 from ..quantities import quantity as find_quantity
 from .derivation_document import concerns, with_numbers
@@ -213,7 +213,7 @@ def _meaning(size: Expr) -> str:
 
 def _parts(formula: Formula) -> dict[str, Expr]:
     """Return the total of each role; empty for a ratio and for a traced model, whose parts have no roles."""
-    if not formula.additive or isinstance(formula.root.part, Traced | Lifted):
+    if not formula.additive or isinstance(formula.root.part, MeasuredModel | RecognizedModel):
         return {}
     found = by_role(formula)
     return {role: found[role] for role in ROLES if role in found}
@@ -223,7 +223,7 @@ def _ordered(sizes: set[Symbol]) -> list[Symbol]:
     return sorted(sizes, key=RANK.__getitem__)
 
 
-def _place(place: Place, size: str) -> str:
+def _place(place: ConfigLocation, size: str) -> str:
     """Return the place of a size in its config, in plain text."""
     if place.counted:
         return f"{place.counted} in {place.field}"

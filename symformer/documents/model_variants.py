@@ -10,8 +10,8 @@ from math import prod
 
 from ..architectures import architecture, presets_of
 from ..architectures.base_architecture import Architecture
-from ..catalogue.measured_model import Traced
-from ..catalogue.recognized_model import Lifted
+from ..catalogue.measured_model import MeasuredModel
+from ..catalogue.recognized_model import RecognizedModel
 from ..components.base import spell_option
 from ..formulas.formula import Formula
 from ..language.errors import SymformerError
@@ -25,7 +25,7 @@ At = Mapping[str, str]  # the value of each switch
 
 
 @dataclass(frozen=True)
-class Switch:
+class Toggle:
     """An option of a model or a convention, with those of its values that have a formula."""
 
     name: str
@@ -54,12 +54,12 @@ class Variants:
         return {switch.name: self._own(switch.name, switch.option) for switch in self.switches}
 
     @cached_property
-    def changing(self) -> tuple[Switch, ...]:
+    def changing(self) -> tuple[Toggle, ...]:
         """The options and conventions with few values, at least one of which changes the formula."""
         question, component = find_quantity(self.quantity), self.model.component
         loud = {name: each for name, each in question.conventions.items() if not each.quiet}
         named = [(name, tuple(each.meanings), False) for name, each in loud.items()]
-        if not isinstance(component, Traced | Lifted):
+        if not isinstance(component, MeasuredModel | RecognizedModel):
             choices = {name: each for name, each in component.choices().items() if name not in question.choices}
             named += [(name, tuple(map(spell_option, each)), True) for name, each in choices.items()]
         found = []
@@ -69,13 +69,13 @@ class Variants:
             formulas = {value: self._formula({name: value}, {name: option}) for value in values}
             known = [value for value, formula in formulas.items() if isinstance(formula, Formula)]
             if any(not alike(self.base, formula) for formula in formulas.values() if isinstance(formula, Formula)):
-                found.append(Switch(name, tuple(known), option))
+                found.append(Toggle(name, tuple(known), option))
         return tuple(found)
 
     @cached_property
-    def switches(self) -> tuple[Switch, ...]:
+    def switches(self) -> tuple[Toggle, ...]:
         """The switches that fit the limit on the number of formulas."""
-        kept: list[Switch] = []
+        kept: list[Toggle] = []
         for switch in self.changing:
             if prod(len(each.values) for each in (*kept, switch)) <= self.most:
                 kept.append(switch)

@@ -14,12 +14,12 @@ from ..formulas.formula import Formula
 from ..language.errors import OptionError, SymformerError, TargetError, listed, quoted
 from ..language.notation.text import number as shown
 from ..language.symbols import SYMBOLS
-from ..language.target import Kind, parse
+from ..language.target import TargetKind, parse
 from ..models.model import Model
 from ..targets.resolution import pairs, resolve
 from ..views.citations import find, target_of
-from .macros import Asked, Macro, formulas_of, macros, number
-from .manuscript import Definition, Manuscript, Spot, Use, read
+from .macros import Macro, MacroRequest, formulas_of, macros, number
+from .manuscript import FormulaReference, MacroDefinition, Manuscript, PaperLocation, read
 
 FORMULAS = 500  # different formulas of one paper
 LONGEST = 2_000  # characters of a number with its macros written out
@@ -32,7 +32,7 @@ _GROUPING = re.compile(r"\{,\}|\\[,;:! ]|\\thinspace|\\ensuremath|\\num|[{}$~,\s
 class Difference:
     """A number or macro of a paper that differs from the current formula."""
 
-    spot: Spot
+    spot: PaperLocation
     what: str  # a macro, or an id
     found: str
     right: str
@@ -45,7 +45,7 @@ class Difference:
 class Unread:
     """A mark or number that could not be checked, with the reason."""
 
-    spot: Spot
+    spot: PaperLocation
     why: str
 
     def __str__(self) -> str:
@@ -78,8 +78,8 @@ class Audit:
 class _Source:
     """The model and formulas of a macro file, and the macros that it would contain today."""
 
-    spot: Spot
-    asked: Asked
+    spot: PaperLocation
+    asked: MacroRequest
     model: Model
     formulas: Mapping[str, Formula]  # by target and quantity, such as gpt2.params
     macros: Mapping[str, Macro]
@@ -127,7 +127,7 @@ class _Auditor:
         for done, (spot, line) in enumerate(paper.marks):
             told(done, total)
             try:
-                self.sources.append(self._source(spot, Asked.of(line)))
+                self.sources.append(self._source(spot, MacroRequest.of(line)))
             except SymformerError as error:
                 found.unread.append(Unread(spot, str(error)))
         _hold_all(paper.definitions, self.sources, found)
@@ -139,7 +139,7 @@ class _Auditor:
                 found.unread.append(Unread(use.spot, f"{use.id[:200]} cannot be checked: {error}"))
         return found
 
-    def _source(self, spot: Spot, asked: Asked) -> _Source:
+    def _source(self, spot: PaperLocation, asked: MacroRequest) -> _Source:
         target = self._opened(asked.target, (self.folder / spot.file).parent)
         same = (target, asked.quantities, tuple(asked.options.items()), asked.sizes)
         if same in self.made:
@@ -163,27 +163,27 @@ class _Auditor:
         """Return the target as the audit may open it: a known name, or a config if allowed. Raises TargetError."""
         kind = parse(target).kind
         said = quoted(target)
-        if kind is Kind.FACTORY:
+        if kind is TargetKind.FACTORY:
             raise TargetError(
                 f"{said} is a factory, but an audit runs no code; name an architecture, a preset or a config"
             )
         if target == "-":
             raise TargetError("the macros were generated from a config.json on stdin; generate them from a file")
-        if kind in (Kind.COMPONENT, Kind.HF) or (kind is Kind.NAME and not os.path.isdir(target)):
+        if kind in (TargetKind.COMPONENT, TargetKind.HF) or (kind is TargetKind.NAME and not os.path.isdir(target)):
             return target
         if not self.configs:
-            where = "a model on the Hub" if kind is Kind.HUB else "a path on this machine"
+            where = "a model on the Hub" if kind is TargetKind.HUB else "a path on this machine"
             raise TargetError(f"{said} is {where}, which an audit opens only with --configs")
-        return target if kind is Kind.HUB else os.path.relpath(folder / target)
+        return target if kind is TargetKind.HUB else os.path.relpath(folder / target)
 
-    def _check(self, use: Use) -> None:
+    def _check(self, use: FormulaReference) -> None:
         """Compare one number with its formula. Raises SymformerError if there is no such formula."""
         right = self._right(use)
         self.found.checked += 1
         if self._read(use.number) != right:
             self.found.differs.append(Difference(use.spot, use.id, use.number[:SHOWN], shown(right)))
 
-    def _right(self, use: Use) -> int | Fraction:
+    def _right(self, use: FormulaReference) -> int | Fraction:
         same = (use.options, use.id)
         if same not in self.right:
             self._counted()
@@ -196,7 +196,7 @@ class _Auditor:
             raise found
         return found
 
-    def _computed(self, use: Use) -> int | Fraction:
+    def _computed(self, use: FormulaReference) -> int | Fraction:
         """Return the value of a formula under the options of its mark, or of the macro file that contains it."""
         if use.options:
             given = pairs(use.options.split(","))
@@ -218,7 +218,7 @@ class _Auditor:
         target = target_of(id)
         return self._opened(target, self.folder) + id[len(target) :] if target else id
 
-    def _of_macros(self, use: Use) -> tuple[Model, Formula] | None:
+    def _of_macros(self, use: FormulaReference) -> tuple[Model, Formula] | None:
         """Return the model and formula of the macro file with this id. Raises OptionError if several differ."""
         same = [(each, id) for each in self.made.values() for id in each.formulas if f"{use.id}.".startswith(f"{id}.")]
         ways = {(tuple(source.asked.options.items()), source.asked.sizes) for source, _ in same}
@@ -240,7 +240,7 @@ class _Auditor:
         return self.read[text]
 
 
-def _hold_all(definitions: Sequence[Definition], sources: Sequence[_Source], found: Audit) -> None:
+def _hold_all(definitions: Sequence[MacroDefinition], sources: Sequence[_Source], found: Audit) -> None:
     """Compare each definition with its macro file, or else with any macro file that has the same name."""
     first: dict[str, _Source] = {}
     last: dict[tuple[str, str], _Source] = {}
@@ -255,7 +255,7 @@ def _hold_all(definitions: Sequence[Definition], sources: Sequence[_Source], fou
         _hold(each, own, tuple(stems.get(each.spot.file, ())), found)
 
 
-def _hold(definition: Definition, source: _Source | None, stems: tuple[str, ...], found: Audit) -> None:
+def _hold(definition: MacroDefinition, source: _Source | None, stems: tuple[str, ...], found: Audit) -> None:
     name = f"\\{definition.name}"
     if source is None:
         if definition.name.startswith(stems):

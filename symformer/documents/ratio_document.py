@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from sympy import Rational
 
-from ..algebra.quantity_ratio import Over
+from ..algebra.quantity_ratio import QuantityRatio
 from ..formulas.derivation import Chain
-from ..language.notation.display_tree import Fraction as Quotient
+from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, sizes_of, tree, value
 from ..language.symbols import RANK, letter
 from ..language.target import name_of
@@ -23,7 +23,7 @@ from .sentences import capital, listed, maybe, sentence
 from .subject import Subject, of_one_rank
 
 
-def document(found: Sequence[Over], version: str) -> Document:
+def document(found: Sequence[QuantityRatio], version: str) -> Document:
     """Return the quotient of two quantities as a document, with one section per model."""
     first = found[0]
     titles = [each.measure.title for each in (first.above, first.below)]
@@ -45,7 +45,7 @@ def document(found: Sequence[Over], version: str) -> Document:
     )
 
 
-def _counted(found: Over) -> list[Block]:
+def _counted(found: QuantityRatio) -> list[Block]:
     """Return the definitions of numerator and denominator."""
     said: list[Block] = []
     for where, formula in (("numerator", found.above), ("denominator", found.below)):
@@ -55,7 +55,7 @@ def _counted(found: Over) -> list[Block]:
     return said
 
 
-def _section(found: Over, id: str) -> list[Block]:
+def _section(found: QuantityRatio, id: str) -> list[Block]:
     """Return the section of one model."""
     subject = Subject(found.model, found.above)
     labels = [Label(each.measure.letter, "", each.expanded) for each in (found.above, found.below)]
@@ -85,7 +85,7 @@ def _section(found: Over, id: str) -> list[Block]:
     return [*said, Table([["Symbol"], ["Meaning"], ["Value"]], rows, "clr", caption=["Symbols."])]
 
 
-def _ranks(found: Over) -> list[Line]:
+def _ranks(found: QuantityRatio) -> list[Line]:
     """Return the number of ranks of each side, once if both sides have the same ranks."""
     above, below = (of_one_rank(each, found.model.known) for each in (found.above, found.below))
     if found.above.ranks == found.below.ranks:
@@ -94,7 +94,7 @@ def _ranks(found: Over) -> list[Line]:
     return [[f"{capital(each.measure.title)}: ", *line] for each, line in sides if line]
 
 
-def _counting(found: Over, subject: Subject) -> Line:
+def _counting(found: QuantityRatio, subject: Subject) -> Line:
     """Return the model and the conventions of both sides."""
     conventions = {**found.below.conventions, **found.above.conventions}
     notes = [[Code(f"{name}={choice}")] for name, choice in conventions.items()]

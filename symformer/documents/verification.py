@@ -9,11 +9,11 @@ from sympy import Integer
 
 from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
-from ..language.notation.display_tree import Fraction as Quotient
+from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label
 from ..language.symbols import LETTERS, SYMBOLS
 from ..models.model import Model
-from ..models.provenance import Reading
+from ..models.provenance import TraceEvidence
 from ..quantities import quantity as find_quantity
 from .blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table
 from .sentences import listed, maybe, sentence
@@ -42,7 +42,7 @@ COUNTED = {
 }
 
 
-def _reading(reading: Reading, unit: str, filed: bool) -> list[Block]:
+def _reading(reading: TraceEvidence, unit: str, filed: bool) -> list[Block]:
     """Return the blocks on a trace: the fixed values, the comparison with torch and the versions."""
     said = FILED * filed + TRACED.format(points=reading.points) + COUNTED.get(unit, "")
     blocks: list[Block] = [Paragraph([said])]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .program import Definition, Held, Monomial, Polynomial, Program, Range, Test
+from .program import Definition, Monomial, Polynomial, Program, ProgramCondition, Range, Test
 
 
-class Node:
+class PlanNode:
     """A step of the computation."""
 
     def run(self, values: Mapping[str, Any], do: Any) -> Any:
@@ -27,7 +27,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Number(Node):
+class PlanConstant(PlanNode):
     """A number."""
 
     value: int
@@ -40,7 +40,7 @@ class Number(Node):
 
 
 @dataclass(frozen=True)
-class Name(Node):
+class PlanVariable(PlanNode):
     """A size, or a definition."""
 
     name: str
@@ -53,11 +53,11 @@ class Name(Node):
 
 
 @dataclass(frozen=True)
-class Sum(Node):
+class PlanSum(PlanNode):
     """A sum of two nodes."""
 
-    left: Node
-    right: Node
+    left: PlanNode
+    right: PlanNode
 
     def run(self, values: Mapping[str, Any], do: Any) -> Any:
         return do.add(self.left.run(values, do), self.right.run(values, do), made(self.left), made(self.right))
@@ -68,11 +68,11 @@ class Sum(Node):
 
 
 @dataclass(frozen=True)
-class Product(Node):
+class PlanProduct(PlanNode):
     """A product of two nodes."""
 
-    left: Node
-    right: Node
+    left: PlanNode
+    right: PlanNode
 
     def run(self, values: Mapping[str, Any], do: Any) -> Any:
         return do.multiply(self.left.run(values, do), self.right.run(values, do), made(self.left), made(self.right))
@@ -83,12 +83,12 @@ class Product(Node):
         return min(corners), max(corners)
 
 
-def made(node: Node) -> bool:
+def made(node: PlanNode) -> bool:
     """Return True if a node owns its value, which may then be overwritten."""
-    return isinstance(node, Sum | Product)
+    return isinstance(node, PlanSum | PlanProduct)
 
 
-def horner(polynomial: Polynomial, extent: Mapping[str, tuple[int, ...]]) -> Node:
+def horner(polynomial: Polynomial, extent: Mapping[str, tuple[int, ...]]) -> PlanNode:
     """Return a polynomial as sums and products, with as few operations over the full grid as possible.
 
     Arrays along different axes broadcast to a grid. The first size to factor out is the one whose removal leaves the
@@ -96,7 +96,7 @@ def horner(polynomial: Polynomial, extent: Mapping[str, tuple[int, ...]]) -> Nod
     """
     known = polynomial.constant
     if known is not None:
-        return Number(known)
+        return PlanConstant(known)
     names = sorted(polynomial.names)
     powers = {name: {dict(monomial).get(name, 0) for monomial, _ in polynomial.terms} for name in names}
     whole = count(extent[name] for name in names)
@@ -115,22 +115,22 @@ def horner(polynomial: Polynomial, extent: Mapping[str, tuple[int, ...]]) -> Nod
     found = horner(Polynomial.of(by_power[ordered[0]]), extent)
     for above, below in zip(ordered, [*ordered[1:], 0], strict=True):
         if above > below:
-            found = _product(found, _power(Name(chosen), above - below))
+            found = _product(found, _power(PlanVariable(chosen), above - below))
         if below in by_power and below != above:
-            found = Sum(found, horner(Polynomial.of(by_power[below]), extent))
+            found = PlanSum(found, horner(Polynomial.of(by_power[below]), extent))
     return found
 
 
-def _product(left: Node, right: Node) -> Node:
-    return right if left == Number(1) else Product(left, right)
+def _product(left: PlanNode, right: PlanNode) -> PlanNode:
+    return right if left == PlanConstant(1) else PlanProduct(left, right)
 
 
-def _power(base: Node, exponent: int) -> Node:
+def _power(base: PlanNode, exponent: int) -> PlanNode:
     if exponent == 1:
         return base
     half = _power(base, exponent // 2)
-    whole = Product(half, half)
-    return Product(whole, base) if exponent % 2 else whole
+    whole = PlanProduct(half, half)
+    return PlanProduct(whole, base) if exponent % 2 else whole
 
 
 def count(shapes: Iterable[tuple[int, ...]]) -> int:
@@ -147,19 +147,19 @@ def count(shapes: Iterable[tuple[int, ...]]) -> int:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ArrayPlan:
     """A program prepared for arrays of given shapes, with bounds on its intermediate values."""
 
-    definitions: tuple[tuple[Definition, tuple[Node, ...]], ...]
-    above: Node
-    below: Node
-    tests: tuple[tuple[Held, tuple[tuple[str, Node, Node], ...]], ...]
+    definitions: tuple[tuple[Definition, tuple[PlanNode, ...]], ...]
+    above: PlanNode
+    below: PlanNode
+    tests: tuple[tuple[ProgramCondition, tuple[tuple[str, PlanNode, PlanNode], ...]], ...]
     ranges: Mapping[str, Range]
     peak: int  # the largest absolute value of any step
     operations: int  # scalar operations, for one piece of the arrays
 
     @classmethod
-    def of(cls, program: Program, shapes: Mapping[str, tuple[int, ...]], ranges: Mapping[str, Range]) -> Plan:
+    def of(cls, program: Program, shapes: Mapping[str, tuple[int, ...]], ranges: Mapping[str, Range]) -> ArrayPlan:
         """Return the plan for arrays with the given shapes and ranges."""
         extent, known, seen = dict(shapes), dict(ranges), list(ranges.values())
         definitions = []
@@ -189,7 +189,7 @@ class Plan:
             if nodes_of:
                 tests.append((held, nodes_of))
         peak = max(max(abs(low), abs(high)) for low, high in seen)
-        every: list[Node] = [above, below]
+        every: list[PlanNode] = [above, below]
         every += [node for _, own in definitions for node in own]
         every += [node for _, own in tests for _, left, right in own for node in (left, right)]
         operations = sum(_operations(node, extent) for node in every)
@@ -216,12 +216,12 @@ class Plan:
     def value(self, values: Mapping[str, Any], do: Any) -> Any:
         """Return the value of the formula, which is correct if its conditions hold."""
         above = self.above.run(values, do)
-        if self.below == Number(1):
+        if self.below == PlanConstant(1):
             return above
         below = self.below.run(values, do)
         return do.whole(above, do.nonzero(below) if _has_zero(self.below.within(self.ranges, [])) else below)
 
-    def holding(self, values: Mapping[str, Any], do: Any) -> Iterator[tuple[Held, Any]]:
+    def holding(self, values: Mapping[str, Any], do: Any) -> Iterator[tuple[ProgramCondition, Any]]:
         """Yield each condition that may fail, with a mask of where it holds."""
         for held, tests in self.tests:
             found = None
@@ -237,19 +237,19 @@ class Plan:
             yield held, found
 
 
-def _operations(node: Node, extent: Mapping[str, tuple[int, ...]]) -> int:
+def _operations(node: PlanNode, extent: Mapping[str, tuple[int, ...]]) -> int:
     """Return the number of scalar additions and multiplications of a node."""
-    if not isinstance(node, Sum | Product):
+    if not isinstance(node, PlanSum | PlanProduct):
         return 0
     own = count(extent[name] for name in _names(node))
     return own + _operations(node.left, extent) + _operations(node.right, extent)
 
 
-def _names(node: Node) -> frozenset[str]:
+def _names(node: PlanNode) -> frozenset[str]:
     """Return the names in a node."""
-    if isinstance(node, Sum | Product):
+    if isinstance(node, PlanSum | PlanProduct):
         return _names(node.left) | _names(node.right)
-    return frozenset([node.name]) if isinstance(node, Name) else frozenset()
+    return frozenset([node.name]) if isinstance(node, PlanVariable) else frozenset()
 
 
 def _joined(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from ..language.errors import OptionError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 from .compiled_formula import Compiled
-from .program import CALL, Definition, Fraction, Held, Polynomial, Program, Test, times, together
+from .program import CALL, Definition, Polynomial, Program, ProgramCondition, RationalFunction, Test, times, together
 
 if TYPE_CHECKING:
     from .formula import Formula
@@ -45,7 +45,7 @@ def program(
     for each in conditions:
         held.append(writer.held(each, relations))
     if value.denominator != UNIT:
-        held.append(Held(f"{what} is whole", (Test("divides", value.denominator, value.above),)))
+        held.append(ProgramCondition(f"{what} is whole", (Test("divides", value.denominator, value.above),)))
     held = [*writer.divisors, *held]
     made = Program(value, tuple(writer.definitions))
     about = [replace(each, sizes=tuple(sorted(made.sizes_of(each.names)))) for each in held if each.tests]
@@ -59,7 +59,9 @@ def tested(said: str, how: str, left: Expr, right: Expr) -> Program:
     if how == "divides":
         divisor, dividend = writer.read(left), writer.read(right)
         test = Test(how, divisor.above * dividend.denominator, dividend.above * divisor.denominator)
-    return Program(Fraction(NOTHING), tuple(writer.definitions), (*writer.divisors, Held(said, (test,))))
+    return Program(
+        RationalFunction(NOTHING), tuple(writer.definitions), (*writer.divisors, ProgramCondition(said, (test,)))
+    )
 
 
 class _Writer:
@@ -67,19 +69,19 @@ class _Writer:
 
     def __init__(self) -> None:
         self.definitions: list[Definition] = []
-        self.divisors: list[Held] = []  # divisors that may be 0
+        self.divisors: list[ProgramCondition] = []  # divisors that may be 0
 
-    def read(self, expr: Expr) -> Fraction:
+    def read(self, expr: Expr) -> RationalFunction:
         """Return an expression over one denominator."""
         if isinstance(expr, Rational):
-            return Fraction(Polynomial.number(int(expr.p)), int(expr.q))
+            return RationalFunction(Polynomial.number(int(expr.p)), int(expr.q))
         if isinstance(expr, Symbol):
-            return Fraction(Polynomial.name(str(expr.name)))
+            return RationalFunction(Polynomial.name(str(expr.name)))
         if isinstance(expr, Add):
             above, number, below = together(map(self.read, expr.args))
-            return Fraction(sum(above, NOTHING), number, below).lowest()
+            return RationalFunction(sum(above, NOTHING), number, below).lowest()
         if isinstance(expr, Mul):
-            found = Fraction(UNIT)
+            found = RationalFunction(UNIT)
             for each in expr.args:
                 found *= self.read(each)
             return found
@@ -88,32 +90,32 @@ class _Writer:
             if expr.exp < 0:
                 base = self.inverse(base, text(expr.base))
             below = tuple((name, power * exponent) for name, power in base.below)
-            return Fraction(base.above**exponent, base.number**exponent, below).lowest()
+            return RationalFunction(base.above**exponent, base.number**exponent, below).lowest()
         if isinstance(expr, floor | ceiling):
             sign = 1 if isinstance(expr, floor) else -1  # ceil(x) = -floor(-x)
             inside = self.read(sign * expr.args[0])
             under = inside.denominator
             whole = inside.above if under == UNIT else self.define("floor", inside.above, under)
-            return Fraction(whole if sign > 0 else -whole)
+            return RationalFunction(whole if sign > 0 else -whole)
         if isinstance(expr, Min | Max):
             above, number, below = together(map(self.read, expr.args))
             even = [(name, 1) for name, power in below if power % 2 and name.startswith(CALL)]
             more = Polynomial.of([(tuple(even), 1)])  # a definition may be negative, and its square is not
             arguments = [each * more for each in above]
             named = self.define("min" if isinstance(expr, Min) else "max", *arguments)
-            return Fraction(named, number, times(below, tuple(even))).lowest()
+            return RationalFunction(named, number, times(below, tuple(even))).lowest()
         raise OptionError(f"{text(expr)} cannot be compiled: it is not arithmetic over integer sizes")
 
-    def inverse(self, fraction: Fraction, said: str) -> Fraction:
+    def inverse(self, fraction: RationalFunction, said: str) -> RationalFunction:
         """Return the reciprocal of a fraction; a denominator that is not a monomial gets a definition."""
         above = fraction.above
         if len(above.terms) != 1:
             above = self.define("sum", above)
         (monomial, number) = above.terms[0]
         if any(name.startswith(CALL) for name, _ in monomial):
-            self.divisors.append(Held(f"{said} is not 0", (Test("is not", above, NOTHING),)))
+            self.divisors.append(ProgramCondition(f"{said} is not 0", (Test("is not", above, NOTHING),)))
         sign = 1 if number > 0 else -1
-        return Fraction(fraction.denominator * Polynomial.number(sign), abs(number), monomial).lowest()
+        return RationalFunction(fraction.denominator * Polynomial.number(sign), abs(number), monomial).lowest()
 
     def define(self, function: str, *arguments: Polynomial) -> Polynomial:
         """Return the name of a definition, which is added if it is new."""
@@ -124,24 +126,24 @@ class _Writer:
         self.definitions.append(made)
         return Polynomial.name(made.name)
 
-    def sound(self, size: Symbol, relation: Expr) -> Held:
+    def sound(self, size: Symbol, relation: Expr) -> ProgramCondition:
         """Return the condition that a relation has a valid size as its value."""
         found = self.read(relation)
         below = found.denominator
-        least = self.test("at most", Fraction(UNIT), found)
-        most = self.test("at most", found, Fraction(Polynomial.number(MAX_INTEGER)))
+        least = self.test("at most", RationalFunction(UNIT), found)
+        most = self.test("at most", found, RationalFunction(Polynomial.number(MAX_INTEGER)))
         said = f"{size} = {text(relation)} is an integer from 1 to {MAX_INTEGER:,}"
         whole = [Test("divides", below, found.above)] if below != UNIT else []
-        return Held(said, (*whole, least, most))
+        return ProgramCondition(said, (*whole, least, most))
 
-    def equal(self, size: Symbol, relation: Expr) -> Held:
+    def equal(self, size: Symbol, relation: Expr) -> ProgramCondition:
         """Return the condition that a size, if given, equals its relation."""
-        return Held(f"{size} is {text(relation)}", (self.test("is", self.read(size), self.read(relation)),))
+        return ProgramCondition(f"{size} is {text(relation)}", (self.test("is", self.read(size), self.read(relation)),))
 
-    def held(self, condition: Condition, relations: Mapping[Symbol, Expr]) -> Held:
+    def held(self, condition: Condition, relations: Mapping[Symbol, Expr]) -> ProgramCondition:
         """Return a condition as tests, with relations substituted."""
 
-        def read(expr: Expr) -> Fraction:
+        def read(expr: Expr) -> RationalFunction:
             return self.read(expr.xreplace(dict(relations)))
 
         match condition:
@@ -157,13 +159,13 @@ class _Writer:
             case Differs(left=left_size, right=right_size):
                 tests = [self.test("is not", read(left_size), read(right_size))]
             case Excludes(ones=ones):
-                tests = [self.test("is not", read(size), Fraction(UNIT)) for size in ones]
-                return Held(str(condition), tuple(tests), one=True)
+                tests = [self.test("is not", read(size), RationalFunction(UNIT)) for size in ones]
+                return ProgramCondition(str(condition), tuple(tests), one=True)
             case _:
                 raise OptionError(f"the condition that {condition} cannot be compiled")
-        return Held(str(condition), tuple(tests))
+        return ProgramCondition(str(condition), tuple(tests))
 
-    def test(self, how: str, left: Fraction, right: Fraction) -> Test:
+    def test(self, how: str, left: RationalFunction, right: RationalFunction) -> Test:
         """Return a test of two fractions, both multiplied by their common denominator."""
         (above, beside), _, below = together([left, right])
         even = [(name, 1) for name, power in below if power % 2 and name.startswith(CALL)]

@@ -16,7 +16,7 @@ from ..language.frozen import Immutable
 from ..language.notation.cards import Card, Shown
 from ..language.notation.display_tree import (
     Call,
-    Fraction,
+    FractionNode,
     Label,
     Minus,
     Number,
@@ -170,8 +170,8 @@ def _with_numbers(shown: Tree, numbers: Mapping[Symbol, int]) -> Tree:
             return Minus(_with_numbers(operand, numbers))
         case Sum(terms):
             return Sum(tuple(_with_numbers(term, numbers) for term in terms))
-        case Fraction(numerator, denominator):
-            return Fraction(_with_numbers(numerator, numbers), _with_numbers(denominator, numbers))
+        case FractionNode(numerator, denominator):
+            return FractionNode(_with_numbers(numerator, numbers), _with_numbers(denominator, numbers))
         case Call(function, arguments):
             return Call(function, tuple(_with_numbers(argument, numbers) for argument in arguments))
         case Number():

@@ -38,7 +38,7 @@ _WORD = re.compile(r"[^\s]+")
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedNumber:
     """A printed number and the range of values it can stand for."""
 
     text: str
@@ -86,7 +86,7 @@ class Printed:
         return f"{count} digits" if count != 1 else "1 digit"
 
     @property
-    def binary(self) -> Printed | None:
+    def binary(self) -> PrintedNumber | None:
         """The same digits in GiB if it is printed in GB, or None if it is not in bytes with a decimal prefix."""
         power = len(str(self.scale)) - 1
         if self.unit != "bytes" or not power or self.scale != 10**power or power % 3:
@@ -101,7 +101,7 @@ class Printed:
         return max(Fraction(1), self.zeros or Fraction(1) if self.whole else self.step)
 
 
-def printed(text: str) -> Printed:
+def printed(text: str) -> PrintedNumber:
     """Parse a printed number. Raises ArithmeticTextError if it is not a number or has an unknown unit.
 
     >>> printed("163,037,184").value, printed("4.45e9 MACs").unit, printed("1.1 GiB").step == Fraction(2**30, 10)
@@ -134,7 +134,7 @@ def printed(text: str) -> Printed:
     zeros = 0 if places else len(digits) - len(digits.rstrip("0"))
     enough = zeros >= ROUND if whole else zeros and len(digits) - zeros > 1
     rounded = step * 10**zeros if enough else None
-    return Printed(shown, value, step, unit, active, whole, scale, zeros=rounded)
+    return PrintedNumber(shown, value, step, unit, active, whole, scale, zeros=rounded)
 
 
 def _words(shown: str, rest: str) -> tuple[Fraction, bool, str, bool]:

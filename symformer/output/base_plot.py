@@ -20,7 +20,7 @@ ROOM = 74  # the length of such a line, in characters
 _WORD = re.compile(r"(?:\\\$|\$(?:\\\$|[^$])*\$|[^\s$])+")  # a word, including any mathematics in it
 
 
-class Picture(Immutable, ABC):
+class Plot(Immutable, ABC):
     """A plot. Notebooks display it; ``write`` writes it to a file with reproducible bytes."""
 
     notes: Sequence[str]  # lines below the plot, in matplotlib's notation

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .base_plot import Picture
+from .base_plot import Plot
 from .chart import Exact
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ TICKS = 6  # on an axis
 
 
 @dataclass(frozen=True)
-class Heat(Picture):
+class HeatMap(Plot):
     """A heat map in which darker cells have larger values, also when printed in black and white."""
 
     xlabel: str

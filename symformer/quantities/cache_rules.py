@@ -10,7 +10,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import B, C, S, W
-from ..ledger.facts import INDEXED, Entry, Kind, Ledger
+from ..ledger.facts import INDEXED, Entry, Ledger, OperationKind
 from .contractions import forward
 from .elementwise import seen
 from .quantity import Convention, Conventions, Quantity
@@ -95,7 +95,7 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     else:
         read = {S: tokens(entry, conventions["window"])}
     if entry.latent and conventions["latent"] == "compressed":  # one latent serves keys and values
-        latent = entry.latent if entry.kind is Kind.SCORES else ()
+        latent = entry.latent if entry.kind is OperationKind.SCORES else ()
         return [
             Term(f"{x.name} (latent)", (*(dim.xreplace(read) for dim in x.shape), size), purpose=CACHE) for x in latent
         ]
@@ -103,18 +103,18 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     if own.encoded and conventions.get("tokens") == "one":  # one more token adds no encoder token
         return []
     batch, heads, length, width = own.shape
-    what = "keys" if entry.kind is Kind.SCORES else "values"
+    what = "keys" if entry.kind is OperationKind.SCORES else "values"
     return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, size), purpose=CACHE)]
 
 
 def keeps_places(entry: Entry) -> bool:
     """Return whether an operation is a convolution with a state: a causal one, outside any encoder."""
-    return entry.kind is Kind.CONVOLUTION and entry.causal and not entry.output.encoded
+    return entry.kind is OperationKind.CONVOLUTION and entry.causal and not entry.output.encoded
 
 
 def scans(entry: Entry) -> bool:
     """Return whether an operation carries a recurrent state."""
-    return entry.kind is Kind.SCAN
+    return entry.kind is OperationKind.SCAN
 
 
 def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
@@ -167,11 +167,15 @@ def apart(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def cacheable(entry: Entry) -> None:
     """Raise RuleError for an operation that cannot use a cache instead of its earlier tokens."""
-    if entry.kind is Kind.SELECT and entry.function == INDEXED:
+    if entry.kind is OperationKind.SELECT and entry.function == INDEXED:
         raise RuleError(f"{entry.path}: this selects the end-of-text position, and no token is generated after that")
-    if entry.kind is Kind.CONVOLUTION and not (entry.causal or entry.output.encoded):
+    if entry.kind is OperationKind.CONVOLUTION and not (entry.causal or entry.output.encoded):
         raise RuleError(f"{entry.path}: this convolution is not causal, so its earlier positions cannot be cached")
-    if entry.kind in (Kind.SCORES, Kind.MIX) and entry.mask != "causal" and not entry.inputs[1].encoded:
+    if (
+        entry.kind in (OperationKind.SCORES, OperationKind.MIX)
+        and entry.mask != "causal"
+        and not entry.inputs[1].encoded
+    ):
         raise RuleError(
             f"{entry.path}: this attention is not causal, so the keys and values of earlier tokens cannot be cached"
         )
@@ -244,7 +248,7 @@ def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """
     cacheable(entry)
     alone(entry, conventions)
-    if entry.kind is Kind.PRODUCT:
+    if entry.kind is OperationKind.PRODUCT:
         apart(entry, conventions)
     if entry.output.encoded:
         return ()

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..formulas.account import Line, Term
-from ..formulas.formula import Formula, Source
+from ..formulas.formula import Formula, SizeSource
 from ..language.errors import RuleError
 from ..language.sizes import Relations
-from ..ledger.facts import Entry, Kind, Ledger, Table
-from .quantity import Convention, Conventions, Counted, Quantity, tally
+from ..ledger.facts import Entry, Ledger, OperationKind, Table
+from .quantity import Convention, Conventions, Countable, Quantity, tally
 
 NO_WEIGHTS = "Fixed tables, activations and dropout have no parameters."
 SOME_WEIGHTS = (
@@ -41,16 +41,16 @@ CALLED = {
 
 
 @dataclass(frozen=True)
-class Weighed(Quantity):
+class StorageQuantity(Quantity):
     """A count of stored weights that can exclude some of them."""
 
     def formula(
         self,
-        part: Counted,
+        part: Countable,
         stem: str,
         given: Mapping[str, str],
         relations: Relations,
-        source: Source | None = None,
+        source: SizeSource | None = None,
     ) -> Formula:
         """Return the formula, titled by the weights it excludes. Raises OptionError, UnknownNameError, RuleError."""
         found = super().formula(part, stem, given, relations, source)
@@ -69,14 +69,14 @@ class Weighed(Quantity):
         every = "every element of every trained weight"
         return said.replace(every, f"{every} that is not excluded") if "without" in formula.conventions else said
 
-    def check(self, part: Counted, given: Mapping[str, str]) -> None:
+    def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError if the model has no pooler or no token embedding to exclude."""
         left = given.get("without", "nothing")
         if left.endswith("pooler") and not any(_is_left_out(entry, "pooler") for _, entry in part.ledger):
             raise RuleError(f"without={left} needs a model with a pooler; {part.title} has none")
         if left in ("nothing", "pooler"):
             return
-        functions = [entry.function for _, entry in part.ledger if entry.kind is Kind.LOOKUP]
+        functions = [entry.function for _, entry in part.ledger if entry.kind is OperationKind.LOOKUP]
         if "tokens" not in functions:
             raise RuleError(
                 f"without={left} needs a model with a token embedding; {part.title} has none, so which of its weights "
@@ -89,7 +89,7 @@ class Weighed(Quantity):
         tokens = {(entry.output.width,) for _, entry in ledger if entry.logits}
 
         def terms(entry: Entry) -> tuple[Term, ...]:
-            bias = entry.kind is Kind.PARAMETER and any(weight.shape in tokens for weight in entry.weights)
+            bias = entry.kind is OperationKind.PARAMETER and any(weight.shape in tokens for weight in entry.weights)
             if _is_left_out(entry, left) or (bias and left.startswith("embeddings")):  # a bias stored by itself
                 return ()
             return self.rules[entry.kind](entry, conventions)
@@ -101,5 +101,7 @@ def _is_left_out(entry: Entry, left: str) -> bool:
     if left.endswith("pooler") and any(word.startswith("pooler") for word in entry.path.split(".")):
         return True
     if left == "positions":
-        return entry.kind is Kind.LOOKUP and entry.function == "positions"
-    return left.startswith("embeddings") and (entry.logits or (entry.kind is Kind.LOOKUP and entry.function in TABLES))
+        return entry.kind is OperationKind.LOOKUP and entry.function == "positions"
+    return left.startswith("embeddings") and (
+        entry.logits or (entry.kind is OperationKind.LOOKUP and entry.function in TABLES)
+    )

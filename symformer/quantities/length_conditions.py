@@ -6,7 +6,7 @@ from sympy import Expr, Symbol
 
 from ..language.sizes import AtMost
 from ..language.symbols import C, N_new, S
-from ..ledger.facts import Kind, Ledger
+from ..ledger.facts import Ledger, OperationKind
 
 LONGER = "later tokens have no learned position; choose fewer tokens or more positions"
 
@@ -33,7 +33,7 @@ def within(ledger: Ledger, letters: set[Symbol], after: int) -> tuple[AtMost, ..
         ends.append(C + after)
     found: dict[tuple[Expr, Expr], None] = {}
     for _, entry in ledger:
-        if entry.kind is Kind.LOOKUP and entry.function == "positions":
+        if entry.kind is OperationKind.LOOKUP and entry.function == "positions":
             read, rows = entry.inputs[0].shape[-1], (*entry.weights, *entry.shared)[0].shape[0] - entry.skipped
             own = [read] if read.free_symbols <= letters else []
             found |= {(end, rows): None for end in (own if entry.output.encoded else ends) if end != rows}

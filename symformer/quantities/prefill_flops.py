@@ -8,11 +8,11 @@ from ..formulas.account import Measure
 from .cache_rules import FromPrompt, prompt
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, rules
 from .rule_sets import PROMPT
-from .rule_sets.rule_set import CountedAs
+from .rule_sets.rule_set import RuleSetQuantity
 
 
 @dataclass(frozen=True)
-class PrefillFlops(CountedAs, FromPrompt):
+class PrefillFlops(RuleSetQuantity, FromPrompt):
     """Prefill FLOPs, by symformer's rules or by a published rule set."""
 
 

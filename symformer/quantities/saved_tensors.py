@@ -17,19 +17,19 @@ from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Excludes
 from ..language.symbols import B, S
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ATTENDING, INDEXED, ONE, ROTARY, ZERO, Entry, Kind, Ledger, Scope, Tensor
+from ..ledger.facts import ATTENDING, INDEXED, ONE, ROTARY, ZERO, Entry, Ledger, OperationKind, Scope, Tensor
 from ..ledger.layer_kinds import mixtures
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
 from .kernels.saves import LONG, SINGLE, SIZES, made
 from .layer_kind_merge import together
-from .quantity import Convention, Conventions, Counted
+from .quantity import Convention, Conventions, Countable
 
 FUSED = 256  # largest head dimension for which transformers lets torch's fused attention handle grouped queries
 
 
 @dataclass
-class Kept:
+class SavedTensors:
     """The set of saved tensors.
 
     All outputs of repeated layers except the last are read by the next layer, and the last by the operations after the
@@ -49,7 +49,7 @@ class Kept:
             return self.storage(tensor.base)
         maker = self.makers.get(id(tensor))
         off = self.conventions["dropout"] == "off"
-        if maker is not None and (_selects(maker) or (maker.kind is Kind.DROPOUT and off)):
+        if maker is not None and (_selects(maker) or (maker.kind is OperationKind.DROPOUT and off)):
             return self.storage(maker.inputs[0])
         return tensor
 
@@ -86,7 +86,7 @@ class Kept:
 
 def _selects(maker: Entry) -> bool:
     """Return True if the operation is a view of the same position in every sequence."""
-    return maker.kind is Kind.SELECT and maker.function != INDEXED
+    return maker.kind is OperationKind.SELECT and maker.function != INDEXED
 
 
 def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
@@ -127,7 +127,7 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
             "which excludes activations"
         )
     makers = {id(entry.output): entry for _, entry in ledger}
-    if sinks := [entry for _, entry in ledger if entry.kind is Kind.SOFTMAX and entry.shared]:
+    if sinks := [entry for _, entry in ledger if entry.kind is OperationKind.SOFTMAX and entry.shared]:
         raise RuleError(f"{sinks[0].path}: activation memory of a softmax with a sink is not supported")
     if implementation != "megatron":
         _plain(ledger, makers, conventions)
@@ -135,9 +135,15 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
     if _written_out(ledger, conventions):
         if (conventions["dtype"], conventions["recompute"]) != ("fp32", "none"):
             raise RuleError("implementation=sdpa with dropout=on supports only dtype=fp32 and recompute=none")
-        table = {**table, **{kind: IMPLEMENTATIONS["eager"][kind] for kind in (Kind.SCORES, Kind.SOFTMAX, Kind.MIX)}}
+        table = {
+            **table,
+            **{
+                kind: IMPLEMENTATIONS["eager"][kind]
+                for kind in (OperationKind.SCORES, OperationKind.SOFTMAX, OperationKind.MIX)
+            },
+        }
     loops = {id(scope.loop[1]): scope for scope in ledger.root.walk() if scope.loop}
-    kept = Kept(conventions, makers, loops)
+    kept = SavedTensors(conventions, makers, loops)
     again = _recomputed(ledger, makers, conventions["recompute"])
     inside = {id(entry) for region in again for entry in region}
     terms: dict[int, tuple[Term, ...]] = {}
@@ -173,7 +179,7 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
     return terms
 
 
-def _hold(ledger: Ledger, kept: Kept) -> None:
+def _hold(ledger: Ledger, kept: SavedTensors) -> None:
     """Raise RuleError if the saved tensors depend on the order of the layer kinds."""
     for mixture, kinds in mixtures(ledger).items():
         if mixture.order != "kind by kind" and len({id(kind) in kept.entered for kind in kinds}) > 1:
@@ -187,10 +193,10 @@ def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions
     """Raise RuleError for attention with a trained bias or scaled queries that transformers' rules do not cover."""
     sdpa = conventions["implementation"] == "sdpa"
     for _, entry in ledger:
-        if entry.kind is Kind.SCORES and entry.function == "queries" and sdpa:
+        if entry.kind is OperationKind.SCORES and entry.function == "queries" and sdpa:
             raise RuleError(f"{entry.path}: scaled queries are not supported with implementation=sdpa")
-        maker = makers.get(id(entry.inputs[0])) if entry.kind is Kind.ADD else None
-        if maker is None or maker.kind is not Kind.SCORES or entry.inputs[1].grad == 0:
+        maker = makers.get(id(entry.inputs[0])) if entry.kind is OperationKind.ADD else None
+        if maker is None or maker.kind is not OperationKind.SCORES or entry.inputs[1].grad == 0:
             continue
         if sdpa:
             raise RuleError(f"{entry.path}: a trained attention bias is not supported with implementation=sdpa")
@@ -209,9 +215,9 @@ def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> 
         return [[entry for _, entry in Ledger(scope, None)] for scope in ledger.root.walk() if scope.loop]
     cores = []
     for _, entry in ledger if recompute == "selective" else ():
-        if entry.kind is Kind.MIX:
+        if entry.kind is OperationKind.MIX:
             cores.append([entry])
-            while cores[-1][-1].kind is not Kind.SCORES:
+            while cores[-1][-1].kind is not OperationKind.SCORES:
                 cores[-1].append(makers[id(cores[-1][-1].inputs[0])])
     return cores
 
@@ -223,23 +229,23 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
     the same mask share one tensor, so each layer counts its share.
     """
     for _, entry in ledger:
-        if entry.kind is Kind.SCORES and entry.mask == "none" and entry.window is not None:
+        if entry.kind is OperationKind.SCORES and entry.mask == "none" and entry.window is not None:
             raise RuleError(
                 f"{entry.path}: bidirectional attention with a window is not supported with "
                 f"recompute={conventions['recompute']}; choose recompute=none"
             )
-    masked = [(count, entry) for count, entry in ledger if entry.kind is Kind.SCORES and entry.mask != "none"]
+    masked = [(count, entry) for count, entry in ledger if entry.kind is OperationKind.SCORES and entry.mask != "none"]
     masks = {(entry.mask, entry.window, entry.chunked): (count, entry) for count, entry in reversed(masked)}
     for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
         batch, _, queries, keys = entry.output.shape
         factors = (batch, queries, keys, SIZES[conventions["dtype"]], 1 / count)
         yield entry, Term(f"{entry.path} (mask)", factors)
     for _, entry in ledger:
-        if entry.kind is Kind.POSITIONS and entry.function in ROTARY:
+        if entry.kind is OperationKind.POSITIONS and entry.function in ROTARY:
             yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
     handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
     for _, entry in ledger:  # the lookup reads a new tensor: the indices plus an offset
-        if entry.kind is Kind.LOOKUP and entry.skipped != 0 and entry.inputs[0].name in handed:
+        if entry.kind is OperationKind.LOOKUP and entry.skipped != 0 and entry.inputs[0].name in handed:
             yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
 
 
@@ -247,11 +253,11 @@ def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
     """Return True if torch falls back to unfused attention: no CPU kernel applies dropout to attention weights."""
     if (conventions["implementation"], conventions["dropout"]) != ("sdpa", "on"):
         return False
-    weights = {id(entry.inputs[0]) for _, entry in ledger if entry.kind is Kind.MIX}
-    return any(entry.kind is Kind.DROPOUT and id(entry.output) in weights for _, entry in ledger)
+    weights = {id(entry.inputs[0]) for _, entry in ledger if entry.kind is OperationKind.MIX}
+    return any(entry.kind is OperationKind.DROPOUT and id(entry.output) in weights for _, entry in ledger)
 
 
-def implemented(part: Counted, implementation: str, besides: str = "") -> None:
+def implemented(part: Countable, implementation: str, besides: str = "") -> None:
     """Raise RuleError if the implementation needs transformers and does not support this model.
 
     Parameters
@@ -289,7 +295,7 @@ def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition
         The implementation, dropout and recomputation.
 
     """
-    scores = [entry for _, entry in ledger if entry.kind is Kind.SCORES]
+    scores = [entry for _, entry in ledger if entry.kind is OperationKind.SCORES]
     grouped = {k.shape[1:4:2] for q, k in (entry.inputs for entry in scores) if q.shape[1] != k.shape[1]}
     found: list[Condition] = []
     if conventions["implementation"] == "sdpa":
@@ -316,7 +322,7 @@ def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition
 
 DROPOUT = Convention(
     {"off": "dropout is disabled", "on": "dropout is enabled and saves its mask"},
-    lambda entry: entry.kind is Kind.DROPOUT,
+    lambda entry: entry.kind is OperationKind.DROPOUT,
 )
 
 

@@ -9,7 +9,7 @@ from sympy import Expr, Integer
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ARRANGING, ATTENDING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, Kind, Tensor
+from ..ledger.facts import ARRANGING, ATTENDING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, OperationKind, Tensor
 from .blockwise import BLOCKWISE, is_blockwise, mix_by_block, scores_by_block, softmax_by_block
 from .cache_rules import SIZES, alone, cacheable, tokens
 from .elementwise import at_the_last
@@ -145,7 +145,7 @@ def _once(rule: Rule) -> Rule:
         if entry.output.encoded and conventions["phase"] == "decode":
             alone(entry, conventions)
             return ()
-        if entry.kind is Kind.SELECT and conventions["phase"] == "decode":
+        if entry.kind is OperationKind.SELECT and conventions["phase"] == "decode":
             cacheable(entry)
         if entry.recalled and conventions["phase"] == "decode":
             raise RuleError(
@@ -157,28 +157,28 @@ def _once(rule: Rule) -> Rule:
     return terms
 
 
-_RULES: Mapping[Kind, Rule] = {
-    Kind.LOOKUP: lookup,
+_RULES: Mapping[OperationKind, Rule] = {
+    OperationKind.LOOKUP: lookup,
     **rows(whole, *MULTIPLYING),
-    Kind.LINEAR: linear,
-    Kind.CONVOLUTION: convolution,
-    Kind.SCORES: scores,
-    **rows(whole, Kind.NORM, *POINTWISE, *MATCHING),
-    Kind.SOFTMAX: softmax,
-    Kind.MIX: mix,
-    **rows(nothing, Kind.PARAMETER, *ARRANGING),
-    Kind.JOIN: join,
+    OperationKind.LINEAR: linear,
+    OperationKind.CONVOLUTION: convolution,
+    OperationKind.SCORES: scores,
+    **rows(whole, OperationKind.NORM, *POINTWISE, *MATCHING),
+    OperationKind.SOFTMAX: softmax,
+    OperationKind.MIX: mix,
+    **rows(nothing, OperationKind.PARAMETER, *ARRANGING),
+    OperationKind.JOIN: join,
     **rows(
         refused("which experts' weights are read depends on the routing of the batch, so there is no closed form"),
-        Kind.EXPERTS,
+        OperationKind.EXPERTS,
         *ROUTING,
     ),
-    Kind.PRODUCT: refused("memory traffic of a product of two computed tensors is not supported"),
-    Kind.SCAN: refused("the bytes that a scan reads and writes of its state depend on the kernel"),
-    Kind.OBSERVED: unseen,
+    OperationKind.PRODUCT: refused("memory traffic of a product of two computed tensors is not supported"),
+    OperationKind.SCAN: refused("the bytes that a scan reads and writes of its state depend on the kernel"),
+    OperationKind.OBSERVED: unseen,
 }
 
-RULES: Mapping[Kind, Rule] = {kind: _once(rule) for kind, rule in _RULES.items()}
+RULES: Mapping[OperationKind, Rule] = {kind: _once(rule) for kind, rule in _RULES.items()}
 ENCODER = "The encoder's pass is included with phase=prefill; with phase=decode its keys and values are cached."
 PHASE = Convention(
     {

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .. import architectures, components
-from ..configs.config_source import Opened, open_config
+from ..configs.config_source import OpenedConfig, open_config
 from ..language.arithmetic import size
 from ..language.errors import (
     CatalogueError,
@@ -24,7 +24,7 @@ from ..language.errors import (
     quoted,
 )
 from ..language.sizes import assignments, whole
-from ..language.target import COMPONENT, AnyTarget, Kind, Target, parse
+from ..language.target import COMPONENT, AnyTarget, Target, TargetKind, parse
 from ..ledger.adapters import CHANGES
 from ..models.model import Model
 from ..output.status_line import waiting
@@ -112,7 +112,7 @@ def resolve(
         raise UnknownNameError(f"option of {named}", error.name, offered, hint) from None
     for name in quantities:
         model = model.sized(name, {key: conventions[key] for key in conventions if key in quantity(name).choices})
-    if named.kind is Kind.FACTORY:  # its arguments are its sizes
+    if named.kind is TargetKind.FACTORY:  # its arguments are its sizes
         return model.checked(), conventions
     return (model.set(assignments(sets)) if sets else model.checked()), conventions
 
@@ -151,20 +151,20 @@ def model(target: AnyTarget, /, **options: Any) -> Model:
 
 def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str], trace: bool) -> Model:
     match target.kind:
-        case Kind.FACTORY:
+        case TargetKind.FACTORY:
             return _of_factory(target, options, sets, trace)
-        case Kind.HF:
+        case TargetKind.HF:
             return _of_type(target, options, trace)
-        case Kind.CONFIG:
+        case TargetKind.CONFIG:
             return _of_config(target, options, trace)
-        case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
+        case TargetKind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
             if os.path.isdir(target.name):
                 return _of_config(target, options, trace)
             hint = "`symformer list` shows them all; for any other model, give its config.json or hf:MODEL_TYPE"
             if os.path.lexists(target.name):
                 hint = f"to read the file, write ./{target.name}"
             raise UnknownNameError("target", target.name, names(), hint)
-        case Kind.HUB:
+        case TargetKind.HUB:
             try:
                 return _of_config(target, options, trace)
             except FetchError as error:
@@ -212,7 +212,7 @@ def _of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
 
 def _of_config(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
     """Return the model of a config: built in, or from the code of its class. Raises ConfigError, FetchError."""
-    path = target.text if target.kind is Kind.HUB else target.name
+    path = target.text if target.kind is TargetKind.HUB else target.name
     found = open_config(path if target.config is None else target.config)
     try:
         return architectures.of_config(path, found, **options)
@@ -222,7 +222,7 @@ def _of_config(target: Target, options: Mapping[str, Any], trace: bool) -> Model
     return replace(model, provenance=replace(model.provenance, **found.facts))
 
 
-def _without_unread(path: str, found: Opened, options: Mapping[str, Any]) -> Model | None:
+def _without_unread(path: str, found: OpenedConfig, options: Mapping[str, Any]) -> Model | None:
     """Return the built-in model of a config without the fields that its class does not read, or None."""
     from ..catalogue import config_match
 

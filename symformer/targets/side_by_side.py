@@ -10,7 +10,7 @@ from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError, UnknownNameError, naming, quoted
 from ..language.sizes import Relations, assignments
 from ..language.symbols import SYMBOLS, letter
-from ..language.target import Kind, parse
+from ..language.target import TargetKind, parse
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .resolution import pairs, resolve
@@ -19,7 +19,7 @@ _PLACE = re.compile(r"\s*(\d{1,6}):(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Beside:
+class SideBySideTargets:
     """Targets, with the arguments that apply to all of them and those that apply to one only, by position."""
 
     targets: tuple[str, ...]
@@ -40,7 +40,7 @@ class Beside:
         left: Sequence[str] = (),
         right: Sequence[str] = (),
         same: str | None = None,
-    ) -> Beside:
+    ) -> SideBySideTargets:
         """Return the targets with the arguments of a command line.
 
         ``2:H=4*E`` and everything in ``right`` apply to the second target only. Raises OptionError for a position
@@ -101,7 +101,7 @@ class Beside:
         """Return each model with its options and sizes, and the conventions among its options."""
         known = {name: choice for each in self.asked for name, choice in find_quantity(each).choices.items()}
         starts = [
-            [*self.sets[0], *own] if parse(target).kind is Kind.FACTORY else []
+            [*self.sets[0], *own] if parse(target).kind is TargetKind.FACTORY else []
             for target, own in zip(self.targets, self.sets[1:], strict=True)
         ]
         models = []

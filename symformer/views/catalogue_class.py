@@ -6,31 +6,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..catalogue.entries import Kept, Matched, finder
+from ..catalogue.entries import CatalogueEntry, ConfigMatch, finder
 from ..catalogue.measured_model import STORED
-from ..catalogue.option_effects import Switched, switched
+from ..catalogue.option_effects import OptionParams, switched
 from ..catalogue.record import OPERATIONS, opened
 from ..formulas.formula import Formula
 from ..language.errors import CatalogueError
 from ..language.sizes import Condition, Equals
-from ..models.provenance import Reading
+from ..models.provenance import TraceEvidence
 
 SHOWN = ("params", "flops")  # the quantities shown for each class, if known
 
 
 @dataclass(frozen=True)
-class Known:
+class CatalogueClass:
     """The formulas of a class with its default switches."""
 
     formulas: Mapping[str, Formula]  # by quantity
     fields: Mapping[str, str]  # config fields, by letter
     conditions: Sequence[Condition]  # under which its formulas hold, in addition to fixed sizes
-    readings: Mapping[str, Reading]  # of each formula
+    readings: Mapping[str, TraceEvidence]  # of each formula
     refusals: Mapping[str, str]  # the quantities that its operations do not answer, and why
-    switches: Sequence[Switched]
+    switches: Sequence[OptionParams]
 
 
-def held(found: Known) -> Iterator[tuple[str, str, str]]:
+def held(found: CatalogueClass) -> Iterator[tuple[str, str, str]]:
     """Yield the sizes that are fixed or that follow another size, as a prefix, a field and the rest of a sentence.
 
     The prefix names the formula if only one is affected. Inputs that the class was run without have no field.
@@ -47,9 +47,9 @@ def held(found: Known) -> Iterator[tuple[str, str, str]]:
         yield from (("", "", each) for each in reading.beside)
 
 
-def known(kept: Kept) -> Known:
+def known(kept: CatalogueEntry) -> CatalogueClass:
     """Return the formulas, fields and switches of a class. Raises CatalogueError."""
-    find = finder(kept, Matched({}))
+    find = finder(kept, ConfigMatch({}))
     model = opened(kept.entry.name, find)
     formulas: dict[str, Formula] = {}
     fields: dict[str, str] = {}
@@ -59,7 +59,7 @@ def known(kept: Kept) -> Known:
             fields |= {letter: place.field for letter, place in model.provenance.of(quantity).places.items()}
     operations = find(OPERATIONS).operations if OPERATIONS in kept.records else None
     conditions = [*find(STORED).counted.constraints, *(operations.constraints if operations else ())]
-    return Known(
+    return CatalogueClass(
         formulas=formulas,
         fields=fields,
         conditions=tuple(dict.fromkeys(each for each in conditions if not isinstance(each, Equals))),

@@ -12,7 +12,7 @@ from ..formulas.formula import Formula
 from ..language.errors import QUOTED, OptionError, UnknownNameError, listed
 from ..language.notation.latex import latex
 from ..language.notation.text import code
-from ..language.target import COMPONENT, Kind, parse
+from ..language.target import COMPONENT, TargetKind, parse
 from ..ledger.adapters import CHANGES
 from ..models.model import Model
 from ..papers import cited, escape, paper, papers
@@ -66,7 +66,12 @@ def target_of(formula_id: str) -> str:
     ends = [place for place, word in enumerate(words) if place and word in known]
     target = ".".join(words[: ends[0]] if ends else words)
     kind = parse(target).kind
-    return target if kind in (Kind.CONFIG, Kind.HUB, Kind.HF) or (kind is Kind.NAME and os.path.isdir(target)) else ""
+    return (
+        target
+        if kind in (TargetKind.CONFIG, TargetKind.HUB, TargetKind.HF)
+        or (kind is TargetKind.NAME and os.path.isdir(target))
+        else ""
+    )
 
 
 def continued(start: str) -> list[str]:

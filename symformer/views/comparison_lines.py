@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from sympy import Expr, Symbol
 
-from ..algebra.crossover import Solution, Span, always, over_common
-from ..algebra.equal_totals import Tie
+from ..algebra.crossover import CrossoverPoint, Span, always, over_common
+from ..algebra.equal_totals import TotalTie
 from ..algebra.model_comparison import Comparison
 from ..algebra.quotient_limits import Limit
 from ..language.errors import SizeError, listed
@@ -55,7 +55,7 @@ def _totals(found: Comparison, spell: Spell) -> Iterator[str]:
                 yield f"{own.get(total, total)} is {spell(formula.relations[total].xreplace(dict(own)))}"
 
 
-def _tied(tie: Tie, found: Comparison, place: int, spell: Spell) -> Iterator[str]:
+def _tied(tie: TotalTie, found: Comparison, place: int, spell: Spell) -> Iterator[str]:
     first, other = found.names[0], found.names[found.places.index(place)]
     exact = "" if tie.exact is None else f" = {_places(tie.exact)}"
     yield f"{other} equals {first} in {tie.measure.title} if {tie.size} = {spell(tie.shown)}{exact}"
@@ -136,7 +136,7 @@ def overtakes(pair: Comparison, asked: Iterable[str], spell: Spell) -> Iterator[
                 yield from _ranges(size, pair)
 
 
-def _held(pair: Comparison, tie: Tie, names: Sequence[Symbol], spell: Spell) -> Iterator[str]:
+def _held(pair: Comparison, tie: TotalTie, names: Sequence[Symbol], spell: Spell) -> Iterator[str]:
     """Yield the crossovers with equal totals: the adjusted size follows the one that changes."""
     first, other = pair.names
     titled = f"with equal {tie.measure.title}, adjusting {tie.size}:"
@@ -190,7 +190,7 @@ def _deciding(pair: Comparison) -> set[Symbol]:
     return {*pair.difference.free_symbols, *(pair.held.sizes if pair.held is not None else ())}
 
 
-def _telling(pair: Comparison) -> list[Solution]:
+def _telling(pair: Comparison) -> list[CrossoverPoint]:
     """Return the shortest solutions, for sizes whose value may be on either side of the crossover."""
     turning = {size for size, spans in pair.crossings.items() if len(spans) > 1}
     free = {size for size in pair.crossovers if size not in pair.crossings}
@@ -199,7 +199,7 @@ def _telling(pair: Comparison) -> list[Solution]:
     return sorted(brief[:FEW], key=lambda each: RANK[each.size])
 
 
-def _solution(found: Solution, pair: Comparison, spell: Spell) -> Iterator[str]:
+def _solution(found: CrossoverPoint, pair: Comparison, spell: Spell) -> Iterator[str]:
     first, other = pair.names
     above, below = (first, other) if found.above > 0 else (other, first)
     yield f"{above} is larger if {found.size} is above {spell(found.shown)}, and {below} if it is below"

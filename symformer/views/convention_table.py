@@ -18,12 +18,12 @@ from ..language.notation.text import text
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED, PLACEMENT
-from ..quantities.rule_sets.rule_set import CountedAs
+from ..quantities.rule_sets.rule_set import RuleSetQuantity
 from .summary import missing_of, value_of
 
 
 @dataclass(frozen=True)
-class User:
+class ConventionUser:
     """A paper or a tool, the place of its count, and the conventions it uses."""
 
     who: str
@@ -43,7 +43,7 @@ class Alternative:
     formula: Formula | None
     value: int | None
     refusal: str
-    users: tuple[User, ...]
+    users: tuple[ConventionUser, ...]
     missing: tuple[str, ...] = ()  # the sizes without a value, if that is why there is no result
     ranks: Mapping[str, Any] = field(default_factory=dict)  # the number of ranks, for a per-rank quantity
 
@@ -76,12 +76,12 @@ def ranks_stated(found: Sequence[Alternative], model: Model, spell: Callable[[Ex
 
 
 @cache
-def users() -> tuple[User, ...]:
+def users() -> tuple[ConventionUser, ...]:
     """Return the papers and tools of ``conventions.json`` with the conventions they use."""
     loaded: list[dict[str, Any]] = json.loads(
         (Path(__file__).parent.parent / "papers/conventions.json").read_text("utf-8")
     )
-    return tuple(User(**{**facts, "quantities": tuple(facts["quantities"])}) for facts in loaded)
+    return tuple(ConventionUser(**{**facts, "quantities": tuple(facts["quantities"])}) for facts in loaded)
 
 
 def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[Alternative]:
@@ -119,8 +119,8 @@ def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[
     return found
 
 
-def _whose(quantity: str, choice: str) -> tuple[User, ...]:
+def _whose(quantity: str, choice: str) -> tuple[ConventionUser, ...]:
     """Return the author of a rule set; nobody for our own rules."""
     question = find_quantity(quantity)
-    ruled = question.rule_sets.get(choice) if isinstance(question, CountedAs) else None
-    return (User(ruled.who, "", ruled.where, (quantity,), {COUNTED: choice}),) if ruled else ()
+    ruled = question.rule_sets.get(choice) if isinstance(question, RuleSetQuantity) else None
+    return (ConventionUser(ruled.who, "", ruled.where, (quantity,), {COUNTED: choice}),) if ruled else ()

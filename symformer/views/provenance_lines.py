@@ -9,7 +9,7 @@ from typing import Any
 from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
 from ..models.model import Model
-from ..models.provenance import Reading
+from ..models.provenance import TraceEvidence
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED, PLACEMENT
 
@@ -73,7 +73,7 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
     }
 
 
-def at_config(reading: Reading) -> str:
+def at_config(reading: TraceEvidence) -> str:
     """Return a phrase that states how the formula agreed with torch at the config that was traced."""
     how = {"row by row": " and at its own config", "in all": ", with the same total at its own config"}
     return how.get(reading.at_config, "")

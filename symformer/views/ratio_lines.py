@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..algebra.quantity_ratio import Over
+from ..algebra.quantity_ratio import QuantityRatio
 from ..language.notation.display_tree import value
 from ..language.symbols import RANK, letter
 from .comparison_lines import Spell, limits, spelt
 
 
-def row(found: Over, spell: Spell) -> list[str]:
+def row(found: QuantityRatio, spell: Spell) -> list[str]:
     """Return the cells of a row: the model, the quotient, its leading terms, and its value."""
     number = "" if found.value is None else spelt(found.value)
     name = found.model.target + (f" ({found.part})" if found.part else "")
     return [name, spell(found.ratio), spell(found.leading), number]
 
 
-def facts(found: Over, spell: Spell) -> Iterator[str]:
+def facts(found: QuantityRatio, spell: Spell) -> Iterator[str]:
     """Yield the conventions, the sizes, the sizes without a value, and the limits of the quotient."""
     counted = {**found.below.conventions, **found.above.conventions}
     yield from (f"{name} = {choice}" for name, choice in counted.items())

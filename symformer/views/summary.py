@@ -17,16 +17,16 @@ from ..formulas.formula import Formula
 from ..language.errors import OptionError
 from ..language.notation.text import code, number, percent
 from ..language.symbols import letter
-from ..ledger.facts import ONE, ZERO, Entry, Kind, Part
+from ..ledger.facts import ONE, ZERO, Entry, OperationKind, Part
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 
 _TORCH = {
-    Kind.LOOKUP: "Embedding",
-    Kind.LINEAR: "Linear",
-    Kind.DROPOUT: "Dropout",
-    Kind.PARAMETER: "Parameter",
-    Kind.OBSERVED: "Parameter",
+    OperationKind.LOOKUP: "Embedding",
+    OperationKind.LINEAR: "Linear",
+    OperationKind.DROPOUT: "Dropout",
+    OperationKind.PARAMETER: "Parameter",
+    OperationKind.OBSERVED: "Parameter",
 }
 
 
@@ -124,7 +124,7 @@ def _class_of(part: Part) -> Label:
 
 
 @dataclass
-class Node:
+class ModuleNode:
     """A module by its name in torch, with all modules below it."""
 
     name: str
@@ -132,7 +132,7 @@ class Node:
     total: Expr = ZERO
     count: Expr = ONE
     among: Expr | None = None  # the number of layers of all kinds
-    below: dict[str, Node] = field(default_factory=dict)
+    below: dict[str, ModuleNode] = field(default_factory=dict)
 
     def title(self, spell: Callable[[Expr], str]) -> str:
         """Return its name, the number of copies and its description."""
@@ -140,7 +140,7 @@ class Node:
         times = f"{spell(self.count)}{some} × " if self.count != 1 else ""
         return ": ".join(filter(None, (self.name, times + self.label(spell))))
 
-    def lines(self, under: str = "", branch: str = "") -> Iterator[tuple[tuple[str, str], Node]]:
+    def lines(self, under: str = "", branch: str = "") -> Iterator[tuple[tuple[str, str], ModuleNode]]:
         """Yield each module with its branch of the tree: the text before its first line and before the others."""
         nodes = list(self.below.values())
         yield (branch, under + ("│" if nodes else "")), self
@@ -172,18 +172,18 @@ def amount(value: int | Fraction, unit: str) -> str:
     return f"{number(value)} ({decimal}, {binary})"
 
 
-def module_tree(model: Model, formula: Formula) -> Node:
+def module_tree(model: Model, formula: Formula) -> ModuleNode:
     """Return the modules of a model, nested as in ``print(model)``, each with the total of all its copies."""
     if not formula.additive:
         raise OptionError(f"{formula.measure.name} is a ratio and cannot be summed over modules; use `symformer show`")
-    root = Node(model.target)
+    root = ModuleNode(model.target)
     _grow(root, formula.root, Integer(1), formula)
     for _, node in root.lines():
         node.total = formula.gathered(expand(node.total))
     return root
 
 
-def _grow(root: Node, line: Line, count: Expr, formula: Formula) -> None:
+def _grow(root: ModuleNode, line: Line, count: Expr, formula: Formula) -> None:
     count = count * line.count.xreplace(formula.simplified)
     words = [word for word in line.path.split(".") if word not in ("*", "")]
     entry = line.entry
@@ -195,7 +195,7 @@ def _grow(root: Node, line: Line, count: Expr, formula: Formula) -> None:
         node = root
         along = [root]
         for word in words:
-            node = node.below.setdefault(word, Node(word))
+            node = node.below.setdefault(word, ModuleNode(word))
             along.append(node)
         if entry is None:
             if node.label is _nothing and line.part:
@@ -219,22 +219,22 @@ def _stands(line: Line) -> bool:
 
 def describe(entry: Entry, spell: Callable[[Expr], str]) -> str:
     """Return an entry as torch would print the module."""
-    if entry.kind in (Kind.LOOKUP, Kind.LINEAR):
+    if entry.kind in (OperationKind.LOOKUP, OperationKind.LINEAR):
         weight = (*entry.weights, *entry.shared)[0]
-        sizes = weight.shape if entry.kind is Kind.LOOKUP else weight.shape[::-1]
+        sizes = weight.shape if entry.kind is OperationKind.LOOKUP else weight.shape[::-1]
         bias = any(w.path.endswith("bias") for w in (*entry.weights, *entry.shared))
-        extra = "" if entry.kind is Kind.LOOKUP or bias else ", bias=False"
+        extra = "" if entry.kind is OperationKind.LOOKUP or bias else ", bias=False"
         return f"{_TORCH[entry.kind]}({', '.join(map(spell, sizes))}{extra})"
-    if entry.kind is Kind.CONVOLUTION:
+    if entry.kind is OperationKind.CONVOLUTION:
         (out, each, *kernel), into = entry.weights[0].shape, entry.inputs[0].shape[1]
         extra = "" if each == into else f", groups={spell(into)}"
         extra += "" if len(entry.weights) > 1 else ", bias=False"
         return f"Conv{len(kernel)}d({spell(into)}, {spell(out)}, kernel={'×'.join(map(spell, kernel))}{extra})"
-    if entry.kind is Kind.NORM:
+    if entry.kind is OperationKind.NORM:
         return {"layer": "LayerNorm"}.get(
             entry.function, "RMSNorm" if entry.function.startswith("rms") else entry.function
         )
-    if entry.kind is Kind.ACTIVATION:
+    if entry.kind is OperationKind.ACTIVATION:
         return {"gelu": "GELU", "gelu_new": "NewGELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh"}.get(
             entry.function, entry.function
         )

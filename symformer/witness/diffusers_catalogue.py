@@ -27,7 +27,7 @@ from ..catalogue.diffusers_models import (
     structure_of,
 )
 from ..catalogue.entries import same
-from ..catalogue.measured_model import Traced
+from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.record import stored_model, stored_record
 from ..configs.config_source import open_config
 from ..language.errors import SymformerError, WitnessError
@@ -80,7 +80,7 @@ def add(files: dict[str, dict[str, Any]], config: Mapping[str, Any], source: str
         data["structures"][kept.structures.index(found)]["sources"].append(source)
         return
     traced, stored = trace_diffusion({CLASS: name, **given}, source), buffers(built)
-    counts = cast(Traced, traced.model.component).counts
+    counts = cast(MeasuredModel, traced.model.component).counts
     exprs = {each for (_, shape), copies in counts.items() for each in (*shape, *copies)}
     used = {str(symbol) for each in exprs for symbol in each.free_symbols}
     sizes = {each: given[each] for each, letter in traced.letters.items() if each in given and letter in used}

@@ -18,9 +18,9 @@ import torch
 from torch import nn
 
 from ..catalogue.diffusers_models import check_fields, class_name, fields_of, stored_buffers, unread_fields
-from ..catalogue.measured_model import DIFFUSERS, Traced
+from ..catalogue.measured_model import DIFFUSERS, MeasuredModel
 from ..language.errors import ConfigError, SizeError, WitnessError, quoted
-from ..models.provenance import Reading
+from ..models.provenance import TraceEvidence
 from .error_messages import sentence
 from .interpolation import UnfitError
 from .measured_points import weights_at
@@ -74,9 +74,9 @@ def trace_diffusion(config: Mapping[str, Any], path: str) -> Trace:
         *stored_buffers(buffers(made)),
     ]
     read = found.model.provenance
-    reading = replace(cast(Reading, read.reading), versions=releases("torch", DIFFUSERS))
+    reading = replace(cast(TraceEvidence, read.reading), versions=releases("torch", DIFFUSERS))
     known = replace(read, reading=reading, assumed=tuple(notes), config=start)
-    component = replace(cast(Traced, found.model.component), maker=DIFFUSERS)
+    component = replace(cast(MeasuredModel, found.model.component), maker=DIFFUSERS)
     return replace(found, model=replace(found.model, component=component, provenance=known))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from ..catalogue.entries import last, part_of
-from .transformers_classes import Source
+from .transformers_classes import TracedClass
 
 COUNTED = "_layers"  # suffix of a kind: the number of its layers
 KINDS = (  # names of layer kinds in configs
@@ -28,7 +28,7 @@ SIGNS = tuple("*-MEADLGSRCmeadlgsrc")  # characters for kinds in a pattern
 
 
 @dataclass(frozen=True)
-class Variant(Source):
+class FieldVariant(TracedClass):
     """A class whose configs have other defaults, and the number of layers of each kind as separate sizes.
 
     The list of kinds may be one of a part, such as text_config.layer_types.
@@ -125,23 +125,23 @@ def _listed(made: Any, path: str) -> list[str]:
 
 
 def variant(
-    source: Source,
+    source: TracedClass,
     given: Mapping[str, Any],
     listed: str = "",
     kinds: tuple[str, ...] = (),
     derived: tuple[str, ...] = (),
     each: int = 1,
-) -> Source:
+) -> TracedClass:
     """Return a class with some fields given, counting the layer kinds that a field lists, by default or as named."""
-    own = {each.name: getattr(source, each.name) for each in fields(Source)}
+    own = {each.name: getattr(source, each.name) for each in fields(TracedClass)}
     if listed and not kinds:
         kinds = tuple(dict.fromkeys(_listed(source.config(given), listed)))
-    return Variant(**own, given=given, listed=listed, kinds=kinds, derived=derived, each=each)
+    return FieldVariant(**own, given=given, listed=listed, kinds=kinds, derived=derived, each=each)
 
 
-def spellings(source: Source) -> dict[str, dict[str, str]]:
+def spellings(source: TracedClass) -> dict[str, dict[str, str]]:
     """Return the fields that list layer kinds, each with a map from its name of a kind to the size that counts it."""
-    if not isinstance(source, Variant) or not source.listed or source.located:
+    if not isinstance(source, FieldVariant) or not source.listed or source.located:
         return {}
     found: dict[str, dict[str, str]] = {}
     part = f"{part_of(source.listed)}." if part_of(source.listed) else ""
@@ -153,9 +153,9 @@ def spellings(source: Source) -> dict[str, dict[str, str]]:
     return found
 
 
-def cut(source: Source) -> tuple[str, ...]:
+def cut(source: TracedClass) -> tuple[str, ...]:
     """Return the lists of layer kinds of which a class reads only as many entries as it has layers."""
-    assert isinstance(source, Variant)
+    assert isinstance(source, FieldVariant)
     found = []
     for name, known in spellings(source).items():
         words = [int(word) if word.isdigit() else word for word in known]
@@ -167,12 +167,12 @@ def cut(source: Source) -> tuple[str, ...]:
     return tuple(found)
 
 
-def indexed(source: Source) -> dict[str, dict[str, str]]:
+def indexed(source: TracedClass) -> dict[str, dict[str, str]]:
     """Return the fields that list the positions of one kind, and the sizes that count this kind and the other one.
 
     Each is tested with several positions and depths.
     """
-    if not isinstance(source, Variant) or not source.listed:
+    if not isinstance(source, FieldVariant) or not source.listed:
         return {}
     if source.located:
         into = f"{part_of(source.listed)}." if part_of(source.listed) else ""
@@ -189,13 +189,13 @@ def indexed(source: Source) -> dict[str, dict[str, str]]:
     return found
 
 
-def _inside(source: Variant, fields: Mapping[str, Any]) -> list[str]:
+def _inside(source: FieldVariant, fields: Mapping[str, Any]) -> list[str]:
     """Return the layer kinds of a config with these fields in the part that lists them, or in the whole config."""
     part = part_of(source.listed)
     return _listed(_plain(source).config(_over(source.given, {part: fields} if part else fields)), source.listed)
 
 
-def _placed(source: Variant, name: str, places: set[int], depth: int) -> list[str]:
+def _placed(source: FieldVariant, name: str, places: set[int], depth: int) -> list[str]:
     """Return the layer kinds of a config that lists some positions, or [] if the class rejects it."""
     with suppress(Exception):  # any error of the config class
         return _inside(source, {name: sorted(places), DEPTH: depth})
@@ -206,19 +206,19 @@ def _at(places: Sequence[int], depth: int, kind: str, other: str) -> list[str]:
     return [kind if layer in places else other for layer in range(depth)]
 
 
-def _ending(source: Source, ends: tuple[str, ...]) -> list[str]:
+def _ending(source: TracedClass, ends: tuple[str, ...]) -> list[str]:
     """Return the fields with such a suffix that a config class declares or takes from its keyword arguments."""
     from .fields_read import taken
 
-    assert isinstance(source, Variant)
+    assert isinstance(source, FieldVariant)
     part = part_of(source.listed)
     holder = source.config_class.sub_configs[part] if part else source.config_class
     named = {*getattr(holder, "__annotations__", ()), *taken(holder)}
     return sorted(name for name in named if name.endswith(ends))
 
 
-def _plain(source: Variant) -> Source:
-    return Source(**{each.name: getattr(source, each.name) for each in fields(Source)})
+def _plain(source: FieldVariant) -> TracedClass:
+    return TracedClass(**{each.name: getattr(source, each.name) for each in fields(TracedClass)})
 
 
 def _made(config: Callable[[Mapping[str, Any]], Any], said: Mapping[str, Any], part: str, depth: int) -> Any:
@@ -235,23 +235,23 @@ def _words(name: str, kinds: Iterable[str]) -> Iterable[str | int]:
     return SIGNS if name.endswith("pattern") else dict.fromkeys((*kinds, *KINDS))
 
 
-def _kind(source: Variant, name: str, word: str | int) -> str:
+def _kind(source: FieldVariant, name: str, word: str | int) -> str:
     """Return the kind of the first of two equal layers in a config, or "" if the class rejects it."""
     with suppress(Exception):  # any error of the config class
         return _of_all(source, name, word, 2)[0]
     return ""
 
 
-def _of_all(source: Variant, name: str, word: str | int, depth: int) -> list[str]:
+def _of_all(source: FieldVariant, name: str, word: str | int, depth: int) -> list[str]:
     part = part_of(source.listed)
     one = {name: str(word) * depth if name.endswith("pattern") else [word] * depth}
     said = _over(source.given, {part: one} if part else one)
     return _listed(_made(_plain(source).config, said, part, depth), source.listed)
 
 
-def deep(source: Source) -> str:
+def deep(source: TracedClass) -> str:
     """Return the depth field if a class does not derive the depth from its list of layers, or ""."""
-    if not isinstance(source, Variant) or not source.listed:
+    if not isinstance(source, FieldVariant) or not source.listed:
         return ""
     part = part_of(source.listed)
     with suppress(Exception):  # any error of the config class for a list without a depth
@@ -263,9 +263,9 @@ def deep(source: Source) -> str:
     return f"{part}.{DEPTH}".lstrip(".")
 
 
-def ending(source: Source) -> str:
+def ending(source: TracedClass) -> str:
     """Return the size that counts the kind that a class always uses for the last layer, or ""."""
-    assert isinstance(source, Variant)
+    assert isinstance(source, FieldVariant)
     made = {kind: _of_all(source, last(source.listed), kind, 2)[-1] for kind in source.kinds}
     return next((end + COUNTED for kind, end in made.items() if kind != end), "")
 

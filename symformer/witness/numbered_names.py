@@ -16,7 +16,7 @@ NUMBER = re.compile(r"\d+")
 Template = tuple[str, str]  # the text before and after a number in a word
 
 
-class Numbering:
+class NumberedNames:
     """The names whose numbers count copies, and rows with paths written accordingly."""
 
     def __init__(self, last: bool) -> None:

@@ -77,7 +77,7 @@ def first_points(samples: Samples, sizes: Sizes) -> list[dict[str, int]]:
     return points
 
 
-class Settling:
+class RowInterpolation:
     """The rows at a first point and at points around it, fitted one by one."""
 
     def __init__(

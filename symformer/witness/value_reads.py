@@ -29,10 +29,10 @@ def reads_values(error: BaseException) -> bool:
 
 def has_values() -> bool:
     """Return True while a build with values is running."""
-    return any(isinstance(each, Values) for each in _get_current_dispatch_mode_stack())
+    return any(isinstance(each, ValueReads) for each in _get_current_dispatch_mode_stack())
 
 
-class Values(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class ValueReads(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """A mode that runs an operation on the CPU if its inputs have values and its output is small, else on meta."""
 
     @classmethod
@@ -84,7 +84,7 @@ def built_with_values(build: Callable[[], Any], seed: int) -> Any:
     """
     with _disable_current_modes(), torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.manual_seed(seed)
-        with Values():  # type: ignore[no-untyped-call]
+        with ValueReads():  # type: ignore[no-untyped-call]
             made = build()
         if isinstance(made, nn.Module):
             _drop_values(made)

@@ -30,7 +30,7 @@ class Rank(IntEnum):
 
 
 @dataclass(frozen=True)
-class Switch(Immutable):
+class CountingChange(Immutable):
     """One alternative convention. Switches with a common name in ``decides`` exclude each other."""
 
     decides: frozenset[str]
@@ -44,7 +44,7 @@ class Switch(Immutable):
 
 
 @dataclass(frozen=True)
-class Found:
+class RowTotal:
     """The total of some rows of a formula, over all copies."""
 
     total: Expr
@@ -55,12 +55,12 @@ class Found:
         """True if the total is not 0."""
         return bool(self.total != 0)
 
-    def __add__(self, other: Found) -> Found:
-        return Found(self.total + other.total, (*self.rows, *other.rows))
+    def __add__(self, other: RowTotal) -> RowTotal:
+        return RowTotal(self.total + other.total, (*self.rows, *other.rows))
 
 
 @dataclass(frozen=True)
-class Row:
+class FormulaTerm:
     """One term of a formula: its number of copies, its line and entry, and the term itself."""
 
     count: Expr
@@ -79,30 +79,30 @@ class Row:
         return self.term.label.endswith("bias") and len(self.term.factors) < 3
 
 
-def rows_of(formula: Formula) -> list[Row]:
+def rows_of(formula: Formula) -> list[FormulaTerm]:
     """Return every term of a formula."""
     return [
-        Row(count, line, line.entry, term)
+        FormulaTerm(count, line, line.entry, term)
         for count, line in formula.root.leaves()
         if line.entry is not None
         for term in line.terms
     ]
 
 
-def found(rows: Iterable[Row]) -> Found:
+def found(rows: Iterable[FormulaTerm]) -> RowTotal:
     """Return the total of some rows."""
     taken = list(rows)
-    return Found(Add(*(row.total for row in taken)), tuple(dict.fromkeys(row.line.path for row in taken)))
+    return RowTotal(Add(*(row.total for row in taken)), tuple(dict.fromkeys(row.line.path for row in taken)))
 
 
-def less(decides: str, says: str, what: Found) -> list[Switch]:
+def less(decides: str, says: str, what: RowTotal) -> list[CountingChange]:
     """Return the switch that omits some rows, or [] if their total is 0."""
-    return [Switch(frozenset(decides.split()), says, -what.total, rows=what.rows)] if what.there else []
+    return [CountingChange(frozenset(decides.split()), says, -what.total, rows=what.rows)] if what.there else []
 
 
-def more(decides: str, says: str, change: Expr, rows: Iterable[str] = ()) -> list[Switch]:
+def more(decides: str, says: str, change: Expr, rows: Iterable[str] = ()) -> list[CountingChange]:
     """Return the switch that adds an amount, or [] if it is 0."""
-    return [Switch(frozenset(decides.split()), says, change, rows=tuple(rows))] if change != 0 else []
+    return [CountingChange(frozenset(decides.split()), says, change, rows=tuple(rows))] if change != 0 else []
 
 
 def reckoned(expr: Expr, numbers: Mapping[Symbol, int]) -> Fraction:

@@ -14,16 +14,16 @@ from ...architectures import composed, presets
 from ...formulas.formula import Formula, Ratio
 from ...language.errors import OptionError, SizeError, SymformerError
 from ...language.frozen import Immutable
-from ...language.printed_number import PERCENT, Printed
+from ...language.printed_number import PERCENT, PrintedNumber
 from ...language.symbols import B, C, N_tok, P, S, letter, symbol
 from ...language.target import name_of
-from ...ledger.facts import ATTENDING, Kind
+from ...ledger.facts import ATTENDING, OperationKind
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ...quantities.cache_rules import SIZES
 from ...quantities.quantity import COUNTED
 from . import parameter_changes
-from .counting_changes import Rank, Row, Switch, found, less, reckoned, rows_of
+from .counting_changes import CountingChange, FormulaTerm, Rank, found, less, reckoned, rows_of
 
 STORED = ("params", "active-params", "trainable-params")  # counts in elements with weights as rows
 OPERATIONS = ("flops", "macs", "train-flops", "run-flops", "prefill-flops", "decode-flops", "generation-flops")
@@ -40,7 +40,7 @@ _SIZE = re.compile(r"(?<![^-_/])(\d+(?:\.\d+)?)([mb])(?![^-_/])")  # 7b of llama
 
 
 @dataclass(frozen=True, eq=False)
-class Way(Immutable):
+class CountingMethod(Immutable):
     """One count: a formula with numbers, in a unit, and its alternative conventions."""
 
     counts: str  # "every parameter"
@@ -49,7 +49,7 @@ class Way(Immutable):
     model: Model | None = None  # the model, for a count of parameters
     scale: Fraction = Fraction(1)
     says: tuple[str, ...] = ()  # the conventions that already differ from symformer's count
-    made: Callable[[], Sequence[Switch]] = tuple  # returns the alternative conventions, computed on demand
+    made: Callable[[], Sequence[CountingChange]] = tuple  # returns the alternative conventions, computed on demand
     unit: str = "elements"
     rank: Rank = Rank.PLAIN
     nominal: int = 0  # the parameters stated in the name of the model, if used
@@ -60,7 +60,7 @@ class Way(Immutable):
         return len(self.says)
 
     @cached_property
-    def switches(self) -> tuple[Switch, ...]:
+    def switches(self) -> tuple[CountingChange, ...]:
         """The alternative conventions."""
         return tuple(self.made())
 
@@ -78,7 +78,9 @@ class Way(Immutable):
         return self.scale * reckoned(self.whole, self.numbers)
 
 
-def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str, str]) -> Iterator[Way]:
+def ways(
+    model: Model, number: PrintedNumber, quantity: str | None, given: Mapping[str, str]
+) -> Iterator[CountingMethod]:
     """Yield the counts that a published number can be, plain counts first. Raises SymformerError if there are none."""
     if number.unit == PERCENT and quantity is None:
         raise OptionError(f"{number.text!r} is a percentage; name the quantity, as in -q mfu")
@@ -99,7 +101,7 @@ def ways(model: Model, number: Printed, quantity: str | None, given: Mapping[str
         yield from _stored(model, number.active)
 
 
-def _held(number: Printed, unit: str, quantity: str) -> None:
+def _held(number: PrintedNumber, unit: str, quantity: str) -> None:
     fits = FITS.get(unit, ())
     if not fits:
         raise OptionError(f"{quantity} is a ratio in {unit}; explain accepts only counts")
@@ -109,7 +111,7 @@ def _held(number: Printed, unit: str, quantity: str) -> None:
         raise OptionError(f"{number.text!r} is in {number.unit}, but {quantity} is counted in {unit}")
 
 
-def _asked(model: Model, number: Printed, quantity: str, given: Mapping[str, str]) -> Iterator[Way]:
+def _asked(model: Model, number: PrintedNumber, quantity: str, given: Mapping[str, str]) -> Iterator[CountingMethod]:
     if quantity in STORED and not given:
         yield from _stored(model, quantity == "active-params", quantity)
     elif quantity in OPERATIONS:
@@ -120,7 +122,7 @@ def _asked(model: Model, number: Printed, quantity: str, given: Mapping[str, str
         yield _conventional(model, number, quantity, given)
 
 
-def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[Way]:
+def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[CountingMethod]:
     """Yield the parameter counts of the model, of its variants with one option changed, and of active experts."""
     wanted = "active-params" if active else quantity
     called = {"params": "every parameter", "active-params": "every active parameter"}
@@ -135,14 +137,14 @@ def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[Wa
         yield replace(_of_weights(other, wanted, called[wanted]), says=(said,), rank=rank)
 
 
-def _of_weights(model: Model, quantity: str, counts: str) -> Way:
+def _of_weights(model: Model, quantity: str, counts: str) -> CountingMethod:
     formula = model.formula(quantity)
-    return Way(
+    return CountingMethod(
         counts, formula, _numbers(model, formula), model, made=lambda: parameter_changes.switches(model, formula)
     )
 
 
-def _in_bytes(way: Way, size: Fraction, said: str) -> Way:
+def _in_bytes(way: CountingMethod, size: Fraction, said: str) -> CountingMethod:
     """Return a count of parameters in bytes, at ``size`` bytes per parameter."""
     model, formula = way.model, way.formula
     return replace(
@@ -154,7 +156,7 @@ def _in_bytes(way: Way, size: Fraction, said: str) -> Way:
     )
 
 
-def _nominal(model: Model, active: bool) -> Iterator[Way]:
+def _nominal(model: Model, active: bool) -> Iterator[CountingMethod]:
     """Return the number of parameters in the name of a model, such as 7B, in bytes.
 
     The model must have the unchanged sizes of that name and nearly as many parameters. Active parameters are skipped.
@@ -205,8 +207,8 @@ def _options(model: Model) -> Iterator[tuple[str, Model]]:
 
 
 def _operations(
-    model: Model, number: Printed, quantity: str, cost: int = 0, given: Mapping[str, str] = NONE
-) -> Iterator[Way]:
+    model: Model, number: PrintedNumber, quantity: str, cost: int = 0, given: Mapping[str, str] = NONE
+) -> Iterator[CountingMethod]:
     """Yield the FLOPs of a run, exactly and by the rules of thumb: 2 or 6 per parameter and token."""
     model = _run(model, quantity, given)
     formula = model.formula(quantity, **given)
@@ -243,7 +245,7 @@ def _run(model: Model, quantity: str, conventions: Mapping[str, str]) -> Model:
     return model.set(given) if given else model
 
 
-def _run_said(model: Model, formula: Formula, quantity: str, number: Printed) -> str:
+def _run_said(model: Model, formula: Formula, quantity: str, number: PrintedNumber) -> str:
     unit = "MACs" if number.unit == "MACs" else formula.measure.unit
     asked = [size for size in (B, S, C, N_tok) if size in formula.symbols]
     run = ", ".join(f"{size} = {model.known[size]:,}" for size in asked)
@@ -252,7 +254,7 @@ def _run_said(model: Model, formula: Formula, quantity: str, number: Printed) ->
     return f"the {unit} of {of}" + (f" ({run})" if run else "") if of else f"the {formula.measure.title} ({run})"
 
 
-def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[str, str]) -> Way:
+def _conventional(model: Model, number: PrintedNumber, quantity: str, given: Mapping[str, str]) -> CountingMethod:
     """Return the count of a quantity, with all values of its conventions that are not given as alternatives."""
     model = _run(model, quantity, given)
     formula = model.formula(quantity, **given)
@@ -265,24 +267,24 @@ def _conventional(model: Model, number: Printed, quantity: str, given: Mapping[s
             raise OptionError(f"{number.text!r} is in elements, but {quantity} is counted in bytes")
         counts, scale, unit = counts.replace("bytes of", "elements of"), Fraction(1, int(size)), "elements"
 
-    def made() -> list[Switch]:
+    def made() -> list[CountingChange]:
         found = [switch for switch in _otherwise(model, formula, quantity, given) if not switch.decides & given.keys()]
         if unit in ("FLOPs", "MACs"):
             return [*found, *_products(formula, number)]
         return [switch for switch in found if unit == formula.measure.unit or "dtype" not in switch.decides]
 
-    return Way(counts, formula, _numbers(model, formula), scale=scale, made=made, unit=unit)
+    return CountingMethod(counts, formula, _numbers(model, formula), scale=scale, made=made, unit=unit)
 
 
-def _share(model: Model, quantity: str, given: Mapping[str, str]) -> Way:
+def _share(model: Model, quantity: str, given: Mapping[str, str]) -> CountingMethod:
     """Return the count of a percentage, with the given conventions only."""
     formula = model.formula(quantity, **given)
     numbers = _numbers(model, formula)
     run = ", ".join(f"{size} = {numbers[size]:,}" for size in formula.symbols if letter(size).run)
-    return Way(f"the {formula.measure.title} ({run})", formula, numbers, scale=Fraction(100), unit=PERCENT)
+    return CountingMethod(f"the {formula.measure.title} ({run})", formula, numbers, scale=Fraction(100), unit=PERCENT)
 
 
-def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str, str]) -> Iterator[Switch]:
+def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str, str]) -> Iterator[CountingChange]:
     """Yield a switch for every other value of each convention."""
     known = find_quantity(quantity).choices
     for name, convention in known.items():
@@ -301,10 +303,10 @@ def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str
                 said = f"{name}={choice}"
                 # A rule set decides all conventions, including attention and the head.
                 decides = {name, *known, "attention", "logits"} if name == COUNTED else {name}
-                yield Switch(frozenset(decides), said, change, rows=_differing(formula, other), meaning=meaning)
+                yield CountingChange(frozenset(decides), said, change, rows=_differing(formula, other), meaning=meaning)
 
 
-def _products(formula: Formula, number: Printed) -> list[Switch]:
+def _products(formula: Formula, number: PrintedNumber) -> list[CountingChange]:
     """Return switches that omit products from a FLOP count, and one that converts between FLOPs and MACs."""
     rows = rows_of(formula)
     core = found(row for row in rows if row.entry.kind in ATTENDING)
@@ -316,13 +318,13 @@ def _products(formula: Formula, number: Printed) -> list[Switch]:
         *less("attention", "the attention core (scores and weighted values) left out", core),
         *less("logits", "the head left out", found(row for row in rows if row.entry.logits)),
         *less("attention logits", "only the products of tokens with the layers' weight matrices counted", rest),
-        Switch(MACS, said, scale=factor),
+        CountingChange(MACS, said, scale=factor),
     ]
 
 
-def _of_each(row: Row) -> bool:
+def _of_each(row: FormulaTerm) -> bool:
     """Return True for the product of each token with a matrix of a layer, rather than of one vector per sequence."""
-    return row.entry.kind is Kind.LINEAR and "*" in row.line.path and len(row.entry.inputs[0].shape) > 2
+    return row.entry.kind is OperationKind.LINEAR and "*" in row.line.path and len(row.entry.inputs[0].shape) > 2
 
 
 def _differing(formula: Formula, other: Formula) -> tuple[str, ...]:

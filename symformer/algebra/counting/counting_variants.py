@@ -10,18 +10,18 @@ from itertools import combinations
 from sympy import Add, Expr, Symbol, expand
 
 from ...language.notation.text import number
-from ...language.printed_number import Printed
+from ...language.printed_number import PrintedNumber
 from ...language.sizes import put_in
-from .counting_changes import Rank, Switch, reckoned
-from .counting_methods import Way
+from .counting_changes import CountingChange, Rank, reckoned
+from .counting_methods import CountingMethod
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class CountingVariant:
     """One count under some changed conventions, and its value."""
 
-    way: Way
-    switches: tuple[Switch, ...]
+    way: CountingMethod
+    switches: tuple[CountingChange, ...]
     value: Fraction
 
     @property
@@ -39,16 +39,16 @@ class Reading:
         """The sizes that this reading changes."""
         return {size: value for switch in self.switches for size, value in switch.sizes.items()}
 
-    def how(self, asked: Printed) -> str:
+    def how(self, asked: PrintedNumber) -> str:
         """Return how a printed number represents the value: exact, rounded or cut off."""
         return asked.fits(self.value)
 
-    def said(self, otherwise: str) -> Reading:
+    def said(self, otherwise: str) -> CountingVariant:
         """Return this reading with one more convention, which does not change the number."""
         rank = max(self.way.rank, Rank.BINARY)
         return replace(self, way=replace(self.way, says=(*self.way.says, otherwise), rank=rank))
 
-    def change(self, plain: Way) -> Expr | None:
+    def change(self, plain: CountingMethod) -> Expr | None:
         """Return this count minus the plain count as a formula, or None if their units or scales differ."""
         scaled = (plain.scale, self.way.scale, *(switch.scale for switch in self.switches))
         if any(scale != 1 for scale in scaled) or plain.unit != self.way.unit:
@@ -87,15 +87,15 @@ class Reading:
         return said if said == number(plainly(self.value)) else f"{said} = {number(plainly(self.value))}"
 
 
-def readings(found: Sequence[Way], count: int) -> Iterator[Reading]:
+def readings(found: Sequence[CountingMethod], count: int) -> Iterator[CountingVariant]:
     """Yield every reading with a given number of changed conventions."""
     for way in found:
         if way.cost <= count:
             yield from _of_way(way, count - way.cost)
 
 
-def _of_way(way: Way, count: int) -> Iterator[Reading]:
-    resized: tuple[Switch | None, ...] = (None, *(switch for switch in way.switches if switch.sizes))
+def _of_way(way: CountingMethod, count: int) -> Iterator[CountingVariant]:
+    resized: tuple[CountingChange | None, ...] = (None, *(switch for switch in way.switches if switch.sizes))
     others = [switch for switch in way.switches if not switch.sizes]
     for size in resized:
         taken = (size,) if size is not None else ()
@@ -111,15 +111,15 @@ def _of_way(way: Way, count: int) -> Iterator[Reading]:
             value = way.scale * (whole + sum((changes[place] for place in chosen), Fraction(0)))
             for switch in switches:
                 value *= switch.scale
-            yield Reading(way, switches, value)
+            yield CountingVariant(way, switches, value)
 
 
-def _clash(switches: Sequence[Switch]) -> bool:
+def _clash(switches: Sequence[CountingChange]) -> bool:
     settled = [each for switch in switches for each in switch.decides]
     return len(settled) != len(set(settled))
 
 
-def value_of(way: Way, switches: Sequence[Switch]) -> Fraction:
+def value_of(way: CountingMethod, switches: Sequence[CountingChange]) -> Fraction:
     """Return the value of a count under some changed conventions."""
     numbers = {**way.numbers, **{size: value for switch in switches for size, value in switch.sizes.items()}}
     value = way.scale * reckoned(Add(way.whole, *(switch.change for switch in switches)), numbers)

@@ -11,9 +11,9 @@ from sympy import Add, Expr, Integer, Mul, expand
 
 from ...formulas.formula import Formula
 from ...language.symbols import A, E, G, L, P, V, X, symbol
-from ...ledger.facts import Kind
+from ...ledger.facts import OperationKind
 from ...models.model import Model
-from .counting_changes import Found, Rank, Row, Switch, found, less, more, rows_of
+from .counting_changes import CountingChange, FormulaTerm, Rank, RowTotal, found, less, more, rows_of
 
 BLOCKS = (64, 128, 256, 1024)  # multiples to which vocabularies are padded
 # Other vocabularies used in counts of an architecture: the tokenizer's own, or another model's.
@@ -40,7 +40,7 @@ _EITHER = frozenset({"tokens", "head"})  # two tables of equal size: the number 
 BACK = ("out_proj", "o_proj", "c_proj", "fc_out", "fc2", "dense_4h_to_h", "down_proj")  # row-parallel layers
 
 
-def switches(model: Model, formula: Formula, width: Fraction | None = None) -> list[Switch]:
+def switches(model: Model, formula: Formula, width: Fraction | None = None) -> list[CountingChange]:
     """Return the alternative conventions for a count of parameters.
 
     ``width`` is the number of bytes per element if the count is in bytes; packed weights then have another width.
@@ -63,23 +63,23 @@ def switches(model: Model, formula: Formula, width: Fraction | None = None) -> l
     return [replace(each, rank=Rank.HEAD) if each.decides == _EITHER else each for each in found]
 
 
-def _head(rows: list[Row]) -> Found:
+def _head(rows: list[FormulaTerm]) -> RowTotal:
     """Return the rows of the head if its matrix is not tied."""
     own = [row for row in rows if row.entry.logits or row.line.path.partition(".")[0] == "classifier"]
-    return found(own) if any(len(row.term.factors) > 1 for row in own) else Found(Integer(0), ())
+    return found(own) if any(len(row.term.factors) > 1 for row in own) else RowTotal(Integer(0), ())
 
 
-def _table(rows: list[Row], *functions: str) -> Found:
-    return found(row for row in rows if row.entry.kind is Kind.LOOKUP and row.entry.function in functions)
+def _table(rows: list[FormulaTerm], *functions: str) -> RowTotal:
+    return found(row for row in rows if row.entry.kind is OperationKind.LOOKUP and row.entry.function in functions)
 
 
-def _tables(rows: list[Row], formula: Formula) -> list[Switch]:
+def _tables(rows: list[FormulaTerm], formula: Formula) -> list[CountingChange]:
     tokens, positions, segments = (_table(rows, name) for name in ("tokens", "positions", "segments"))
     head = _head(rows)
     padding = found(
         replace(row, term=replace(row.term, factors=(row.entry.skipped, *row.term.factors[1:])))
         for row in rows
-        if row.entry.kind is Kind.LOOKUP and row.entry.skipped != 0
+        if row.entry.kind is OperationKind.LOOKUP and row.entry.skipped != 0
     )
     ids = [row for row in rows if "position_embedding" in row.term.label or "embed_positions" in row.term.label]
     several = positions.there or segments.there
@@ -108,16 +108,16 @@ def _tables(rows: list[Row], formula: Formula) -> list[Switch]:
     ]
 
 
-def _one_of_two(tokens: Found, head: Found) -> list[Switch]:
+def _one_of_two(tokens: RowTotal, head: RowTotal) -> list[CountingChange]:
     """Return switches that omit the token embedding or the head: a single one if the two have the same size."""
     if head.there and expand(tokens.total - head.total) == 0:
-        either = Found(head.total, (*tokens.rows, *head.rows))
+        either = RowTotal(head.total, (*tokens.rows, *head.rows))
         return less(" ".join(_EITHER), "either the token embedding or the head left out", either)
     return [*less("tokens", "the token embedding left out", tokens), *less("head", "the head left out", head)]
 
 
-def _heads(rows: list[Row], formula: Formula) -> list[Switch]:
-    made: list[Switch] = []
+def _heads(rows: list[FormulaTerm], formula: Formula) -> list[CountingChange]:
+    made: list[CountingChange] = []
     for count, line in formula.root.leaves():
         if line.entry is not None and line.entry.logits and line.entry.shared and not _head(rows).there:
             again = Mul(count, *line.entry.shared[0].shape)
@@ -130,8 +130,8 @@ def _heads(rows: list[Row], formula: Formula) -> list[Switch]:
     return made
 
 
-def _small(rows: list[Row]) -> list[Switch]:
-    norms = [row for row in rows if row.entry.kind is Kind.NORM]
+def _small(rows: list[FormulaTerm]) -> list[CountingChange]:
+    norms = [row for row in rows if row.entry.kind is OperationKind.NORM]
     last = [row for row in norms if "*" not in row.line.path and "embed" not in row.line.path.lower()]
     final = [row for row in last if row.line.path == last[-1].line.path]
     return [
@@ -140,16 +140,16 @@ def _small(rows: list[Row]) -> list[Switch]:
         *less(
             "norms biases",
             "the biases and the norms left out",
-            found(row for row in rows if row.entry.kind is Kind.NORM or row.is_bias),
+            found(row for row in rows if row.entry.kind is OperationKind.NORM or row.is_bias),
         ),
         *less("norms biases", "the final norm left out", found(final)),
     ]
 
 
-def _layers(rows: list[Row]) -> list[Switch]:
+def _layers(rows: list[FormulaTerm]) -> list[CountingChange]:
     """Return the switches that count only the layers, or only their weight matrices."""
     outside = found(row for row in rows if "*" not in row.line.path)
-    small = found(row for row in rows if "*" in row.line.path and (row.entry.kind is Kind.NORM or row.is_bias))
+    small = found(row for row in rows if "*" in row.line.path and (row.entry.kind is OperationKind.NORM or row.is_bias))
     if not outside.there or not any("*" in row.line.path for row in rows):
         return []
     alone = less(OUTSIDE, "only the layers counted", outside)
@@ -158,20 +158,20 @@ def _layers(rows: list[Row]) -> list[Switch]:
     )
 
 
-def _masks(model: Model) -> list[Switch]:
+def _masks(model: Model) -> list[CountingChange]:
     """Return the switch that adds the causal masks that some classes store: P × P per layer."""
     if model.id not in MASKED or P not in model.known:
         return []
     return more("masks", "the causal-mask buffers (P × P per layer) added", L * P**2)
 
 
-def _fixed(rows: list[Row]) -> list[Switch]:
+def _fixed(rows: list[FormulaTerm]) -> list[CountingChange]:
     return less("fixed", "the fixed sinusoidal positions left out", found(row for row in rows if row.entry.fixed))
 
 
-def _sizes(model: Model, formula: Formula, rows: list[Row]) -> list[Switch]:
+def _sizes(model: Model, formula: Formula, rows: list[FormulaTerm]) -> list[CountingChange]:
     numbers = model.known
-    made: list[Switch] = []
+    made: list[CountingChange] = []
     if V in numbers and V in formula.root.each.free_symbols:
         blocks: dict[int, list[str]] = {}
         for block in BLOCKS:
@@ -182,17 +182,21 @@ def _sizes(model: Model, formula: Formula, rows: list[Row]) -> list[Switch]:
         for other, whose in others.items():
             if other != numbers[V]:
                 said = f"a vocabulary of {other:,} ({whose}) instead of {numbers[V]:,}"
-                made.append(Switch(frozenset({"V"}), said, sizes={V: other}, rows=tables))
+                made.append(CountingChange(frozenset({"V"}), said, sizes={V: other}, rows=tables))
     if G in numbers and A in numbers and numbers[G] != numbers[A]:
         grouped = tuple(dict.fromkeys(row.line.path for row in rows if G in row.term.expr.free_symbols))
         said = f"keys and values for all {numbers[A]:,} heads (G = A) instead of {numbers[G]:,}"
-        made.append(Switch(frozenset({"G"}), said, sizes={G: numbers[A]}, rows=grouped))
+        made.append(CountingChange(frozenset({"G"}), said, sizes={G: numbers[A]}, rows=grouped))
     return made
 
 
-def _packed(rows: list[Row]) -> list[Switch]:
+def _packed(rows: list[FormulaTerm]) -> list[CountingChange]:
     """Return the numbers of stored elements for packed weights: 8 bits with scales, or several 4-bit weights in one."""
-    matrices = [row for row in rows if len(row.term.factors) > 1 and row.entry.kind in (Kind.LINEAR, Kind.LOOKUP)]
+    matrices = [
+        row
+        for row in rows
+        if len(row.term.factors) > 1 and row.entry.kind in (OperationKind.LINEAR, OperationKind.LOOKUP)
+    ]
     channels = [row for row in matrices if row.entry.function in ("", "tokens")]
     scales = Add(*(row.count * row.term.factors[0] for row in channels))
     inner, whole, inputs, _ = _inner(rows)
@@ -214,7 +218,7 @@ def _packed(rows: list[Row]) -> list[Switch]:
     return [switch for says, change in one_of.items() for switch in more("packed", says, expand(change), paths)]
 
 
-def _packed_bytes(rows: list[Row], width: Fraction) -> list[Switch]:
+def _packed_bytes(rows: list[FormulaTerm], width: Fraction) -> list[CountingChange]:
     """Return the packed formats of the layers' matrices if all other weights have 2 bytes per element; else none.
 
     Each change is in elements of that width. Scales have 2 bytes (GPTQ, AWQ) or 4 (other formats); packed zero points
@@ -241,12 +245,12 @@ def _packed_bytes(rows: list[Row], width: Fraction) -> list[Switch]:
     return found
 
 
-def _inner(rows: list[Row]) -> tuple[list[Row], Expr, Expr, Expr]:
+def _inner(rows: list[FormulaTerm]) -> tuple[list[FormulaTerm], Expr, Expr, Expr]:
     """Return the rows of the layers' matrices and, over all copies, their elements, inputs and outputs."""
     inner = [
         row
         for row in rows
-        if "*" in row.line.path and row.entry.kind in (Kind.LINEAR, Kind.EXPERTS) and not row.is_bias
+        if "*" in row.line.path and row.entry.kind in (OperationKind.LINEAR, OperationKind.EXPERTS) and not row.is_bias
     ]
     whole = Add(*(row.total for row in inner))
     inputs = Add(*(row.count * Mul(*row.term.factors[:-2]) * row.term.factors[-1] for row in inner))
@@ -254,15 +258,17 @@ def _inner(rows: list[Row]) -> tuple[list[Row], Expr, Expr, Expr]:
     return inner, whole, inputs, outputs
 
 
-def _replicas(rows: list[Row]) -> list[Switch]:
+def _replicas(rows: list[FormulaTerm]) -> list[CountingChange]:
     """Return switches that count the weights that tensor parallelism replicates on every rank."""
     copied = [
-        row for row in rows if row.entry.kind is Kind.NORM or (row.is_bias and row.line.path.rpartition(".")[2] in BACK)
+        row
+        for row in rows
+        if row.entry.kind is OperationKind.NORM or (row.is_bias and row.line.path.rpartition(".")[2] in BACK)
     ]
     each = found(copied)
     if not any("*" in row.line.path and row.is_bias for row in copied):
         return []
-    made: list[Switch] = []
+    made: list[CountingChange] = []
     for ranks in REPLICAS:
         again = (ranks - 1) * each.total
         said = f"the norms and output biases counted on each of {ranks} model-parallel ranks"
@@ -272,7 +278,7 @@ def _replicas(rows: list[Row]) -> list[Switch]:
     return made
 
 
-def _of_experts(model: Model, formula: Formula) -> list[Switch]:
+def _of_experts(model: Model, formula: Formula) -> list[CountingChange]:
     """Return switches of DeepSeek-V3 models: the multi-token-prediction layer and the routers' correction biases."""
     if model.id != "deepseek-v3":
         return []

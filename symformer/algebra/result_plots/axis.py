@@ -13,7 +13,7 @@ from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.sizes import Numbers, put_in
 from ...language.symbols import RANK, letter
-from ..crossover import Allowed
+from ..crossover import AllowedValues
 
 POINTS = 64  # points per line
 USUAL = 4096  # end of the axis for a size of the run without a number
@@ -41,7 +41,7 @@ def at(expr: Expr, size: Symbol, number: int | Fraction) -> Fraction:
     return Fraction(int(found.p), int(found.q))
 
 
-def along(top: int, allowed: Allowed) -> list[int]:
+def along(top: int, allowed: AllowedValues) -> list[int]:
     """Return the integers up to a limit that the conditions allow, or a selection if there are many."""
     top = top if allowed.high is None else min(top, allowed.high)
     least = lcm(*allowed.multiple_of)

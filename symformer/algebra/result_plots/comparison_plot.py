@@ -15,10 +15,10 @@ from ...language.notation.text import text
 from ...language.symbols import RANK, symbol
 from ...language.target import name_of
 from ...output.bars import Bars
-from ...output.base_plot import Picture
+from ...output.base_plot import Plot
 from ...output.chart import Chart, Series
 from ...output.style import MOST, literal
-from ..crossover import Allowed, Span, over_common, spans
+from ..crossover import AllowedValues, Span, over_common, spans
 from .axis import along, at, furthest, grouped, label, met, only
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FAR = 10**7  # limit on crossovers that extend the axis
 
 
-def drawn(found: Comparison, by: str) -> Picture:
+def drawn(found: Comparison, by: str) -> Plot:
     """Return the plot of a comparison. Raises OptionError, SizeError."""
     if len(found.models) > MOST:
         raise OptionError(f"{len(found.models)} models do not fit in one plot; compare at most {MOST}")
@@ -81,9 +81,9 @@ def curves(found: Comparison, size: Symbol) -> Chart:
         exprs.append(only(side.expr.xreplace({own: size}), size, numbers, model.target))
     if not any(size in each.free_symbols for each in exprs):
         raise SizeError(f"{size} does not affect {' and '.join(found.names)}; plot against another size")
-    allowed = Allowed()
+    allowed = AllowedValues()
     for formula, model in zip(found.formulas, found.models, strict=True):
-        allowed &= Allowed.of(size, formula.constraints, model.known)
+        allowed &= AllowedValues.of(size, formula.constraints, model.known)
     crossed = [turning(expand(exprs[0] - other), size, allowed) for other in exprs[1:]]
     meets = [number for each in crossed for number in each.values() if number < FAR]
     here = [numbers[own] for numbers, own in zip(found.sizes, letters, strict=True) if own in numbers]
@@ -108,7 +108,7 @@ def curves(found: Comparison, size: Symbol) -> Chart:
     return Chart(label(size), amount(found), series, (), notes)
 
 
-def turning(difference: Expr, size: Symbol, allowed: Allowed) -> dict[tuple[int, int], int]:
+def turning(difference: Expr, size: Symbol, allowed: AllowedValues) -> dict[tuple[int, int], int]:
     """Return the sign changes of a difference: the last integer before and the first after, and the marked integer."""
     found: dict[tuple[int, int], int] = {}
     for before, after in pairwise(_spans(difference, size, allowed)):
@@ -120,7 +120,7 @@ def turning(difference: Expr, size: Symbol, allowed: Allowed) -> dict[tuple[int,
     return found
 
 
-def said(difference: Expr, size: Symbol, allowed: Allowed, first: str, other: str, than: bool) -> Iterator[str]:
+def said(difference: Expr, size: Symbol, allowed: AllowedValues, first: str, other: str, than: bool) -> Iterator[str]:
     """Yield notes that state which model is larger at which integers, and than which of several."""
     every = _spans(difference, size, allowed)
     told = {1: f"{first} has more", -1: f"{other} has more", 0: "equal totals"}
@@ -134,6 +134,6 @@ def said(difference: Expr, size: Symbol, allowed: Allowed, first: str, other: st
             )
 
 
-def _spans(difference: Expr, size: Symbol, allowed: Allowed) -> tuple[Span, ...]:
+def _spans(difference: Expr, size: Symbol, allowed: AllowedValues) -> tuple[Span, ...]:
     common = over_common(difference)
     return allowed.narrowed(spans(common, size))

@@ -13,21 +13,21 @@ from ...language.notation.display_tree import tree, value
 from ...language.notation.latex import latex
 from ...language.symbols import RANK, letter, symbol
 from ...language.target import name_of
-from ...output.chart import Across, Chart, Series
+from ...output.chart import Chart, ReferenceLine, Series
 from ...output.style import MOST, literal
-from ..crossover import Allowed
+from ..crossover import AllowedValues
 from . import rank_notes
 from .axis import USUAL, along, at, furthest, label, only
 
 if TYPE_CHECKING:
-    from ..quantity_ratio import Over
+    from ..quantity_ratio import QuantityRatio
 
 WIDE = 4  # end of the axis, as a multiple of the size's number
 NEAR = 10  # the axis extends until the quotient is within 1/NEAR of its limit
 DOUBLED = 64  # maximum extension of the axis for a distant limit, as a factor
 
 
-def drawn_together(found: Sequence[Over], by: str) -> Chart:
+def drawn_together(found: Sequence[QuantityRatio], by: str) -> Chart:
     """Return the plot of several quotients, with notes on per-rank values. Raises OptionError, SizeError."""
     sides = [
         (f"{side.measure.name} of {name_of(each.model.target)}", side.ranks, each.model.known)
@@ -37,13 +37,13 @@ def drawn_together(found: Sequence[Over], by: str) -> Chart:
     return drawn(found, by).with_notes(map(rank_notes.line, ranks.stated_of_each(sides, rank_notes.spell)))
 
 
-def drawn(found: Sequence[Over], by: str) -> Chart:
+def drawn(found: Sequence[QuantityRatio], by: str) -> Chart:
     """Return the plot of some quotients. Raises OptionError, SizeError."""
     if len(found) > MOST:
         raise OptionError(f"{len(found)} quotients do not fit in one plot; choose at most {MOST}")
     size = symbol(by) if by else _usual(found)
     series: list[Series] = []
-    across: list[Across] = []
+    across: list[ReferenceLine] = []
     notes: list[str] = []
     tops = [_top(each, size) for each in found]
     for each in found:
@@ -55,9 +55,9 @@ def drawn(found: Sequence[Over], by: str) -> Chart:
                 + (f"; its sizes are {has}" if has else "")
             )
         exact = only(ratio, size, each.model.known, each.model.target)
-        allowed = Allowed()
+        allowed = AllowedValues()
         for formula in (each.above, each.below):
-            allowed &= Allowed.of(size, formula.constraints, each.model.known)
+            allowed &= AllowedValues.of(size, formula.constraints, each.model.known)
         xs = along(max(tops), allowed)
         series.append(Series(name, xs, [at(exact, size, x) for x in xs]))
         limit = each.limits.get(size)
@@ -66,7 +66,7 @@ def drawn(found: Sequence[Over], by: str) -> Chart:
         number = limit.value(each.model.known)
         spelt = f"as ${latex(tree(size))}$ grows"
         if number is not None:
-            across.append(Across(f"{name} {spelt}", number))
+            across.append(ReferenceLine(f"{name} {spelt}", number))
             told = f"{number.numerator:,}" + (f"/{number.denominator:,}" if number.denominator != 1 else "")
             near = "" if number.denominator == 1 else rf" $\approx$ {float(number):,.6g}"
             notes.append(f"{name} tends to {told}{near} {spelt}")
@@ -76,7 +76,7 @@ def drawn(found: Sequence[Over], by: str) -> Chart:
     return Chart(label(size), f"{first.above.measure.title} over\n{first.below.measure.title}", series, across, notes)
 
 
-def _usual(found: Sequence[Over]) -> Symbol:
+def _usual(found: Sequence[QuantityRatio]) -> Symbol:
     """Return the only size without a number, or else the first of S, C, L and E in the quotients."""
     used = set().union(*(value(each.ratio).free_symbols for each in found))
     free = set().union(*(value(each.ratio).free_symbols - each.model.known.keys() for each in found))
@@ -91,7 +91,7 @@ def _usual(found: Sequence[Over]) -> Symbol:
     return next(usual, ordered[0])
 
 
-def _top(found: Over, size: Symbol) -> int:
+def _top(found: QuantityRatio, size: Symbol) -> int:
     """Return the end of the axis: a multiple of the size's number, extended until the quotient is near its limit."""
     known = found.model.known.get(size)
     top = USUAL if known is None and letter(size).run else furthest([WIDE * (known or 8)])

@@ -10,10 +10,10 @@ from ...language.notation.latex import latex
 from ...language.symbols import symbol
 from ...language.target import name_of
 from ...output.bars import Bars
-from ...output.base_plot import Picture
+from ...output.base_plot import Plot
 from ...output.chart import Chart, Series
 from ...output.style import escaped, literal
-from ..crossover import Allowed
+from ..crossover import AllowedValues
 from .axis import USUAL, along, at, furthest, label
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ WIDE = 2  # end of the axis, as a multiple of the size's number
 LONG = 70  # maximum number of LaTeX characters in a legend
 
 
-def drawn(found: Sensitivity, by: str) -> Picture:
+def drawn(found: Sensitivity, by: str) -> Plot:
     """Return the plot of a sensitivity. Raises OptionError, SizeError."""
     return curve(found, by) if by else bars(found)
 
@@ -57,7 +57,7 @@ def curve(found: Sensitivity, by: str) -> Chart:
     size = symbol(by)
     if lacking := sorted(str(each) for each in change.alone.free_symbols - {size}):
         raise SizeError(f"a plot needs a value for {', '.join(lacking)}; set each one with --set")
-    allowed = Allowed.of(size, found.formula.constraints, found.model.known)
+    allowed = AllowedValues.of(size, found.formula.constraints, found.model.known)
     xs = along(USUAL if change.value is None else furthest([WIDE * change.value]), allowed)
     series = [Series(literal(name_of(found.model.target)), xs, [at(change.alone, size, x) for x in xs])]
     if change.value is not None:

@@ -9,9 +9,9 @@ from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.sizes import put_in
 from ...language.symbols import symbol
-from ...output.chart import Across, Chart, Series
+from ...output.chart import Chart, ReferenceLine, Series
 from ...output.style import escaped
-from ..crossover import Allowed
+from ..crossover import AllowedValues
 from .axis import along, at, furthest, grouped, label
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def line(found: Solutions) -> Chart:
     numbers = {symbol(name): number for name, number in found.numbers.items()}
     exact = put_in(found.formula.expanded, numbers)
     best = list(found.all) or [each for each in (found.nearest,) if each is not None]
-    allowed = Allowed.of(size, found.formula.constraints, numbers)
+    allowed = AllowedValues.of(size, found.formula.constraints, numbers)
     if open_.values is None:
         xs = along(furthest(each.sizes[open_.name] for each in best), allowed)
     else:
@@ -44,7 +44,9 @@ def line(found: Solutions) -> Chart:
     xs = sorted({*xs, *marked})
     wanted = found.wanted
     ends = [wanted.high] if wanted.low in (None, wanted.high) else [wanted.low, wanted.high]
-    across = [Across(_wanted(found) if not place else "", each) for place, each in enumerate(ends) if each is not None]
+    across = [
+        ReferenceLine(_wanted(found) if not place else "", each) for place, each in enumerate(ends) if each is not None
+    ]
     series = [
         Series("", xs, [at(exact, size, x) for x in xs]),
         Series("solutions" if found.all else "the nearest", marked, [each.value for each in best[:DRAWN]], "mark"),

@@ -10,9 +10,9 @@ from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.symbols import SYMBOLS, symbol
 from ...language.target import name_of
-from ...output.base_plot import Picture
+from ...output.base_plot import Plot
 from ...output.chart import Chart, Series
-from ...output.heat_map import Heat
+from ...output.heat_map import HeatMap
 from ...output.style import MOST, escaped, literal
 from .axis import label
 
@@ -24,7 +24,7 @@ CELLS = 250_000  # maximum number of cells of a heat map
 ALL = 10**7  # maximum number of rows of a plotted sweep
 
 
-def drawn(found: Sweep) -> Picture:
+def drawn(found: Sweep) -> Plot:
     """Return the plot of a sweep. Raises OptionError if a single plot cannot show it."""
     if found.rows.count > ALL:
         raise OptionError(
@@ -97,7 +97,7 @@ def line(found: Sweep) -> Chart:
     return Chart(label(symbol(name)), word, series, (), notes)
 
 
-def heat(found: Sweep) -> Heat:
+def heat(found: Sweep) -> HeatMap:
     """Return a heat map of the quantity over two sizes."""
     if found.rows.count > CELLS:
         raise OptionError(f"{found.rows.count:,} configs exceed the {CELLS:,} cells of a heat map; use larger steps")
@@ -113,7 +113,7 @@ def heat(found: Sweep) -> Heat:
         f"{len(numbers):,} configs of {literal(name_of(found.model.target))}" + f"; {blank:,} left out" * bool(blank)
     ]
     title = found.formulas[0].measure.title
-    return Heat(label(symbol(first)), label(symbol(second)), title, xs, ys, numbers, notes)
+    return HeatMap(label(symbol(first)), label(symbol(second)), title, xs, ys, numbers, notes)
 
 
 def _some(found: Sweep, names: tuple[str, str]) -> tuple[tuple[list[int], list[int]], int, int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...components import Component, RMSNorm
-from ...configs.config_fields import Function, Switch
+from ...configs.config_fields import BoolField, Function
 from ...configs.field_mapping import Fields
 from ...ledger.facts import Activation
 from ..base_architecture import Variants, option
@@ -30,7 +30,7 @@ class GemmaLike(LocalGlobal, Sandwich):
     rooted = True
     variants: ClassVar[Variants] = ({}, {"tied": False}, {"head": "none"})
 
-    tied: bool = option(Switch("tie_word_embeddings", True))
+    tied: bool = option(BoolField("tie_word_embeddings", True))
     activation: Activation = option(Function("hidden_activation", "gelu_pytorch_tanh"))
 
     @property

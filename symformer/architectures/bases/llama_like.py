@@ -8,7 +8,7 @@ from typing import ClassVar
 from sympy import Expr, Integer
 
 from ...components import Component, GatedMLP, LMHead, ParallelBlock, PreNormBlock, RotaryPositions, SelfAttention
-from ...configs.config_fields import Chance, Function
+from ...configs.config_fields import Function, ProbabilityField
 from ...configs.field_mapping import Fields
 from ...configs.usual_fields import NO_TABLE
 from ...language.sizes import AtMost, Condition, Divides
@@ -40,7 +40,7 @@ class LlamaLike(HubDecoder):
     tables: ClassVar[str] = "rotary"  # "rotary_single" if the angles stay in single precision
 
     activation: Activation = option(Function("hidden_act", "silu"))
-    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
+    attention_dropout: bool = option(ProbabilityField("attention_dropout", 0.0))
 
     @property
     def rotary_attention(self) -> SelfAttention:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...components import MLP, Component, PreNormBlock, SelfAttention
-from ...configs.config_fields import Chance, Function
+from ...configs.config_fields import Function, ProbabilityField
 from ...configs.field_mapping import Fields
 from ...ledger.facts import Activation
 from ..base_architecture import Names, option
@@ -25,9 +25,9 @@ class OpenAILike(GPTLike):
     )
 
     activation: Activation = option(Function("activation_function", "gelu_new"))
-    embedding_dropout: bool = option(Chance("embd_pdrop", 0.1))
-    attention_dropout: bool = option(Chance("attn_pdrop", 0.1))
-    residual_dropout: bool = option(Chance("resid_pdrop", 0.1))
+    embedding_dropout: bool = option(ProbabilityField("embd_pdrop", 0.1))
+    attention_dropout: bool = option(ProbabilityField("attn_pdrop", 0.1))
+    residual_dropout: bool = option(ProbabilityField("resid_pdrop", 0.1))
 
     @property
     def attention(self) -> SelfAttention:

@@ -10,7 +10,7 @@ from ...formulas.formula import Formula
 from ...language.errors import OptionError
 from ...models.model import Model
 from .figure import Figure
-from .figure_builder import Reader
+from .figure_builder import FigureBuilder
 from .figure_diff import compared
 from .figure_page import drawing
 from .primitives import Drawing
@@ -38,7 +38,7 @@ def drawn(models: Sequence[Counted], part: str | None = None) -> Drawing:
     """
     if len(models) > 2:
         raise OptionError(f"{len(models)} targets are given; give one, or two to draw side by side")
-    reader, *others = [Reader(model, formula) for model, formula in models]
+    reader, *others = [FigureBuilder(model, formula) for model, formula in models]
     notes = [ranks.stated(formula.ranks, model.known) for model, formula in models]
     if part is not None:
         if others:

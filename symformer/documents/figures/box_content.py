@@ -35,7 +35,7 @@ TINTS = {
 
 
 @dataclass(frozen=True)
-class Look:
+class BoxContent:
     """The shapes in a box, relative to its top left corner, and its size."""
 
     shapes: Sequence[Shape]
@@ -106,7 +106,7 @@ def counted(amount: Amount) -> str:
     return said if amount.share is None else f"{said} · {percent(amount.share)}"
 
 
-def look(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> Look:
+def look(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> BoxContent:
     """Return the look of a box with the given width and minimum height."""
     tint, ink = TINTS.get(box.role, TINTS["other"])
     inner = width - 2 * PAD
@@ -125,7 +125,7 @@ def look(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> Look:
         y += BAR + 3
     heavy = 1.5 if box.differs else 0.5
     back = Rect(0, 0, width, y, fill=tint, stroke=heavy, radius=2.2, dashed=box.differs)
-    return Look([back, *shapes], width, y)
+    return BoxContent([back, *shapes], width, y)
 
 
 Rows = list[tuple[list[Words], float]]

@@ -9,8 +9,8 @@ from itertools import groupby
 
 from sympy import Expr, Integer, Rational, expand
 
-from ...catalogue.measured_model import Module, Traced
-from ...catalogue.recognized_model import Lifted
+from ...catalogue.measured_model import MeasuredModel, Module
+from ...catalogue.recognized_model import RecognizedModel
 from ...formulas.account import Line
 from ...formulas.formula import Formula
 from ...language.errors import DerivationError, OptionError, SizeError, UnknownNameError
@@ -18,7 +18,7 @@ from ...language.notation.display_tree import Label
 from ...language.shape_lines import Shape, shape_line
 from ...language.sizes import evaluate, put_in
 from ...language.target import name_of
-from ...ledger.facts import ONE, Entry, Kind, Ledger, Mixture, Scope
+from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope
 from ...ledger.placement import WHOLE, Placement, place
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
@@ -57,15 +57,15 @@ def accounted(model: Model, formula: Formula) -> tuple[Ledger, Ledger, Line]:
     return together, ledger, root
 
 
-class Reader:
+class FigureBuilder:
     """Builds the figures of one formula."""
 
     def __init__(self, model: Model, formula: Formula) -> None:
         self.model, self.formula = model, formula
         self.together, self.ledger, self.root = accounted(model, formula)
         self.whole = value_of(formula, model)
-        self.seen = isinstance(model.component, Lifted | Traced)  # traced: the data flow is unknown
-        alone = (entry for _, entry in self.ledger if entry.kind is Kind.PARAMETER)
+        self.seen = isinstance(model.component, RecognizedModel | MeasuredModel)  # traced: the data flow is unknown
+        alone = (entry for _, entry in self.ledger if entry.kind is OperationKind.PARAMETER)
         self.alone = {
             weight.path for entry in alone for weight in entry.weights
         }  # drawn as their own nodes, with arrows
@@ -241,9 +241,9 @@ class Reader:
         shared = dict.fromkeys(weight.path for entry in entries for weight in entry.shared if weight.path not in own)
         if shared:
             yield ["reads ", Code(", ".join(shared))]
-        if any(entry.kind is Kind.ROTATE for entry in entries) and draft.scope is not None:
+        if any(entry.kind is OperationKind.ROTATE for entry in entries) and draft.scope is not None:
             yield ["rotary positions"]
-        if any(entry.kind is Kind.POSITIONS and entry.function == "slopes" for entry in entries):
+        if any(entry.kind is OperationKind.POSITIONS and entry.function == "slopes" for entry in entries):
             yield ["linear biases (ALiBi)"]
         for window in dict.fromkeys(entry.window for entry in entries if entry.window is not None):
             yield ["window of ", Math.of(window.xreplace(self.formula.simplified)), " tokens"]

@@ -9,7 +9,7 @@ from ..blocks import Code, Line, Math, Strong
 from .box_content import FORMULA, LEADING, SMALL, amount_lines, cut, wrapped
 from .figure import Figure
 from .frames import framed
-from .graph_layout import Layout
+from .graph_layout import GraphLayout
 from .graph_ranks import breadth
 from .primitives import GREY, Drawing, Shape, Words
 from .text_width import Ruler
@@ -41,7 +41,7 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
     crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
     width = min(2 * column + BETWEEN, most) if crowd > 1 else column
     while True:
-        sides = [Side(figure, width - 2 * MARGIN, ruler) for figure in figures]
+        sides = [FigurePanel(figure, width - 2 * MARGIN, ruler) for figure in figures]
         if not ruler.settle():
             break
     head, body = max(side.head for side in sides), max(side.body for side in sides)
@@ -57,7 +57,7 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
     return Drawing(whole, head + body + foot + 2, shapes, title, " ".join(figure.alt for figure in figures))
 
 
-class Side:
+class FigurePanel:
     """One figure: its head, its graph and its notes, each with y = 0 at its own top."""
 
     def __init__(self, figure: Figure, room: float, ruler: Ruler) -> None:
@@ -91,7 +91,7 @@ class Side:
 
     def _body(self) -> float:
         graph = self.figure.graph
-        laid = Layout(graph, self.room, self.ruler, framed, self.figure.shapes, whole=True)
+        laid = GraphLayout(graph, self.room, self.ruler, framed, self.figure.shapes, whole=True)
         placed = laid.placed()
         y = self._ends([(out.exits, line) for out, line in zip(laid.outs, graph.results, strict=False)], 6)
         self.graph += [shape.moved(0, y) for shape in placed.shapes]

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from .box_content import SMALL
 from .figure import Frame
 from .primitives import Circle, Path, Rect, Words, arrow
-from .x_coordinates import GAP, LABEL, LANE, SIGN, STUB, TRACK, Placed, Places, Way
+from .x_coordinates import GAP, LABEL, LANE, SIGN, STUB, TRACK, ArrowRoute, PlacedGraph, XCoordinates
 
 
-class Layout(Places):
+class GraphLayout(XCoordinates):
     """The layout of one graph at a given width."""
 
-    def placed(self) -> Placed:
+    def placed(self) -> PlacedGraph:
         """Return the graph with all positions."""
         lanes = self._lanes()
         left = sum(side == "left" for side, _ in lanes.values()) and 1 + max(
@@ -26,11 +26,11 @@ class Layout(Places):
         height = self._up(ways)
         self._draw(ways, height)
         out = self.outs[0].exits if self.outs else self.width / 2
-        return Placed(self.width, height, self.shapes, [port.exits for port in self.ports], out)
+        return PlacedGraph(self.width, height, self.shapes, [port.exits for port in self.ports], out)
 
     # -- up --------------------------------------------------------------------------------------------------------
 
-    def _up(self, ways: Sequence[Way]) -> float:
+    def _up(self, ways: Sequence[ArrowRoute]) -> float:
         """Set the y of each row and of the lines between rows; return the total height."""
         self.tracks: dict[tuple[int, object], float] = {}  # the y of each horizontal line, by gap and key
         y = 0.0
@@ -60,7 +60,7 @@ class Layout(Places):
                 y += high
         return y
 
-    def _across_in(self, gap: int, ways: Sequence[Way]) -> list[object]:
+    def _across_in(self, gap: int, ways: Sequence[ArrowRoute]) -> list[object]:
         """Return the horizontal lines in a gap, from the bottom.
 
         Lines that leave a node come first, ordered so that none overlap, then lines that arrive from a lane.
@@ -92,7 +92,7 @@ class Layout(Places):
             left.remove(net)
         return [*order, *arriving]
 
-    def _labels(self, entering: Sequence[Way]) -> dict[int, int]:
+    def _labels(self, entering: Sequence[ArrowRoute]) -> dict[int, int]:
         """Return the row of each incoming arrow's shape label, so that no labels overlap."""
         found: dict[int, int] = {}
         ends: list[float] = []
@@ -107,7 +107,7 @@ class Layout(Places):
 
     # -- drawing ---------------------------------------------------------------------------------------------------
 
-    def _draw(self, ways: Sequence[Way], height: float) -> None:
+    def _draw(self, ways: Sequence[ArrowRoute], height: float) -> None:
         for way in ways:
             self._line(way, height)
         for way in ways:
@@ -129,7 +129,7 @@ class Layout(Places):
                 self.shapes.append(Circle(x, y, SIGN))
                 self.shapes += [Path(((x - r, y), (x + r, y))), Path(((x, y - r), (x, y + r)))]
 
-    def _line(self, way: Way, height: float) -> None:
+    def _line(self, way: ArrowRoute, height: float) -> None:
         source, target = way.source, way.target
         start = source.y + source.h if source.node is not None else 0.0
         end = target.y if target.node is not None else height

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...formulas.formula import Formula
 from ...models.model import Model
 from ...views.summary import value_of
-from ..blocks import Block, Line, Picture
+from ..blocks import Block, FigureBlock, Line
 
 if TYPE_CHECKING:
     from .primitives import Drawing
@@ -20,7 +20,7 @@ def illustration(model: Model, formula: Formula) -> list[Block]:
     """Return the figure of a model; empty for a ratio, which is not a sum over boxes."""
     if not formula.additive:
         return []
-    return [Picture(partial(_drawn, model, formula), _caption(model, formula), formula.id)]
+    return [FigureBlock(partial(_drawn, model, formula), _caption(model, formula), formula.id)]
 
 
 def beside(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
@@ -32,7 +32,7 @@ def beside(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
         f"{one.title} and {other.title} side by side, each with its own symbols; ≠ marks parts that the other lacks or "
         "has with a different formula."
     ]
-    return [Picture(partial(_both, models, formulas), caption, f"{formulas[0].id}.beside")]
+    return [FigureBlock(partial(_both, models, formulas), caption, f"{formulas[0].id}.beside")]
 
 
 def _caption(model: Model, formula: Formula) -> Line:
@@ -46,19 +46,19 @@ def _caption(model: Model, formula: Formula) -> Line:
 
 
 def _drawn(model: Model, formula: Formula, column: float, most: float, ruler: Ruler | None = None) -> Drawing:
-    from .figure_builder import Reader
+    from .figure_builder import FigureBuilder
     from .figure_page import drawing  # most languages never need it
 
-    return drawing(Reader(model, formula).architecture(), column=column, most=most, ruler=ruler)
+    return drawing(FigureBuilder(model, formula).architecture(), column=column, most=most, ruler=ruler)
 
 
 def _both(
     models: Sequence[Model], formulas: Sequence[Formula], column: float, most: float, ruler: Ruler | None = None
 ) -> Drawing:
-    from .figure_builder import Reader
+    from .figure_builder import FigureBuilder
     from .figure_diff import compared
     from .figure_page import BETWEEN, drawing
 
-    figures = [Reader(model, formula).architecture() for model, formula in zip(models, formulas, strict=True)]
+    figures = [FigureBuilder(model, formula).architecture() for model, formula in zip(models, formulas, strict=True)]
     half = min(column, (most - BETWEEN) / 2)
     return drawing(*compared(*figures), column=half, most=half, ruler=ruler)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from ...algebra import role_totals
 from ...formulas.account import Line
-from ...ledger.facts import Entry, Kind
+from ...ledger.facts import Entry, OperationKind
 
 OPERATIONS = {
-    Kind.LINEAR: "Linear",
-    Kind.CONVOLUTION: "Convolution",
-    Kind.SCORES: "Scores",
-    Kind.SOFTMAX: "Softmax",
-    Kind.MIX: "Weighted values",
-    Kind.MULTIPLY: "Product",
-    Kind.ADD: "Sum",
-    Kind.ROTATE: "Rotary positions",
-    Kind.JOIN: "Concatenation",
-    Kind.SELECT: "Position selection",
-    Kind.ROUTE: "Expert selection",
-    Kind.EXPERTS: "Experts",
-    Kind.COMBINE: "Weighted sum",
-    Kind.MATCH: "Match",
-    Kind.SCAN: "Scan",
-    Kind.PRODUCT: "Product",
-    Kind.DROPOUT: "Dropout",
+    OperationKind.LINEAR: "Linear",
+    OperationKind.CONVOLUTION: "Convolution",
+    OperationKind.SCORES: "Scores",
+    OperationKind.SOFTMAX: "Softmax",
+    OperationKind.MIX: "Weighted values",
+    OperationKind.MULTIPLY: "Product",
+    OperationKind.ADD: "Sum",
+    OperationKind.ROTATE: "Rotary positions",
+    OperationKind.JOIN: "Concatenation",
+    OperationKind.SELECT: "Position selection",
+    OperationKind.ROUTE: "Expert selection",
+    OperationKind.EXPERTS: "Experts",
+    OperationKind.COMBINE: "Weighted sum",
+    OperationKind.MATCH: "Match",
+    OperationKind.SCAN: "Scan",
+    OperationKind.PRODUCT: "Product",
+    OperationKind.DROPOUT: "Dropout",
 }
 TABLES = {
     "tokens": "Token embedding",
@@ -34,30 +34,30 @@ TABLES = {
 }
 FUNCTIONS = {"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"}
 ROLES = {
-    **dict.fromkeys((Kind.LOOKUP, Kind.POSITIONS), "embeddings"),
-    **dict.fromkeys((Kind.SCORES, Kind.SOFTMAX, Kind.MIX), "attention"),
-    Kind.SCAN: "state-space mixer",
-    Kind.NORM: "norms",
+    **dict.fromkeys((OperationKind.LOOKUP, OperationKind.POSITIONS), "embeddings"),
+    **dict.fromkeys((OperationKind.SCORES, OperationKind.SOFTMAX, OperationKind.MIX), "attention"),
+    OperationKind.SCAN: "state-space mixer",
+    OperationKind.NORM: "norms",
 }
 
 
 def operation(entry: Entry) -> str:
     """Return the name of an operation."""
-    if entry.kind is Kind.LOOKUP:
+    if entry.kind is OperationKind.LOOKUP:
         return TABLES.get(entry.function, "Embedding")
-    if entry.kind in (Kind.PARAMETER, Kind.OBSERVED):
+    if entry.kind in (OperationKind.PARAMETER, OperationKind.OBSERVED):
         return ""
-    if entry.kind is Kind.POSITIONS and entry.inputs:
+    if entry.kind is OperationKind.POSITIONS and entry.inputs:
         return "Sines and cosines"
-    if entry.kind is Kind.POSITIONS:
+    if entry.kind is OperationKind.POSITIONS:
         return "Fixed positions"
-    if entry.kind is Kind.NORM:
+    if entry.kind is OperationKind.NORM:
         return "Layer normalisation" if entry.function == "layer" else f"Normalisation ({entry.function})"
-    if entry.kind is Kind.MOVE:
+    if entry.kind is OperationKind.MOVE:
         return entry.function.capitalize()
-    if entry.kind is Kind.ACTIVATION:
+    if entry.kind is OperationKind.ACTIVATION:
         return FUNCTIONS.get(entry.function, entry.function)
-    if entry.kind is Kind.MULTIPLY and len(entry.inputs) == 1:
+    if entry.kind is OperationKind.MULTIPLY and len(entry.inputs) == 1:
         return "Scaling"
     return OPERATIONS.get(entry.kind, entry.kind.value)
 

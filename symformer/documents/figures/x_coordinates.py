@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ..blocks import Code, Line, Math, Piece, Strong
-from .box_content import FORMULA, SMALL, TITLE, Look, look
+from .box_content import FORMULA, SMALL, TITLE, BoxContent, look
 from .figure import Arrow, Box, Frame, Graph, Node, Plus
 from .graph_ranks import rows_of
 from .primitives import Shape
@@ -28,7 +28,7 @@ WORDLESS = 46.0  # minimum width of a box
 
 
 @dataclass
-class Placed:
+class PlacedGraph:
     """A graph with its layout; y grows upwards from the bottom."""
 
     width: float
@@ -39,7 +39,7 @@ class Placed:
 
 
 @dataclass
-class Item:
+class PlacedNode:
     """A node with its position."""
 
     node: Node | None  # None for a port
@@ -48,8 +48,8 @@ class Item:
     h: float = 0.0
     x: float = 0.0
     y: float = 0.0
-    look: Look | None = None
-    placed: Placed | None = None
+    look: BoxContent | None = None
+    placed: PlacedGraph | None = None
     exits: float = 0.0
     slot: tuple[float, float] = (0.0, 0.0)  # its share of the row: start and width
 
@@ -59,16 +59,16 @@ class Item:
 
 
 Net = tuple[str, int]  # the origin of a tensor: the key of a node, or "" and a port
-Framed = Callable[[Frame, float, Ruler, bool, float], Placed]  # the function that draws a frame
+Framed = Callable[[Frame, float, Ruler, bool, float], PlacedGraph]  # the function that draws a frame
 
 
 @dataclass(frozen=True)
-class Way:
+class ArrowRoute:
     """The route of one arrow."""
 
     edge: Arrow
-    source: Item
-    target: Item
+    source: PlacedNode
+    target: PlacedNode
     lane: float | None = None  # the x of its lane
     side: str = "below"  # the side of the target where it arrives
     x: float = 0.0  # the x where it arrives from below
@@ -96,7 +96,7 @@ def bracket(frame: Frame, ruler: Ruler) -> float:
     return max((ruler.width(line, FORMULA) for line in says), default=0.0) + (BRACKET + 4 if says else 0)
 
 
-class Places:
+class XCoordinates:
     """The horizontal positions and arrow routes of one graph at a given width."""
 
     def __init__(
@@ -106,9 +106,9 @@ class Places:
         self.framed = framed
         self.rows = rows_of(graph)
         self.ends = len(self.rows) + 1
-        self.items = {node.key: Item(node, place) for place, row in enumerate(self.rows, 1) for node in row}
-        self.ports = [Item(None, 0) for _ in graph.ports]
-        self.outs = [Item(None, self.ends) for _ in graph.gives]
+        self.items = {node.key: PlacedNode(node, place) for place, row in enumerate(self.rows, 1) for node in row}
+        self.ports = [PlacedNode(None, 0) for _ in graph.ports]
+        self.outs = [PlacedNode(None, self.ends) for _ in graph.gives]
         self.shapes: list[Shape] = []
 
     def below(self, edge: Arrow) -> bool:
@@ -117,7 +117,7 @@ class Places:
 
     # -- across ----------------------------------------------------------------------------------------------------
 
-    def _edges(self) -> list[tuple[Arrow, Item, Item]]:
+    def _edges(self) -> list[tuple[Arrow, PlacedNode, PlacedNode]]:
         edges = [
             (each, self.items[each.source] if each.source else self.ports[each.leaves], self.items[each.target])
             for each in self.graph.arrows
@@ -126,7 +126,7 @@ class Places:
             (Arrow(key, "", None), self.items[key], out) for key, out in zip(self.graph.gives, self.outs, strict=True)
         ]
 
-    def _stub(self, source: Item, target: Item) -> bool:
+    def _stub(self, source: PlacedNode, target: PlacedNode) -> bool:
         """Return True if an input of the whole graph is named directly below its reader."""
         return self.whole and source.node is None and target.rank > 1 and source is not self.ports[0]
 
@@ -186,7 +186,7 @@ class Places:
                 else:
                     item.exits = item.x + item.placed.out if item.placed else item.middle
 
-    def _level(self, items: Sequence[Item]) -> None:
+    def _level(self, items: Sequence[PlacedNode]) -> None:
         """Give all boxes of a row with an amount the height of the highest box."""
         high = max((item.h for item in items if item.look is not None), default=0.0)
         for item in items:
@@ -205,7 +205,7 @@ class Places:
 
     # -- which way -------------------------------------------------------------------------------------------------
 
-    def _ways(self, lanes: Mapping[tuple[Net, str], tuple[str, int]], foot: float, end: float) -> list[Way]:
+    def _ways(self, lanes: Mapping[tuple[Net, str], tuple[str, int]], foot: float, end: float) -> list[ArrowRoute]:
         for number, port in enumerate(self.ports):
             read = [(edge, target) for edge, source, target in self._edges() if source is port]
             (edge, target), *more = read or [(Arrow("", ""), self.outs[0] if self.outs else port)]
@@ -220,15 +220,15 @@ class Places:
                 port.exits = target.exits
         if self.whole:
             self._spread()
-        ways: list[Way] = []
+        ways: list[ArrowRoute] = []
         for edge, source, target in self._edges():
             taken: float | None = None
             if target.rank - source.rank > 1 and not self._stub(source, target):
                 side = "left" if isinstance(target.node, Box | Frame) else "right"
                 where, number = lanes[(edge.source, edge.leaves), side]
                 taken = end + (number + 0.6) * LANE if where == "right" else foot - (number + 0.6) * LANE
-            ways.append(Way(edge, source, target, taken))
-        found: list[Way] = []
+            ways.append(ArrowRoute(edge, source, target, taken))
+        found: list[ArrowRoute] = []
         for item in [*self.items.values(), *self.outs]:
             found += self._arrivals(item, [way for way in ways if way.target is item])
         return found
@@ -251,15 +251,15 @@ class Places:
     def _named_below(self, number: int) -> bool:
         return any(each.leaves == number and not each.source and self.below(each) for each in self.graph.arrows)
 
-    def _arrivals(self, item: Item, ways: list[Way]) -> list[Way]:
+    def _arrivals(self, item: PlacedNode, ways: list[ArrowRoute]) -> list[ArrowRoute]:
         ways = sorted(ways, key=lambda way: way.comes)
         if item.node is None:
             for way in ways:
                 item.exits = way.source.exits if way.lane is None else (self.width / 2)
-            return [Way(way.edge, way.source, item, way.lane, "below", item.exits) for way in ways]
+            return [ArrowRoute(way.edge, way.source, item, way.lane, "below", item.exits) for way in ways]
         if item.placed is not None:
             return [
-                Way(way.edge, way.source, item, way.lane, "below", item.x + item.placed.ports[way.edge.enters])
+                ArrowRoute(way.edge, way.source, item, way.lane, "below", item.x + item.placed.ports[way.edge.enters])
                 for way in ways
             ]
         if isinstance(item.node, Plus):
@@ -274,9 +274,9 @@ class Places:
             xs = [x - max(0.0, xs[-1] - min(item.x + item.w - 5, self.width - labels[-1] / 2)) for x in xs]
             if xs[0] < item.x + 5:
                 xs = [item.x + item.w / (len(xs) + 1) * (place + 1) for place in range(len(xs))]
-        return [Way(way.edge, way.source, item, way.lane, "below", x) for way, x in zip(ways, xs, strict=True)]
+        return [ArrowRoute(way.edge, way.source, item, way.lane, "below", x) for way, x in zip(ways, xs, strict=True)]
 
-    def _summands(self, item: Item, ways: list[Way]) -> list[Way]:
+    def _summands(self, item: PlacedNode, ways: list[ArrowRoute]) -> list[ArrowRoute]:
         start, room = item.slot
         alone = len(self.rows[item.rank - 1]) == 1
         sides = ["below"] * len(ways)
@@ -289,17 +289,17 @@ class Places:
         below = [place for place, side in enumerate(sides) if side == "below"]
         xs = {place: item.middle + (n - (len(below) - 1) / 2) * 5 for n, place in enumerate(below)}
         return [
-            Way(way.edge, way.source, item, way.lane, sides[place], xs.get(place, 0.0))
+            ArrowRoute(way.edge, way.source, item, way.lane, sides[place], xs.get(place, 0.0))
             for place, way in enumerate(ways)
         ]
 
-    def _wide(self, way: Way) -> float:
+    def _wide(self, way: ArrowRoute) -> float:
         """Return the width of the label at the end of an arrow."""
         stub = self._stub(way.source, way.target)
         line = self.graph.ports[way.edge.leaves] if stub else self._shape(way)
         return max(6.0, self.ruler.width(line, SMALL) if line else 0.0)
 
-    def _shape(self, way: Way) -> Line:
+    def _shape(self, way: ArrowRoute) -> Line:
         if not (self.named and way.edge.shape and way.edge.target) or self._stub(way.source, way.target):
             return []
         dims: list[Piece] = []

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...language.notation.display_tree import Fraction, Label, Minus, Product, Sum, Times, Tree
+from ...language.notation.display_tree import FractionNode, Label, Minus, Product, Sum, Times, Tree
 from ...language.notation.emitter import under
 from ...language.notation.latex import LatexEmitter, upright
 from ..blocks import Cited, Code, Line, Math, Ref, Strong, Table
@@ -84,7 +84,7 @@ def chunks(shown: Tree, room: int) -> list[Chunk]:
             return _signed(shown, room, first=True)
         case Product(factors) | Times(factors):
             return list(_factors(factors, room, isinstance(shown, Times)))
-        case Fraction(above, below):
+        case FractionNode(above, below):
             first, *rest = _bracketed(chunks(below, room - 2))
             return [*_bracketed(chunks(above, room - 2)), replace(first, sign=r"\big/"), *rest]
     return [Chunk("", latex(shown), across(shown))]

@@ -44,7 +44,7 @@ LINE = 96  # characters of prose per line
 
 
 @dataclass(frozen=True)
-class Row:
+class EquationLine:
     """A line of an equation: its sign ("=", or "+" or "-" to continue a long sum), its expression and its reason."""
 
     sign: str
@@ -66,19 +66,19 @@ class Page:
     high: float = 660.0
     largest: float = 1.2
     # The last equation and its lines: a template requests them many times before the next equation.
-    _latest: dict[str, tuple[Equation, list[Row]]] = field(default_factory=dict, repr=False, compare=False)
+    _latest: dict[str, tuple[Equation, list[EquationLine]]] = field(default_factory=dict, repr=False, compare=False)
 
-    def rows(self, equation: Equation) -> list[Row]:
+    def rows(self, equation: Equation) -> list[EquationLine]:
         """Return the lines after the labels; the reason of a broken line follows its last piece."""
         known = self._latest.get("")
         if known is None or known[0] is not equation:
             self._latest[""] = known = (equation, self._broken(equation))
         return known[1]
 
-    def _broken(self, equation: Equation) -> list[Row]:
+    def _broken(self, equation: Equation) -> list[EquationLine]:
         reasons = [*equation.reasons, *[()] * len(equation.chain.steps)]
         steps = list(zip(equation.chain.steps, reasons, strict=False))
-        found: list[Row] = []
+        found: list[EquationLine] = []
         left_out: Line = ()
         for place, (told, reason) in enumerate(steps):
             step = told if self._fits(told) else _opened(told)
@@ -87,7 +87,7 @@ class Page:
                 continue
             pieces = self._pieces(step, BOXED * equation.key)
             signed = [("=", pieces[0]), *map(_carried, pieces[1:])]
-            found += [Row(*piece) for piece in signed[:-1]] + [Row(*signed[-1], reason or left_out)]
+            found += [EquationLine(*piece) for piece in signed[:-1]] + [EquationLine(*signed[-1], reason or left_out)]
             left_out = ()
         return found
 
@@ -134,7 +134,7 @@ class Page:
         cells = zip(table.align, _longest(table), strict=True)
         return sum(min(n, WRAPPED) if kind == "w" else n for kind, n in cells) > self.table
 
-    def beside(self, equation: Equation, row: Row) -> bool:
+    def beside(self, equation: Equation, row: EquationLine) -> bool:
         """Return True if the reason of a row fits after the longest row."""
         labels = max((sum(map(breadth, line)) for line in self.labels(equation)), default=0)
         longest = max(breadth(each.shown) for each in self.rows(equation))

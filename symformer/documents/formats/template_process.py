@@ -29,7 +29,7 @@ _GLOBALS = ("range", "dict", "cycler", "joiner", "namespace")
 _FILES = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
 
 
-class Spelt(str):
+class SafeMarkup(str):
     """Text that is already in the document's language."""
 
     __slots__ = ()
@@ -37,7 +37,7 @@ class Spelt(str):
 
 def filled(given: Mapping[str, Any]) -> dict[str, str]:
     """Return the text that a template produces from the views of a document, or an error message."""
-    made = Markup if given["extension"] == "html" else Spelt
+    made = Markup if given["extension"] == "html" else SafeMarkup
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, autoescape=given["extension"] == "html", **SYNTAX
     )
@@ -125,7 +125,7 @@ def _block(view: Mapping[str, Any], made: type[str]) -> Any:
         name: _frozen(each, made if name in ("line", "head", "rows", "caption") else str) for name, each in view.items()
     }
     spelt = {name: _frozen(each, made) for name, each in view["spelt"].items()}
-    return _record("Block", {**told, "spelt": _record("Spelt", spelt)})
+    return _record("Block", {**told, "spelt": _record("SafeMarkup", spelt)})
 
 
 def _frozen(value: Any, made: type[str]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ...language.notation.display_tree import Tree
 from ...language.notation.latex import latex
-from ..blocks import Picture
+from ..blocks import FigureBlock
 from .base_language import Language, broken, parted
 from .missing_glyphs import label, lettered, plain, with_macro
 
@@ -62,7 +62,7 @@ class Latex(Language):
     def inline(self, mathematics: str, shown: Tree) -> str:
         return f"${mathematics}$"
 
-    def picture(self, block: Picture) -> str:
+    def picture(self, block: FigureBlock) -> str:
         """Return a figure that fits the page, drawn by LaTeX itself."""
         from .tex_pictures import picture  # not needed by documents without figures
 

@@ -10,13 +10,13 @@ from sympy import Add, Expr, Integer, cancel, expand
 
 from ...formulas.formula import Formula, lowest
 from ...language.errors import OptionError, SizeError
-from ...language.notation.display_tree import Fraction as Quotient
+from ...language.notation.display_tree import FractionNode as Quotient
 from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.sizes import Numbers, evaluate
 from ...language.symbols import B, S
 from ...language.target import name_of
-from ...ledger.facts import ATTENDING, Kind
+from ...ledger.facts import ATTENDING, OperationKind
 from ...models.model import Model
 from ...output.base_plot import MARGIN
 from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plotted
@@ -35,7 +35,11 @@ MARK: dict[str, Any] = {"color": "#555555", "linewidth": 0.6, "linestyle": (0, (
 def halves(formula: Formula) -> tuple[Expr, Expr]:
     """Return the total of attention (queries with keys, weights with values) and of the rest. Raises OptionError."""
     for _, line in formula.root.leaves():
-        if line.each != 0 and line.entry is not None and line.entry.kind in (Kind.OBSERVED, Kind.PRODUCT):
+        if (
+            line.each != 0
+            and line.entry is not None
+            and line.entry.kind in (OperationKind.OBSERVED, OperationKind.PRODUCT)
+        ):
             raise OptionError(f"{line.path} was traced, so it is not known whether it is attention")
     attends = [
         (count * line.each).xreplace(formula.relations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .display_tree import Call, Cross, Fraction, Minus, Number, Power, Product, Size, Sum, Times, Tree
+from .display_tree import Call, Cross, FractionNode, Minus, Number, Power, Product, Size, Sum, Times, Tree
 
 Data = str | list["Data"]  # digits, the name of a size, or a list of an operation and its operands
 
@@ -28,7 +28,7 @@ def data(shown: Tree) -> Data:
             return ["*", *map(data, factors)]
         case Power(base, exponent):
             return ["^", data(base), str(exponent)]
-        case Fraction(numerator, denominator):
+        case FractionNode(numerator, denominator):
             return ["/", data(numerator), data(denominator)]
         case Call(function, arguments):
             return [function, *map(data, arguments)]

@@ -87,7 +87,7 @@ class Power(Tree):
 
 
 @dataclass(frozen=True)
-class Fraction(Tree):
+class FractionNode(Tree):
     """One tree over another."""
 
     numerator: Tree
@@ -113,7 +113,7 @@ class Root(Tree):
 
 
 @dataclass(frozen=True)
-class Name(Tree):
+class TensorName(Tree):
     """A tensor or a weight: ``x``, ``W`` with the module's name as subscript, or ``x`` with an index."""
 
     letter: str
@@ -198,7 +198,7 @@ def tree(expr: Expr) -> Tree:
         number = Number(abs(int(expr)))
         return Minus(number) if expr < 0 else number
     if isinstance(expr, Rational):
-        fraction = Fraction(Number(abs(int(expr.p))), Number(int(expr.q)))
+        fraction = FractionNode(Number(abs(int(expr.p))), Number(int(expr.q)))
         return Minus(fraction) if expr < 0 else fraction
     if isinstance(expr, Symbol):
         return Size(expr)
@@ -229,7 +229,7 @@ def _product(expr: Expr) -> Tree:
         above.insert(0, Number(abs(int(coefficient.p))))
     if coefficient.q != 1:
         below.insert(0, Number(int(coefficient.q)))
-    shown = _join(above) if not below else Fraction(_join(above), _join(below))
+    shown = _join(above) if not below else FractionNode(_join(above), _join(below))
     return Minus(shown) if coefficient < 0 else shown
 
 
@@ -310,7 +310,7 @@ def value(shown: Tree) -> Expr:
             return Mul(*(value(factor) for factor in factors))
         case Power(base, exponent):
             return value(base) ** Integer(exponent)
-        case Fraction(numerator, denominator):
+        case FractionNode(numerator, denominator):
             return value(numerator) / value(denominator)
         case Root(operand):
             return sqrt(value(operand))
@@ -322,7 +322,7 @@ def value(shown: Tree) -> Expr:
 def nodes(shown: Any) -> Iterator[Tree]:
     """Yield a display tree and every tree in it, from the top; an index belongs to its name."""
     yield shown
-    for item in () if isinstance(shown, Name) else fields(shown):
+    for item in () if isinstance(shown, TensorName) else fields(shown):
         inside = getattr(shown, item.name)
         for each in inside if isinstance(inside, tuple) else (inside,):
             if isinstance(each, Tree):
@@ -341,7 +341,7 @@ def sizes_of(shown: Tree) -> set[Symbol]:
             return {symbol}
         case Sum(inside) | Product(inside) | Times(inside) | Cross(inside) | Call(_, inside):
             return set().union(*map(sizes_of, inside))
-        case Name(_, _, index) if index is not None:
+        case TensorName(_, _, index) if index is not None:
             return sizes_of(index)
         case Listed(inside) | Pointwise(inside):
             return set().union(*map(sizes_of, inside))
@@ -349,7 +349,7 @@ def sizes_of(shown: Tree) -> set[Symbol]:
             return set().union(*map(sizes_of, (*before, *inside)))
         case Minus(operand) | Power(operand, _) | Transposed(operand) | Root(operand):
             return sizes_of(operand)
-        case Fraction(one, other) | Total(one, other) | Indexed(one, other):
+        case FractionNode(one, other) | Total(one, other) | Indexed(one, other):
             return sizes_of(one) | sizes_of(other)
         case Applied(_, inside, below):
             return set().union(*map(sizes_of, inside), sizes_of(below) if below else ())

@@ -14,7 +14,7 @@ from .tokens import CLOSING, Token, tokens
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedEquation:
     """A parsed formula."""
 
     text: str
@@ -24,7 +24,7 @@ class Reading:
     names: tuple[str, ...]  # in order of appearance
 
 
-def read(text: str, words: Collection[str] = ()) -> Reading:
+def read(text: str, words: Collection[str] = ()) -> ParsedEquation:
     r"""Parse a formula, or the right side of an equation, in LaTeX, Python or plain text.
 
     Parameters
@@ -51,7 +51,7 @@ def read(text: str, words: Collection[str] = ()) -> Reading:
     left, relation, right = _sides(found, text)
     parser = Parser(named(right, words), text, words)
     expr = parser.whole()
-    return Reading(text.strip(), left, relation, expr, tuple(parser.names))
+    return ParsedEquation(text.strip(), left, relation, expr, tuple(parser.names))
 
 
 def _sides(found: list[Token], text: str) -> tuple[str, str, list[Token]]:

@@ -20,8 +20,8 @@ from sympy import (
 )
 
 from ..errors import ReadingError, quoted
-from ..limits import SYMBOL, Bound
-from .name_tokens import Name, name_symbol
+from ..limits import SYMBOL, ExpansionBound
+from .name_tokens import NameToken, name_symbol
 from .parsed_values import Arithmetic, Value
 from .tokens import CLOSING, Token
 
@@ -147,7 +147,7 @@ class Parser(Arithmetic):
                     f"{quoted(both)} are two numbers side by side; write {last.text} \\cdot {token.text}"
                     + f" for their product, or {last.text}{token.text}" * thousands
                 )
-            braced = last.kind == "}" or (isinstance(last, Name) and last.braced)
+            braced = last.kind == "}" or (isinstance(last, NameToken) and last.braced)
             if not token.spaced and not braced:
                 both = f"{last.text}{token.text}"
                 raise ReadingError(
@@ -159,7 +159,7 @@ class Parser(Arithmetic):
                 f"the whole number {last.text if last else ''} before a fraction of numbers in {quoted(self.text)} can "
                 "be multiplied by it or added to it; write \\cdot or + between them"
             )
-        if token.kind == "[" and isinstance(last, Name) and not token.spaced and self._is_index():
+        if token.kind == "[" and isinstance(last, NameToken) and not token.spaced and self._is_index():
             raise ReadingError(f"{last.text}[...] in {quoted(self.text)} is an index, which is not supported")
         times = token.kind == "name" and token.text == "x" and token.spaced and "x" not in self.words
         if times and value.kind in ("number", "group") and self._spaced_after():
@@ -198,7 +198,7 @@ class Parser(Arithmetic):
         if self._kind() not in ("^", "**"):
             return base
         operator = self._next()
-        if isinstance(base.last, Name) and base.kind == "label" and (label := self._label()):
+        if isinstance(base.last, NameToken) and base.kind == "label" and (label := self._label()):
             if len(self.names) > before:  # in d_h^R, d_h is not a name by itself
                 self.names.popitem()
             base = self._name(f"{base.last.text}^{label}")
@@ -217,7 +217,7 @@ class Parser(Arithmetic):
         mark = self.at
         braces = self._kind() == "{"
         inside = self.tokens[self.at + braces : self.at + braces + (2 if braces else 1)]
-        if not inside or not isinstance(inside[0], Name) or inside[0].subscripted:
+        if not inside or not isinstance(inside[0], NameToken) or inside[0].subscripted:
             return ""
         if braces and (len(inside) < 2 or inside[1].kind != "}"):
             return ""
@@ -265,7 +265,7 @@ class Parser(Arithmetic):
         match token.kind:
             case "number":
                 return self._number(token)
-            case "name" if isinstance(token, Name):
+            case "name" if isinstance(token, NameToken):
                 return replace(self._name(token.text), kind="label" if token.subscripted else "name", last=token)
             case "(" | "[" | "{" | "⌊" | "⌈":
                 return self._bracket(token)
@@ -294,7 +294,7 @@ class Parser(Arithmetic):
 
     def _number(self, token: Token) -> Value:
         value = Rational(Fraction(token.text).numerator, Fraction(token.text).denominator)
-        return Value(value, self.held(Bound.number(value)), "number", token)
+        return Value(value, self.held(ExpansionBound.number(value)), "number", token)
 
     def _name(self, text: str) -> Value:
         if text not in self.bound_names:
@@ -321,7 +321,7 @@ class Parser(Arithmetic):
         return replace(value, kind="number" if alone else "group", last=last)
 
     def _rounded(self, how: str, value: Value, token: Token) -> Value:
-        bound = self.held(Bound.call((how, value.expr), [value.bound]))
+        bound = self.held(ExpansionBound.call((how, value.expr), [value.bound]))
         made = floor(value.expr) if how == "floor" else ceiling(value.expr)
         return Value(made, bound, "group", self.tokens[self.at - 1])
 
@@ -339,7 +339,7 @@ class Parser(Arithmetic):
         if len(values) < 2:
             raise ReadingError(f"{token.text} in {quoted(self.text)} has only one argument; separate them with commas")
         exprs = [each.expr for each in values]
-        bound = self.held(Bound.call((token.kind, *exprs), [each.bound for each in values]))
+        bound = self.held(ExpansionBound.call((token.kind, *exprs), [each.bound for each in values]))
         return Value(Max(*exprs) if token.kind == "max" else Min(*exprs), bound, "group", last)
 
     def _argument(self) -> Value:
@@ -386,7 +386,7 @@ class Parser(Arithmetic):
                 )
         expr = self.closed(body.expr, own, low.expr, high.expr)
         try:
-            bound = self.held(Bound.of(expr, {}))
+            bound = self.held(ExpansionBound.of(expr, {}))
         except ValueError:
             raise ReadingError(f"{quoted(self.text)} has a sum without a known closed form") from None
         return Value(expr, bound, "group", body.last)

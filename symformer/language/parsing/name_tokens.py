@@ -17,7 +17,7 @@ _SPLIT = re.compile(r"([a-z]+)([A-Z][A-Za-z]*)")
 
 
 @dataclass(frozen=True)
-class Name(Token):
+class NameToken(Token):
     """A token that is one name in its normal spelling: d_model for d_{\\text{model}}."""
 
     subscripted: bool = False
@@ -44,7 +44,7 @@ def one_name(text: str) -> str:
     run = found[0].text if found and found[0].kind == "letters" else ""
     chain = re.fullmatch(r"\s*[A-Za-z]\w*\s*", text) is not None and text.isascii()
     names = named(found, {run, text.strip()} if chain else {run})
-    if len(names) != 1 or not isinstance(names[0], Name):
+    if len(names) != 1 or not isinstance(names[0], NameToken):
         raise ReadingError(f"{quoted(text)} is not one name, such as h, d_model or \\mathrm{{ffn}}")
     return names[0].text
 
@@ -68,7 +68,7 @@ class _Namer:
                 self._letters(token)
             elif token.kind == "word":
                 self.at += 1
-                self._finish(Name("name", token.text, token.start, token.end, token.spaced, braced=True))
+                self._finish(NameToken("name", token.text, token.start, token.end, token.spaced, braced=True))
             elif token.kind == "accent":
                 self._accent(token)
             else:
@@ -99,7 +99,7 @@ class _Namer:
             length = len(text) if len(names) > 1 else token.end - token.start
             start = token.start + number
             spaced = token.spaced if number == 0 else False
-            name = Name("name", text, start, start + length, spaced, joined=number > 0)
+            name = NameToken("name", text, start, start + length, spaced, joined=number > 0)
             if number < len(names) - 1:
                 self.made.append(name)
             else:
@@ -124,7 +124,7 @@ class _Namer:
             return False
         self.at = longest
         end = self.tokens[longest - 1].end
-        self._finish(Name("name", best, token.start, end, token.spaced, subscripted=True))
+        self._finish(NameToken("name", best, token.start, end, token.spaced, subscripted=True))
         return True
 
     def _split(self, token: Token) -> list[str]:
@@ -167,9 +167,9 @@ class _Namer:
         if rest:
             self.at -= 1
             self.tokens[self.at] = replace(inside, text=rest, start=inside.start + 1, spaced=False)
-        self._finish(Name("name", f"{token.text}_{text}", start, inside.end, token.spaced, braced=braced))
+        self._finish(NameToken("name", f"{token.text}_{text}", start, inside.end, token.spaced, braced=braced))
 
-    def _finish(self, name: Name) -> None:
+    def _finish(self, name: NameToken) -> None:
         """Complete a name with its subscripts and primes."""
         while (after := self._peek()) is not None and after.kind in ("_", "'"):
             self.at += 1
@@ -181,7 +181,7 @@ class _Namer:
             name = replace(name, text=text, end=end, subscripted=True, braced=braced)
         self.made.append(name)
 
-    def _below(self, name: Name) -> tuple[str, int, bool]:
+    def _below(self, name: NameToken) -> tuple[str, int, bool]:
         token = self._peek()
         if token is None or (token.spaced and token.kind != "{" and token.kind != "word"):
             raise ReadingError(f"{quoted(name.text)} has no subscript after its _")
@@ -209,7 +209,7 @@ class _Namer:
             f"{name.text}_{{{text}}} or {name.text}_{first} {' '.join(rest)}"
         )
 
-    def _braces(self, name: Name) -> tuple[str, int, bool]:
+    def _braces(self, name: NameToken) -> tuple[str, int, bool]:
         depth, text, before = 0, "", None
         while (token := self._peek()) is not None:
             self.at += 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sympy import Expr, Integer, Poly, PolynomialError, Pow, Rational, Symbol, bernoulli, ceiling, expand, floor
 
 from ..errors import ReadingError, quoted
-from ..limits import Bound
+from ..limits import ExpansionBound
 from .tokens import MAX_DIGITS, Token
 
 MAX_EXPONENT = 12  # maximum exponent of an expression with names
@@ -18,7 +18,7 @@ HALF = Rational(1, 2)
 @dataclass(frozen=True)
 class Value:
     expr: Expr
-    bound: Bound
+    bound: ExpansionBound
     kind: str = ""  # number, fraction (of two numbers), name, label (a name with a subscript), group
     last: Token | None = None
 
@@ -46,14 +46,14 @@ class Arithmetic:
             if abs(power) * max(len(str(base.expr.p)), len(str(base.expr.q))) > 2 * MAX_DIGITS:
                 raise ReadingError(f"a power in {quoted(self.text)} has more than {MAX_DIGITS} digits")
             number = base.expr**exponent
-            return Value(number, self.held(Bound.number(number)))
+            return Value(number, self.held(ExpansionBound.number(number)))
         if power < 0 and self.is_zero(base):
             raise ReadingError(f"{quoted(self.text)} divides by zero")
         bound = self.held(base.bound**power if power >= 0 else base.bound.inverse() ** -power)
         return Value(base.expr**exponent, bound)
 
     def root(self, base: Value) -> Value:
-        bound = self.held(Bound.call(("sqrt", base.expr), [base.bound]))
+        bound = self.held(ExpansionBound.call(("sqrt", base.expr), [base.bound]))
         if base.expr.is_negative:
             raise ReadingError(f"{quoted(self.text)} has the root of a negative number")
         return Value(Pow(base.expr, HALF), bound, "group")
@@ -80,14 +80,14 @@ class Arithmetic:
         bound = self.held(value.bound * other.bound.inverse())
         quotient = value.expr / other.expr
         if operator.kind == "//":
-            bound = self.held(Bound.call(("//", quotient), [bound]))
+            bound = self.held(ExpansionBound.call(("//", quotient), [bound]))
             return Value(floor(quotient), bound, "group", other.last)
         return Value(quotient, bound, "group", other.last)
 
     def is_zero(self, value: Value) -> bool:
         return bool(expand(value.expr) == 0)
 
-    def held(self, bound: Bound) -> Bound:
+    def held(self, bound: ExpansionBound) -> ExpansionBound:
         if bound.excess:
             raise ReadingError(f"{quoted(self.text)} when expanded can have {bound.excess}")
         return bound

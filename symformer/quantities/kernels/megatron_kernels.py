@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language.errors import RuleError
-from ...ledger.facts import ATTENDING, Entry, Kind
+from ...ledger.facts import ATTENDING, Entry, OperationKind
 from ..quantity import Conventions, refusing, rows, unseen
 from .saves import Saver, Saves, dropout, linear, none, softmax
 
@@ -29,17 +29,17 @@ def _only(entry: Entry, functions: tuple[str, ...]) -> Saves:
     return Saves(reads=entry.inputs)
 
 
-KERNELS: dict[Kind, Saver] = refusing(
+KERNELS: dict[OperationKind, Saver] = refusing(
     "implementation=megatron supports only the layers of its paper, without gates, rotary or fixed positions, poolers, "
     "convolutions, experts and scans",
     {
-        **rows(none, Kind.LOOKUP, Kind.ADD, Kind.MOVE),
-        Kind.LINEAR: linear,
-        Kind.NORM: norm,
-        Kind.ACTIVATION: activation,
-        Kind.DROPOUT: dropout,
+        **rows(none, OperationKind.LOOKUP, OperationKind.ADD, OperationKind.MOVE),
+        OperationKind.LINEAR: linear,
+        OperationKind.NORM: norm,
+        OperationKind.ACTIVATION: activation,
+        OperationKind.DROPOUT: dropout,
         **rows(reads, *ATTENDING),
-        Kind.SOFTMAX: softmax,
-        Kind.OBSERVED: unseen,
+        OperationKind.SOFTMAX: softmax,
+        OperationKind.OBSERVED: unseen,
     },
 )

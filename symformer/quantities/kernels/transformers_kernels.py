@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language.errors import RuleError
-from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, Entry, Kind
+from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, Entry, OperationKind
 from ..quantity import Conventions, refused, refusing, rows, unseen
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 
@@ -90,23 +90,27 @@ def rotate(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(reads=entry.inputs[1:])
 
 
-COMMON: dict[Kind, Saver] = refusing(
+COMMON: dict[OperationKind, Saver] = refusing(
     "activation memory of this operation in transformers is not supported",
     {
-        Kind.LOOKUP: lookup,
+        OperationKind.LOOKUP: lookup,
         **rows(linear, *MULTIPLYING),
-        Kind.CONVOLUTION: convolution,
-        Kind.NORM: norm,
-        Kind.ACTIVATION: activation,
-        Kind.MULTIPLY: multiply,
-        Kind.DROPOUT: dropout,
-        Kind.ROTATE: rotate,
-        **rows(none, Kind.ADD, Kind.POSITIONS, Kind.PARAMETER, Kind.MOVE),
-        Kind.SELECT: select,
-        Kind.MATCH: match,
-        Kind.JOIN: join,
-        Kind.SCAN: refused("activation memory of a scan, which transformers runs token by token, is not supported"),
-        **rows(refused("activation memory of experts in transformers is not supported"), Kind.EXPERTS, *ROUTING),
-        Kind.OBSERVED: unseen,
+        OperationKind.CONVOLUTION: convolution,
+        OperationKind.NORM: norm,
+        OperationKind.ACTIVATION: activation,
+        OperationKind.MULTIPLY: multiply,
+        OperationKind.DROPOUT: dropout,
+        OperationKind.ROTATE: rotate,
+        **rows(none, OperationKind.ADD, OperationKind.POSITIONS, OperationKind.PARAMETER, OperationKind.MOVE),
+        OperationKind.SELECT: select,
+        OperationKind.MATCH: match,
+        OperationKind.JOIN: join,
+        OperationKind.SCAN: refused(
+            "activation memory of a scan, which transformers runs token by token, is not supported"
+        ),
+        **rows(
+            refused("activation memory of experts in transformers is not supported"), OperationKind.EXPERTS, *ROUTING
+        ),
+        OperationKind.OBSERVED: unseen,
     },
 )

@@ -8,10 +8,19 @@ from enum import StrEnum
 from functools import cached_property
 
 from ...ledger.adapters import is_adapted
-from ...ledger.facts import ATTENDING, Entry, Kind, Ledger, Tensor, Weight
+from ...ledger.facts import ATTENDING, Entry, Ledger, OperationKind, Tensor, Weight
 
 # The operations that a tensor passes through between two products. A sum ends a block.
-_THROUGH = (Kind.NORM, Kind.ROTATE, Kind.ACTIVATION, Kind.MULTIPLY, Kind.DROPOUT, Kind.JOIN, Kind.SELECT, Kind.SOFTMAX)
+_THROUGH = (
+    OperationKind.NORM,
+    OperationKind.ROTATE,
+    OperationKind.ACTIVATION,
+    OperationKind.MULTIPLY,
+    OperationKind.DROPOUT,
+    OperationKind.JOIN,
+    OperationKind.SELECT,
+    OperationKind.SOFTMAX,
+)
 
 
 class Role(StrEnum):
@@ -27,7 +36,7 @@ class Role(StrEnum):
     OTHER = "another matrix"
 
 
-class Reading:
+class RoleTable:
     """A ledger with the role of each of its linear layers."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -50,7 +59,7 @@ class Reading:
         """Whether the model has adapters."""
         return is_adapted(self.ledger)
 
-    def of(self, *kinds: Kind) -> list[Entry]:
+    def of(self, *kinds: OperationKind) -> list[Entry]:
         """Return the entries of these kinds."""
         return [entry for entry in self.entries if entry.kind in kinds]
 
@@ -62,7 +71,7 @@ class Reading:
     @cached_property
     def mixed(self) -> frozenset[str]:
         """The paths of the layers that have experts."""
-        return frozenset(_layer(entry) for entry in self.of(Kind.EXPERTS))
+        return frozenset(_layer(entry) for entry in self.of(OperationKind.EXPERTS))
 
     def role(self, entry: Entry) -> Role:
         """Return the role of a linear layer."""
@@ -74,50 +83,55 @@ class Reading:
         """Return True for a norm between the two matrices of a low-rank projection."""
         both = (self._to(entry)[0], self._from(entry)[0])
         return all(
-            found and all(each.kind is Kind.LINEAR and self.role(each) is Role.READ for each in found) for found in both
+            found and all(each.kind is OperationKind.LINEAR and self.role(each) is Role.READ for each in found)
+            for found in both
         )
 
     def gates(self) -> Iterable[Entry]:
         """Yield the activations of gated MLPs: those whose output is multiplied by another projection."""
-        for entry in self.of(Kind.ACTIVATION):
+        for entry in self.of(OperationKind.ACTIVATION):
             if any(self._is(each, Role.SHARED_GATE) for each in self._from(entry)[0]):
                 continue
             for each in self._reads[id(_root(entry.output))]:
-                if each.kind is Kind.MULTIPLY and len(each.inputs) > 1:
+                if each.kind is OperationKind.MULTIPLY and len(each.inputs) > 1:
                     yield entry
 
     def opens(self, entry: Entry) -> bool:
         """Return True if an activation follows this matrix of an MLP."""
         ends, on_the_way = self._to(entry)
-        return bool(ends) and all(each.kind is Kind.LINEAR for each in ends) and self._acts(on_the_way)
+        return bool(ends) and all(each.kind is OperationKind.LINEAR for each in ends) and self._acts(on_the_way)
 
     def _role(self, entry: Entry) -> Role:
         if entry.logits:
             return Role.HEAD
         ends, on_the_way = self._to(entry)
         kinds = {each.kind for each in ends}
-        if Kind.ROUTE in kinds:
+        if OperationKind.ROUTE in kinds:
             return Role.ROUTER
         if kinds & {*ATTENDING} or any(self._is(each, Role.READ) for each in ends):
             return Role.READ
         starts, before = self._from(entry)
-        if any(each.kind is Kind.MIX for each in starts):
+        if any(each.kind is OperationKind.MIX for each in starts):
             return Role.OUTPUT
         layer = _layer(entry)
         if entry.output.width == 1 and layer in self.mixed:
             return Role.SHARED_GATE
-        up = ends and all(each.kind is Kind.LINEAR and not each.logits for each in ends) and self._acts(on_the_way)
-        down = starts and all(each.kind is Kind.LINEAR for each in starts) and self._acts(before)
+        up = (
+            ends
+            and all(each.kind is OperationKind.LINEAR and not each.logits for each in ends)
+            and self._acts(on_the_way)
+        )
+        down = starts and all(each.kind is OperationKind.LINEAR for each in starts) and self._acts(before)
         if (up and not any(self._is(each, Role.OUTPUT) for each in ends)) or down:
             return Role.SHARED if layer in self.mixed else Role.MLP
         return Role.OTHER
 
     def _is(self, entry: Entry, role: Role) -> bool:
-        return entry.kind is Kind.LINEAR and self.role(entry) is role
+        return entry.kind is OperationKind.LINEAR and self.role(entry) is role
 
     def _acts(self, entries: Iterable[Entry]) -> bool:
         """Return True if these include an activation or an elementwise product."""
-        return any(each.kind in (Kind.ACTIVATION, Kind.MULTIPLY) for each in entries)
+        return any(each.kind in (OperationKind.ACTIVATION, OperationKind.MULTIPLY) for each in entries)
 
     def _to(self, entry: Entry) -> tuple[list[Entry], list[Entry]]:
         """Return the next products or sums that use an entry's output, and the operations in between."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from sympy import Expr
 
 from ...formulas.account import Term
-from ...ledger.facts import Entry, Kind
+from ...ledger.facts import Entry, OperationKind
 from .common_rules import SILENT, SIX, attending, by_role, matrix, nothing
-from .linear_roles import Reading, Role
+from .linear_roles import Role, RoleTable
 from .rule_set import Counting
 
 LAYER = (Role.READ, Role.OUTPUT, Role.MLP, Role.SHARED)  # the matrices of a layer that every such rule set counts
@@ -17,13 +17,13 @@ LAYER = (Role.READ, Role.OUTPUT, Role.MLP, Role.SHARED)  # the matrices of a lay
 
 def table(
     who: str,
-    pairs: Callable[[Entry, Reading, Expr], tuple[Expr, ...]],
+    pairs: Callable[[Entry, RoleTable, Expr], tuple[Expr, ...]],
     *,
     silent: tuple[Role, ...] = (),
     router: bool = False,
     each: Expr = SIX,
     **others: Counting,
-) -> Mapping[Kind, Counting]:
+) -> Mapping[OperationKind, Counting]:
     """Return the table of such a rule set.
 
     Parameters
@@ -43,7 +43,7 @@ def table(
 
     """
 
-    def product(entry: Entry, reading: Reading) -> tuple[Term, ...]:
+    def product(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
         return matrix(entry, each)
 
     rules: dict[Role, Counting] = dict.fromkeys((Role.HEAD, *LAYER), product)
@@ -51,9 +51,9 @@ def table(
     rules[Role.ROUTER] = product if router else nothing
     return {
         **SILENT,
-        **dict.fromkeys((Kind.LOOKUP, Kind.NORM, Kind.PARAMETER), nothing),
-        Kind.LINEAR: by_role(who, rules),
-        Kind.EXPERTS: product,
+        **dict.fromkeys((OperationKind.LOOKUP, OperationKind.NORM, OperationKind.PARAMETER), nothing),
+        OperationKind.LINEAR: by_role(who, rules),
+        OperationKind.EXPERTS: product,
         **attending(pairs, each),
-        **{Kind[name.upper()]: rule for name, rule in others.items()},
+        **{OperationKind[name.upper()]: rule for name, rule in others.items()},
     }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sympy import Expr, Min
 
-from ...ledger.facts import Entry, Kind
+from ...ledger.facts import Entry, OperationKind
 from .common_rules import half
-from .linear_roles import Reading, Role
+from .linear_roles import Role, RoleTable
 from .matrices import table
 from .rule_set import RuleSet
 
@@ -14,7 +14,7 @@ WINDOWS = ("gemma2", "gemma3", "gpt-oss")  # models whose windows MaxText uses
 DEEPSEEK = ("deepseek-v2", "deepseek-v3")  # models that may have dense first layers and shared experts
 
 
-def pairs(entry: Entry, reading: Reading, length: Expr) -> tuple[Expr, ...]:
+def pairs(entry: Entry, reading: RoleTable, length: Expr) -> tuple[Expr, ...]:
     """Return half of all pairs, or m(S - m/2) for m = min(w, S) if MaxText uses the layer's window."""
     if entry.window is None or reading.name not in WINDOWS:
         return half(entry, reading, length)
@@ -22,11 +22,11 @@ def pairs(entry: Entry, reading: Reading, length: Expr) -> tuple[Expr, ...]:
     return (least, length - least / 2)
 
 
-def alike(reading: Reading) -> None:
+def alike(reading: RoleTable) -> None:
     """Raise RuleError for a mixture of experts that MaxText misreads: except for DeepSeek, every layer has experts."""
     if not reading.mixed or reading.name in DEEPSEEK:
         return
-    for entry in reading.of(Kind.LINEAR):
+    for entry in reading.of(OperationKind.LINEAR):
         if reading.role(entry) in (Role.MLP, Role.SHARED):
             what = "runs next to the experts" if reading.role(entry) is Role.SHARED else "is in a layer without experts"
             raise MAXTEXT.refuse(

@@ -7,12 +7,12 @@ from sympy import Expr, Max, Min
 from ...formulas.account import Term
 from ...ledger.facts import Entry
 from .common_rules import SIX, half
-from .linear_roles import Reading, Role
+from .linear_roles import Role, RoleTable
 from .matrices import table
 from .rule_set import RuleSet
 
 
-def norm(entry: Entry, reading: Reading) -> tuple[Term, ...]:
+def norm(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return 6R FLOPs per token for the norm between two matrices of rank R in latent attention, otherwise nothing.
 
     It is the + 1 in Megatron's rank · (… + 1).
@@ -23,7 +23,7 @@ def norm(entry: Entry, reading: Reading) -> tuple[Term, ...]:
     return (Term(entry.path, (SIX, *positions, width)),)
 
 
-def windowed(entry: Entry, reading: Reading, length: Expr) -> tuple[Expr, ...]:
+def windowed(entry: Entry, reading: RoleTable, length: Expr) -> tuple[Expr, ...]:
     """Return half of all pairs, or the w(2S - w + 1)/2 pairs in a window of w < S tokens.
 
     One expression covers both cases: m(2S - m + t)/2 for m = min(w, S), with t = 1 for w < S and otherwise 0.
@@ -34,7 +34,7 @@ def windowed(entry: Entry, reading: Reading, length: Expr) -> tuple[Expr, ...]:
     return (least, (2 * length - least + shorter) / 2)
 
 
-def swiglu(reading: Reading) -> None:
+def swiglu(reading: RoleTable) -> None:
     """Raise RuleError for a gated MLP other than SwiGLU: Megatron-LM counts two of its three matrices."""
     for entry in reading.gates():
         if entry.function != "silu":

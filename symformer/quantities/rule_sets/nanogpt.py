@@ -7,19 +7,19 @@ from sympy import Symbol, cancel
 from ...formulas.account import Term
 from ...language.errors import RuleError
 from ...language.sizes import Condition, Equals
-from ...ledger.facts import STORING, Entry, Kind
+from ...ledger.facts import STORING, Entry, OperationKind
 from .common_rules import SILENT, attending, full, weights
-from .linear_roles import Reading
+from .linear_roles import RoleTable
 from .rule_set import RuleSet
 
 
-def dense(reading: Reading) -> None:
+def dense(reading: RoleTable) -> None:
     """Raise RuleError for a mixture of experts."""
-    if experts := reading.of(Kind.EXPERTS):
+    if experts := reading.of(OperationKind.EXPERTS):
         raise NANOGPT.refuse(f"nanoGPT has one MLP per layer, but {experts[0].path} is a mixture of experts")
 
 
-def tables(entry: Entry, reading: Reading) -> tuple[Term, ...]:
+def tables(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return the terms of a token embedding; positions add nothing. Raises RuleError for any other table."""
     if entry.function == "positions":
         return ()
@@ -28,11 +28,11 @@ def tables(entry: Entry, reading: Reading) -> tuple[Term, ...]:
     return weights(entry, reading)
 
 
-def shared_out(reading: Reading) -> tuple[Condition, ...]:
+def shared_out(reading: RoleTable) -> tuple[Condition, ...]:
     """Return the condition that H·Q equals the hidden size, as in nanoGPT. Raises RuleError if it cannot."""
     found: dict[Condition, None] = {}
-    width = next(entry.output.width for entry in reading.of(Kind.LOOKUP) if entry.function == "tokens")
-    for entry in reading.of(Kind.SCORES):
+    width = next(entry.output.width for entry in reading.of(OperationKind.LOOKUP) if entry.function == "tokens")
+    for entry in reading.of(OperationKind.SCORES):
         heads = entry.inputs[0].shape[1] * entry.inputs[0].width
         if cancel(heads - width) == 0:
             continue
@@ -53,7 +53,7 @@ NANOGPT = RuleSet(
     "parameters, including biases and norms, except the position embedding. The token embedding counts, once if it is "
     "tied to the LM head. In every head, every query-key pair adds 12 FLOPs per element of the head dimension, masked "
     "or not, regardless of the window. ``T`` is the block size, here S, and the ``H`` heads divide the hidden size.",
-    {**SILENT, **dict.fromkeys(STORING, weights), Kind.LOOKUP: tables, **attending(full)},
+    {**SILENT, **dict.fromkeys(STORING, weights), OperationKind.LOOKUP: tables, **attending(full)},
     holds=dense,
     needs=shared_out,
 )

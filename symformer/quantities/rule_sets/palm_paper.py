@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ...ledger.facts import STORING, Kind
+from ...ledger.facts import STORING, OperationKind
 from .common_rules import SILENT, attending, full, weights
-from .linear_roles import Reading
+from .linear_roles import RoleTable
 from .rule_set import RuleSet
 
 
-def dense(reading: Reading) -> None:
+def dense(reading: RoleTable) -> None:
     """Raise RuleError for a mixture of experts."""
-    if experts := reading.of(Kind.EXPERTS):
+    if experts := reading.of(OperationKind.EXPERTS):
         raise PALM.refuse(
             f"PaLM's rule is for dense models; it does not define which experts of {experts[0].path} count"
         )

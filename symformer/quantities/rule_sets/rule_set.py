@@ -7,16 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...formulas.account import Line, Measure, Term
-from ...formulas.formula import Formula, Source
+from ...formulas.formula import Formula, SizeSource
 from ...language.errors import OptionError, RuleError
 from ...language.sizes import Condition, Relations
-from ...ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger
-from ..quantity import COUNTED, PLACEMENT, Convention, Conventions, Counted, Quantity, tally, total
-from .linear_roles import Reading
+from ...ledger.facts import ATTENDING, ONE, Entry, Ledger, OperationKind
+from ..quantity import COUNTED, PLACEMENT, Convention, Conventions, Countable, Quantity, tally, total
+from .linear_roles import RoleTable
 
-Counting = Callable[[Entry, Reading], tuple[Term, ...]]
+Counting = Callable[[Entry, RoleTable], tuple[Term, ...]]
 HERE = "here"
-_PURPOSES = {Kind.NORM: "norms", Kind.LOOKUP: "embeddings", Kind.PARAMETER: "other parameters"}
+_PURPOSES = {
+    OperationKind.NORM: "norms",
+    OperationKind.LOOKUP: "embeddings",
+    OperationKind.PARAMETER: "other parameters",
+}
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,9 @@ class RuleSet:
     link: str
     short: str  # its definition as a phrase, for the meaning of the convention
     statement: str  # its definition in sentences
-    rules: Mapping[Kind, Counting]
-    holds: Callable[[Reading], None] = lambda reading: None  # raises RuleError for a model that it does not cover
-    needs: Callable[[Reading], tuple[Condition, ...]] = lambda reading: ()  # conditions on sizes
+    rules: Mapping[OperationKind, Counting]
+    holds: Callable[[RoleTable], None] = lambda reading: None  # raises RuleError for a model that it does not cover
+    needs: Callable[[RoleTable], tuple[Condition, ...]] = lambda reading: ()  # conditions on sizes
     decoders: bool = True  # whether it covers only decoder-only language models
     measure: Measure | None = None  # its measure, if the unit differs from the quantity's
     checked: str = "The tests compare it with numbers computed by that code."
@@ -41,7 +45,7 @@ class RuleSet:
 
     def account(self, ledger: Ledger) -> Line:
         """Return the total of every entry of a ledger. Raises RuleError for a model outside the rule set."""
-        reading = Reading(ledger)
+        reading = RoleTable(ledger)
         if reading.adapted:
             raise self.refuse(f"the rules of {self.who} do not cover adapters; remove them")
         if self.decoders:
@@ -49,7 +53,7 @@ class RuleSet:
         self.holds(reading)
         return tally(ledger.root, lambda entry: self._terms(entry, reading))
 
-    def _terms(self, entry: Entry, reading: Reading) -> tuple[Term, ...]:
+    def _terms(self, entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
         """Return the terms of an entry, with a purpose for weights that are not multiplied."""
         found = self.rules[entry.kind](entry, reading)
         purpose = _PURPOSES.get(entry.kind)
@@ -66,7 +70,7 @@ class RuleSet:
         """
         return RuleError(f"counted={self.name}: {because}")
 
-    def _decoder(self, reading: Reading) -> None:
+    def _decoder(self, reading: RoleTable) -> None:
         """Raise RuleError for models other than decoder-only language models with separate weights per layer."""
         attending = reading.of(*ATTENDING)
         for entry in attending:
@@ -77,19 +81,21 @@ class RuleSet:
                 )
             if entry.chunked:
                 raise self.refuse(f"{self.who} has no rule for chunked attention, as in {entry.path}")
-        scores, mixes = reading.of(Kind.SCORES), reading.of(Kind.MIX)
+        scores, mixes = reading.of(OperationKind.SCORES), reading.of(OperationKind.MIX)
         if len(scores) != len(mixes):
             others = ", ".join(entry.path for entry in scores)
             raise self.refuse(
                 f"{self.who} counts two attention products per head, the scores and the weighted values, but "
                 f"{reading.name} has {len(scores)} kinds of scores and {len(mixes)} of weighted values: {others}"
             )
-        if unknown := reading.of(Kind.SCAN, Kind.CONVOLUTION, Kind.MATCH, Kind.PRODUCT):
+        if unknown := reading.of(
+            OperationKind.SCAN, OperationKind.CONVOLUTION, OperationKind.MATCH, OperationKind.PRODUCT
+        ):
             entry = unknown[0]
             raise self.refuse(f"{self.who} has no rule for the {entry.kind.value} {entry.path}")
-        if not any(entry.logits for entry in reading.entries) and not reading.of(Kind.OBSERVED):
+        if not any(entry.logits for entry in reading.entries) and not reading.of(OperationKind.OBSERVED):
             raise self.refuse(f"{self.who} counts whole language models, but {reading.name} computes no logits")
-        if not attending and not reading.of(Kind.OBSERVED):
+        if not attending and not reading.of(OperationKind.OBSERVED):
             raise self.refuse(f"{self.who} counts models with attention, but {reading.name} has none")
         for entry in reading.entries:
             if any(weight.share != ONE for weight in entry.weights):
@@ -99,7 +105,7 @@ class RuleSet:
 
 
 @dataclass(frozen=True)
-class CountedAs(Quantity):
+class RuleSetQuantity(Quantity):
     """A quantity with published rule sets, each a value of the convention ``counted``."""
 
     rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
@@ -148,11 +154,11 @@ class CountedAs(Quantity):
 
     def formula(
         self,
-        part: Counted,
+        part: Countable,
         stem: str,
         given: Mapping[str, str],
         relations: Relations,
-        source: Source | None = None,
+        source: SizeSource | None = None,
     ) -> Formula:
         """Return the formula of a part, in the unit of the requested rule set.
 
@@ -170,7 +176,7 @@ class CountedAs(Quantity):
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions of the formula, by the requested rules."""
         ruled = self.ruled(conventions)
-        return ruled.needs(Reading(ledger)) if ruled else super().conditions(ledger, conventions)
+        return ruled.needs(RoleTable(ledger)) if ruled else super().conditions(ledger, conventions)
 
     def states(self, formula: Formula) -> str:
         """Return the statement of the quantity or of the requested rule set."""

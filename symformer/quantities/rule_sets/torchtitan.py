@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from ...formulas.account import Term
 from ...language.symbols import B, S
-from ...ledger.facts import STORING, Entry, Kind
+from ...ledger.facts import STORING, Entry, OperationKind
 from .common_rules import SILENT, SIX, attending, full, weights
-from .linear_roles import Reading
+from .linear_roles import RoleTable
 from .rule_set import RuleSet
 
 
-def table(entry: Entry, reading: Reading) -> tuple[Term, ...]:
+def table(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return nothing for embeddings unless the LM head is tied: then none are subtracted, not even positions."""
     return weights(entry, reading) if reading.tables else ()
 
 
-def chosen(entry: Entry, reading: Reading) -> tuple[Term, ...]:
+def chosen(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return the terms of K of X experts with biases: torchtitan's floor of K/X of their parameters is exact."""
     some = entry.output.shape[-2]
     return tuple(Term(weight.path, (SIX, B, S, some, *weight.shape[1:])) for weight in entry.weights)
@@ -33,5 +33,11 @@ TORCHTITAN = RuleSet(
     "nothing is subtracted, so the tied embedding counts once, in the LM head, and position embeddings count too. In "
     "every head, every query-key pair adds 6 FLOPs per element of a key and of a value, masked or not, regardless of "
     "the window. Recomputation is excluded.",
-    {**SILENT, **dict.fromkeys(STORING, weights), Kind.LOOKUP: table, Kind.EXPERTS: chosen, **attending(full)},
+    {
+        **SILENT,
+        **dict.fromkeys(STORING, weights),
+        OperationKind.LOOKUP: table,
+        OperationKind.EXPERTS: chosen,
+        **attending(full),
+    },
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sympy import Expr, Min
 
 from ...formulas.account import Term
-from ...ledger.facts import Entry, Kind
+from ...ledger.facts import Entry, OperationKind
 from .common_rules import SIX, by_role, half, matrix, nothing
-from .linear_roles import Reading, Role
+from .linear_roles import Role, RoleTable
 from .matrices import table
 from .rule_set import RuleSet
 
@@ -17,29 +17,29 @@ WINDOWS = ("gemma3", "gpt-oss")  # models whose windows verl uses
 KNOWN = (*DENSE, *MIXED, "deepseek-v3")
 
 
-def pairs(entry: Entry, reading: Reading, length: Expr) -> tuple[Expr, ...]:
+def pairs(entry: Entry, reading: RoleTable, length: Expr) -> tuple[Expr, ...]:
     """Return half of all pairs, or half of S · min(w, S) if verl uses the layer's window."""
     if entry.window is None or reading.name not in WINDOWS:
         return half(entry, reading, length)
     return (length, Min(length, entry.window) / 2)
 
 
-def embedding(entry: Entry, reading: Reading) -> tuple[Term, ...]:
+def embedding(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return the FLOPs of the token embedding as a matrix product, tied to the LM head or not."""
     rows, width = (*entry.weights, *entry.shared)[0].shape
     return (Term(entry.path, (SIX, *entry.inputs[0].shape, rows, width)),)
 
 
-def beside(entry: Entry, reading: Reading) -> tuple[Term, ...]:
+def beside(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return the terms of a shared expert: counted for DeepSeek, not for Qwen."""
     return () if reading.name in MIXED else matrix(entry)
 
 
-def told(reading: Reading) -> None:
+def told(reading: RoleTable) -> None:
     """Raise RuleError for a model type that verl counts as 0 or misreads."""
     if reading.name not in KNOWN:
         raise VERL.refuse(f"verl's rules are not supported for {reading.name}; supported: {', '.join(KNOWN)}")
-    for entry in reading.of(Kind.LINEAR):
+    for entry in reading.of(OperationKind.LINEAR):
         if reading.name in MIXED and reading.role(entry) is Role.MLP:
             raise VERL.refuse(
                 f"for {reading.name}, verl counts experts in every layer, but {entry.path} is in a layer without them"
@@ -61,7 +61,7 @@ VERL = RuleSet(
     "GPT-OSS, a layer with a window of w tokens counts half of ``S * min(w, S)`` pairs.",
     {
         **table("verl", pairs, router=True, lookup=embedding),
-        Kind.LINEAR: by_role(
+        OperationKind.LINEAR: by_role(
             "verl",
             {
                 **dict.fromkeys((Role.HEAD, Role.READ, Role.OUTPUT, Role.MLP, Role.ROUTER), lambda e, r: matrix(e)),

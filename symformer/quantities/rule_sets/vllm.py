@@ -7,9 +7,9 @@ from sympy import Expr, Min, Symbol, cancel
 from ...formulas.account import Term
 from ...language.sizes import Condition, Equals
 from ...language.symbols import E
-from ...ledger.facts import Entry, Kind
+from ...ledger.facts import Entry, OperationKind
 from .common_rules import TWO, by_role, matrix, nothing
-from .linear_roles import Reading, Role
+from .linear_roles import Role, RoleTable
 from .matrices import table
 from .rule_set import RuleSet
 
@@ -24,40 +24,40 @@ MIXED = ("mixtral", "olmoe", "qwen2-moe", "qwen3-moe", "gpt-oss")  # experts in 
 KNOWN = (*GATED, *SAID, "gpt2", "opt", *MIXED, *DEEPSEEK)
 
 
-def pairs(entry: Entry, reading: Reading, length: Expr) -> tuple[Expr, ...]:
+def pairs(entry: Entry, reading: RoleTable, length: Expr) -> tuple[Expr, ...]:
     """Return all pairs, or S · min(w, S) for a layer with a window of w tokens."""
     return (length, length if entry.window is None else Min(length, entry.window))
 
 
-def mlp(entry: Entry, reading: Reading) -> tuple[Term, ...]:
+def mlp(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return the FLOPs of a matrix of an MLP. Without a gate, the first matrix counts twice, as if it had one."""
     first = not any(reading.gates()) and reading.opens(entry)
     return matrix(entry, 2 * TWO if first else TWO)
 
 
-def head(entry: Entry, reading: Reading) -> tuple[Term, ...]:
+def head(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return the FLOPs of the logits of the last token of each sequence: 2 · B · E · V."""
     batch, *_, out = entry.output.shape
     return (Term(entry.path, (TWO, batch, entry.inputs[0].width, out)),)
 
 
-def beside(entry: Entry, reading: Reading) -> tuple[Term, ...]:
+def beside(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return the terms of a shared expert: counted for DeepSeek; not for Qwen, whose config names it differently."""
     return matrix(entry, TWO) if reading.name in DEEPSEEK else ()
 
 
-def told(reading: Reading) -> None:
+def told(reading: RoleTable) -> None:
     """Raise RuleError for a model whose config vLLM reads in an unsupported way."""
     if reading.name not in KNOWN:
         raise VLLM.refuse(f"vLLM's rules are not supported for {reading.name}; supported: {', '.join(KNOWN)}")
-    for entry in reading.of(Kind.LINEAR):
+    for entry in reading.of(OperationKind.LINEAR):
         if reading.name in MIXED and reading.role(entry) is Role.MLP:
             raise VLLM.refuse(
                 f"for {reading.name}, vLLM counts experts in every layer, but {entry.path} is in a layer without them"
             )
 
 
-def width(reading: Reading) -> tuple[Condition, ...]:
+def width(reading: RoleTable) -> tuple[Condition, ...]:
     """Return the condition H = 4E for configs without an intermediate size that vLLM reads.
 
     Raises RuleError if the intermediate size has another fixed value.
@@ -65,7 +65,7 @@ def width(reading: Reading) -> tuple[Condition, ...]:
     if reading.name not in ("gpt2", "opt"):
         return ()
     found: dict[Condition, None] = {}
-    for entry in reading.of(Kind.LINEAR):
+    for entry in reading.of(OperationKind.LINEAR):
         size = entry.output.width
         if reading.role(entry) is Role.MLP and reading.opens(entry) and cancel(size - 4 * E) != 0:
             if not isinstance(size, Symbol):
@@ -91,7 +91,7 @@ VLLM = RuleSet(
     "pairs.",
     {
         **table("vLLM", pairs, each=TWO),
-        Kind.LINEAR: by_role(
+        OperationKind.LINEAR: by_role(
             "vLLM",
             {
                 **_product,

@@ -1,6 +1,6 @@
 """Rows of a trace, read as operations."""
 
-from .observations import Sight, Sights, Trained, star
-from .recognizer import Reader
+from .observations import Observation, Observations, Trained, star
+from .recognizer import Recognizer
 
-__all__ = ["Reader", "Sight", "Sights", "Trained", "star"]
+__all__ = ["Observation", "Observations", "Recognizer", "Trained", "star"]

@@ -11,13 +11,13 @@ from sympy import Add, Expr, Integer, cancel
 from ...catalogue.measured_model import Class
 from ...language.errors import WitnessError
 from ...language.symbols import B
-from ...ledger.facts import ONE, Entry, Kind, Mask, Tensor
-from ..dataflow_roles import Mix, Scores
-from .observations import LENGTHS, Numbers, Row, Sight, Sights, number
+from ...ledger.facts import ONE, Entry, Mask, OperationKind, Tensor
+from ..dataflow_roles import Scores, WeightedValues
+from .observations import LENGTHS, Numbers, Observation, Observations, Row, number
 
 
 @dataclass(frozen=True)
-class Seen:
+class AttendedKeys:
     """The keys that the queries of some layers attend to."""
 
     counts: tuple[Expr, ...]
@@ -27,7 +27,7 @@ class Seen:
     whole: bool = False  # True if their caches keep every token regardless of the window
 
 
-def attention(sights: Sights, row: Class, role: Scores | Mix) -> list[Row]:
+def attention(sights: Observations, row: Class, role: Scores | WeightedValues) -> list[Row]:
     """Return the scores or the mix for each observed mask and window; [] if they are unknown."""
     scores = row if isinstance(role, Scores) else cast(Class, role.scores)
     found = [(each.counts, _core(sights, row, role, each)) for each in _patterns(sights, scores)]
@@ -35,11 +35,11 @@ def attention(sights: Sights, row: Class, role: Scores | Mix) -> list[Row]:
     return known if len(known) == len(found) else []
 
 
-def _core(sights: Sights, row: Class, role: Scores | Mix, seen: Seen) -> Entry | None:
+def _core(sights: Observations, row: Class, role: Scores | WeightedValues, seen: AttendedKeys) -> Entry | None:
     if len(row[1]) != 5:
         return None
     _, batch, rows, middle, columns = row[1]
-    turned = isinstance(role, Mix) and role.last
+    turned = isinstance(role, WeightedValues) and role.last
     queries = batch * (columns if turned else rows)
     length = next((size for size in LENGTHS if queries.has(size)), None)
     if length is None:
@@ -59,17 +59,17 @@ def _core(sights: Sights, row: Class, role: Scores | Mix, seen: Seen) -> Entry |
     read = Tensor("k", (B, groups, keys, width), grad=ONE)
     if isinstance(role, Scores):
         q, scores = Tensor("q", (B, heads, length, width), grad=ONE), (B, heads, length, keys)
-        return sights.entry(Kind.SCORES, f"{module}.scores", (q, read), scores, (), **facts)
+        return sights.entry(OperationKind.SCORES, f"{module}.scores", (q, read), scores, (), **facts)
     p, mixed = Tensor("p", (B, heads, length, keys), grad=ONE), (B, heads, length, width)
-    return sights.entry(Kind.MIX, f"{module}.mix", (p, read), mixed, (), **facts)
+    return sights.entry(OperationKind.MIX, f"{module}.mix", (p, read), mixed, (), **facts)
 
 
-def _groups(sights: Sights, row: Class, heads: Expr, width: Expr, keys: Expr) -> Expr | None:
+def _groups(sights: Observations, row: Class, heads: Expr, width: Expr, keys: Expr) -> Expr | None:
     """Return the number of key/value heads, from the elements before repetition at every point."""
     seen: list[tuple[Numbers, int]] = []
     for sight, key in sights.found[row]:
         (role,) = sight.seen.roles[key]
-        elements = role.keys if isinstance(role, Scores) else cast(Mix, role).values
+        elements = role.keys if isinstance(role, Scores) else cast(WeightedValues, role).values
         each = number(B * width * keys, sight.numbers)
         if each is None or elements % each:
             return None
@@ -81,7 +81,7 @@ def _groups(sights: Sights, row: Class, heads: Expr, width: Expr, keys: Expr) ->
     return next((each for each in tried if all(number(each, at) == groups for at, groups in seen)), None)
 
 
-def _patterns(sights: Sights, scores: Class) -> list[Seen]:
+def _patterns(sights: Observations, scores: Class) -> list[AttendedKeys]:
     """Return the masks and windows in a run with values, each with its number of layers; [] if unknown."""
     if sights.real is None or not (order := _order(sights, sights.real, scores)):
         return []
@@ -89,14 +89,14 @@ def _patterns(sights: Sights, scores: Class) -> list[Seen]:
     every = _order(sights, sights.deep, scores) if sights.windows and sights.deep is not None else []
     counts, kinds = sights.products.counts[scores], [*dict.fromkeys((*order, *every))]
     if len(kinds) == 1:
-        return [Seen(counts, *kinds[0])]
+        return [AttendedKeys(counts, *kinds[0])]
     if all(mask == "none" for mask, *_ in kinds):  # every pair is counted, whatever the windows of the layers
-        return [Seen(counts, "none", None)]
+        return [AttendedKeys(counts, "none", None)]
     if len(counts) != 1 or len({window for _, window, _ in kinds}) != len(kinds):
         return []
     layers = {kind: _layers(sights, kind[1], [window for _, window, _ in kinds]) for kind in kinds}
     if cancel(Add(*layers.values()) - counts[0]) == 0 and 0 not in layers.values():
-        return [Seen((layers[kind],), *kind) for kind in kinds]
+        return [AttendedKeys((layers[kind],), *kind) for kind in kinds]
     # If all caches keep the same, their sizes do not show the number of layers of each kind; the order may.
     turn = next((some for some in range(len(kinds), len(every) // 2 + 1) if _comes_round(every, some)), 0)
     same = all(each == every[place % turn] for place, each in enumerate(order)) if turn else False
@@ -104,13 +104,13 @@ def _patterns(sights: Sights, scores: Class) -> list[Seen]:
         return []
     whole = sights.whole()
     shares = {kind: counts[0] * Integer(every[:turn].count(kind)) / turn for kind in kinds}
-    return [Seen((shares[kind],), *kind, whole=whole and kind[1] is not None) for kind in kinds]
+    return [AttendedKeys((shares[kind],), *kind, whole=whole and kind[1] is not None) for kind in kinds]
 
 
 Kept = tuple[Mask, Expr | None, bool]  # a mask, a window, and whether it is a chunk
 
 
-def _order(sights: Sights, sight: Sight, scores: Class) -> list[Kept]:
+def _order(sights: Observations, sight: Observation, scores: Class) -> list[Kept]:
     """Return the mask and the window of each layer in order, or [] if any is unknown."""
     keys = [key for key in sight.seen.patterns if sights.classes.get((id(sight), key)) == scores]
     found: list[Kept] = []
@@ -132,7 +132,7 @@ def _comes_round(order: Sequence[object], turn: int) -> bool:
     return all(each == order[place % turn] for place, each in enumerate(order))
 
 
-def _layers(sights: Sights, window: Expr | None, others: Iterable[Expr | None]) -> Expr:
+def _layers(sights: Observations, window: Expr | None, others: Iterable[Expr | None]) -> Expr:
     """Return the number of layers whose caches keep only a window, and less than the others; 0 if unknown."""
     try:
         held = sights.cached().counts

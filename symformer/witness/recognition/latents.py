@@ -9,10 +9,10 @@ from math import prod
 
 from sympy import Expr
 
-from ...catalogue.measured_model import Traced
+from ...catalogue.measured_model import MeasuredModel
 from ...language.errors import WitnessError
 from ...language.symbols import B, C, S
-from ...ledger.facts import ATTENDING, ONE, Entry, Kind, Tensor
+from ...ledger.facts import ATTENDING, ONE, Entry, OperationKind, Tensor
 from ..dispatch_recorders import Products
 from ..error_messages import sentence
 from ..interpolation import Point
@@ -36,7 +36,7 @@ def decoded(calls: Calls, point: Point) -> Products:
     return seen
 
 
-def from_latents(rows: Sequence[Row], seen: Products, numbers: Numbers, cached: Traced) -> tuple[Row, ...]:
+def from_latents(rows: Sequence[Row], seen: Products, numbers: Numbers, cached: MeasuredModel) -> tuple[Row, ...]:
     """Mark the linear layers that ran over the whole cache, and the attention in their module.
 
     The latents of this attention are the cached tensors of each layer.
@@ -45,7 +45,7 @@ def from_latents(rows: Sequence[Row], seen: Products, numbers: Numbers, cached: 
     for path, sites in seen.forward.times.items():
         sizes = {prod(factors) for each in sites.values() for factors in each}
         ran.setdefault(star(path.rpartition(".")[0]), set()).update(sizes)
-    linear = [entry for _, entry in rows if entry.kind is Kind.LINEAR]
+    linear = [entry for _, entry in rows if entry.kind is OperationKind.LINEAR]
     again = {entry.path for entry in linear if _whole(entry, numbers) in ran.get(entry.path, ())}
     around = {path.rpartition(".")[0] for path in again}
 

@@ -9,12 +9,12 @@ from sympy import Expr, cancel
 from ...catalogue.measured_model import Class
 from ...language.shape_lines import Shape
 from ...language.symbols import B, S
-from ...ledger.facts import ONE, ZERO, Entry, Kind, Tensor, Weight
-from ..dataflow_roles import Chosen, Linear
-from .observations import LENGTHS, Sights, agreed, before_the_last, star
+from ...ledger.facts import ONE, ZERO, Entry, OperationKind, Tensor, Weight
+from ..dataflow_roles import LinearProduct, SelectedProduct
+from .observations import LENGTHS, Observations, agreed, before_the_last, star
 
 
-def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
+def linear(sights: Observations, row: Class, role: LinearProduct) -> Entry | None:
     """Return a linear layer: a product of its whole input with one stored matrix."""
     ran = row[0].rpartition(".")[0]
     for stored in sights.weights.get(role.weight, []):
@@ -28,7 +28,7 @@ def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
             shared = (*(Weight(*each) for each in held), *shared)
         x = Tensor("x", (*length, into), grad=ZERO if idle else ONE)
         return sights.entry(
-            Kind.LINEAR,
+            OperationKind.LINEAR,
             ran,
             (x,),
             (*length, out),
@@ -42,7 +42,7 @@ def linear(sights: Sights, row: Class, role: Linear) -> Entry | None:
 
 
 def weights(
-    sights: Sights, row: Class, module: str, stored: Class, bias: str, shape: Shape
+    sights: Observations, row: Class, module: str, stored: Class, bias: str, shape: Shape
 ) -> tuple[tuple[Class, ...], tuple[Weight, ...]]:
     """Return the matrix and the bias that a product in this module stores, and those that other operations store."""
     counts = sights.products.counts[row]
@@ -58,11 +58,11 @@ def weights(
     return tuple(held), tuple(shared)
 
 
-def _logits(sights: Sights, path: str) -> bool:
+def _logits(sights: Observations, path: str) -> bool:
     return any(star(name) == path for name in sights.all[-1].seen.heads)
 
 
-def experts(sights: Sights, row: Class, role: Chosen) -> Entry | None:
+def experts(sights: Observations, row: Class, role: SelectedProduct) -> Entry | None:
     """Return an expert layer: a product of each token with the matrices that it selects from a stored table."""
     counts = sights.products.counts[row]
     for stored in sights.weights.get(role.weight, []):
@@ -80,12 +80,12 @@ def experts(sights: Sights, row: Class, role: Chosen) -> Entry | None:
         read = (B, tokens) if _alike(sights, row) else some
         x, weights = Tensor("x", (*read, into), grad=ONE), Tensor("chosen", some, grad=ONE)
         return sights.entry(
-            Kind.EXPERTS, role.weight, (x, weights), (*some, out), (stored, *beside), turned=not role.out_first
+            OperationKind.EXPERTS, role.weight, (x, weights), (*some, out), (stored, *beside), turned=not role.out_first
         )
     return None
 
 
-def _beside(sights: Sights, stored: Class, out: Expr) -> list[Class]:
+def _beside(sights: Observations, stored: Class, out: Expr) -> list[Class]:
     """Return the bias table of the experts: in the same module, with the matrices' name as its prefix."""
     path, (rows, *_) = stored
     module = path.rpartition(".")[0]
@@ -98,7 +98,7 @@ def _beside(sights: Sights, stored: Class, out: Expr) -> list[Class]:
     ]  # fmt: skip
 
 
-def _alike(sights: Sights, row: Class) -> bool:
+def _alike(sights: Observations, row: Class) -> bool:
     """Return True if all the matrices that a token selects have the same input, as a run with values showed."""
     real = sights.real
     if real is None:

@@ -10,12 +10,21 @@ from typing import Any, TypeVar
 
 from sympy import Expr, Integer, Mul, Symbol, cancel
 
-from ...catalogue.measured_model import Class, Traced
+from ...catalogue.measured_model import Class, MeasuredModel
 from ...language.shape_lines import Shape
 from ...language.symbols import SYMBOLS, B, S
-from ...ledger.facts import ONE, ZERO, Entry, Kind, Tensor, Weight
-from ..dataflow_roles import Chosen, Key, Linear, Mix, Roles, Scores, Slid, Stacked
-from ..dispatch_recorders import Factors, Products, Site, Tally
+from ...ledger.facts import ONE, ZERO, Entry, OperationKind, Tensor, Weight
+from ..dataflow_roles import (
+    ConvolutionProduct,
+    ExpertProduct,
+    Key,
+    LinearProduct,
+    Roles,
+    Scores,
+    SelectedProduct,
+    WeightedValues,
+)
+from ..dispatch_recorders import Factors, Products, ShapeTally, Site
 
 T = TypeVar("T")
 S_ENC, B_VIS = SYMBOLS["S_enc"], SYMBOLS["B_vis"]
@@ -25,7 +34,7 @@ Row = tuple[tuple[Expr, ...], Entry]  # the copies up to each star, and an opera
 
 
 @dataclass(frozen=True)
-class Sight:
+class Observation:
     """One observed run and its sizes."""
 
     seen: Roles
@@ -72,26 +81,26 @@ class Trained:
         return any(each[-2] == columns for each in back), any(each[-2] == rows for each in back)
 
 
-def _named(tally: Tally) -> dict[Key, tuple[str, tuple[int, ...]]]:
+def _named(tally: ShapeTally) -> dict[Key, tuple[str, tuple[int, ...]]]:
     return {
         (path, site, factors): (star(name), (tally.times[path][site][factors], *factors))
         for name, path, site, factors in tally.named
     }
 
 
-class Sights:
+class Observations:
     """The rows of a trace with their observations in some runs, and the weights already stored by an operation."""
 
     def __init__(
         self,
-        stored: Traced,
-        products: Traced,
-        sights: Sequence[Sight],
-        real: Sight | None,
+        stored: MeasuredModel,
+        products: MeasuredModel,
+        sights: Sequence[Observation],
+        real: Observation | None,
         windows: Sequence[Symbol],
-        cached: Callable[[], Traced],
+        cached: Callable[[], MeasuredModel],
         trained: Callable[[], Trained | None] = lambda: None,
-        deep: Callable[[], Sight | None] = lambda: None,
+        deep: Callable[[], Observation | None] = lambda: None,
         whole: Callable[[], bool] = lambda: False,
     ) -> None:
         self.whole = whole  # returns True if every layer of a cache keeps every token
@@ -102,7 +111,7 @@ class Sights:
         self.weights: dict[str, list[Class]] = defaultdict(list)
         for each in stored.counts:
             self.weights[each[0]].append(each)
-        self.found: dict[Class, list[tuple[Sight, Key]]] = defaultdict(list)
+        self.found: dict[Class, list[tuple[Observation, Key]]] = defaultdict(list)
         self.classes: dict[tuple[int, Key], Class] = {}
         for sight in (*sights, *([real] if real else [])):
             for key, row in self._classed(sight).items():
@@ -111,13 +120,13 @@ class Sights:
                 self.classes[id(sight), key] = row
         self.used: set[Class] = set()  # weights already stored by an operation
 
-    def _classed(self, sight: Sight) -> dict[Key, Class]:
+    def _classed(self, sight: Observation) -> dict[Key, Class]:
         """Return the row of each product of a run."""
         rows = {(row[0], at(row[1], sight.numbers)): row for row in self.products.counts}
         return {key: rows[seen] for key, seen in sight.named.items() if seen in rows}
 
     @cached_property
-    def deep(self) -> Sight | None:
+    def deep(self) -> Observation | None:
         """A run with values and many layers, or None if the code rejects that."""
         found = self._deep()
         if found is not None:
@@ -163,29 +172,29 @@ class Sights:
         """Return the role of a product if it is the same in every run, or else None."""
         return agreed(self._role(sight, key) for sight, key in self.found[row])
 
-    def _role(self, sight: Sight, key: Key) -> Any:
+    def _role(self, sight: Observation, key: Key) -> Any:
         """Return the role of a product in one run, with paths as in the trace."""
         roles = sight.seen.roles.get(key, {None})
         if len(roles) != 1:
             return None
         (role,) = roles
         match role:
-            case Linear():
-                return Linear(star(role.weight), role.out_first, star(role.bias))
-            case Stacked():
-                return Stacked(star(role.weight))
-            case Chosen():
-                return Chosen(star(role.weight), role.out_first)
-            case Slid():
-                return Slid(star(role.weight), star(role.bias), role.alone, role.before, role.stride)
+            case LinearProduct():
+                return LinearProduct(star(role.weight), role.out_first, star(role.bias))
+            case ExpertProduct():
+                return ExpertProduct(star(role.weight))
+            case SelectedProduct():
+                return SelectedProduct(star(role.weight), role.out_first)
+            case ConvolutionProduct():
+                return ConvolutionProduct(star(role.weight), star(role.bias), role.alone, role.before, role.stride)
             case Scores():
                 return Scores(0)
-            case Mix():
-                return Mix(self.classes.get((id(sight), role.scores)), 0, role.last)  # type: ignore[arg-type]
+            case WeightedValues():
+                return WeightedValues(self.classes.get((id(sight), role.scores)), 0, role.last)  # type: ignore[arg-type]
         return None
 
     def entry(
-        self, kind: Kind, path: str, inputs: tuple[Tensor, ...], shape: Shape, held: tuple[Class, ...],
+        self, kind: OperationKind, path: str, inputs: tuple[Tensor, ...], shape: Shape, held: tuple[Class, ...],
         *, turned: bool = False, **facts: Any,
     ) -> Entry:  # fmt: skip
         """Return an operation that stores these weights, transposed to [in, out] if ``turned``."""
@@ -229,12 +238,17 @@ def apart(row: Row, idle: int) -> list[Row]:
     found = [((*counts, last - idle), entry), (few, unread)]
     if entry.weights:
         found.append(
-            (few, Entry(Kind.PARAMETER, entry.path, (), Tensor(entry.path, ()), weights=entry.weights, module=True))
+            (
+                few,
+                Entry(
+                    OperationKind.PARAMETER, entry.path, (), Tensor(entry.path, ()), weights=entry.weights, module=True
+                ),
+            )
         )
     return found
 
 
-def size_of(seen: Iterable[tuple[Sight, int]], tried: Iterable[Expr]) -> Expr | None:
+def size_of(seen: Iterable[tuple[Observation, int]], tried: Iterable[Expr]) -> Expr | None:
     """Return the first of some sizes that equals the observed one at every point, or None."""
     points = list(seen)
     return next((each for each in tried if all(number(each, sight.numbers) == size for sight, size in points)), None)
@@ -251,7 +265,7 @@ def agreed(found: Iterable[T]) -> T | None:
     return different.pop() if len(different) == 1 else None
 
 
-def in_symbols(seen: Iterable[tuple[Sight, tuple[int, ...]]], known: Iterable[Expr] = ()) -> Shape | None:
+def in_symbols(seen: Iterable[tuple[Observation, tuple[int, ...]]], known: Iterable[Expr] = ()) -> Shape | None:
     """Return the shape of a tensor in symbols: each axis is a size of the run or of the model at every point.
 
     Other axes may be sizes ``known`` from other tensors, or else numbers.

@@ -12,7 +12,7 @@ from ..dataflow_roles import Roles
 from ..interpolation import Point
 from ..measured_points import Build, session
 from ..trace_result import Trace
-from .observations import Sight, Trained
+from .observations import Observation, Trained
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ def tied(trace: Trace, point: Point) -> dict[str, int]:
     return {**point, **{name: tie.at(point) for name, tie in trace.ties.items()}}
 
 
-def sight_at(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Sight:
+def sight_at(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Observation:
     """Return a run on shapes alone."""
     at = session(calls.build, point)
     seen = Roles(at.model(), {})
     at.run(lambda model: calls.call(model, point), seen)
-    return Sight(seen, numbers_at(point, letters))
+    return Observation(seen, numbers_at(point, letters))
 
 
 def trained_at(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Trained | None:

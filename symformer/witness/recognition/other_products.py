@@ -5,15 +5,15 @@ from __future__ import annotations
 from sympy import cancel
 
 from ...catalogue.measured_model import Class
-from ...ledger.facts import MATRICES, Entry, Kind, Tensor
-from ..dataflow_roles import Slid, Stacked
+from ...ledger.facts import MATRICES, Entry, OperationKind, Tensor
+from ..dataflow_roles import ConvolutionProduct, ExpertProduct
 from .matrix_products import weights
-from .observations import Sights, size_of
+from .observations import Observations, size_of
 
 PRODUCTS = {3: ("mm", "addmm"), 4: ("bmm", "baddbmm")}  # by the number of sizes that they multiply
 
 
-def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
+def convolution(sights: Observations, row: Class, role: ConvolutionProduct) -> Entry | None:
     """Return a convolution with a stored matrix."""
     path, (_, batch, *places) = row
     read = [(sight, shape) for sight, key in sights.found[row] for shape in sight.seen.read.get(key, ())]
@@ -37,12 +37,12 @@ def convolution(sights: Sights, row: Class, role: Slid) -> Entry | None:
         home = owner if owner.count("*") == path.count("*") else path.rpartition(".")[0]
         held, shared = weights(sights, row, home, stored, role.bias, stored[1])
         return sights.entry(
-            Kind.CONVOLUTION, home, (x,), (batch, out, *slides), held, causal=role.before, shared=shared
+            OperationKind.CONVOLUTION, home, (x,), (batch, out, *slides), held, causal=role.before, shared=shared
         )
     return None
 
 
-def product(sights: Sights, row: Class) -> Entry | None:
+def product(sights: Observations, row: Class) -> Entry | None:
     """Return any product of two tensors as observed, with its observed gradients."""
     path, (_, *sizes) = row
     if path.rpartition(".")[2].partition("-")[0] not in PRODUCTS.get(len(sizes), ()):
@@ -51,5 +51,5 @@ def product(sights: Sights, row: Class) -> Entry | None:
     left, right = sights.gradients(row)
     x, y = (*batch, rows, middle), (*batch, middle, columns)
     read = Tensor("x", x, grad=left), Tensor("y", y, grad=right)
-    function = MATRICES if isinstance(sights.role(row), Stacked) else ""
-    return sights.entry(Kind.PRODUCT, path, read, (*batch, rows, columns), (), function=function)
+    function = MATRICES if isinstance(sights.role(row), ExpertProduct) else ""
+    return sights.entry(OperationKind.PRODUCT, path, read, (*batch, rows, columns), (), function=function)

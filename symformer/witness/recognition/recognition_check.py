@@ -15,15 +15,15 @@ from ...catalogue.recognized_model import OTHERWISE
 from ...language.errors import SizeError, SymformerError, WitnessError
 from ...language.symbols import B, C, N_new, S
 from ...models.model import Model
-from ..dataflow_roles import Chosen
+from ..dataflow_roles import SelectedProduct
 from ..dispatch_recorders import Products, Rows
 from ..error_messages import sentence
 from ..interpolation import Point
 from ..measured_points import session
 from ..row_comparison import compare_parts
-from ..torch_counts import BACKWARD, FORWARD, Found
+from ..torch_counts import BACKWARD, FORWARD, TorchCount
 from ..torch_session import Run, Session, ends, tensors_of
-from .observations import Sight, star
+from .observations import Observation, star
 from .observed_run import Calls, numbers_at
 
 NEW = 3  # tokens to generate
@@ -33,7 +33,7 @@ FEW = 5  # tokens for an encoder
 FAR = 100_003  # tokens, beyond every default window and chunk
 
 
-class Check:
+class RecognitionCheck:
     """Comparisons of a lifted ledger's formulas with torch's counts at some points, row by row."""
 
     def __init__(self, model: Model, calls: Calls, points: Sequence[Point], letters: Mapping[str, Symbol]) -> None:
@@ -44,8 +44,8 @@ class Check:
             self.at(point, {**numbers_at(point, letters), **({C: point["C"]} if "C" in point else {})})
 
     def hold(
-        self, quantity: str, numbers: Mapping[Symbol, int], count: Callable[[], Found], **ways: str
-    ) -> Found | None:
+        self, quantity: str, numbers: Mapping[Symbol, int], count: Callable[[], TorchCount], **ways: str
+    ) -> TorchCount | None:
         """Return torch's count of a quantity at one point if the formula agrees row by row, or else None."""
         if self.said.get(quantity):
             return None
@@ -85,7 +85,7 @@ class Check:
         """Compare the quantities with a cache at one point and, for new tokens, generation too."""
         outputs: list[Any] = []
 
-        def cached(**facts: Any) -> Found:
+        def cached(**facts: Any) -> TorchCount:
             def passed(model: nn.Module) -> Any:
                 outputs.append(caching(model, point, **facts))
                 return outputs[-1]
@@ -95,7 +95,7 @@ class Check:
         prompt = {**numbers, S: numbers[C]}
         sizes: list[int] = []
 
-        def prefilled() -> Found:
+        def prefilled() -> TorchCount:
             found = cached()
             if all(getattr(outputs[-1], name, None) is None for name in ("past_key_values", "cache_params")):
                 raise WitnessError("the model returns no cache")
@@ -103,7 +103,7 @@ class Check:
 
         self.hold("prefill-flops", prompt, prefilled)
 
-        def held() -> Found:
+        def held() -> TorchCount:
             if not outputs:
                 prefilled()
             sizes.extend(each.numel() for each in tensors_of(getattr(outputs[-1], "past_key_values", None)).values())
@@ -117,7 +117,7 @@ class Check:
             memory += Counter(4 * each.numel() for each in ends(outputs[-1]))
             self.hold("inference-memory", numbers, lambda: _found(memory))
 
-        def generated() -> Found:
+        def generated() -> TorchCount:
             whole = cached(last=True)
             for _ in range(new - 1):
                 whole += cached(after=outputs[-1])
@@ -174,19 +174,21 @@ class Check:
             return None, sentence(error)
 
 
-def active(sight: Sight, owners: Mapping[str, str]) -> Found:
+def active(sight: Observation, owners: Mapping[str, str]) -> TorchCount:
     """Return the weights that a token uses: of tables of matrices, as many matrices as each token selects.
 
     Raises WitnessError if the experts are not selected this way.
     """
     seen = sight.seen
     tokens = sight.numbers[B] * sight.numbers.get(S, 0)
-    if not tokens and (seen.picked or any(isinstance(role, Chosen) for roles in seen.roles.values() for role in roles)):
+    if not tokens and (
+        seen.picked or any(isinstance(role, SelectedProduct) for roles in seen.roles.values() for role in roles)
+    ):
         raise WitnessError("the experts of an image are not selected per token")
     some: dict[str, int] = {}
     for (_, _, factors), roles in seen.roles.items():
         for role in roles:
-            if isinstance(role, Chosen):
+            if isinstance(role, SelectedProduct):
                 some[role.weight] = prod(factors) // tokens  # each selected matrix is multiplied with one token
     for path, shapes in seen.picked.items():
         some.setdefault(path, max(map(prod, shapes)) // tokens)
@@ -208,15 +210,15 @@ def _at(point: Point, tokens: int) -> Point:
     return {**point, "B": 1, "B_vis": 1, "C": tokens, "S_enc": FEW}
 
 
-def _weights(sizes: Mapping[str, int], owners: Mapping[str, str]) -> Found:
+def _weights(sizes: Mapping[str, int], owners: Mapping[str, str]) -> TorchCount:
     """Return the sizes of weights, each at the operation that stores it."""
     parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     for path, size in sizes.items():
         parts[owners.get(star(path), star(path)), FORWARD][size] += 1
-    return Found(sum(sizes.values()), parts, frozenset({"", *owners.values()}))
+    return TorchCount(sum(sizes.values()), parts, frozenset({"", *owners.values()}))
 
 
-def _counted(at: Session, run: Run, backward: bool = False) -> Found:
+def _counted(at: Session, run: Run, backward: bool = False) -> TorchCount:
     """Return the products of a run, each in the module that ran it, and the total by torch's own counter."""
     seen = Products(at.model())
     total = at.flops(run, seen, backward=backward).get_total_flops()
@@ -226,8 +228,8 @@ def _counted(at: Session, run: Run, backward: bool = False) -> Found:
             for each in sites.values():
                 for factors, times in each.items():
                     parts[star(path.rpartition(".")[0]), phase][2 * prod(factors)] += times
-    return Found(total, parts, frozenset(star(name) for name in seen.where.ran))
+    return TorchCount(total, parts, frozenset(star(name) for name in seen.where.ran))
 
 
-def _found(values: Counter[int]) -> Found:
-    return Found(sum(value * times for value, times in values.items()), {("", FORWARD): values}, frozenset([""]))
+def _found(values: Counter[int]) -> TorchCount:
+    return TorchCount(sum(value * times for value, times in values.items()), {("", FORWARD): values}, frozenset([""]))

@@ -6,19 +6,19 @@ A quantity of the result is accepted only if the rules match torch's counts row 
 from __future__ import annotations
 
 from ...catalogue.measured_model import Class
-from ...ledger.facts import ONE, Entry, Kind, Tensor, Weight
-from ..dataflow_roles import Chosen, Linear, Mix, Scores, Slid
+from ...ledger.facts import ONE, Entry, OperationKind, Tensor, Weight
+from ..dataflow_roles import ConvolutionProduct, LinearProduct, Scores, SelectedProduct, WeightedValues
 from .attention_products import attention
 from .matrix_products import experts, linear
-from .observations import Row, Sights, apart, often, star
+from .observations import Observations, Row, apart, often, star
 from .other_products import convolution, product
 from .tables_and_norms import norm, table
 
 
-class Reader:
+class Recognizer:
     """The rows of a trace, read as operations with the help of some observed runs."""
 
-    def __init__(self, sights: Sights) -> None:
+    def __init__(self, sights: Observations) -> None:
         self.sights = sights
         self.order: dict[str, float] = {}
         for name, place in sights.all[-1].seen.order.items():
@@ -39,7 +39,9 @@ class Reader:
                 if each not in self.sights.used:
                     owner = path if path.endswith("*") else path.rpartition(".")[0]
                     held = Weight(*each)
-                    alone = Entry(Kind.PARAMETER, owner or path, (), Tensor(path, ()), weights=(held,), module=True)
+                    alone = Entry(
+                        OperationKind.PARAMETER, owner or path, (), Tensor(path, ()), weights=(held,), module=True
+                    )
                     rows.append((self._place(path), (stored.counts[each], alone)))
         return tuple(row for _, row in sorted(rows, key=lambda placed: placed[0]))
 
@@ -59,20 +61,20 @@ class Reader:
             idle = self.sights.idle(row)
             return [part for each in rows for part in apart(each, idle)] if idle else rows
         output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
-        observed = Entry(Kind.OBSERVED, path, (), output, measured=self.sights.products.quantity)
+        observed = Entry(OperationKind.OBSERVED, path, (), output, measured=self.sights.products.quantity)
         return [(self.sights.products.counts[row], observed)]
 
     def _recognised(self, row: Class) -> list[Row]:
         """Return the operation of a product, run once, or [] if it is unknown."""
         entry = None
         match role := self.sights.role(row):
-            case Linear():
+            case LinearProduct():
                 entry = linear(self.sights, row, role)
-            case Chosen() if row[1][0] == 1:
+            case SelectedProduct() if row[1][0] == 1:
                 entry = experts(self.sights, row, role)
-            case Slid():
+            case ConvolutionProduct():
                 entry = convolution(self.sights, row, role)
-            case Scores() | Mix():
+            case Scores() | WeightedValues():
                 if found := attention(self.sights, row, role):
                     return found
         entry = entry or product(self.sights, row)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from sympy import Integer
 
 from ...catalogue.measured_model import Class
-from ...ledger.facts import ONE, Kind, Tensor, Weight
-from ..dataflow_roles import Looked
-from .observations import LENGTHS, Row, Sight, Sights, agreed, in_symbols, often, size_of, star
+from ...ledger.facts import ONE, OperationKind, Tensor, Weight
+from ..dataflow_roles import TableLookup
+from .observations import LENGTHS, Observation, Observations, Row, agreed, in_symbols, often, size_of, star
 
 TABLES = {
     "tokens": "tokens",
@@ -20,7 +20,7 @@ TABLES = {
 }  # the kind of a table's rows, by the index that selects them
 
 
-def table(sights: Sights, stored: Class) -> list[Row]:
+def table(sights: Observations, stored: Class) -> list[Row]:
     """Return the lookups in a table, in one or several places; a run with values shows their indices."""
     path, shape = stored
     if sights.real is None or len(shape) != 2:
@@ -44,12 +44,12 @@ def table(sights: Sights, stored: Class) -> list[Row]:
         facts = {"function": TABLES[each.by], "skipped": Integer(each.first if each.by == "positions" else 0)}
         held = ((), (Weight(*stored),)) if rows else ((stored,), ())
         read, wrote = (Tensor("index", index),), (*index, shape[1])
-        entry = sights.entry(Kind.LOOKUP, home, read, wrote, held[0], shared=held[1], **facts)
+        entry = sights.entry(OperationKind.LOOKUP, home, read, wrote, held[0], shared=held[1], **facts)
         rows.append((sights.stored.counts[stored], entry))
     return rows
 
 
-def _looked(sight: Sight, path: str) -> list[tuple[str, list[Looked]]]:
+def _looked(sight: Observation, path: str) -> list[tuple[str, list[TableLookup]]]:
     """Return the lookups in a table, or in each of several tables, by name."""
     return [
         (name, [replace(each, module=star(each.module)) for each in some])
@@ -58,7 +58,7 @@ def _looked(sight: Sight, path: str) -> list[tuple[str, list[Looked]]]:
     ]
 
 
-def norm(sights: Sights, stored: Class) -> list[Row]:
+def norm(sights: Observations, stored: Class) -> list[Row]:
     """Return the norm of a module with only vectors; a run with values shows which norm they scale."""
     path, shape = stored
     module = path.rpartition(".")[0]
@@ -79,5 +79,5 @@ def norm(sights: Sights, stored: Class) -> list[Row]:
         return []
     (which,) = function
     x = Tensor("x", (*read, shape[0]), grad=ONE)
-    entry = sights.entry(Kind.NORM, module, (x,), x.shape, tuple(held), function=which)
+    entry = sights.entry(OperationKind.NORM, module, (x,), x.shape, tuple(held), function=which)
     return [often((counts, entry), times)]

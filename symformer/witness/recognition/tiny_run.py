@@ -14,13 +14,13 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..dataflow_roles import Roles
-from ..dispatch_recorders import Unmasked
+from ..dispatch_recorders import UnmaskedMode
 from ..interpolation import Point
 from ..measured_points import session
 from ..sampling import DEEP
 from ..torch_session import silence
 from ..trace_result import Trace
-from .observations import Sight
+from .observations import Observation
 from .observed_run import Calls, numbers_at, tied
 
 FEW = 11  # tokens of a run with values
@@ -37,7 +37,7 @@ def deeper(point: Point) -> Point:
     return {**point, **{name: max(size, DEEPER) for name, size in point.items() if DEEP.search(name)}}
 
 
-def real_sight(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Sight | None:
+def real_sight(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Observation | None:
     """Return a run with values, or None if the model is too large or the code fails."""
     try:
         shapes = session(calls.build, point).model()
@@ -63,7 +63,7 @@ def real_sight(calls: Calls, point: Point, letters: Mapping[str, Symbol]) -> Sig
             return None
         finally:
             hook.remove()
-    return Sight(seen, numbers_at(point, letters))
+    return Observation(seen, numbers_at(point, letters))
 
 
 def _tokens(inputs: dict[str, Tensor], model: Any, args: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -97,7 +97,7 @@ def small(calls: Calls, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     def takes(at: Point) -> bool:
         try:
             tried = session(calls.build, at)
-            tried.run(lambda model: calls.call(model, at), Unmasked())  # type: ignore[no-untyped-call]
+            tried.run(lambda model: calls.call(model, at), UnmaskedMode())  # type: ignore[no-untyped-call]
         except KeyboardInterrupt:
             raise
         except BaseException:  # any error of the traced code: it rejects these sizes
