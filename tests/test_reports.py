@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from symformer.architectures import architecture, names
-from symformer.documents.gallery import (
+from symformer.documents.gallery_pages import (
     ADAPTED_QUANTITIES,
     COSTS,
     MOST_TERMS,

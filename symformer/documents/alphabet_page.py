@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..language.notation.display_tree import TensorName
 from ..language.notation.latex import latex
-from ..language.notation.tree import Name
 from ..language.symbols import LETTERED, LETTERS, SYMBOLS
 from ..quantities import quantities
 from .pages import plain, table
@@ -39,7 +39,7 @@ def page() -> str:
     measures = []
     for name, quantity in quantities().items():
         letter, _, subscript = quantity.measure.letter.partition("_")
-        symbol = latex(Name(letter, subscript))
+        symbol = latex(TensorName(letter, subscript))
         measures.append([f"`{name}`", f"$`{symbol}`$", quantity.measure.title, quantity.measure.unit])
     lines = [
         INTRODUCTION,
