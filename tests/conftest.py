@@ -21,6 +21,8 @@ from symformer.architectures import kept
 # a fifth of the time of those that ask most.
 gc.set_threshold(100_000, 20, 20)
 
+collect_ignore_glob = ["benchmarks/*", "gpu/*", "browser/*"]  # programs without doctests
+
 Rewrite = Callable[[type, Any], None]
 
 

@@ -10,7 +10,6 @@ import pytest
 import torch
 import transformers
 from click.testing import CliRunner
-from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -101,6 +100,13 @@ def theirs(config: dict[str, Any]) -> nn.Module:
     return model
 
 
+def adapted_by_peft(config: dict[str, Any], **lora: Any) -> Any:
+    from peft import LoraConfig, get_peft_model  # takes seconds, which only this worker spends
+
+    with silence():
+        return get_peft_model(theirs(config), LoraConfig(r=RANK, **lora))  # type: ignore[arg-type]
+
+
 def value(model: Model, quantity: str, **conventions: str) -> int:
     formula = model.formula(quantity, **conventions)
     run = {name: number for name, number in RUN.items() if name in map(str, formula.asks)}
@@ -119,9 +125,7 @@ def counted(model: nn.Module, backward: bool) -> int:
 @pytest.mark.parametrize(("config", "targets"), CASES, ids=[f"{each['model_type']}-{names}" for each, names in CASES])
 def test_lora_matches_peft(config: dict[str, Any], targets: tuple[str, ...], tmp_path: Path) -> None:
     model = ours(config, tmp_path, lora=",".join(targets))
-    lora = LoraConfig(r=RANK, target_modules=list(targets), fan_in_fan_out=config["model_type"] == "gpt2")
-    with silence():
-        updated: Any = get_peft_model(theirs(config), lora)  # type: ignore[arg-type]
+    updated = adapted_by_peft(config, target_modules=list(targets), fan_in_fan_out=config["model_type"] == "gpt2")
     trained, total = updated.get_nb_trainable_parameters()
     assert 0 < trained < total
     assert value(model, "params") == total
@@ -170,9 +174,7 @@ DISTILBERT = {
 )
 def test_gradients_reach_no_layer_below_the_first_adapter(config: dict[str, Any], target: str, tmp_path: Path) -> None:
     model = ours(config, tmp_path, lora=target)
-    with silence():
-        lora = LoraConfig(r=RANK, target_modules=[target])
-        updated: Any = get_peft_model(theirs(config), lora)  # type: ignore[arg-type]
+    updated = adapted_by_peft(config, target_modules=[target])
     trained, total = updated.get_nb_trainable_parameters()
     assert (value(model, "params"), value(model, "trainable-params")) == (total, trained)
     tokens, pixels = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long), torch.zeros(5, 3, 14, 14)
@@ -273,9 +275,7 @@ def test_fused_matrices_are_refused(target: str, option: str, sentence: str) -> 
 
 def test_train_lora_adapts_every_linear_layer_inside_repeated_layers() -> None:
     """As in peft with ``all-linear``, which omits the head; BERT's pooler is not in a repeated layer either."""
-    with silence():
-        lora = LoraConfig(r=RANK, target_modules="all-linear", fan_in_fan_out=True)
-        updated: Any = get_peft_model(theirs(GPT2), lora)  # type: ignore[arg-type]
+    updated = adapted_by_peft(GPT2, target_modules="all-linear", fan_in_fan_out=True)
     adapted = [name for name, _ in updated.named_modules() if name.endswith(".lora_A.default")]
     assert len(adapted) == 3 * 4  # c_attn, c_fc and two of the name c_proj, in three layers
     rows = [row for row in architecture("gpt2").formula("train-flops", train="lora").rows if "lora_A" in row.path]

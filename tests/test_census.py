@@ -38,6 +38,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["census", *arguments], prog_name="symformer")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("here")
 def test_catalogue_matches_a_fresh_trace(tmp_path: Path) -> None:
     """DBRX has no config that its own class takes."""

@@ -37,6 +37,8 @@ from symformer.witness.model_calls import unpadded
 from symformer.witness.models.untied_t5 import UntiedT5
 from symformer.witness.torch_session import built
 
+from .samples import sampled
+
 Config = dict[str, Any]
 LAYERS_H = ("linear_attention", "mlp", "full_attention", "linear_attention", "mlp", "mlp")
 RUN = {"B": 5, "B_vis": 4, "S": 8, "S_enc": 12, "C": 9}
@@ -692,7 +694,7 @@ PUBLISHED: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("model_type", TYPES)
+@pytest.mark.parametrize("model_type", sampled(3, TYPES))
 def test_inert_fields_change_nothing(model_type: str, tmp_path: Path) -> None:
     """All of them at once, with other values than the class has; and those that must have one value, with that."""
     fields = architecture_class(TYPES[model_type][0]).fields
@@ -719,7 +721,7 @@ def _precisions(section: str) -> tuple[str, ...]:
     return f"{section}.dtype", f"{section}.torch_dtype"
 
 
-@pytest.mark.parametrize("model_type", TYPES)
+@pytest.mark.parametrize("model_type", sampled(3, TYPES))
 def test_each_changed_field_matches_torch_or_is_refused(model_type: str, tmp_path: Path) -> None:
     """What the answer is, torch counts: each field of the class and of published configs.
 

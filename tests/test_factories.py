@@ -20,6 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from symformer.language.errors import SymformerError
 
 from .factories import FAMILIES, Family, afresh, facts, on_file
+from .samples import sampled
 
 EVERY = os.environ.get("FACTORIES") == "all"
 HERE = [name for name, family in FAMILIES.items() if EVERY or family.library in ("torch", "x_transformers")]
@@ -93,14 +94,14 @@ def held(name: str, quantity: str) -> int:
     return exact
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", sampled(2, HERE))
 def test_factory_parameters_are_exact_or_refused(name: str) -> None:
     assert held(name, "params") >= len(FAMILIES[name].sizes)
     kept = {each.name for each in afresh(name).pinned}
     assert bool(kept) == (name in NOT_WHOLE)
 
 
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize("name", sampled(2, RUN))
 def test_factory_flops_are_exact_or_refused(name: str) -> None:
     if name in NOT_RUN:
         with pytest.raises(SymformerError):

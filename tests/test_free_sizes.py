@@ -16,6 +16,8 @@ from symformer.commands.cli import cli
 from symformer.language.errors import SymformerError
 from symformer.language.notation.text import code
 
+from .samples import sampled
+
 Point = dict[str, int]
 
 
@@ -84,7 +86,9 @@ class Brute:
         return eval(self.code, {"__builtins__": {}}, {**calls, **self.case.given, **point})  # noqa: S307
 
 
-@pytest.mark.parametrize("place", range(len(CASES)), ids=lambda place: f"{CASES[place].target} {CASES[place].quantity}")
+@pytest.mark.parametrize(
+    "place", sampled(2, range(len(CASES))), ids=lambda place: f"{CASES[place].target} {CASES[place].quantity}"
+)
 def test_a_row_is_kept_if_some_value_of_the_free_sizes_is_allowed(place: int) -> None:
     """Compare sweeps over random ranges, and solutions for random totals, with brute force."""
     case, brute = CASES[place], Brute(CASES[place])

@@ -28,6 +28,8 @@ from symformer.models.model import Model
 from symformer.quantities import quantities
 from symformer.quantities.quantity import Quantity
 
+from .samples import sampled
+
 # Every size another number; two ranks of each kind, and three stages, divide what they divide; 128 divides V; a token
 # goes to more experts than one of two ranks has.
 SIZES = {
@@ -193,7 +195,7 @@ def point(name: str, **numbers: int) -> Point:
     return Point({**SIZES, **numbers}, {**model.component.totals, **model.relations})
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sampled(4, names()))
 def test_single_rank_equals_the_whole_model(name: str) -> None:
     """Or is refused: one stage is no pipeline, and a collective that is listed whatever its ranks has none."""
     one, compared = point(name, **ONE, N_pp=1, I_pp=1), 0
@@ -214,7 +216,7 @@ def test_single_rank_equals_the_whole_model(name: str) -> None:
     assert compared > (5 if few else 15)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sampled(4, names()))
 def test_costs_are_monotone_in_every_size(name: str) -> None:
     here = point(name, **TWO)
     larger = {size: point(name, **{**TWO, size: 2 * number}) for size, number in SIZES.items()}

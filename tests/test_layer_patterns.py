@@ -40,6 +40,7 @@ def test_listed_cache_bytes_match_torch(name: str) -> None:
     assert theirs * 2 * RUN["B"] == expected * BATCH
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TRACED)
 def test_layer_period_longer_than_a_shallow_model_is_traced(name: str, tmp_path: Path) -> None:
     _, expected = LISTED[name]

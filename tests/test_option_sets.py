@@ -14,6 +14,7 @@ from symformer.configs.config_fields import BoolField, Choice, ProbabilityField
 from symformer.ledger.facts import Activation
 from symformer.witness.certification import verify
 
+from .samples import sampled
 from .test_config_fields import TYPES, Config, UntakenError, base, by_us, differences
 
 SETS = 3
@@ -39,7 +40,7 @@ def drawn(model_type: str, source: random.Random) -> Config:
     return config
 
 
-@pytest.mark.parametrize("model_type", TYPES)
+@pytest.mark.parametrize("model_type", sampled(3, TYPES))
 def test_combined_options_match_torch(model_type: str, tmp_path: Path) -> None:
     source, answered = random.Random(model_type), 0  # noqa: S311
     for _ in range(8 * SETS):
