@@ -12,7 +12,7 @@ from sympy import Expr
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import AtMost, Condition, some_of_each
+from ..language.sizes import AtMost, Condition, quotients_at_least_one
 from ..language.symbols import C, N_new, S
 from ..ledger.facts import MATRICES, Entry, Ledger, OperationKind, Table
 from ..ledger.operations import Operations
@@ -66,7 +66,7 @@ class RecognizedModel(Component):
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
         last = LAST.get(self.asked, S)
         dims = {dim for _, entry in self.rows for tensor in (*entry.inputs, entry.output) for dim in tensor.shape}
-        return tuple(dict.fromkeys(_moved(each, last) for each in (*self.conditions, *some_of_each(dims))))
+        return tuple(dict.fromkeys(_moved(each, last) for each in (*self.conditions, *quotients_at_least_one(dims))))
 
     @property
     def library(self) -> str:

@@ -49,7 +49,7 @@ class Record:
 Find = Callable[[str], Record]  # from a quantity or OPERATIONS
 
 
-def opened(target: str, find: Find) -> Model:
+def model_of_records(target: str, find: Find) -> Model:
     """Return the model of a set of records, with the sizes of its config. Records are found on first use."""
     first = find(STORED)
 

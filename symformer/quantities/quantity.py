@@ -15,12 +15,12 @@ from sympy import Expr, Symbol
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, SizeSource
 from ..language.errors import OptionError, RuleError, UnknownNameError
-from ..language.sizes import Condition, Divides, Relations, close
+from ..language.sizes import Condition, Divides, Relations, close_relations
 from ..language.symbols import B_vis, C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ATTENDING, ONE, Entry, Ledger, OperationKind, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place, ranks
-from .length_conditions import within
+from .length_conditions import length_conditions
 
 COUNTED = "counted"  # the convention that selects a published rule set
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
@@ -31,7 +31,7 @@ R = TypeVar("R")
 Rule = Callable[[Entry, Conventions], tuple[Term, ...]]
 
 
-def nothing(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def counts_nothing(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return no terms: the kind adds zero by decision, not by omission."""
     return ()
 
@@ -46,7 +46,7 @@ def shared(weight: Weight) -> tuple[Expr, ...]:
     return (weight.share,) if weight.share != 1 else ()
 
 
-def refused(because: str) -> Callable[[Entry, Conventions], Any]:
+def refuse(because: str) -> Callable[[Entry, Conventions], Any]:
     """Return a rule that raises RuleError with this reason."""
 
     def rule(entry: Entry, conventions: Conventions) -> Any:
@@ -60,13 +60,13 @@ def measured(quantity: str, terms: Rule) -> Rule:
 
     def rule(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         if entry.measured != quantity:
-            unseen(entry, conventions)
+            refuse_observed(entry, conventions)
         return terms(entry, conventions)
 
     return rule
 
 
-def unseen(entry: Entry, conventions: Conventions) -> Any:
+def refuse_observed(entry: Entry, conventions: Conventions) -> Any:
     """Raise RuleError: the entry was traced for another quantity."""
     raise RuleError(f"{entry.path}: this was traced for {entry.measured} only, so other quantities cannot count it")
 
@@ -76,12 +76,12 @@ def rows(rule: R, *kinds: OperationKind) -> dict[OperationKind, R]:
     return dict.fromkeys(kinds, rule)
 
 
-def refusing(because: str, table: Mapping[OperationKind, R]) -> dict[OperationKind, R]:
+def refuse_others(because: str, table: Mapping[OperationKind, R]) -> dict[OperationKind, R]:
     """Return the table completed with a refusal for every missing kind, including kinds added later."""
-    return {**rows(cast(R, refused(because)), *OperationKind), **table}
+    return {**rows(cast(R, refuse(because)), *OperationKind), **table}
 
 
-def total(table: Mapping[OperationKind, R], what: str) -> Mapping[OperationKind, R]:
+def require_total(table: Mapping[OperationKind, R], what: str) -> Mapping[OperationKind, R]:
     """Return the table unchanged. Raises RuleError if it lacks a row for a kind of operation."""
     if missing := [kind.value for kind in OperationKind if kind not in table]:
         raise RuleError(f"the table of {what} has no row for {', '.join(missing)}; state a rule, nothing or refused")
@@ -167,7 +167,7 @@ class Quantity:
 
     def __post_init__(self) -> None:
         for table in self.tables:
-            total(table, self.measure.name)
+            require_total(table, self.measure.name)
 
     @property
     def tables(self) -> Iterable[Mapping[OperationKind, Any]]:
@@ -182,7 +182,7 @@ class Quantity:
     @property
     def seen(self) -> str:
         """The quantity whose traced, unrecognized rows answer this one."""
-        return self.measure.name if self.rules.get(OperationKind.OBSERVED) is unseen else self.asked
+        return self.measure.name if self.rules.get(OperationKind.OBSERVED) is refuse_observed else self.asked
 
     @property
     def choices(self) -> Mapping[str, Convention]:
@@ -266,12 +266,12 @@ class Quantity:
         root = self.account(ledger, chosen)
         if placement.context == "on" and root.each.has(C):
             constraints = (*constraints, Divides(N_cp, C))
-        reach = within(ledger, root.each.free_symbols, self.after)
+        reach = length_conditions(ledger, root.each.free_symbols, self.after)
         return Formula(
             id=f"{stem}.{self.measure.name}",
             measure=self.measure,
             root=root,
-            relations=close({**part.totals, **relations}),
+            relations=close_relations({**part.totals, **relations}),
             totals=frozenset(part.totals),
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..formulas.account import Measure, Term
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, OperationKind
-from .quantity import Conventions, Countable, Quantity, nothing, rows, stored, unseen
+from .quantity import Conventions, Countable, Quantity, counts_nothing, refuse_observed, rows, stored
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -31,8 +31,8 @@ QUANTITY = TrainableParams(
     "them. A weight used in two places counts once.",
     {
         **rows(trained, *STORING),
-        **rows(nothing, *WEIGHTLESS),
-        OperationKind.OBSERVED: unseen,
+        **rows(counts_nothing, *WEIGHTLESS),
+        OperationKind.OBSERVED: refuse_observed,
     },
     ("weight", "shape"),
     weighs=True,

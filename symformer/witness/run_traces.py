@@ -9,7 +9,7 @@ from functools import cache, partial
 from math import prod
 from typing import Any, cast
 
-from ..catalogue.measured_model import STORED, MeasuredModel, answerable
+from ..catalogue.measured_model import STORED, MeasuredModel, check_measurable
 from ..catalogue.record import OPERATIONS
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
@@ -243,7 +243,7 @@ class Runner:
                 return whole(found)
             if quantity not in RUNS and self.lift is not None:
                 return for_quantity(lifted(), quantity)
-            answerable(quantity)
+            check_measurable(quantity)
             self.admit(quantity, found.model.target)
             if self.like is not None and quantity in LIKE:
                 return whole(self.like.of(quantity))
