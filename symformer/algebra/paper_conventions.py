@@ -279,7 +279,9 @@ def _variants(
         for name, convention in known.items()
         for choice in convention.meanings
         if choice != formula.conventions.get(name, convention.default)
-        and (not convention.quiet or name in formula.conventions)  # weights that are omitted have their own switches
+        and (
+            not convention.hidden_by_default or name in formula.conventions
+        )  # weights that are omitted have their own switches
     ]
     for other in _options(model):
         named = [f"{key} = {value}" for key, value in _changed(model, other)]

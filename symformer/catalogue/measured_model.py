@@ -95,7 +95,7 @@ class MeasuredModel(Component):
 
         Raises RuleError for other conventions and for a quantity that is not known.
         """
-        name = question.seen
+        name = question.observed_quantity
         if self.maker == DIFFUSERS and name != STORED:
             raise RuleError(f"only params is supported for diffusers models, not {name} of {self.stem}")
         if name not in MEASURED and self.lifted is not None:

@@ -84,7 +84,7 @@ class RecognizedModel(Component):
 
         Raises RuleError for any other quantity or convention.
         """
-        name = question.asked
+        name = question.traced_quantity
         chosen = question.choose(given)
         usual = {convention: question.choices[convention].default for convention in chosen}
         if why := self.refusals.get(name) or self._unseen(question, chosen, usual):
@@ -108,7 +108,7 @@ class RecognizedModel(Component):
 
     def _unseen(self, question: Quantity, chosen: Mapping[str, str], usual: Mapping[str, str]) -> str:
         """Return why a quantity is not known under these conventions, or "" if it is known."""
-        quantity = question.asked
+        quantity = question.traced_quantity
         if quantity not in (*self.confirmed, *FOLLOWS):
             return f"{quantity} needs the elementwise operations too, and a torch run does not show their purpose"
         for convention, value in chosen.items():

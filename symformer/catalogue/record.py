@@ -63,7 +63,7 @@ def model_of_records(target: str, find: Find) -> Model:
         return find(OPERATIONS).operations
 
     def read(quantity: str, also: Collection[str] = ()) -> Provenance:
-        seen = find_quantity(quantity).seen
+        seen = find_quantity(quantity).observed_quantity
         record = find(seen if seen in MEASURED else OPERATIONS)
         if record.traced is not None:
             places = {**(_places(find(OPERATIONS), also) if also else {}), **record.places}

@@ -64,6 +64,6 @@ QUANTITY = AttentionShare(
     CONVENTIONS,
     "A share has no certificate of its own. The denominator is the forward FLOPs, which have a certificate, and the "
     "numerator is the sum of some of its products.",
-    follows="flops",
+    derived_from="flops",
     encoder=BOTH,
 )

@@ -48,7 +48,7 @@ PRODUCTS = Convention(
         "others": "counts every product except the two of attention, queries with keys and attention weights with "
         "values",
     },
-    quiet=True,
+    hidden_by_default=True,
 )
 COUNT = Convention(
     {

@@ -83,7 +83,7 @@ QUANTITY = Cached(
     },
     logits="The logits of one token in each sequence are included.",
     by_format="it counts the bytes of the weights",
-    carried="The bytes needed for inference: every weight once, and the recurrent states of each of B sequences. "
+    recurrent="The bytes needed for inference: every weight once, and the recurrent states of each of B sequences. "
     "Temporary buffers are excluded.",
     notes={carries_state: STATE_BYTES, keeps_places: CONVOLUTION_BYTES.format(of="the weights")},
     model_dtype="weights",

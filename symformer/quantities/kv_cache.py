@@ -64,8 +64,8 @@ QUANTITY = Cached(
         "window": WINDOW,
         "latent": LATENT,
     },
-    after=0,
-    carried="The bytes of the recurrent state that each layer passes to the next token, for each of B sequences.",
+    decoded_tokens=0,
+    recurrent="The bytes of the recurrent state that each layer passes to the next token, for each of B sequences.",
     notes={
         carries_state: "A state-space layer stores its recurrent state and its convolution state, whose sizes do not "
         f"depend on the number of tokens. {STATE_BYTES}",

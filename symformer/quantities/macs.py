@@ -16,6 +16,6 @@ QUANTITY = Quantity(
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING},
     "torch's FlopCounterMode counts 2 FLOPs per multiply-add. Twice this formula equals the forward FLOPs of "
     "contractions, which have a certificate. The tests compare this formula with half of torch's count.",
-    follows="flops",
+    derived_from="flops",
     encoder=BOTH,
 )

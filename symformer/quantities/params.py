@@ -18,6 +18,6 @@ QUANTITY = StorageQuantity(
     },
     ("weight", "shape"),
     {"without": WITHOUT},
-    weighs=True,
+    counts_storage=True,
     frozen="Stored weights that are not trained also count.",
 )

@@ -35,7 +35,7 @@ QUANTITY = TrainableParams(
         OperationKind.OBSERVED: refuse_observed,
     },
     ("weight", "shape"),
-    weighs=True,
+    counts_storage=True,
     by_format="the format decides which weights can be trained; choose adapters, such as --option lora=q_proj",
     frozen="Weights that the model never trains are excluded.",
     checked="The tests compare this formula with the parameters that require a gradient in the torch class and, with "

@@ -236,7 +236,7 @@ class Runner:
             """Return the trace at the first lengths that do not bound the formula, or else at the last that worked."""
             if quantity == OPERATIONS:
                 return lifted()
-            seen = find_quantity(quantity).seen
+            seen = find_quantity(quantity).observed_quantity
             if seen != quantity:
                 return run(seen)
             if quantity == found.quantity:

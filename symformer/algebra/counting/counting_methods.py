@@ -292,7 +292,7 @@ def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str
     """Yield a switch for every other value of each convention."""
     known = find_quantity(quantity).choices
     for name, convention in known.items():
-        if convention.quiet and name != COUNTED:
+        if convention.hidden_by_default and name != COUNTED:
             continue
         for choice, meaning in convention.meanings.items():
             if choice == formula.conventions.get(name, convention.default):

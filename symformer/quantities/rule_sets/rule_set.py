@@ -123,7 +123,7 @@ class RuleSetQuantity(Quantity):
             return super().choices
         ways = {HERE: "symformer's rules, under the other conventions"}
         ways |= {name: f"rules of {each.who}: {each.short}" for name, each in self.rule_sets.items()}
-        return {**super().choices, COUNTED: Convention(ways, quiet=True)}
+        return {**super().choices, COUNTED: Convention(ways, hidden_by_default=True)}
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return the value of every convention, or only ``counted`` for a rule set, which sets all others.
