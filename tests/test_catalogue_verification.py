@@ -55,6 +55,7 @@ def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: CatalogueVerifi
     assert found["entry"]["still"] == ["intermediate_size"]
 
 
+@pytest.mark.exhaustive
 def test_a_field_that_is_not_inert_is_pinned_to_its_default(prover: CatalogueVerification) -> None:
     data = entry()
     data["switches"].pop("tie_word_embeddings")
@@ -65,6 +66,7 @@ def test_a_field_that_is_not_inert_is_pinned_to_its_default(prover: CatalogueVer
     assert match_or_none(read(found), CONFIG | {"tie_word_embeddings": False}) is None
 
 
+@pytest.mark.exhaustive
 def test_an_entry_that_is_wrong_at_its_defaults_is_refused(prover: CatalogueVerification) -> None:
     data = entry()
     counts = data["records"]["params"]["traced"]["counts"]

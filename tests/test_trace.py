@@ -257,6 +257,7 @@ def test_models_of_public_packages_trace_exactly(package: str) -> None:
     assert found.model.params.value({name: sizes[name] for name in found.symbols}) == stored > 0
 
 
+@pytest.mark.exhaustive
 def test_a_model_of_671_billion_parameters_takes_no_memory(tmp_path: Path) -> None:
     """DeepSeek-V3 from its default config, 671 billion parameters, the trace and its own value: under 2 GB resident."""
     config = tmp_path / "config.json"

@@ -12,6 +12,8 @@ from symformer.language.errors import WitnessError
 from symformer.witness import trace
 from symformer.witness.value_reads import MOST, ValueReads
 
+from .samples import sampled
+
 
 class Sinusoids(nn.Module):
     """An encoder as in OpenAI's Whisper: a table of sines computed on the spot, and a scale read from a tensor."""
@@ -77,7 +79,7 @@ FORMULAS: dict[str, tuple[Callable[..., nn.Module], dict[str, int], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("name", sampled(2, FORMULAS))
 def test_code_that_reads_tensor_values_during_construction_is_traced(name: str) -> None:
     build, sizes, formula = FORMULAS[name]
     assert trace(build, sizes).model.params.equals(formula)

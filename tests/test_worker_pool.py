@@ -76,7 +76,7 @@ def busy(place: str) -> None:
 
 def test_workers_end_when_their_run_is_killed(tmp_path: Path) -> None:
     place = tmp_path / "beat"
-    code = f"from tests.test_worker_pool import busy, crew\nlist(crew(busy, [({str(place)!r},)], 1, limit=600))"
+    code = f"from tests.test_worker_pool import busy, run_jobs\nlist(run_jobs(busy, [({str(place)!r},)], 1, limit=600))"
     run = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent.parent)
     wait_until(lambda: place.exists() and bool(place.read_text()), "no worker began")
     run.kill()
