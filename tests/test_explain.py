@@ -408,7 +408,7 @@ def test_exit_status() -> None:
 
 def test_explanation_on_the_terminal() -> None:
     lines = run("llama-2-70b", "78B").stdout.splitlines()
-    assert lines[0].endswith("68,976,648,192 + 9,395,240,960 = 78,371,889,152, which rounds to it")
+    assert lines[0].endswith("68,976,648,192 + 9,395,240,960 = 78,371,889,152, which rounds to 78B")
     assert any("layers.*.self_attn.k_proj" in line and "9,395,240,960" in line for line in lines)
 
 

@@ -144,7 +144,7 @@ def test_cli_prints_sensitivity() -> None:
     text = run("llama-2-7b").stdout
     assert "N = 2LEAD + 2LEGD + 3LEH + 2LE + 2VE + E = 6,738,415,616" in text
     # of a layer 4*4096² + 3*4096*11008 + 2*4096 = 202,383,360, of 6,738,415,616: 3.003 %
-    assert "one more of the layers (L): 202,383,360 elements, 3.003 % of the total" in text
+    assert "L + 1 (layers): 202,383,360 elements, 3.003 % of the total" in text
     assert "A + 1 alone violates a condition: A=33 is not a multiple of G=32" in text
     whole = run("gpt2", "-q", "intensity", "--set", "B=1", "--set", "S=10").stdout
     assert "long; --json has it" in whole

@@ -245,11 +245,11 @@ def test_names_are_built_once_for_many_solutions() -> None:
 def test_an_empty_result_reports_the_nearest_value() -> None:
     result = run("llama-2-7b", "--total", "6738415617", "--for", "L")
     assert result.exit_code == 1
-    assert result.stdout.endswith("\nno solution; the nearest is L = 32: 6,738,415,616, -1\n")
+    assert result.stdout.endswith("\nno solution; the nearest is L = 32: 6,738,415,616 (-1)\n")
     assert result.stderr == ""
     # the smallest GPT-2 of 12 heads: E = 12, L = 1: 12*144 + 13*12 + (50,257 + 1,024 + 2)*12 = 617,280
     least = run("gpt2", "--total", "1", "--for", "L", "--for", "E", "--given", "A=12")
-    assert least.stdout.endswith("\nno solution; the nearest is L = 1, E = 12: 617,280, +617,279\n")
+    assert least.stdout.endswith("\nno solution; the nearest is L = 1, E = 12: 617,280 (+617,279)\n")
     assert found("llama-2-7b", "--total", "6738415617", "--for", "L", status=1)["nearest"]["sizes"] == {"L": 32}
 
 

@@ -38,7 +38,7 @@ class Fetched:
 
     path: str
     commit: str
-    unasked: str = ""  # why the Hub was not asked whether the revision still has this commit
+    unasked: str = ""  # why the Hub was not asked for the current commit of the revision
 
 
 def fetch(name: str, revision: str = "") -> Fetched:

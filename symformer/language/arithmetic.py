@@ -148,7 +148,7 @@ class _Reader:
 
     def _held(self, bound: Bound) -> Bound:
         if bound.excess:
-            raise ArithmeticTextError(f"{quoted(self.text)} when expanded can have {bound.excess}")
+            raise ArithmeticTextError(f"{quoted(self.text)} can have {bound.excess} when expanded")
         return bound
 
 

@@ -243,7 +243,7 @@ def _bound(target: Symbol, value: Expr, known: Mapping[Symbol, Bound]) -> Bound:
     if not excess and bound.terms > MAX_TERMS:
         excess = f"{bound.terms} terms, more than the limit of {MAX_TERMS} for a size"
     if excess:
-        raise SizeError(f"{target}={shown(value)}: when expanded it can have {excess}")
+        raise SizeError(f"{target}={shown(value)}: it can have {excess} when expanded")
     return bound
 
 
