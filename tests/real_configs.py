@@ -65,7 +65,7 @@ def alone(paths: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def stored(path: str, named: str) -> int | None:
-    """Return the parameters of the class that a config names, or of ``named``, by torch; None where it builds none."""
+    """Return the parameters of the class that a config names, or of ``named``, by torch, or None if it builds none."""
     from tests.every_type import stored as counted
 
     config = plain(path)
@@ -88,7 +88,7 @@ def traced(path: str) -> dict[str, Any]:
 
 
 def main(folder: str, trace: bool) -> None:
-    """Ask for every config of a folder."""
+    """Check every config of a folder."""
     from symformer.witness.worker_pool import Lost, crew
 
     paths = sorted(map(str, Path(folder).glob("*.json")))
