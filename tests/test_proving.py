@@ -1,4 +1,4 @@
-"""An entry of the catalogue that torch says is wrong at some configs holds for the others alone, or not at all."""
+"""A catalogue entry that is wrong at some configs is limited to the others, or rejected."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from symformer.witness.inert_fields import Trials
 from symformer.witness.transformers_classes import of_head
 
 NAME = "BioGptForCausalLM"
-USUAL = 4096  # what its configs say of H where they leave it out
+USUAL = 4096  # the default of H in its configs
 CONFIG = {"model_type": "biogpt", "architectures": [NAME]}
 
 
 @pytest.fixture
 def prover(monkeypatch: pytest.MonkeyPatch) -> Proving:
-    """Of a few configs: here it is seen that there are enough to tell."""
+    """Return few configs; this test only needs enough of them."""
     monkeypatch.setattr(catalogue_verification, "HELD", 12)
     source = of_head("biogpt", "causal")
     return Proving(source, Trials(source), {})
@@ -35,7 +35,7 @@ def entry() -> dict[str, Any]:
 
 
 def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: Proving) -> None:
-    """One of its weights is said to be as wide as H usually is, whatever H is."""
+    """Return an entry with a weight whose width is the default of H, for any H."""
     data = entry()
     counts = data["records"]["params"]["traced"]["counts"]
     (bias,) = (row for row in counts if row[0] == ["biogpt.layers.*.fc1.bias", ["H"]])

@@ -1,4 +1,4 @@
-"""Everything in the README runs as written: its commands, its Python, its example of a component."""
+"""Everything in the README runs as written: its commands, its Python, and its example of a component."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def blocks(language: str) -> list[str]:
 
 
 def commands() -> list[tuple[str, str]]:
-    """Each command after a ``$``, with the output that the README shows for it."""
+    """Return each command after a ``$``, with the output shown in the README."""
     found = []
     for block in blocks("console"):
         for piece in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -32,7 +32,7 @@ def commands() -> list[tuple[str, str]]:
 
 
 def test_the_readme_has_both_setup_commands() -> None:
-    """.ci/run runs these two, read from here."""
+    """.ci/run reads these two commands from the README."""
     assert blocks("sh") == [
         "pip install . && symformer derive gpt2 -o gpt2.pdf\n",
         "pip install -e '.[test]' && pytest -n auto\n",
@@ -68,7 +68,7 @@ def test_the_python_examples_run() -> None:
 
 
 def test_the_component_example_runs(tmp_path: Path) -> None:
-    """Copied into a file by itself, with nothing else in reach."""
+    """It is copied into a separate file, with nothing else available."""
     (source,) = [block for block in blocks("python") if "class Bottleneck" in block]
     path = tmp_path / "bottleneck.py"
     path.write_text(source, "utf-8")
@@ -94,7 +94,7 @@ def test_every_named_file_exists() -> None:
 
 
 def test_every_path_in_contributing_exists() -> None:
-    """Every file by its path, or by its path inside the package; NAME and EXT stand for a new one's."""
+    """Return every file by its path, or by its path inside the package; NAME and EXT stand for new names."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     named = [path for path in re.findall(r"`((?:\w+/)+[\w.]*)`", text) if not re.search("NAME|EXT", path)]
     assert len(named) > 15

@@ -1,6 +1,6 @@
-"""The pages of reports/: every quantity has one, README links them, and every link leads somewhere.
+"""The pages of reports/: every quantity has one, README links them, and every link works.
 
-That they are what the code would write today is a step of .ci/run: `symformer gallery reports --check`.
+`symformer gallery reports --check` in .ci/run tests that they are up to date.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def test_stale_lists_the_pages_that_differ(tmp_path: Path) -> None:
 
 
 def headings(page: str) -> set[str]:
-    """What links to the headings of a page end in, as GitHub has them, and the anchors that it names itself."""
+    """Return the anchors of the headings of a page, as on GitHub, and its explicit anchors."""
     seen, found = Counter[str](), set(re.findall(r'<a id="([^"]+)"', page))
     for heading in re.findall(r"(?m)^#+ (.*)$", page):
         name = re.sub(r"[^\w\- ]", "", heading.replace("\\_", "_").lower()).replace(" ", "-")
