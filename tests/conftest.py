@@ -26,7 +26,7 @@ Rewrite = Callable[[type, Any], None]
 
 @pytest.fixture
 def rewrite(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rewrite]:
-    """Return a function that replaces the ``forward`` of parts until the test ends, also inside whole models."""
+    """Yield a function that replaces the ``forward`` of parts until the test ends, also inside whole models."""
 
     def given(part: type, forward: Any) -> None:
         monkeypatch.setattr(part, "forward", forward)

@@ -170,7 +170,7 @@ class Reader:
         return found
 
     def put(self, line: Assignment, found: Tensor) -> None:
-        """Return a named result, reshaped to the shape of its line."""
+        """Store a named result, in the shape of its line."""
         assert isinstance(line.shape, Listed)
         *axes, last = line.shape.items
         sizes = [self.size(value(each)) for each in line.shape.items if not isinstance(each, Name)]
@@ -328,7 +328,7 @@ def bound(scope: Scope, read: Sequence[tuple[str, Tensor]], given: Mapping[str, 
 
 
 def free(lines: Sequence[Assignment]) -> Iterator[str]:
-    """Return the names that are read before they are defined, without those of weights."""
+    """Yield the names that are read before they are defined, without those of weights."""
     known: set[str] = set()
     for line in lines:
         if line.times is not None and isinstance(line.name, Name):

@@ -91,7 +91,7 @@ def room(name: str) -> str:
 
 
 def imports(path: Path, package: Path = PACKAGE) -> Iterator[str]:
-    """Return all modules of the package that a file imports anywhere, except for type checking."""
+    """Yield all modules of the package that a file imports anywhere, except for type checking."""
     tree = ast.parse(path.read_text("utf-8"))
     guarded = [
         node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
@@ -151,7 +151,7 @@ def lines(package: Path = PACKAGE) -> dict[str, int]:
 
 
 def count(package: Path = PACKAGE) -> str:
-    """Print the statistics."""
+    """Return the statistics as text."""
     found = arrows(package)
     up = [f"{a} -> {b}" for a, b in sorted(found) if FLOOR.get(b, 0) >= FLOOR.get(a, len(FLOORS))]
     rooms = {room(name) for name in graph(package)} - {"__init__", "__main__"}

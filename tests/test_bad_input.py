@@ -133,7 +133,7 @@ def test_invalid_size_is_named_with_its_file(tmp_path: Path, store: Path) -> Non
 
 @pytest.fixture
 def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return a catalogue of one class, to be damaged by a test."""
+    """Yield the folder of a catalogue with one class, to be damaged by a test."""
     name = "ArceeForCausalLM.arcee.json"
     folder = tmp_path / "shelf"
     folder.mkdir()

@@ -26,7 +26,7 @@ class Memory:
 
 
 def blocks(length: int, size: int) -> Iterator[int]:
-    """Return the rows of each block; the last block has the remainder."""
+    """Yield the rows of each block; the last block has the remainder."""
     for start in range(0, length, size):
         yield min(size, length - start)
 

@@ -107,7 +107,7 @@ def test_invalid_census_arguments_are_refused(
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Return a catalogue with one class, one without a formula, and one that cannot be built."""
+    """Use a catalogue with one class, one without a formula, and one that cannot be built."""
     shutil.copy(FOLDER / BIOGPT, tmp_path)
     types = {
         "biogpt": {"name": "BioGptForCausalLM", "head": "causal"},

@@ -61,7 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("target", [*names(), "deepseek-v3", "llama-2-70b", "component:self-attention", *LIFTED])
 def test_boxes_sum_to_the_formula(target: str) -> None:
-    """Return the total, summed over the ledger, independent of the drawn boxes."""
+    """The formula is summed over the ledger, independently of the drawn boxes."""
     model, _ = resolve(target)
     formula = model.formula("params")
     boxes = list(Reader(model, formula).architecture().graph.boxes())

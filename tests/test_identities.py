@@ -130,7 +130,7 @@ def of_its_kind() -> dict[frozenset[tuple[object, ...]], list[str]]:
 
 @cache
 def answers(name: str) -> list[Answer]:
-    """Yield the answers of an architecture, changing one convention at a time, for the whole and per rank."""
+    """Return the answers of an architecture, changing one convention at a time, for the whole and per rank."""
     every = SAMPLED_OF_A_KIND if first_of_its_kind(name) else SAMPLED
     with patch(f"{Quantity.__module__}.place", cache_by_placement()):
         return _answers(model_of(name), crc32(name.encode()) % every, every)
@@ -351,7 +351,7 @@ def test_sequence_parallel_ranks_duplicate_no_work(name: str, rank: str, convent
 
 
 def stages(name: str, quantity: str) -> Iterator[Exact]:
-    """Return the sum of the first, the middle and the last of three stages, and the whole."""
+    """Yield the values of the first, the middle and the last of three stages, and of the whole."""
     here = point(name, **TWO)
     found = {a.rank: a for a in answers(name) if (a.quantity, a.conventions) == (quantity, ())}
     for stage in RANKS["pipeline"]:

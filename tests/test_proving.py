@@ -23,7 +23,7 @@ CONFIG = {"model_type": "biogpt", "architectures": [NAME]}
 
 @pytest.fixture
 def prover(monkeypatch: pytest.MonkeyPatch) -> Proving:
-    """Return few configs; this test only needs enough of them."""
+    """Return a verification that needs few configs."""
     monkeypatch.setattr(catalogue_verification, "HELD", 12)
     source = of_head("biogpt", "causal")
     return Proving(source, Trials(source), {})
@@ -35,7 +35,7 @@ def entry() -> dict[str, Any]:
 
 
 def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: Proving) -> None:
-    """Return an entry with a weight whose width is the default of H, for any H."""
+    """In the entry, one weight has the default of H as its width, for any H."""
     data = entry()
     counts = data["records"]["params"]["traced"]["counts"]
     (bias,) = (row for row in counts if row[0] == ["biogpt.layers.*.fc1.bias", ["H"]])

@@ -94,7 +94,7 @@ def test_every_named_file_exists() -> None:
 
 
 def test_every_path_in_contributing_exists() -> None:
-    """Return every file by its path, or by its path inside the package; NAME and EXT stand for new names."""
+    """A file is named by its path, or by its path inside the package; NAME and EXT stand for new names."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     named = [path for path in re.findall(r"`((?:\w+/)+[\w.]*)`", text) if not re.search("NAME|EXT", path)]
     assert len(named) > 15

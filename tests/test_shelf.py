@@ -492,7 +492,7 @@ def test_conditions_of_a_formula_are_stated_next_to_it() -> None:
 
 
 def many(times: int) -> None:
-    """Return the number of random configs of all types, and of answers; missing types have none."""
+    """Print how many random configs of all types are answered; missing types have no answers."""
     draw, told = random.Random(SEED), []  # noqa: S311
     types = shelf.filed_types()
     every = [model_type for model_type, filed in types.items() if filed.builds]

@@ -105,7 +105,7 @@ def valued(formula: Formula, model: Model) -> int:
 
 
 def refusal(output: str, sentence: str) -> Iterator[str]:
-    """Return the defects of a refusal."""
+    """Yield the defects of a refusal."""
     if output:
         yield "something is printed before it is refused"
     if not sentence.startswith("symformer: ") or sentence.count("\n") != 1 or not sentence.endswith("\n"):
@@ -117,7 +117,7 @@ def refusal(output: str, sentence: str) -> Iterator[str]:
 
 
 def shown(output: str, formula: Formula) -> Iterator[str]:
-    """Return the defects of a printed formula."""
+    """Yield the defects of a printed formula."""
     if "Traceback" in output:
         yield "a traceback"
     if formula.measure.letter in map(str, formula.symbols):
@@ -125,14 +125,14 @@ def shown(output: str, formula: Formula) -> Iterator[str]:
 
 
 def document(markdown: str) -> Iterator[str]:
-    """Return the defects of a derivation in Markdown."""
+    """Yield the defects of a derivation in Markdown."""
     yield from letters(markdown)
     yield from products(markdown)
     yield from references(markdown)
 
 
 def letters(markdown: str) -> Iterator[str]:
-    """Return letters with two meanings: two sizes, or a quantity and a size."""
+    """Yield letters with two meanings: two sizes, or a quantity and a size."""
     listed = re.findall(r"^\| \$`([^`]+)`\$ \| [a-z]", markdown, re.MULTILINE)
     twice = sorted({each for each in listed if listed.count(each) > 1})
     if twice:
@@ -144,7 +144,7 @@ def letters(markdown: str) -> Iterator[str]:
 
 
 def products(markdown: str) -> Iterator[str]:
-    """Return products with a sum as a factor without brackets, as in 2 × B × E + D."""
+    """Yield products with a sum as a factor without brackets, as in 2 × B × E + D."""
     for formula in re.findall(r"\$`([^`]+)`\$", markdown):
         level, flat = 0, ""
         for each in formula:
@@ -157,7 +157,7 @@ def products(markdown: str) -> Iterator[str]:
 
 
 def references(markdown: str) -> Iterator[str]:
-    """Return references without a citation, and citations without a reference."""
+    """Yield references without a citation, and citations without a reference."""
     text, _, listed = markdown.partition("\n## References\n")
     numbers = {int(number) for number in re.findall(r"^(\d+)\. ", listed, re.MULTILINE)}
     cited = {int(n) for each in re.findall(r"\\?\[(\d+(?:, ?\d+)*)\\?\](?!\()", text) for n in each.split(",")}
