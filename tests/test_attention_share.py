@@ -95,7 +95,7 @@ def test_causal_pairs_are_refused_if_cache_and_window_differ(quantity: str) -> N
     component: Any = model.component
     lifted = component.lifted()
     assert "S" in model.formula(quantity, attention="causal").code()
-    otherwise = replace(lifted, refusals={"kv-cache": "torch counts otherwise: formula 8 of 60, torch 4 of 60"})
+    otherwise = replace(lifted, refusals={"kv-cache": "torch counts differently: formula 8 of 60, torch 4 of 60"})
     windowed = replace(model, component=replace(component, lifted=lambda: otherwise))
     with pytest.raises(RuleError, match=r"attention=causal: the window of each layer is not known, because .* 4 of 60"):
         windowed.formula(quantity, attention="causal")

@@ -48,7 +48,7 @@ def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: Proving) -> Non
     at = matched(kept, CONFIG | {"num_hidden_layers": 3})
     assert at is not None
     model = opened(NAME, finder(kept, at))
-    with pytest.raises(SizeError, match="H=64 is not 4,096; the trace kept it at 4,096: at another"):
+    with pytest.raises(SizeError, match="H=64 is not 4,096; the trace fixed it at 4,096: at another"):
         model.params.value(H=64)
     (held,) = (each for each in model.provenance.reading.pinned if each.name == "intermediate_size")  # type: ignore[union-attr]
     assert held.value == USUAL

@@ -686,7 +686,7 @@ def test_a_size_fixed_by_the_code_is_reported_as_pinned() -> None:
     raised = fixed.__code__.co_firstlineno + 3  # def, docstring, if, raise
     assert pinned.line == f'tests/test_trace.py:{raised}: raise ValueError("A is 3 here")'
     assert found.model.params.value({"E": 5, "A": 3}) == 15
-    with pytest.raises(sf.SymformerError, match="A=4 is not 3; the trace kept it at 3: ValueError: A is 3 here"):
+    with pytest.raises(sf.SymformerError, match="A=4 is not 3; the trace fixed it at 3: ValueError: A is 3 here"):
         found.model.params.value({"E": 5, "A": 4})
 
 
@@ -706,7 +706,7 @@ def test_a_pinned_size_is_enforced_by_every_function(tmp_path: Path) -> None:
         lambda: neo.of("flops").model.formula("flops").value({**sizes, "B": 1, "S": 7, "num_layers": 12}),
     ]
     for door in doors:
-        with pytest.raises(sf.SymformerError, match="num_layers=12 is not 2; the trace kept it at 2"):
+        with pytest.raises(sf.SymformerError, match="num_layers=12 is not 2; the trace fixed it at 2"):
             door()
 
 
@@ -724,7 +724,7 @@ def test_a_derived_size_must_match_its_relation(given: dict[str, int]) -> None:
     if given["d_head"] == 8:
         assert found.value(sizes) > 0
         return
-    with pytest.raises(sf.SymformerError, match="d_head=5 is not E/A=8; the trace holds with no other"):
+    with pytest.raises(sf.SymformerError, match="d_head=5 is not E/A=8; the trace is not valid for any other value"):
         found.value(sizes)
 
 
@@ -1012,7 +1012,7 @@ def test_the_defaults_of_a_factory_are_stated(factories: Path) -> None:
     def fine(E: int, H: int = 5) -> nn.Module:
         return nn.Linear(E, H, bias=False)
 
-    with pytest.raises(sf.SymformerError, match="H=6 is not 5; the trace kept it at 5: the factory's own default"):
+    with pytest.raises(sf.SymformerError, match="H=6 is not 5; the trace fixed it at 5: the factory's own default"):
         trace(fine, {"E": 24}).model.params.value(E=3, H=6)
     assert trace(fine, {"E": 24, "H": 7}).model.params.equals("E*H")
 
