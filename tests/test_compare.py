@@ -162,15 +162,15 @@ def test_sizes_and_options_apply_to_each_model_that_has_them() -> None:
 
 
 REFUSED = [
-    (["gpt2", "llama", "--set", "X=3"], "X: neither gpt2 nor llama has such a size (experts) in params"),
-    (["gpt2", "llama", "--set", "B=3"], "B: neither gpt2 nor llama has such a size (batch size) in params"),
+    (["gpt2", "llama", "--set", "X=3"], "X (experts) is not a size of gpt2 or llama in params"),
+    (["gpt2", "llama", "--set", "B=3"], "B (batch size) is not a size of gpt2 or llama in params"),
     (["gpt2", "llama", "--set", "Q=3"], "unknown symbol 'Q'"),
     (["gpt2", "llama", "--set", "E=768", "--set", "E=769"], "E is given twice, as 768 and as 769"),
     (["gpt2", "llama", "--set", "E=-3"], "a size is at least 1"),
     (["gpt2", "llama", "--set", "E=770"], "E=770 is not a multiple of A=12"),
-    (["gpt2", "llama", "--option", "teid=false"], "unknown option of gpt2 and llama 'teid'; did you mean tied"),
+    (["gpt2", "llama", "--option", "teid=false"], "unknown option 'teid' of gpt2 and llama; did you mean tied"),
     (["gpt2", "llama", "--option", "tied=perhaps"], "tied=perhaps is not valid"),
-    (["gpt2", "llama", "--option", "attention=causal"], "unknown option of gpt2 and llama 'attention'"),
+    (["gpt2", "llama", "--option", "attention=causal"], "unknown option 'attention' of gpt2 and llama"),
     (["gpt2", "llama", "-q", "flops", "--option", "attention=half"], "choose from full, causal"),
     (["gpt2", "llama", "-q", "intensity"], "intensity is a ratio"),
     (["gpt2", "nothing"], "unknown target 'nothing'"),

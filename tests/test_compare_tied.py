@@ -195,7 +195,7 @@ REFUSED = [
     (["gpt2", "--over", "intensity"], "intensity is itself a ratio"),
     (["gpt2", "-q", "intensity", "--over", "params"], "intensity is itself a ratio"),
     (["gpt2", "-q", "flops", "-q", "traffic", "--over", "params", "-o", "x.md"], "--over divides one quantity"),
-    (["gpt2", "--over", "params", "--set", "X=3"], "X: gpt2 has no such size (experts) in params"),
+    (["gpt2", "--over", "params", "--set", "X=3"], "X (experts) is not a size of gpt2 in params"),
     (["gpt2", "--over", "communication"], "is 0 for all sizes, so the ratio is undefined"),
 ]  # fmt: skip
 
@@ -215,7 +215,7 @@ def test_invalid_arguments_are_refused_in_python() -> None:
         sf.compare("gpt2", "llama-2-7b", same="params", by="L")
     with pytest.raises(OptionError, match="same= and by= need each other"):
         sf.compare("gpt2", "llama-2-7b", same="params")
-    with pytest.raises(UnknownNameError, match="unknown convention of flops and params 'attn'"):
+    with pytest.raises(UnknownNameError, match="unknown convention 'attn' of flops and params"):
         over("gpt2", "flops", "params", attn="causal")
     # also for a Llama without sizes: 13LE, and tables of 2VE, are at least those of a model with the same letters
     tables = sf.Model(target="table", component=sf.component("lm-head"), numbers={V: 11, E: 5})

@@ -423,7 +423,10 @@ REFUSED = [
     (["gpt2", "nothing", "-o", "x.pdf"], "unknown target 'nothing'"),
     (["gpt2", "llama-2-7b", "-q", "intensity", "-o", "x.pdf"], "intensity is a ratio"),
     (["gpt2", "llama-2-7b", "--set", "E=770", "-o", "x.md"], "E=770 is not a multiple of A=12"),
-    (["gpt2", "llama-2-7b", "--set", "X=3", "-q", "params", "-q", "flops", "-o", "x.md"], "has such a size (experts)"),
+    (
+        ["gpt2", "llama-2-7b", "--set", "X=3", "-q", "params", "-q", "flops", "-o", "x.md"],
+        "X (experts) is not a size of gpt2 or llama-2-7b",
+    ),
     (["vit", "gpt2", "-q", "params", "-q", "kv-cache", "-o", "x.md"], "this attention is not causal"),
 ]
 

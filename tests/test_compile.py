@@ -157,7 +157,7 @@ def test_division_by_zero_refuses_the_row() -> None:
         ({"E": np.array(["1"], object)}, "E is an array of objects that are not all integers; sizes are integers"),
         ({"E": np.array([3, 0])}, "one of E is 0; a size is an integer from 1 to 1,000,000,000,000,000"),
         ({"E": np.array([3, -1])}, "one of E is -1; a size is an integer from 1 to 1,000,000,000,000,000"),
-        ({"Q": 3}, "unknown size of gpt2.params 'Q'; known: A, E, H, L, P, V"),
+        ({"Q": 3}, "unknown size 'Q' of gpt2.params; known: A, E, H, L, P, V"),
         ({"A": np.array([3, 5])}, "gpt2.params does not hold for A=5, E=768: it requires that A divides E"),
         ({"H": np.array([3072, 3000])}, "gpt2.params does not hold for E=768, H=3000: it requires that H is 4E"),
     ],

@@ -111,8 +111,8 @@ def test_macros_in_a_folder_use_relative_config_paths() -> None:
 def test_failing_target_is_named_and_no_file_is_written() -> None:
     both = ("gpt2", "llama-2-7b", "-o", "out")
     # P, the learned positions, is a size of GPT-2; Llama has rotary positions
-    assert "unknown symbol of llama-2-7b 'P'" in refused(*both, "--set", "P=64")
-    assert "unknown option of llama-2-7b 'embedding_dropout'" in refused(*both, "--option", "embedding_dropout=false")
+    assert "unknown symbol 'P' of llama-2-7b" in refused(*both, "--set", "P=64")
+    assert "unknown option 'embedding_dropout' of llama-2-7b" in refused(*both, "--option", "embedding_dropout=false")
     assert "symformer: vit: " in refused("gpt2", "vit", "-o", "out", "-q", "kv-cache")
     assert "unknown target 'nope'" in refused("gpt2", "nope", "-o", "out")
     assert "nowhere/config.json does not exist" in refused("gpt2", "nowhere/config.json", "-o", "out")

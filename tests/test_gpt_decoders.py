@@ -94,9 +94,7 @@ def test_activations_of_custom_attention_are_refused(name: str) -> None:
     model = architecture(name)
     for implementation in ("eager", "sdpa"):
         for quantity in ("activations", "train-memory"):
-            with pytest.raises(
-                SymformerError, match="its attention has code of its own, whose saved tensors are not known"
-            ):
+            with pytest.raises(SymformerError, match="the tensors that its own attention code saves are not known"):
                 model.formula(quantity, implementation=implementation)
     assert model.formula("train-memory", implementation="none").expanded != 0
 

@@ -85,7 +85,7 @@ def test_macs_of_a_traced_model_are_half_of_its_flops() -> None:
 
 
 def test_elementwise_operations_have_no_macs() -> None:
-    with pytest.raises((OptionError, UnknownNameError), match="unknown convention of macs 'count'"):
+    with pytest.raises((OptionError, UnknownNameError), match="unknown convention 'count' of macs"):
         sf.architecture("gpt2").formula("macs", count="all")
     assert sf.component("layer-norm").formula("macs").expanded == 0
 

@@ -136,7 +136,7 @@ def test_models_without_known_stages_are_refused(target: str, said: str) -> None
 def test_the_bubble_describes_all_stages_together() -> None:
     with pytest.raises(RuleError, match="describes all stages together, not one rank; remove pipeline=first"):
         sf.architecture("gpt2").formula("pipeline-bubble", pipeline="first")
-    with pytest.raises(UnknownNameError, match="unknown convention of pipeline-bubble 'attention'"):
+    with pytest.raises(UnknownNameError, match="unknown convention 'attention' of pipeline-bubble"):
         sf.architecture("gpt2").formula("pipeline-bubble", attention="causal")
     assert (
         sf.explain(sf.architecture("llama-2-70b").set({"N_pp": 8, "N_micro": 32}), "21.9 %", "pipeline-bubble").verdict

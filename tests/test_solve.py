@@ -328,9 +328,9 @@ def test_within_is_a_percentage_or_an_amount() -> None:
 
 
 def test_an_unknown_convention_is_refused() -> None:
-    with pytest.raises(SymformerError, match="unknown convention of params 'attention'"):
+    with pytest.raises(SymformerError, match="unknown convention 'attention' of params"):
         sf.solve("llama-2-7b", 7e9, for_="L", attention="causal")
-    with pytest.raises(SymformerError, match="unknown convention of params and kv-cache 'windows'"):
+    with pytest.raises(SymformerError, match="unknown convention 'windows' of params and kv-cache"):
         sf.sweep("llama-2-7b", {"L": [2]}, ["params", "kv-cache"], given={"B": 1, "C": 7}, windows="full")
 
 

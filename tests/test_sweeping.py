@@ -508,7 +508,7 @@ def test_a_convention_named_over_is_distinct_from_the_grid() -> None:
     for over in ({"L": [12, 24]}, {"N_micro": [8]}):
         with pytest.raises(SymformerError, match=r"gpt2\.pipeline-bubble is a ratio, not an integer"):
             sf.sweep("gpt2", over, "pipeline-bubble", over="step")
-    with pytest.raises(SymformerError, match="unknown convention of params 'over'"):
+    with pytest.raises(SymformerError, match="unknown convention 'over' of params"):
         sf.sweep("gpt2", {"L": [12]}, over="step")
     with pytest.raises(SymformerError, match="a sweep needs at least one size"):
         sf.sweep("gpt2")

@@ -83,7 +83,7 @@ def test_mfu_of_a_traced_model() -> None:
 
 
 def test_unsupported_requests_for_utilization_are_refused() -> None:
-    with pytest.raises(RuleError, match=r"mfu describes all devices together, .* remove tensor"):
+    with pytest.raises(RuleError, match=r"mfu describes all devices together, .* remove tensor=on"):
         sf.architecture("llama-2-7b").formula("mfu", tensor="on")
     with pytest.raises(RuleError, match="hfu is computed per token, but ViT takes images"):
         sf.architecture("vit").formula("hfu")

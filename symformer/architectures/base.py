@@ -59,7 +59,7 @@ LORA = "Hu et al. 2021 [hu2021], section 4.1"
 HOULSBY = "Houlsby et al. 2019 [houlsby2019], section 2.1"
 # Some classes require that E/A is an integer although their head dimension is independent of it.
 HEADS_DIVIDE = (Divides(A, E),)
-OWN_ATTENTION = "its attention has code of its own, whose saved tensors are not known"
+OWN_ATTENTION = "the tensors that its own attention code saves are not known"
 Variants = tuple[Mapping[str, Any], ...]
 SETTING = "setting"  # the metadata key of an option's config field
 

@@ -46,7 +46,7 @@ class Divides(Condition):
 
     divisor: Expr
     dividend: Expr
-    remedy: str = "choose sizes that divide"
+    remedy: str = "choose a multiple"
 
     def __str__(self) -> str:
         return f"{text(self.divisor)} divides {text(self.dividend)}"
@@ -273,7 +273,7 @@ def evaluate(expr: Expr, numbers: Mapping[Symbol, int], what: str) -> int:
     if not isinstance(result, Rational):
         raise SizeError(f"{what} divides by zero at these sizes")
     if not isinstance(result, Integer):
-        raise SizeError(f"{what} is {result}, which is not an integer: {text(expr)} needs sizes that divide")
+        raise SizeError(f"{what} is {result}, which is not an integer: {text(expr)} needs sizes that divide evenly")
     return int(result)
 
 
