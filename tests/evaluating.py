@@ -92,7 +92,7 @@ class Class:
         if not alike or path.rpartition(".")[2] in self.apart:
             return
         off = min(_difference(ours, theirs) for theirs in alike)
-        assert off < ROUNDING, f"{path} gives something else: {off:.1e} of the largest"
+        assert off < ROUNDING, f"{path} returns something else: {off:.1e} of the largest"
         self.compared.append(path)
 
     def weight(self, path: str, name: Name) -> Tensor:
@@ -109,7 +109,7 @@ class Class:
                 break
         least = min((each.count(".") for each in found), default=0)  # of this part, not of a part inside it
         found = {each: tensor for each, tensor in found.items() if each.count(".") == least}
-        assert found, f"{path}: {text(name)} is no weight of {type(self.module).__name__}"
+        assert found, f"{path}: {text(name)} is not a weight of {type(self.module).__name__}"
         assert len({tensor.data_ptr() for tensor in found.values()}) == 1, f"{path}: {text(name)} is any of {[*found]}"
         ((each, tensor), *_) = found.items()
         module = self.module.get_submodule(each.rpartition(".")[0])
@@ -148,7 +148,7 @@ class Reader:
         self.head = roots[0] if roots else 0  # scores are divided by the square root of the head width
 
     def run(self) -> Tensor:
-        assert self.lines, f"{self.path}: nothing is said of what it computes"
+        assert self.lines, f"{self.path}: its computation is unknown"
         for line in self.lines:
             found = self.repeated(line) if line.times is not None else self.of(line.shown)
             self.put(line, found)
@@ -188,7 +188,7 @@ class Reader:
             self.known[text(line.name)] = found
             return
         assert isinstance(line.name, Listed)
-        assert isinstance(last, Sum), f"{self.path}: nothing says how wide the pieces of {text(line.shown)} are"
+        assert isinstance(last, Sum), f"{self.path}: the widths of the pieces of {text(line.shown)} are unknown"
         widths = [self.size(value(each)) for each in last.terms]
         for name, piece in zip(line.name.items, found.split(widths, -1), strict=True):
             heads = self.head and found.dim() == 3 and name in (Name("q"), Name("k"), Name("v"))
@@ -273,7 +273,7 @@ class Reader:
             return weights
         name += f"_{text(shown.below)}" if shown.below else ""
         own = f"{self.path}.{name}"
-        assert name in self.whose.words, f"{self.path}: nothing says what {name} means"
+        assert name in self.whose.words, f"{self.path}: {name} has no meaning"
         return self.whose.words[own if own in self.whose.words else name](*arguments)
 
     def part(self, scope: Scope, arguments: Sequence[Tree], layer: int) -> Tensor:
@@ -328,7 +328,7 @@ def bound(scope: Scope, read: Sequence[tuple[str, Tensor]], given: Mapping[str, 
 
 
 def free(lines: Sequence[Assignment]) -> Iterator[str]:
-    """Yield the names that are read before they are defined, without those of weights."""
+    """Yield the names that are read before they are defined, without the names of weights."""
     known: set[str] = set()
     for line in lines:
         if line.times is not None and isinstance(line.name, Name):

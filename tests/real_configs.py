@@ -1,8 +1,8 @@
 """Published config.json files: how many answers agree with torch, with and without torch installed.
 
 ``python -m tests.real_configs FOLDER`` reads every ``*.json`` in a folder. For each it compares the parameters that
-symformer computes without torch with those of the class that the config names, built on the meta device, and prints the
-refused and wrong ones. With ``--trace``, it also traces, with torch, each config that is refused without it.
+symformer computes without torch with the parameters of the class that the config names, built on the meta device, and
+prints the refused and wrong ones. With ``--trace``, it also traces, with torch, each config that is refused without it.
 
 A ``quantization_config`` is removed first: the storage format of weights does not affect the number of parameters.
 """

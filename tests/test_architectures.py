@@ -117,7 +117,7 @@ TOTALS = [
     # 128*128*7168 and two norms, in 3 of them 3*7168*18432, in 58 257*3*7168*2048 + 256*7168; 2*129280*7168 and a norm.
     # A bias for each of 256 experts in 58 layers is a buffer that is not trained; DeepSeek's README prints 671B
     ("deepseek-v3", {}, 671_026_419_200 - 58 * 256),
-    ("mamba-130m", {}, 129_135_360),  # MambaForCausalLM on meta, as is the next
+    ("mamba-130m", {}, 129_135_360),  # MambaForCausalLM on meta; likewise for the next
     ("mamba-2.8b", {}, 2_768_345_600),
     # Mistral's announcement of Codestral Mamba
     ("mamba-codestral-7b", {}, 7_285_403_648),
@@ -137,12 +137,12 @@ TOTALS = [
     ("glm-4-9b", {}, 9_400_279_040),
     ("gpt-oss-120b", {}, 116_829_156_672),  # keras-hub; the model card prints 116.83B and 20.91B
     ("gpt-oss-20b", {}, 20_914_757_184),
-    ("deepseek-v2", {}, 235_741_434_880),  # DeepseekV2ForCausalLM on meta, as is the next
+    ("deepseek-v2", {}, 235_741_434_880),  # DeepseekV2ForCausalLM on meta; likewise for the next
     ("deepseek-v2-lite", {}, 15_706_484_224),
     ("t5-small", {}, 60_506_624),  # keras-hub; likewise for the next two
     ("t5-base", {}, 222_903_552),
     ("t5-large", {}, 737_668_096),
-    ("t5-3b", {}, 2_851_598_336),  # T5ForConditionalGeneration on meta, as is the next
+    ("t5-3b", {}, 2_851_598_336),  # T5ForConditionalGeneration on meta; likewise for the next
     ("t5-11b", {}, 11_307_321_344),
     # keras-hub's, of Flan-T5 the first three: the sizes of v1.1, with a head of its own
     ("t5-v1.1-small", {}, 76_961_152),
@@ -163,7 +163,7 @@ TOTALS = [
     # by hand: the patches 17*1152, 256*1152 of sines, a timestep 257*1152 + 1153*1152, 1001*1152 of classes; a block
     # 18*1152² + 15*1152; at the end 2*1152² + 2*1152 and 32*1153
     ("dit-xl-2", {}, 28 * (18 * 1152**2 + 15 * 1152) + (17 + 256 + 257 + 1153 + 1001 + 2 * 1153) * 1152 + 32 * 1153),
-    ("whisper-tiny", {}, 37_760_640),  # keras-hub, as are the next four; 1500*384 of them are sines
+    ("whisper-tiny", {}, 37_760_640),  # keras-hub; likewise for the next four; includes 1500*384 sines
     ("whisper-base", {}, 72_593_920),
     ("whisper-small", {}, 241_734_912),
     ("whisper-medium", {}, 763_857_920),
@@ -174,7 +174,7 @@ TOTALS = [
     # by hand, 13LE² + VE and, with biases, u, v and norms, 13LE + E: the paper prints 280B
     ("gopher-280b", {}, 13 * 80 * 16_384**2 + 32_000 * 16_384 + (13 * 80 + 1) * 16_384),
     ("gopher-417m", {"bias": False}, 417_202_176 + (4 * 12 + 1) * 1_536),  # without them u, v and two norms, 4LE + E
-    # transformers' classes on meta, where nothing else is said, down to StarCoder 2
+    # transformers' classes on meta unless stated otherwise, down to StarCoder 2
     ("openai-gpt", {}, 116_534_784),
     ("gpt-neo-125m", {}, 125_198_592),
     ("gpt-neo-1.3b", {}, 1_315_575_808),
@@ -191,7 +191,7 @@ TOTALS = [
     ("opt-6.7b", {}, 6_658_473_984),
     ("bloom-560m", {}, 559_214_592),  # keras-hub
     ("bloom-7b1", {}, 7_069_016_064),
-    ("bloom-176b", {}, 176_247_271_424),  # BF16 in the released files, say the tests of huggingface.js
+    ("bloom-176b", {}, 176_247_271_424),  # BF16 in the released files, according to the tests of huggingface.js
     ("falcon-7b", {}, 6_921_720_704),
     ("falcon-40b", {}, 41_303_293_952),
     ("falcon-rw-1b", {}, 1_311_625_216),  # keras-hub
@@ -203,7 +203,7 @@ TOTALS = [
     ("phi-3-mini-4k", {}, 3_821_079_552),  # keras-hub
     ("phi-4", {}, 14_659_507_200),
     ("stablelm-3b-4e1t", {}, 2_795_443_200),  # its model card
-    # StableLmForCausalLM on meta; the model card prints 1,644,417,024, which is 24*2*2048 less
+    # StableLmForCausalLM on meta; the model card prints 1,644,417,024, without 24*2*2048
     ("stablelm-2-1.6b", {}, 1_644_515_328),
     ("starcoder2-3b", {}, 3_030_371_328),
     ("starcoder2-7b", {}, 7_173_923_840),
@@ -211,7 +211,7 @@ TOTALS = [
     ("palm-62b", {}, 62_495_129_600),  # 62.50B
     ("palm-540b", {}, 540_354_281_472),  # 540.35B: without norm scales
     ("palm-540b", {"norm_scales": True}, 540_354_281_472 + (118 + 1) * 18_432),
-    ("qwen2-0.5b", {}, 494_032_768),  # keras-hub, of Qwen2.5, which has the same sizes, as are the next three
+    ("qwen2-0.5b", {}, 494_032_768),  # keras-hub, for Qwen2.5 with the same sizes; likewise for the next three
     ("qwen2-1.5b", {}, 1_543_714_304),
     ("qwen2-7b", {}, 7_615_616_512),
     ("qwen2-72b", {}, 72_706_203_648),
@@ -219,14 +219,14 @@ TOTALS = [
     ("qwen1.5-moe-a2.7b", {}, 14_315_784_192),
     # 2*151936*3584 + 28*(2*3584² + 2*3584*512 + 3584 + 2*512 + 64*3*3584*2560 + 64*3584 + 3*3584*20480 + 3*3584) + 3584
     ("qwen2-57b-a14b", {}, 57_408_658_944),
-    ("qwen3-0.6b", {}, 596_049_920),  # keras-hub, as are the next six
+    ("qwen3-0.6b", {}, 596_049_920),  # keras-hub; likewise for the next six
     ("qwen3-4b", {}, 4_022_468_096),
     ("qwen3-8b", {}, 8_190_735_360),
     ("qwen3-14b", {}, 14_768_307_200),
     ("qwen3-32b", {}, 32_762_123_264),
     ("qwen3-30b-a3b", {}, 30_532_122_624),
     ("qwen3-235b-a22b", {}, 235_093_634_560),
-    # OlmoForCausalLM on meta, as is the next; those after it by hand
+    # OlmoForCausalLM on meta; likewise for the next; the following ones by hand
     ("olmo-1b", {}, 1_176_764_416),
     ("olmo-7b", {}, 6_888_095_744),
     # 2*100352*4096 + 32*(4*4096² + 3*4096*11008 + 4*4096) + 4096
@@ -383,7 +383,7 @@ def test_every_preset_is_complete_and_has_a_source(name: str) -> None:
     assert len(facts["source"]) > 10
     assert set(model.known) >= set(model.sizes) - {size for size in model.sizes if letter(size).run}
     assert model.known.keys() >= set(map(symbol, facts["sizes"]))  # and none that these options have no use for
-    # What others printed, each with who did: llmfit lists what the safetensors files on the Hub store.
+    # Published totals with their source: llmfit lists the contents of the safetensors files on the Hub.
     for counted_by, count in facts.get("params", {}).items():
         assert model.params.value() == count, counted_by
 

@@ -217,7 +217,7 @@ def test_invalid_arguments_are_refused_in_python() -> None:
         sf.compare("gpt2", "llama-2-7b", same="params")
     with pytest.raises(UnknownNameError, match="unknown convention 'attn' of flops and params"):
         over("gpt2", "flops", "params", attn="causal")
-    # also for a Llama without sizes: 13LE, and tables of 2VE, are at least those of a model with the same letters
+    # also for a Llama without sizes: 13LE, and tables of 2VE, are at least as large as with the same letters
     tables = sf.Model(target="table", component=sf.component("lm-head"), numbers={V: 11, E: 5})
     with pytest.raises(SizeError, match="no L gives llama the parameters of table"):
         sf.compare(tables, sf.architecture("llama"), same="params", by="L")

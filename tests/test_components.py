@@ -152,7 +152,7 @@ CASES = [
     # in 12*2*36, convolution 36*4 + 36, x 36*(3 + 2*5), dt 3*36 + 36, A 36*5, D 36, out 36*12
     Case("selective-scan", {"E": 12, "H_ssm": 36, "N_state": 5, "R_dt": 3, "K_conv": 4}, 2_304,
          lambda: MambaMixer(MAMBA, 0)),
-    # the same without the convolution's bias of 36, and with those of the projections, 72 and 12
+    # the same without the convolution's bias of 36, and with biases of the projections, 72 and 12
     Case("selective-scan", {"E": 12, "H_ssm": 36, "N_state": 5, "R_dt": 3, "K_conv": 4}, 2_352,
          lambda: MambaMixer(MAMBA_BIASED, 0), {"bias": True, "convolution_bias": False}),
     # in 24*(2*48 + 2*2*5 + 6), convolution 68*4 + 68, three of 6, norm 48, out 48*24

@@ -190,9 +190,9 @@ REFUSED: dict[str, tuple[str, dict[str, str], str, dict[str, str], str]] = {
     "no attention": ("feed-forward-lm", {}, "train-flops", {"counted": "palm"}, "feed-forward-lm has none"),
     "a gate of another kind": ("gemma", {}, "train-flops", {"counted": "megatron"}, "gates with gelu_pytorch_tanh"),
     "a type that verl counts as 0": ("gpt2", {}, "train-flops", {"counted": "verl"}, "are not supported for gpt2"),
-    "what runs beside experts": ("qwen2-moe", {}, "train-flops", {"counted": "maxtext"}, "runs next to the experts"),
+    "runs next to the experts": ("qwen2-moe", {}, "train-flops", {"counted": "maxtext"}, "runs next to the experts"),
     "positions in scores": ("gopher", {}, "train-flops", {"counted": "palm"}, "layers.*.attention.distance_scores"),
-    "a config that vLLM reads otherwise": (
+    "a config that vLLM reads differently": (
         "bloom",
         {},
         "prefill-flops",

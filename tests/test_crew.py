@@ -39,7 +39,7 @@ def test_hanging_or_crashing_job_does_not_affect_others(workers: int) -> None:
     jobs = [(name,) for name in ("a", "hang", "b", "exit", "crash", "quit", "c", "hoard", "unsendable", "d")]
     found = dict(crew(work, jobs, workers, limit=2))
     assert found.pop(("unsendable",)).why.startswith(("AttributeError", "PicklingError"))
-    assert found[("hang",)].seconds >= 2, "what it took is no 0"
+    assert found[("hang",)].seconds >= 2, "its duration is not 0"
     assert found == {
         ("a",): "A",
         ("b",): "B",

@@ -105,7 +105,7 @@ def test_buffers_are_not_parameters() -> None:
     """Diffusers: 27 more class tables of 1001·1152 and timestep embedders, and no sines of 256·1152.
 
     A timestep embedder has 256·1152 + 1152² + 2·1152 parameters. The timestep passes through 1152·(256 + 1152) in each
-    of 28 blocks and once more, instead of once.
+    of 28 blocks and again at the end, instead of once.
     """
     ours, theirs = architecture("dit-xl-2"), architecture("dit-xl-2-256-diffusers")
     embedder = 1001 * 1152 + 257 * 1152 + 1152**2 + 1152

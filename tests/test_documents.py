@@ -757,7 +757,7 @@ def test_rows_of_a_single_part_have_names(part: str) -> None:
     for block, after in zip(made_.blocks, [*made_.blocks[1:], None], strict=True):
         assert not (isinstance(block, Heading) and after is None), "a heading with nothing below it"
         if isinstance(block, Heading) and isinstance(after, Heading):
-            assert after.level > block.level, f"nothing stands below {words(block.line)}"
+            assert after.level > block.level, f"nothing follows {words(block.line)}"
     assert not any(words(block.line) == "The model" for block in made_.blocks if isinstance(block, Heading))
 
 

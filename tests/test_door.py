@@ -140,7 +140,7 @@ def test_missing_torch_error_names_the_package(path: str, monkeypatch: pytest.Mo
 
 def test_composed_models_do_not_import_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(name: str = "") -> Any:
-        raise AssertionError("torch was asked for")
+        raise AssertionError("torch was requested")
 
     monkeypatch.setattr(witness, "torch_side", asked)
     place = tmp_path / "config.json"

@@ -176,7 +176,7 @@ def test_unscaled_scores_by_hand() -> None:
 def test_fused_biases_by_hand() -> None:
     """Torch's encoder layer, by hand.
 
-    The biases of q, k and v are one vector of 3E: with that of the output 4E; two norms 14E; biases of the MLP and ReLU
+    The biases of q, k and v are one vector of 3E: with the output's 4E; two norms 14E; biases of the MLP and ReLU
     (1 + 1)H + E; two sums 2E. No pair is masked: scale and softmax, 1 + 3.
     """
     found = beside_products(architecture("transformer-encoder-layer"))

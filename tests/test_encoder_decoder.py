@@ -166,7 +166,7 @@ def test_relative_keys_are_recomputed_and_not_cached() -> None:
 
 
 def test_relative_attention_depends_on_distances() -> None:
-    """After shifting, the column of key j in row i is that of distance i - j, and the sum is eq. 3 of the paper."""
+    """After shifting, the column of key j in row i has distance i - j, and the sum is eq. 3 of the paper."""
     torch.manual_seed(3)
     length, width = 5, 8
     rows = torch.arange(length).flip(0).expand(1, 1, length, length).float()  # column c is of distance length - 1 - c

@@ -1,6 +1,6 @@
 """Factories of third-party libraries, family by family: exact at any sizes, or refused.
 
-By default, those of torch and of the packages that the tests need are traced; with ``FACTORIES=all``, all of
+By default, the factories of torch and of the packages that the tests need are traced; with ``FACTORIES=all``, all of
 tests/factories.py, if torchvision, timm, open_clip, litgpt and diffusers are installed too.
 """
 

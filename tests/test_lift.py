@@ -41,8 +41,8 @@ COMPOSED = sorted(name for name in names() if architecture_class(name).witness.l
 APART = {
     "deepseek-v2": "its class does not run as its own default config says: no token has any experts",
     **dict.fromkeys(("mamba", "mamba2", "nemotron-h"), "a scan is seen as the products that it is run by"),
-    **dict.fromkeys(("clip", "vit"), "an image is no token, and is not run"),
-    "whisper": "sound is no token, and is not run",
+    **dict.fromkeys(("clip", "vit"), "an image is not tokens, and is not run"),
+    "whisper": "audio is not tokens, and is not run",
 }
 CHEAP = ("distilbert", "gpt1", "gpt2", "starcoder2")
 # the cast of a norm to another precision, which a run in single precision does not show

@@ -143,7 +143,7 @@ def test_every_number_is_exact(target: str) -> None:
         if not right.startswith("!"):
             numbers += 1
             assert answer == right, (sizes, formula.code())
-            assert set(sums) <= {right}, "what stands in the chart adds up"
+            assert set(sums) <= {right}, "the chart sums up"
         elif "needs values for" in right:
             assert right.endswith(", ".join(sorted(missing)))
         elif not re.search(
@@ -151,7 +151,7 @@ def test_every_number_is_exact(target: str) -> None:
         ):  # messages about fields and relations differ
             assert answer == right, "the page says what Python says"
     assert numbers > EACH // 2
-    assert numbers < EACH, "some of what is drawn breaks a condition"
+    assert numbers < EACH, "some sampled sizes violate a condition"
 
 
 CONDITIONS: Sequence[tuple[Condition, Mapping[Symbol, int]]] = [
@@ -187,7 +187,7 @@ def test_violated_condition_has_the_python_message() -> None:
         told,
     )
     assert [each for each, _ in said] == right
-    assert [each for _, each in said] == [""] * len(right), "nothing is said of a size without a number"
+    assert [each for _, each in said] == [""] * len(right), "no message about a size without a number"
 
 
 def test_unsupported_condition_is_refused() -> None:
@@ -279,7 +279,7 @@ def test_hostile_address_changes_nothing(odd: str) -> None:
         assert found["written"].split("&2-")[0] == usual["written"]
         assert len(found["said"]) <= 5
         assert all(len(each) < 200 for each in found["said"])
-    assert sum(bool(found["said"]) for found in others) >= 7, "what is passed over is said"
+    assert sum(bool(found["said"]) for found in others) >= 7, "skipped parts are reported"
 
 
 @needs_node

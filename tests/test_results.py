@@ -71,7 +71,7 @@ def test_tables_contain_the_expected_rows() -> None:
     each = sf.sensitivity("llama-2-7b").table()
     assert each["one more value"][each["size"].index(L)] == LAYER
     counted = sf.explain("gpt2", "163,037,184").table()
-    assert counted["value"] == [124_439_808, 50_257 * 768]  # the tied head once more
+    assert counted["value"] == [124_439_808, 50_257 * 768]  # the tied head again
     assert sf.check("12 L E^2 + 13 L E + V E + P E", "gpt2").table()["difference"] == [2 * E]  # the final norm
     wrong = sf.check("12 L E^2 + 12 L E + V E + P E + 2 E", "gpt2").table()["difference"]
     assert set(wrong) == {L * E}

@@ -168,10 +168,10 @@ ARCEE = {"model_type": "arcee", "architectures": ["ArceeForCausalLM"], "num_hidd
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No torch."""
+    """Make any use of torch fail."""
 
     def asked(name: str = "") -> Any:
-        raise AssertionError("torch was asked for")
+        raise AssertionError("torch was requested")
 
     monkeypatch.setattr(witness, "torch_side", asked)
 
@@ -405,7 +405,7 @@ def test_a_size_below_the_minimum_of_a_formula_is_not_answered() -> None:
 
 
 def test_a_field_whose_default_has_another_meaning_is_not_answered() -> None:
-    """HRM derives its layers from those of a stack, and vice versa: 128 given ones are 1,024 in total."""
+    """HRM derives its layers from the layers of a stack, and vice versa: 128 given ones are 1,024 in total."""
     config = {"model_type": "hrm_text", "architectures": ["HrmTextForCausalLM"], "hidden_size": 768}
     torchs, known = made(config), find(config)
     assert torchs is not None

@@ -162,7 +162,7 @@ def test_sizes_of_the_model_or_the_request_are_accepted() -> None:
     assert gpt2.params.part("h.mlp").value(V=3) == 4_722_432  # 8*768**2 + 5*768; V is a size of the model
     # 4*25 + 4*5 2*L*G*D numbers per token in bf16
     assert sf.component("pre-norm-block").params.part("attn").value(E=5, H=7, A=1) == 120
-    # 2*L*G*D numbers a token in bf16
+    # 2*L*G*D numbers per token in bf16
     assert sf.architecture("llama").formula("kv-cache").value({**LLAMA, "B": 2, "C": 3}) == 2 * 2 * 3 * 2 * 5 * 3 * 10
 
 

@@ -177,7 +177,7 @@ def test_solutions_within_a_margin_are_ranked() -> None:
     }
     assert {(each["sizes"]["L"], each["sizes"]["E"]) for each in document["solutions"]} == expected
     rough = [each["sizes"]["E"] % 128 for each in document["solutions"]]
-    assert rough == sorted(rough)  # multiples of 128 before those of 64
+    assert rough == sorted(rough)  # multiples of 128 before multiples of 64
     assert document["solutions"][0]["sizes"].keys() == {"L", "E", "A", "G", "H"}
 
 

@@ -812,7 +812,7 @@ def test_the_entries_of_a_short_list_are_sizes(tmp_path: Path) -> None:
 
 
 def test_a_derived_size_states_its_relation() -> None:
-    """The heads of an XLNet divide the width of the model, and likewise those of a state-space layer."""
+    """The heads of an XLNet divide the width of the model, and likewise the heads of a state-space layer."""
     assert str(xlnet().ties["d_head"]) == "d_model/n_head"
 
 

@@ -57,7 +57,7 @@ class Explanation(Answer):
 
     @cached_property
     def whose(self) -> str:
-        """The target, with the sizes and options that differ from those of that name."""
+        """The target, with the sizes and options that differ from the target's own."""
         target, known = self.model.target, self.model.known
         named = composed(target) if target in presets() else None
         theirs = named.known if named is not None else {}

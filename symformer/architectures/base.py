@@ -144,8 +144,8 @@ class Architecture(Component):
     adapters: Words = ()  # the linear layers followed by a bottleneck adapter
 
     role: ClassVar[str] = "model"
-    # Its config fields, in addition to those of its bases and its options. It reads the model type of the same name as
-    # its file, unless model_types is set.
+    # Its config fields, in addition to the fields of its bases and its options. It reads the model type of the same
+    # name as its file, unless model_types is set.
     config: ClassVar[Fields] = Fields()
     heads: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # suffix of a torch class -> the options it implies
     witness: ClassVar[Witness]

@@ -38,7 +38,7 @@ class Fetched:
 
     path: str
     commit: str
-    unasked: str = ""  # why the Hub was not asked for the current commit of the revision
+    unasked: str = ""  # why the current commit of the revision was not requested from the Hub
 
 
 def fetch(name: str, revision: str = "") -> Fetched:

@@ -1,7 +1,7 @@
 """Torch's own counts for an architecture's class at one point: FLOPs by its counter, bytes of its tensors.
 
 One session of the class at a point answers every quantity and runs nothing twice. Each oracle asserts that it counted
-what it was asked for.
+the requested operations.
 """
 
 from __future__ import annotations

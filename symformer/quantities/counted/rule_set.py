@@ -107,7 +107,7 @@ class CountedAs(Quantity):
 
     @property
     def tables(self) -> Any:
-        """The quantity's own table and that of each rule set."""
+        """The quantity's own table, and the table of each rule set."""
         return (*super().tables, *(each.rules for each in self.rule_sets.values()))
 
     @property
