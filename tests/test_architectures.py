@@ -144,15 +144,15 @@ TOTALS = [
     ("t5-large", {}, 737_668_096),
     ("t5-3b", {}, 2_851_598_336),  # T5ForConditionalGeneration on meta; likewise for the next
     ("t5-11b", {}, 11_307_321_344),
-    # keras-hub's, of Flan-T5 the first three: the sizes of v1.1, with a head of its own
+    # keras-hub's, the first three for Flan-T5: the sizes of v1.1, with an untied head
     ("t5-v1.1-small", {}, 76_961_152),
     ("t5-v1.1-base", {}, 247_577_856),
     ("t5-v1.1-large", {}, 783_150_080),
     ("t5-v1.1-xl", {}, 2_849_757_184),
     ("t5-v1.1-xxl", {}, 11_135_332_352),
     ("t5-v1.1-xl", {"tied": True}, 2_849_757_184 - 32_128 * 2_048),
-    ("bart-base", {}, 139_417_344 + 2 * 2 * 768),  # keras-hub's, and in both tables two positions that are never read
-    # keras-hub's, as are the next three, which have the number of each place in an image as well. By hand, the text:
+    ("bart-base", {}, 139_417_344 + 2 * 2 * 768),  # keras-hub's, plus two unused positions in both tables
+    # keras-hub's, which includes the position ids of the image; likewise for the next three. By hand, the text:
     # 49408*512 + 77*512 + 12*(12*512² + 13*512) + 2*512; images: 3*32*32*768 + 768 + 50*768 + 12*(12*768² + 13*768)
     # + 2*2*768; then 768*512 + 512*512 + 1
     ("clip-vit-base-patch32", {}, 151_277_363 - (7 * 7 + 1)),
@@ -168,7 +168,7 @@ TOTALS = [
     ("whisper-small", {}, 241_734_912),
     ("whisper-medium", {}, 763_857_920),
     ("whisper-large-v2", {}, 1_543_304_960),
-    # large-v2's, with a row more of tokens and 48 bands more: 1280 + 3*48*1280
+    # large-v2's, plus a row of tokens and 48 bands: 1280 + 3*48*1280
     ("whisper-large-v3", {}, 1_543_304_960 + 1_280 + 3 * 48 * 1_280),
     ("whisper-large-v3-turbo", {}, 808_878_080),  # WhisperForConditionalGeneration on meta
     # by hand, 13LE² + VE and, with biases, u, v and norms, 13LE + E: the paper prints 280B
@@ -186,7 +186,7 @@ TOTALS = [
     ("pythia-1b", {}, 805_736_448 + 2 * 50_304 * 2_048),
     ("pythia-6.9b", {}, 6_444_163_072 + 2 * 50_432 * 4_096),
     ("pythia-12b", {}, 11_327_027_200 + 2 * 50_688 * 5_120),
-    ("opt-125m", {}, 125_237_760 + 2 * 768),  # keras-hub's, and two positions that are never read
+    ("opt-125m", {}, 125_237_760 + 2 * 768),  # keras-hub's, plus two unused positions
     ("opt-350m", {}, 331_196_416),
     ("opt-6.7b", {}, 6_658_473_984),
     ("bloom-560m", {}, 559_214_592),  # keras-hub
@@ -382,7 +382,7 @@ def test_every_preset_is_complete_and_has_a_source(name: str) -> None:
     assert model.params.value() > 0
     assert len(facts["source"]) > 10
     assert set(model.known) >= set(model.sizes) - {size for size in model.sizes if letter(size).run}
-    assert model.known.keys() >= set(map(symbol, facts["sizes"]))  # and none that these options have no use for
+    assert model.known.keys() >= set(map(symbol, facts["sizes"]))  # without sizes that these options do not use
     # Published totals with their source: llmfit lists the contents of the safetensors files on the Hub.
     for counted_by, count in facts.get("params", {}).items():
         assert model.params.value() == count, counted_by
