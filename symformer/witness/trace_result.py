@@ -9,7 +9,7 @@ from typing import Any
 
 from sympy import Expr, Integer, Mul, Rational, Symbol
 
-from ..catalogue.traced import answerable, unrun
+from ..catalogue.measured_model import answerable, unrun
 from ..language.errors import WitnessError
 from ..language.frozen import Immutable
 from ..language.sizes import AtMost, Equals
@@ -83,7 +83,7 @@ class Trace(Immutable):
     symbols: Mapping[str, str]
     pinned: tuple[Pinned, ...]
     checked: tuple[Point, ...]
-    ties: Mapping[str, Tie]
+    ties: Mapping[str, SizeTie]
     depth: int
     builds: int
     seconds: float
@@ -124,7 +124,7 @@ class Trace(Immutable):
 
 
 @dataclass(frozen=True)
-class Tie(Immutable):
+class SizeTie(Immutable):
     """The value that the code requires for a size: a number times powers of other sizes."""
 
     factor: Fraction
@@ -147,7 +147,7 @@ class Tie(Immutable):
 
 
 @dataclass(frozen=True)
-class Bound:
+class LengthBound:
     """A bound on a length of a run: a multiple of another size plus a number."""
 
     size: str
