@@ -56,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-# -- the boxes are the whole -------------------------------------------------------------------------------------------
+# -- the boxes sum to the whole ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", [*names(), "deepseek-v3", "llama-2-70b", "component:self-attention", *LIFTED])
@@ -107,7 +107,7 @@ def test_part_figure_shows_its_operations(part: str) -> None:
     assert expand(total.xreplace(formula.relations) - formula.part(part).expanded) == 0
 
 
-# -- the arrows are the ledger's ---------------------------------------------------------------------------------------
+# -- the arrows follow the ledger --------------------------------------------------------------------------------------
 
 
 def arrows(graph: Graph) -> set[tuple[str, str]]:
@@ -213,7 +213,7 @@ def test_arrows_of_a_part_have_shapes() -> None:
     assert shapes["mix", "o_proj"] == (b, s, a * d)
 
 
-# -- nothing lies on anything ------------------------------------------------------------------------------------------
+# -- nothing overlaps --------------------------------------------------------------------------------------------------
 
 
 def faults(drawn: Drawing) -> list[str]:

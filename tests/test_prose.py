@@ -63,7 +63,7 @@ PHRASES = (
 )
 FOUND = [re.compile(phrase, re.IGNORECASE) for phrase in PHRASES]
 WORD = re.compile(r"[A-Za-z][A-Za-z'-]+")
-MOST = 1.0  # phrases per 1,000 words
+MOST = 0.6  # phrases per 1,000 words
 SENTENCE = 3  # words: a shorter string is a name or a key
 
 

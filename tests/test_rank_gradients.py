@@ -180,7 +180,7 @@ def test_each_sum_over_ranks_is_needed_and_sufficient(name: str) -> None:
     assert moved.value(**sizes, W=1, N_tp=RANKS) == sum(between.elements.values())
 
 
-# -- ranks that have tokens of their own ------------------------------------------------------------------------------
+# -- ranks with their own tokens ---------------------------------------------------------------------------------------
 
 
 class Exchange(torch.autograd.Function):
