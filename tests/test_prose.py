@@ -89,7 +89,8 @@ def texts(root: Path) -> Iterator[str]:
         root / "symformer" / "architectures" / "presets.json",
         *sorted((root / "symformer/papers").glob("*.json")),
     ]
-    for place in (*sorted((root / "templates").iterdir()), *sorted(root.glob("*.md")), *stored):
+    documents = [*sorted(root.glob("*.md")), *sorted((root / "docs").iterdir())]
+    for place in (*sorted((root / "templates").iterdir()), *documents, *stored):
         if place.is_file():
             yield place.read_text("utf-8")
 
