@@ -15,7 +15,7 @@ os.environ["SYMFORMER_CACHE"] = ""  # ignore the cache of earlier runs
 os.environ["HF_HUB_CACHE"] = os.path.join(os.path.dirname(__file__), "no-cache")  # ignore the user's own cache
 
 import symformer.witness  # noqa: F401 (it looks at the switch once, before a test takes that away)
-from symformer.architectures import kept
+from symformer.architectures import cached_component
 
 # Cached values stay alive for later tests. Scanning all of them for garbage repeatedly took a fifth of the time of the
 # slowest tests.
@@ -30,11 +30,11 @@ def rewrite(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rewrite]:
 
     def given(part: type, forward: Any) -> None:
         monkeypatch.setattr(part, "forward", forward)
-        kept.cache_clear()
+        cached_component.cache_clear()
 
     yield given
     monkeypatch.undo()
-    kept.cache_clear()
+    cached_component.cache_clear()
 
 
 # The slowest files. They run first, because the run ends late if a worker starts one of them last.

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from symformer import SymformerError, architecture
-from symformer.algebra.formula_claims import printed
+from symformer.algebra.formula_claims import formula_claims
 from symformer.commands.cli import cli
 from symformer.papers import papers
 from symformer.quantities import quantities
@@ -32,7 +32,7 @@ def test_every_user_names_existing_conventions() -> None:
 def test_users_match_their_published_formulas() -> None:
     """A published formula that equals ours does so under certain conventions, and its paper is stored with these."""
     settled = set()
-    for entry in printed():
+    for entry in formula_claims():
         runs = ("one token", "one sequence", "its parameter count")  # the counted object, and the meaning of N
         if not entry.target or entry.verdict == "differs" or entry.part:
             continue
