@@ -25,7 +25,7 @@ FLOORS = [
     ["answers"],
     ["documents"],
     ["commands"],
-    ["__main__", "__init__"],
+    ["__main__", "__init__", "symbols"],
 ]
 # And inside a room. What stands on no floor here has its place by what it imports: nowhere do imports go round.
 INNER: Mapping[str, list[list[str]]] = {
@@ -39,7 +39,7 @@ INNER: Mapping[str, list[list[str]]] = {
         ["shapes", "sizes"],
     ],
     "ledger": [["facts"], ["operations"], ["placement"]],
-    "formulas": [["account"], ["derivation"], ["formula"]],
+    "formulas": [["account"], ["derivation", "operators"], ["formula"]],
     "quantities": [
         ["lengths"],
         ["quantity"],

@@ -17,10 +17,11 @@ from ..configs.finding import reader
 from ..configs.opening import Opened, open_config
 from ..language.errors import ConfigError, OptionError, TargetError, UnknownNameError
 from ..language.registry import Registry
-from ..language.sizes import Numbers
+from ..language.sizes import Numbers, shown
 from ..language.symbols import symbol
 from ..language.target import AnyTarget, Kind, parse
 from ..models.model import Model
+from ..models.modules import check_stored
 from ..models.provenance import Place, Provenance
 from .base import Architecture, Fields
 
@@ -119,9 +120,7 @@ def architecture(name: str, /, **options: Any) -> Model:
 
     """
     if not isinstance(name, str):
-        raise TargetError(
-            f"{repr(name)[:80]} is not the name of an architecture; pass a config to symformer.from_config"
-        )
+        raise TargetError(f"{shown(name)} is not the name of an architecture; pass a config to symformer.from_config")
     facts = presets().get(name)
     if facts is None and name not in names():
         raise UnknownNameError("architecture or preset", name, [*names(), *presets()])
@@ -139,9 +138,14 @@ def from_config(config: AnyTarget, /, **options: Any) -> Model:
     ----------
     config
         The path of a ``config.json`` or of its folder; the id of a model on the Hub; a mapping with the fields of a
-        ``config.json``; or a config object of transformers.
+        ``config.json``; a config object of transformers; or a model of transformers, which has one.
     **options
         Options of the architecture, which replace what the config states.
+
+    Returns
+    -------
+    Model
+        The model of the built-in architecture that reads the config.
 
     Raises
     ------
@@ -157,8 +161,16 @@ def from_config(config: AnyTarget, /, **options: Any) -> Model:
     1557611200
 
     """
-    path = config if isinstance(config, str) else parse(config).text
-    return of_config(path, open_config(config), **options)
+    if isinstance(config, str):
+        return of_config(config, open_config(config), **options)
+    named = parse(config)
+    if named.kind is not Kind.CONFIG:
+        raise TargetError(
+            f"{named} is {named.kind.value}, not a config; pass a path, an id on the Hub, a mapping, a config object "
+            "or a model of transformers to from_config, and anything else to symformer.model"
+        )
+    model = of_config(named.text, open_config(config), **options)
+    return model if named.built is None or options else check_stored(model, named.built, named.text)
 
 
 def of_config(path: str, found: Opened, /, **options: Any) -> Model:
@@ -190,8 +202,8 @@ def composed(target: Model | AnyTarget, /, **options: Any) -> Model:
             raise OptionError(f"{next(iter(options))} is an option of a target, but {target.target} is already a model")
         return target
     named = parse(target)
-    if named.config is not None:
-        return from_config(named.config, **options)
+    if named.config is not None and not isinstance(target, str):
+        return from_config(target, **options)
     match named.kind:
         case Kind.NAME if named.name in presets() or named.name in names() or not os.path.isdir(named.name):
             return architecture(named.name, **options)

@@ -18,7 +18,7 @@ from ..language.notation.text import text
 from ..language.notation.tree import tree
 from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, put_in, shown, sized, whole
 from ..language.symbols import RANK, SYMBOLS, letter, symbol
-from ..language.target import AnyTarget, is_config
+from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Kind, Ledger
 from ..quantities import quantity as find_quantity
 from .provenance import Provenance
@@ -172,7 +172,9 @@ class Model(Immutable, Shown):
         return {**(model.set(own) if own else model).known, **given}
 
     def _named(self, spec: object) -> Model:
-        if self.read_numbers is None or not (isinstance(spec, (str, os.PathLike)) or is_config(spec)):
+        if self.read_numbers is None or not (
+            isinstance(spec, (str, os.PathLike)) or is_config(spec) or is_module(spec)
+        ):
             raise SizeError(f"{shown(spec)} does not name sizes of {self.id}; give a dict of sizes")
         other = self.read_numbers(spec)
         if other.id != self.id:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..configs.hub import build_offline
 from ..language.errors import OptionError, WitnessError
-from ..language.target import AnyTarget, is_config
+from ..language.target import AnyTarget, is_config, is_module
 from ..models.model import Model
 
 if TYPE_CHECKING:
@@ -122,12 +122,28 @@ def trace(
 
     """
     found: Trace
-    if isinstance(build, (str, os.PathLike)) or is_config(build):
+    if isinstance(build, (str, os.PathLike)) or (is_config(build) and not is_module(build)):
         found = torch_side("trace_sources").trace_target(build, sizes or {}, head, inputs)
     elif head:
         raise OptionError(f"head={head} applies only to models of transformers; a factory has no head")
     else:
         found = torch_side("trace_sources").trace(build, sizes or {}, "", inputs or None)
+    return found
+
+
+def imported(target: str) -> Any:
+    """Return the function, class or module that package.module:name names. Its code is run. Raises WitnessError."""
+    return torch_side("trace_sources").imported(target)
+
+
+def built(factory: Callable[..., Any], target: str) -> Any:
+    """Return the module that a function or a class without sizes builds, on the meta device. Raises WitnessError."""
+    return torch_side("trace_sources").built(factory, target)
+
+
+def trace_factory(factory: Callable[..., Any], sizes: Mapping[str, int], target: str) -> Trace:
+    """Return the trace of a function or a class that is already imported. Raises WitnessError."""
+    found: Trace = torch_side("trace_sources").trace(factory, sizes, target)
     return found
 
 
