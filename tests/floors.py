@@ -31,6 +31,7 @@ FLOORS = [
 INNER: Mapping[str, list[list[str]]] = {
     "language": [
         ["errors", "frozen", "limits"],
+        ["plugins"],
         ["symbols", "registry", "target"],
         ["arithmetic", "notation.tree"],
         ["notation.emitter"],

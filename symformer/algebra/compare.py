@@ -16,7 +16,7 @@ from ..language.symbols import symbol
 from ..language.target import AnyTarget
 from ..ledger.facts import ONE
 from ..models.model import Model
-from ..quantities import quantities
+from ..quantities import is_quantity
 from .comparison import Comparison, Row, Side
 from .letters import named, own_letters
 from .roles import ROLES, by_role, gathers
@@ -76,7 +76,7 @@ def compare(
 
     """
     sides = [a, b, *more]
-    if not quantity and isinstance(sides[-1], str) and sides[-1] in quantities():
+    if not quantity and isinstance(sides[-1], str) and is_quantity(sides[-1]):
         quantity = str(sides.pop())
     if len(sides) < 2:
         raise OptionError("a comparison needs at least two models; for a single model, use its formula")

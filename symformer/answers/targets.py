@@ -40,9 +40,9 @@ TIED = "tie_word_embeddings"
 
 
 def names() -> list[str]:
-    """Return the names of all built-in targets."""
-    own = dict.fromkeys(architectures.names())
-    return [*(own | dict.fromkeys(architectures.presets())), *(COMPONENT + name for name in components.names())]
+    """Return the names of all built-in targets, and of those that other packages register."""
+    own = dict.fromkeys(architectures.all_names())
+    return [*(own | dict.fromkeys(architectures.presets())), *(COMPONENT + name for name in components.all_names())]
 
 
 def pairs(arguments: Iterable[str]) -> dict[str, str]:
@@ -128,8 +128,8 @@ def model(target: AnyTarget, /, **options: Any) -> Model:
         hf:MODEL_TYPE or package.module:factory; a ``pathlib.Path``; a mapping with the fields of a config.json; a
         config object of transformers (``AutoConfig``, ``PretrainedConfig``), which is read as the config.json that it
         would save; a model of symformer, returned unchanged; a function or an ``nn.Module`` class that builds a module
-        from sizes; or a module, also on the meta device. A module of transformers is the model of its config; the parameters of any other module are numbers,
-        one row for each.
+        from sizes; or a module, also on the meta device. A module of transformers is the model of its config; the
+        parameters of any other module are numbers, one row for each.
     **options
         Options of the model, such as ``tied=False``; for a function or a class, its sizes, such as ``width=64``.
 
@@ -168,7 +168,7 @@ def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str], trac
             return _of_type(target, options, trace)
         case Kind.CONFIG:
             return _of_config(target, options, trace)
-        case Kind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
+        case Kind.NAME if not architectures.known(target.name):
             if os.path.isdir(target.name):
                 return _of_config(target, options, trace)
             hint = "`symformer list` shows them all; for any other model, give its config.json or hf:MODEL_TYPE"

@@ -29,8 +29,18 @@ registry: Registry[Architecture] = Registry(__name__, str(Path(__file__).parent)
 
 
 def names() -> list[str]:
-    """Return the names of all architectures: their file names with hyphens."""
+    """Return the names of all built-in architectures: their file names with hyphens."""
     return registry.names
+
+
+def all_names() -> list[str]:
+    """Return the names of all architectures, those that other packages register last."""
+    return registry.all_names
+
+
+def known(name: str) -> bool:
+    """Return whether an architecture or a preset has this name. Other packages are searched last."""
+    return name in presets() or name in registry
 
 
 def architecture_class(name: str) -> type[Architecture]:
@@ -122,8 +132,8 @@ def architecture(name: str, /, **options: Any) -> Model:
     if not isinstance(name, str):
         raise TargetError(f"{shown(name)} is not the name of an architecture; pass a config to symformer.from_config")
     facts = presets().get(name)
-    if facts is None and name not in names():
-        raise UnknownNameError("architecture or preset", name, [*names(), *presets()])
+    if not known(name):
+        raise UnknownNameError("architecture or preset", name, [*all_names(), *presets()])
     base = architecture_class(facts["architecture"] if facts else name)
     chosen = base.options_from({**(facts.get("options", {}) if facts else {}), **options})
     sizes = {symbol(size): number for size, number in facts["sizes"].items()} if facts else {}
@@ -176,7 +186,13 @@ def from_config(config: AnyTarget, /, **options: Any) -> Model:
 def of_config(path: str, found: Opened, /, **options: Any) -> Model:
     """Return the model of a config that is already open. Raises ConfigError, UnreadError, OptionError."""
     config = found.config
-    name, rests = reader(path, config, registry.files, model_types, torch_classes)
+    try:
+        name, rests = reader(path, config, registry.files, model_types, torch_classes)
+    except ConfigError:
+        registered = (each for each in registry.plugins.names() if config.get("model_type") in model_types(each))
+        if not (name := next(registered, "")):
+            raise
+        rests = ""
     base = architecture_class(name)
     try:
         read, numbers = base.fields.read(config)
@@ -205,7 +221,7 @@ def composed(target: Model | AnyTarget, /, **options: Any) -> Model:
     if named.config is not None and not isinstance(target, str):
         return from_config(target, **options)
     match named.kind:
-        case Kind.NAME if named.name in presets() or named.name in names() or not os.path.isdir(named.name):
+        case Kind.NAME if known(named.name) or not os.path.isdir(named.name):
             return architecture(named.name, **options)
         case Kind.CONFIG | Kind.NAME:
             return from_config(named.name, **options)

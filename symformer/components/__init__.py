@@ -56,8 +56,13 @@ registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), C
 
 
 def names() -> list[str]:
-    """Return the names of all components."""
+    """Return the names of all built-in components."""
     return registry.names
+
+
+def all_names() -> list[str]:
+    """Return the names of all components, those that other packages register last."""
+    return registry.all_names
 
 
 def component_class(name: str) -> type[Component]:

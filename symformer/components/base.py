@@ -14,6 +14,7 @@ from sympy import Expr
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, UnknownNameError
 from ..language.frozen import FrozenDict, Immutable
+from ..language.plugins import Plugins
 from ..language.shapes import shape_line
 from ..language.sizes import Condition, Relations
 from ..ledger.facts import Ledger, Tensor
@@ -86,8 +87,8 @@ class Component(Immutable, ABC):
 
     @property
     def name(self) -> str:
-        """Return the name on the command line: the file name with hyphens."""
-        return type(self).__module__.rpartition(".")[2].replace("_", "-")
+        """Return the name on the command line: the file name with hyphens, or the registered name."""
+        return _named(type(self))
 
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
         """Return the formula of a quantity of this part alone.
@@ -160,6 +161,15 @@ class Component(Immutable, ABC):
         return {
             name: spell_option(getattr(self, name)) for name in self.choices() if getattr(self, name) != defaults[name]
         }
+
+
+@cache
+def _named(part: type[Component]) -> str:
+    if not part.__module__.startswith("symformer."):  # of another package
+        for group in ("architectures", "components"):
+            if name := Plugins(group, Component).name_of(part):
+                return name
+    return part.__module__.rpartition(".")[2].replace("_", "-")
 
 
 @cache

@@ -69,6 +69,10 @@ class DerivationError(SymformerError):
     """A derivation step that is not an identity: a bug in symformer, never shown as a result."""
 
 
+class RegistrationError(SymformerError):
+    """An object that another package registers for symformer and that cannot be used."""
+
+
 class WitnessError(SymformerError):
     """A torch model that cannot be built or compared."""
 
