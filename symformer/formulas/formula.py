@@ -21,6 +21,7 @@ from ..language.notation.tree import Label, Number, growth, tree
 from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, evaluate, put_in, shown, sized, whole
 from ..language.symbols import RANK, letter, symbol
 from ..ledger.facts import ONE, sizes_of
+from ..output.tabular import Tabular
 from . import ranks
 from .account import Line, Measure, Term
 from .breakdown import Breakdown, Row
@@ -76,7 +77,7 @@ class Leading:
 
 
 @dataclass(frozen=True, eq=False)
-class Formula(Operators, Immutable, Shown):
+class Formula(Operators, Tabular, Immutable, Shown):
     """The closed form of one quantity of one model.
 
     ``expr`` is the sum over the parts, ``expanded`` the polynomial. ``repr`` is plain arithmetic over the alphabet, or
@@ -221,6 +222,23 @@ class Formula(Operators, Immutable, Shown):
                 each += found[key].each
             found[key] = Row(*key, each)
         return Breakdown(found.values(), self)
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return the columns of ``rows``.
+
+        Returns
+        -------
+        dict
+            A list for each column.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.model("gpt2").params.table()["path"][:2]
+        ['wte', 'wpe']
+
+        """
+        return self.rows.table()
 
     def of_row(self, row: Row, numbers: Numbers) -> int | Fraction:
         """Return the total of a row over all its copies."""

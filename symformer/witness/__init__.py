@@ -30,7 +30,11 @@ build_offline()  # models are built from their code alone
 
 
 def verify(
-    target: Model | AnyTarget, seed: int | None = None, quantity: str = "params", way: Mapping[str, str] | None = None
+    target: Model | AnyTarget,
+    seed: int | None = None,
+    quantity: str = "params",
+    way: Mapping[str, str] | None = None,
+    **conventions: str,
 ) -> Verdict:
     """Check a quantity of a model against its torch witness.
 
@@ -43,7 +47,10 @@ def verify(
     quantity
         The quantity to check.
     way
-        One of the additional sets of conventions that :func:`provable` returns.
+        The former spelling of ``**conventions``: a mapping. Give one of the two.
+    **conventions
+        Conventions that differ from those under which torch counts by default, such as ``optimizer="sgd"``; they are
+        one of the sets that :func:`provable` returns.
 
     Returns
     -------
@@ -52,11 +59,20 @@ def verify(
 
     Raises
     ------
+    OptionError
+        If both ``way`` and conventions are given.
     WitnessError
-        If torch is not installed or the target has no witness.
+        If torch is not installed, the target has no witness, or torch cannot count under these conventions.
+
+    Examples
+    --------
+    >>> verify("gpt2").exact
+    True
 
     """
-    verdict: Verdict = torch_side().verify(target, seed, quantity, way)
+    if way is not None and conventions:
+        raise OptionError(f"{next(iter(conventions))} is a convention next to way; give all of them as keywords")
+    verdict: Verdict = torch_side().verify(target, seed, quantity, way or conventions)
     return verdict
 
 
