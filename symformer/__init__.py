@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     from .algebra.check import check
     from .algebra.compare import compare
     from .algebra.explain import explain
-    from .algebra.over import over
+    from .algebra.quantity_ratio import over
     from .algebra.sensitivity import sensitivity
     from .algebra.solve import solve
     from .algebra.sweep import sweep
-    from .answers.listing import options, presets
-    from .answers.targets import model
     from .architectures import architecture, from_config
     from .certificates import Certificate
     from .components import component
@@ -58,6 +56,8 @@ if TYPE_CHECKING:
         WitnessError,
     )
     from .models.model import Model
+    from .targets.resolution import model
+    from .views.listing import options, presets
     from .witness import trace, verify
 
 __all__ = [
@@ -130,18 +130,18 @@ _HOMES = {
     "UnreadError": "language.errors",
     "WitnessError": "language.errors",
     "architecture": "architectures",
-    "architectures": "answers.listing",
+    "architectures": "views.listing",
     "check": "algebra.check",
     "compare": "algebra.compare",
     "component": "components",
-    "components": "answers.listing",
+    "components": "views.listing",
     "explain": "algebra.explain",
     "from_config": "architectures",
-    "model": "answers.targets",
-    "options": "answers.listing",
-    "over": "algebra.over",
-    "presets": "answers.listing",
-    "quantities": "answers.listing",
+    "model": "targets.resolution",
+    "options": "views.listing",
+    "over": "algebra.quantity_ratio",
+    "presets": "views.listing",
+    "quantities": "views.listing",
     "sensitivity": "algebra.sensitivity",
     "solve": "algebra.solve",
     "sweep": "algebra.sweep",
@@ -170,7 +170,7 @@ class _List(ModuleType):
     """A package that can be called: it returns the list of what it has."""
 
     def __call__(self) -> Any:
-        return getattr(import_module("symformer.answers.listing"), self.__name__.rpartition(".")[2])()
+        return getattr(import_module("symformer.views.listing"), self.__name__.rpartition(".")[2])()
 
 
 class _Package(ModuleType):

@@ -18,7 +18,7 @@ from symformer.symbols import E, H, L
 MODELS = '''
 from dataclasses import dataclass
 
-from symformer.architectures.base import Fields, Witness, usual
+from symformer.architectures.base_architecture import Fields, WitnessSpec, usual
 from symformer.architectures.bases.llama_like import LlamaLike
 from symformer.components.base import Component
 from symformer.symbols import A, D, E, G, H, L, V
@@ -30,7 +30,7 @@ class Tiny(LlamaLike):
 
     title = "Tiny"
     config = Fields(usual({V: 32000, E: 4096, H: 11008, L: 32, A: 32, G: A, D: E / A}), model_types=("acme-tiny",))
-    witness = Witness("Llama")
+    witness = WitnessSpec("Llama")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +48,9 @@ COUNTS = """
 from dataclasses import replace
 
 from symformer.formulas.account import Measure, Term
-from symformer.ledger.facts import STORING, Kind
-from symformer.quantities.counted.common import weights
-from symformer.quantities.counted.rule_set import RuleSet
+from symformer.ledger.facts import STORING, OperationKind
+from symformer.quantities.rule_sets.common_rules import weights
+from symformer.quantities.rule_sets.rule_set import RuleSet
 from symformer.quantities.params import QUANTITY as PARAMS
 from symformer.quantities.quantity import nothing, rows
 
@@ -63,12 +63,12 @@ TENSORS = replace(
     PARAMS,
     measure=Measure("acme-tensors", "tensors", "N_tensors", "tensors"),
     statement="The number of weight tensors.",
-    rules={**rows(nothing, *Kind), **rows(one_per_weight, *STORING)},
+    rules={**rows(nothing, *OperationKind), **rows(one_per_weight, *STORING)},
     conventions={},
 )
 RULES = RuleSet(
     "acme-six", "ACME", "count.py", "https://example.com", "6 FLOPs for each parameter and token", "6N FLOPs.",
-    {**dict.fromkeys(Kind, lambda entry, reading: ()), **dict.fromkeys(STORING, weights)},
+    {**dict.fromkeys(OperationKind, lambda entry, reading: ()), **dict.fromkeys(STORING, weights)},
     quantity="train-flops",
 )
 """

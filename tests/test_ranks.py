@@ -12,7 +12,7 @@ from sympy import expand
 
 import symformer as sf
 from symformer.commands.cli import cli
-from symformer.documents.variants import key_of
+from symformer.documents.model_variants import key_of
 from symformer.formulas import ranks
 from symformer.language.arithmetic import parse
 

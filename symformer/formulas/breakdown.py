@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sympy import Expr, expand
 
 from ..language.frozen import FrozenList
-from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.cards import Card, CardTable, Cell, CodeName, Shown
+from ..language.notation.display_tree import tree
 from ..language.notation.text import number, percent, text
-from ..language.notation.tree import tree
 from ..output.tabular import Tabular
 from . import ranks
 
@@ -62,7 +62,7 @@ class Breakdown(FrozenList[Row], Tabular, Shown):
         --------
         >>> import symformer as sf
         >>> sf.component("mlp", bias=False).params.rows.table()
-        {'path': ['c_fc', 'c_proj'], 'count': [1, 1], 'formula': [E*H, E*H]}
+        {'path': ['up', 'act', 'down'], 'count': [1, 1, 1], 'formula': [E*H, 0, E*H]}
 
         """
         known = self.formula.source.known if self.formula.source is not None else {}
@@ -89,7 +89,7 @@ class Breakdown(FrozenList[Row], Tabular, Shown):
         head += [formula.measure.unit] * (whole is not None) + ["share"] * shares
         rows: list[list[Cell]] = []
         for row in self:
-            cells: list[Cell] = [Name(row.path), tree(row.count), tree(row.each)]
+            cells: list[Cell] = [CodeName(row.path), tree(row.count), tree(row.each)]
             if whole is not None:
                 amount = formula.of_row(row, known)
                 cells.append(number(amount))
@@ -101,6 +101,6 @@ class Breakdown(FrozenList[Row], Tabular, Shown):
         return Card(
             f"{formula.id}, row by row",
             ranks.equations(formula.ranks, known),
-            Table(head, rows, align, total=shares),
+            CardTable(head, rows, align, total=shares),
             ranks.stated(formula.ranks, known),
         )

@@ -15,7 +15,7 @@ from sympy import diff as derivative
 from sympy import factor as sympy_factor
 
 from ..language.errors import SizeError
-from ..language.limits import MAX_DEGREE, MAX_DIGITS, Bound, Quotient, digits
+from ..language.limits import MAX_DEGREE, MAX_DIGITS, ExpansionBound, Quotient, digits
 from ..language.notation.text import code
 from ..language.sizes import put_in, shown
 from ..language.symbols import RANK, symbol
@@ -121,7 +121,7 @@ def size_of(name: Symbol | str) -> Symbol:
 def checked(expr: Expr, name: str) -> Expr:
     """Return an expression unchanged. Raises SizeError if it is not arithmetic or too long to expand."""
     try:
-        bound = Bound.of(expr, {})
+        bound = ExpansionBound.of(expr, {})
     except ValueError:
         raise SizeError(f"{name} is not arithmetic over sizes: {shown(expr)}") from None
     excess = ""

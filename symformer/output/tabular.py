@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sympy import Expr
 
 from ..language.errors import DocumentError
-from ..language.notation.cards import Card, Cell, Name, Table
+from ..language.notation.cards import Card, CardTable, Cell, CodeName
 from ..language.notation.text import number
 
 if TYPE_CHECKING:
@@ -73,17 +73,17 @@ class Tabular:
         align = "".join("r" if all(isinstance(each, int | Fraction) for each in column) and len(column) else "l"
                         for column in columns.values())  # fmt: skip
         cells = [[_cell(each) for each in row] for row in rows]
-        return Card(table=Table([_cell(name) for name in columns], cells, align)).markdown()
+        return Card(table=CardTable([_cell(name) for name in columns], cells, align)).markdown()
 
 
 def _cell(value: Any) -> Cell:
-    from ..language.notation.tree import tree
+    from ..language.notation.display_tree import tree
 
     if isinstance(value, Expr):
         try:
             return tree(value)
         except TypeError:
-            return Name(str(value))
+            return CodeName(str(value))
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value).lower()
     if hasattr(value, "item"):  # a NumPy number
