@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 from sympy import Expr
 
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, UnknownNameError
+from ..language.errors import OptionError, UnknownNameError, choose
 from ..language.frozen import FrozenDict, Immutable
 from ..language.plugins import Plugins
 from ..language.shape_lines import shape_line
@@ -143,8 +143,9 @@ class Component(Immutable, ABC):
                 continue
             value = _BOOLEANS.get(str(spelt).lower(), spelt) if choices[name] == (True, False) else spelt
             if value not in choices[name]:
-                expected = " or ".join(spell_option(choice) for choice in choices[name])
-                raise OptionError(f"{name}={value} is not valid; choose {name}={expected}")
+                spelt_choices = [spell_option(choice) for choice in choices[name]]
+                remedy = choose(value, spelt_choices, f"choose {name}={' or '.join(spelt_choices)}")
+                raise OptionError(f"{name}={value} is not valid; {remedy}")
             read[name] = value
         return read
 

@@ -381,6 +381,8 @@ class Formula(Operators, Tabular, Immutable, Shown):
             If there is no such part.
 
         """
+        if not isinstance(path, str):
+            raise SizeError(f"{shown(path)} is not the path of a part; give a name such as 'h.attn'")
         path = path.replace(".*", "")
         parts = {line.key: line for line in (*self.root.walk(), *self.root.parts())}
         if path not in parts:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from sympy import Expr, Integer, Symbol
 
@@ -262,6 +263,18 @@ class Model(Immutable, Shown):
         for constraint in self.constraints:
             constraint.check(known)
         return self
+
+    def __eq__(self, other: object) -> Any:
+        """Return whether both have the same target, parts, sizes and provenance."""
+        if not isinstance(other, Model):
+            return NotImplemented
+        if self is other:
+            return True
+        names = ("target", "numbers", "relations", "component", "provenance")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def __hash__(self) -> int:
+        return hash((self.target, self.numbers))
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}={number}" for name, number in self.known.items())
