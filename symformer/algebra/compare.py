@@ -59,6 +59,11 @@ def compare(
     conventions
         Conventions of the quantity, for all models.
 
+    Returns
+    -------
+    Comparison
+        The rows by role, the totals, their difference and ratio, and the crossovers.
+
     Raises
     ------
     OptionError

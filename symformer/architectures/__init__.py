@@ -112,6 +112,11 @@ def architecture(name: str, /, **options: Any) -> Model:
     **options
         Options of the architecture, such as ``tied=False``.
 
+    Returns
+    -------
+    Model
+        The model, with the sizes of the preset if the name is one.
+
     Raises
     ------
     UnknownNameError

@@ -80,6 +80,11 @@ def component(name: str, /, **options: Any) -> Component:
     **options
         Its options: the fields of the class of type ``bool`` or ``Literal``.
 
+    Returns
+    -------
+    Component
+        The component, whose ``params`` and ``formula`` are functions of its sizes.
+
     Raises
     ------
     TargetError

@@ -88,6 +88,26 @@ class Formula(Operators, Tabular, Immutable, Shown):
     formula; different units are not added. ``a == b`` compares functions, not forms: units and the order of terms do
     not count. Equal formulas have equal hashes. Write the formula on the left of ``==``: SymPy compares forms.
 
+    Parameters
+    ----------
+    id
+        The stable id, such as ``"gpt2.params.h.attn"``.
+    measure
+        The name, title, letter and unit of the quantity.
+    root, within
+        The account that is summed, and the whole account if the root is a part of one.
+    relations, totals, fixed
+        Sizes that are expressions over others, those of them that stay in the printed form, and those that ``partial``
+        set.
+    conventions
+        The conventions of the quantity.
+    constraints
+        The conditions under which the formula holds.
+    source
+        The model, which has the values of the sizes.
+    named, ranks
+        The sizes of a run that define the quantity, and the number of ranks if the formula is per rank.
+
     Examples
     --------
     >>> import symformer as sf
@@ -163,7 +183,26 @@ class Formula(Operators, Tabular, Immutable, Shown):
         return self.gathered(expand(self.root.each.xreplace(self.simplified))) if self.totals else self.expanded
 
     def gathered(self, polynomial: Expr) -> Expr:
-        """Return a polynomial with terms that all kinds of layers share written with the total."""
+        """Return a polynomial with terms that all kinds of layers share written with the total.
+
+        Parameters
+        ----------
+        polynomial
+            An expanded polynomial over the sizes.
+
+        Returns
+        -------
+        sympy.Expr
+            The same polynomial with L for L_dense + L_moe.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> from symformer.symbols import E, L_dense, L_moe
+        >>> sf.model("deepseek-v3").params.gathered(L_dense*E + L_moe*E)
+        E*L
+
+        """
         return gathered(polynomial, given_by(self.relations, self.totals))
 
     @property
@@ -241,11 +280,42 @@ class Formula(Operators, Tabular, Immutable, Shown):
         return self.rows.table()
 
     def of_row(self, row: Row, numbers: Numbers) -> int | Fraction:
-        """Return the total of a row over all its copies."""
+        """Return the total of a row over all its copies.
+
+        Parameters
+        ----------
+        row
+            A row of ``rows``.
+        numbers
+            The value of each size in it.
+
+        Returns
+        -------
+        int or Fraction
+            The exact total.
+
+        Raises
+        ------
+        SizeError
+            If a size has no value.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> gpt2 = sf.model("gpt2")
+        >>> gpt2.params.of_row(gpt2.params.rows[0], gpt2.known)  # 50257*768
+        38597376
+
+        """
         return evaluate(row.total, numbers, row.path)
 
     def leading(self) -> Leading:
         """Return the leading terms. The head dimension is constant as models grow, so ``D`` does not count.
+
+        Returns
+        -------
+        Leading
+            ``expr`` has the leading terms and ``rest`` the others.
 
         Examples
         --------
@@ -265,6 +335,11 @@ class Formula(Operators, Tabular, Immutable, Shown):
             A preset, a dict of sizes or a path to a ``config.json``; by default the model's own sizes.
         **numbers
             Values of single sizes.
+
+        Returns
+        -------
+        int
+            The value; an exact ``fractions.Fraction`` for a ratio that is not an integer.
 
         Raises
         ------
@@ -328,7 +403,22 @@ class Formula(Operators, Tabular, Immutable, Shown):
         return size
 
     def partial(self, **values: int | str | Expr) -> Formula:
-        """Return the formula with some symbols fixed to an integer or to an expression over the others.
+        """Return the formula with some sizes fixed to an integer or to an expression over the others.
+
+        Parameters
+        ----------
+        **values
+            The value of each size, by name: an integer, an expression, or text such as ``"4*E"``.
+
+        Returns
+        -------
+        Formula
+            The formula in the other sizes, with its rows and its derivation.
+
+        Raises
+        ------
+        SizeError
+            If the formula has no such size, or a value cannot be a size.
 
         Examples
         --------
@@ -352,7 +442,22 @@ class Formula(Operators, Tabular, Immutable, Shown):
         return replace(self, relations=close(relations), fixed=fixed)
 
     def equals(self, other: Formula | Expr | str) -> bool:
-        """Return True if another formula or expression is equal under this formula's relations.
+        """Return whether another formula or expression is equal under this formula's relations.
+
+        Parameters
+        ----------
+        other
+            A formula, an expression, or text such as ``"4*E*E"``.
+
+        Returns
+        -------
+        bool
+            True if both are equal wherever the relations hold.
+
+        Raises
+        ------
+        ArithmeticTextError, UnknownNameError
+            If text is not arithmetic over sizes.
 
         Examples
         --------
@@ -375,10 +480,21 @@ class Formula(Operators, Tabular, Immutable, Shown):
         path
             The key in an id, ``h.attn``, or the torch name, ``h.*.attn``.
 
+        Returns
+        -------
+        Formula
+            The formula of one copy.
+
         Raises
         ------
         UnknownNameError
             If there is no such part.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.model("gpt2").params.part("h.attn")
+        4*E**2 + 4*E
 
         """
         if not isinstance(path, str):
@@ -394,9 +510,12 @@ class Formula(Operators, Tabular, Immutable, Shown):
     def copies(self) -> Expr:
         """The number of copies of this part in its model.
 
+        Examples
+        --------
         >>> import symformer as sf
         >>> sf.architecture("gpt2").params.part("h.attn").copies
         L
+
         """
         found = next((count for count, line in self._whole.counted() if line.key == self.root.key), ONE)
         return expand(found.xreplace(self.simplified))
@@ -416,6 +535,16 @@ class Formula(Operators, Tabular, Immutable, Shown):
     def compile(self) -> Compiled:
         """Return the formula as a function of integers or of NumPy, torch, JAX or Dask arrays.
 
+        Returns
+        -------
+        Compiled
+            A function with the sizes as keyword arguments.
+
+        Raises
+        ------
+        OptionError
+            If the formula is a ratio, which is not an integer.
+
         Examples
         --------
         >>> import symformer as sf
@@ -428,21 +557,73 @@ class Formula(Operators, Tabular, Immutable, Shown):
         return compiled(self)
 
     def latex(self) -> str:
-        """Return LaTeX mathematics, in house order."""
+        """Return LaTeX mathematics, in house order.
+
+        Returns
+        -------
+        str
+            The text of ``written``.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("gated-mlp").params.latex()
+        '3 E H'
+
+        """
         return latex(self.written)
 
     def typst(self) -> str:
-        """Return Typst mathematics, in house order."""
+        """Return Typst mathematics, in house order.
+
+        Returns
+        -------
+        str
+            The text of ``written``.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("gated-mlp").params.typst()
+        '3 E H'
+
+        """
         from ..language.notation.typst import typst
 
         return typst(self.written)
 
     def text(self) -> str:
-        """Return readable Unicode: ``12LE² + 13LE``."""
+        """Return readable Unicode, in house order.
+
+        Returns
+        -------
+        str
+            The text of ``written``.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("gated-mlp").params.text()
+        '3EH'
+
+        """
         return text(self.written)
 
     def code(self) -> str:
-        """Return plain arithmetic over the alphabet."""
+        """Return plain arithmetic over the alphabet, in house order.
+
+        Returns
+        -------
+        str
+            The text of ``written``.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("gated-mlp").params.code()
+        '3*E*H'
+
+        """
         return code(self.written)
 
     def __repr__(self) -> str:
@@ -492,7 +673,38 @@ class Formula(Operators, Tabular, Immutable, Shown):
         return self.measure.unit
 
     def combined(self, id: str, expr: Expr, unit: str, others: Iterable[Formula] = ()) -> Combination:
-        """Return an expression of this formula, and of others, as a formula of its own."""
+        """Return an expression of this formula, and of others, as a formula of its own.
+
+        Parameters
+        ----------
+        id
+            The id of the result.
+        expr
+            The expression, in the sizes of the formulas.
+        unit
+            Its unit.
+        others
+            The other formulas in it, whose conditions then also hold for the result.
+
+        Returns
+        -------
+        Combination
+            A formula without rows and derivation.
+
+        Raises
+        ------
+        SizeError
+            If the expression is too long.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> from sympy import Max
+        >>> gpt2 = sf.model("gpt2").params
+        >>> gpt2.combined("at-least", Max(gpt2.expanded, 10**9), "elements").value()
+        1000000000
+
+        """
         return Combination.of_formulas(id, expr, unit, (self, *others))
 
     def _number(self) -> int | Fraction:

@@ -294,6 +294,11 @@ class Operators:
         Formula
             The same expression with this unit.
 
+        Raises
+        ------
+        SizeError
+            If the unit cannot be read.
+
         Examples
         --------
         >>> import symformer as sf

@@ -117,8 +117,8 @@ def trace(
     Parameters
     ----------
     build
-        A function with ``build(**sizes)`` that returns an ``nn.Module``; hf:MODEL_TYPE; package:factory; or a config: a
-        local config.json, a Hub id, a mapping with its fields, or a config object of transformers.
+        A function or a class with ``build(**sizes)`` that returns an ``nn.Module``; hf:MODEL_TYPE; package:factory; or
+        a config: a local config.json, a Hub id, a mapping with its fields, or a config object of transformers.
     sizes
         The arguments of a factory to treat as sizes, with their initial values.
     head
@@ -133,8 +133,20 @@ def trace(
 
     Raises
     ------
+    OptionError
+        If a head is given for a factory, or sizes for a config.
+    TargetError
+        If the target has no torch code.
     WitnessError
         If no formula is found that holds at fresh random sizes.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> def build(E, H):
+    ...     return nn.Sequential(nn.Linear(E, H), nn.ReLU(), nn.Linear(H, E))
+    >>> trace(build, {"E": 8, "H": 20}).model.params
+    2*E*H + E + H
 
     """
     found: Trace
