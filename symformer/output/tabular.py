@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from sympy import Expr
@@ -62,7 +63,7 @@ class Tabular:
         >>> import symformer as sf
         >>> print(sf.component("mlp", bias=False).params.rows.to_markdown())
         | path | count | formula |
-        |---|---|---|
+        |---|---:|---|
         | up | $1$ | $E H$ |
         | act | $1$ | $0$ |
         | down | $1$ | $E H$ |
@@ -70,10 +71,14 @@ class Tabular:
         """
         columns = self.table()
         rows = list(zip(*columns.values(), strict=True))
-        align = "".join("r" if all(isinstance(each, int | Fraction) for each in column) and len(column) else "l"
+        align = "".join("r" if all(_is_number(each) for each in column) and len(column) else "l"
                         for column in columns.values())  # fmt: skip
         cells = [[_cell(each) for each in row] for row in rows]
         return Card(table=CardTable([_cell(name) for name in columns], cells, align)).markdown()
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | Fraction | Integral) and not isinstance(value, bool)
 
 
 def _cell(value: Any) -> Cell:
