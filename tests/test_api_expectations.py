@@ -135,12 +135,16 @@ def test_units_are_multiplied_and_divided(gpt2: sf.Model) -> None:
     assert (flops / cache * cache).unit == "FLOPs"
     assert (flops / flops).unit == ""
     assert (gpt2.params**2).unit == "elements**2"
+    assert (gpt2.params**2 / (flops * cache) / gpt2.params).unit == "elements/(FLOP*byte)"
 
 
 def test_a_unit_can_be_stated(gpt2: sf.Model) -> None:
     memory = (2 * gpt2.params).in_unit("bytes") + gpt2.formula("kv-cache")
     assert memory(B=1, C=1024) == 2 * GPT2 + 4 * 12 * 1024 * 768  # keys and values of 2 bytes
     assert memory.unit == "bytes"
+    for unit in (7, "bytes/", "a+b", "bytes**x"):
+        with pytest.raises(sf.SizeError, match="is not a unit; write one such as 'bytes'"):
+            gpt2.params.in_unit(unit)
 
 
 # SymPy

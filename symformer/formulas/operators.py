@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -28,6 +29,8 @@ MAX_FACTORED = 400  # terms that SymPy factors in a reasonable time
 MAX_CANCELLED = 100  # terms of a numerator and a denominator whose common factors are searched for
 _SINGULAR = {"bytes": "byte", "FLOPs": "FLOP", "MACs": "MAC", "elements": "element", "micro-batches": "micro-batch"}
 _PLURAL = {one: many for many, one in _SINGULAR.items()}
+_FACTOR = r"(?:1|[^\W\d][\w -]*(?:\*\*\d{1,3})?)"
+_UNIT = re.compile(rf"|{_FACTOR}(?:\*{_FACTOR})*(?:/(?:{_FACTOR}|\({_FACTOR}(?:\*{_FACTOR})*\)))?")
 _FORMS = ("latex", "text", "typst", "code")
 
 
@@ -42,12 +45,14 @@ class Unit(Counter[str]):
 
     @classmethod
     def read(cls, spelt: str) -> Unit:
-        """Parse a unit. A share, such as "of the peak", has no unit."""
+        """Parse a unit. A share, such as "of the peak", has no unit. Raises SizeError."""
         found = cls()
+        if not isinstance(spelt, str) or not _UNIT.fullmatch(spelt):
+            raise SizeError(f"{shown(spelt)} is not a unit; write one such as 'bytes' or 'FLOPs/byte'")
         if spelt.startswith("of the") or spelt in ("", "1"):
             return found
         for place, side in enumerate(spelt.split("/")):
-            for factor in side.strip("()").split("*"):
+            for factor in re.split(r"(?<!\*)\*(?!\*)", side.strip("()")):
                 name, _, power = factor.partition("**")
                 if name != "1":
                     found[_PLURAL.get(name, name)] += (-1 if place else 1) * int(power or 1)

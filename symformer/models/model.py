@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from sympy import Expr, Integer, Symbol
 
@@ -275,7 +275,7 @@ class Model(Immutable, Shown):
             isinstance(spec, (str, os.PathLike)) or is_config(spec) or is_module(spec)
         ):
             raise SizeError(f"{shown(spec)} does not name sizes of {self.id}; give a dict of sizes")
-        other = self.read_numbers(spec)
+        other = self.read_numbers(cast(AnyTarget, spec))
         if other.id != self.id:
             raise SizeError(f"{other.target!r} is a {other.id}, not a {self.id}")
         if other.component != self.component:

@@ -118,7 +118,7 @@ def resolve(
     return (model.set(assignments(sets)) if sets else model.checked()), conventions
 
 
-def model(target: AnyTarget, /, **options: Any) -> Model:
+def model(target: Model | AnyTarget, /, **options: Any) -> Model:
     """Return the model that a target names: built in, else from the catalogue, else traced from its torch code.
 
     Parameters
