@@ -47,7 +47,7 @@ class Certificate(Immutable):
 
     Examples
     --------
-    >>> certificate = next(iter(on_file("gpt2")))
+    >>> certificate = next(iter(certificates_of("gpt2")))
     >>> certificate.witness, certificate.bound < 1e-6
     ('transformers.GPT2LMHeadModel', True)
 
@@ -82,7 +82,7 @@ class Certificate(Immutable):
 
         Examples
         --------
-        >>> next(iter(on_file("gpt2"))).to_json()["id"]
+        >>> next(iter(certificates_of("gpt2"))).to_json()["id"]
         'gpt2.params'
 
         """
