@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from huggingface_hub.errors import StrictDataclassFieldValidationError
+from transformers import ArceeConfig
 
 from symformer.catalogue.matching import matched
 from symformer.catalogue.shelf import EACH, Kept, on_shelf
@@ -69,3 +71,14 @@ def test_a_repeating_pattern_matches_any_depth(layers: int, listed: list[str], a
     kept = with_switches(kinds={EACH: ["near", "near", "far"]})
     found = matched(kept, {**ARCEE, "num_attention_heads": 6, "num_hidden_layers": layers, "kinds": listed})
     assert (found is not None) is answered
+
+
+@pytest.mark.parametrize("field", ["attention_bias", "mlp_bias"])
+@pytest.mark.parametrize("value", [0, 1, 0.0])
+def test_a_number_is_not_a_boolean(field: str, value: float) -> None:
+    """Transformers refuses such a config, so the catalogue does not answer it."""
+    with pytest.raises(StrictDataclassFieldValidationError, match="expected bool"):
+        ArceeConfig(**{field: value})
+    kept = with_switches()
+    assert matched(kept, {**ARCEE, field: False}) is not None
+    assert matched(kept, {**ARCEE, field: value}) is None
