@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from symformer.documents.gallery import ADAPTED_QUANTITIES, COSTS, RANK_QUANTITIES, TRAINED_QUANTITIES, index
+from symformer.documents.gallery_pages import ADAPTED_QUANTITIES, COSTS, RANK_QUANTITIES, TRAINED_QUANTITIES, index
 from symformer.output.files import stale, write_all
 from symformer.quantities import quantities
 
