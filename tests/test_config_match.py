@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from huggingface_hub.errors import StrictDataclassFieldValidationError
-from transformers import ArceeConfig
+from transformers import ArceeConfig, Mistral3Config
 
-from symformer.catalogue.config_match import matched
+import symformer as sf
+from symformer.catalogue.config_match import find, matched
 from symformer.catalogue.entries import EACH, CatalogueEntry, on_shelf
 
 ARCEE: dict[str, Any] = {"model_type": "arcee", "architectures": ["ArceeForCausalLM"], "hidden_size": 96}
@@ -82,3 +83,12 @@ def test_a_number_is_not_a_boolean(field: str, value: float) -> None:
     kept = with_switches()
     assert matched(kept, {**ARCEE, field: False}) is not None
     assert matched(kept, {**ARCEE, field: value}) is None
+
+
+@pytest.mark.parametrize("stated", [{}, {"spatial_merge_size": 2}])
+def test_a_stated_default_is_answered_like_an_omitted_one(stated: dict[str, int]) -> None:
+    """Torch counts 23,340,272,640 parameters of Mistral3Model(Mistral3Config()), which merges 2 by 2 patches."""
+    assert Mistral3Config().spatial_merge_size == 2
+    config = {"model_type": "mistral3", "architectures": ["Mistral3Model"], **stated}
+    assert find(config) is not None  # from the catalogue, so nothing is traced
+    assert sf.model(config).params.value() == 23_340_272_640
