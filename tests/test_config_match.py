@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from huggingface_hub.errors import StrictDataclassFieldValidationError
-from transformers import ArceeConfig, Mistral3Config
+from transformers import ArceeConfig, LlavaConfig, Mistral3Config
 
 import symformer as sf
-from symformer.catalogue.config_match import find, matched
+from symformer.catalogue.config_match import find, match, matched
 from symformer.catalogue.entries import EACH, CatalogueEntry, on_shelf
+from symformer.language.errors import CatalogueError
 
 ARCEE: dict[str, Any] = {"model_type": "arcee", "architectures": ["ArceeForCausalLM"], "hidden_size": 96}
 
@@ -92,3 +93,25 @@ def test_a_stated_default_is_answered_like_an_omitted_one(stated: dict[str, int]
     config = {"model_type": "mistral3", "architectures": ["Mistral3Model"], **stated}
     assert find(config) is not None  # from the catalogue, so nothing is traced
     assert sf.model(config).params.value() == 23_340_272_640
+
+
+@pytest.mark.parametrize("given", [{}, {"text_config": {"model_type": "mistral"}}])
+def test_an_entry_for_another_part_is_not_used_without_that_part(given: dict[str, Any]) -> None:
+    """The second entry of LLaVA has Pixtral's images; transformers builds CLIP's if a config has no vision_config."""
+    assert LlavaConfig().vision_config.model_type == "clip_vision_model"
+    pixtral = on_shelf("LlavaForConditionalGeneration", "llava", 2)
+    assert pixtral is not None
+    assert pixtral.switches["vision_config.model_type"] == "pixtral"
+    config = {"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"], **given}
+    with pytest.raises(CatalogueError, match="it has no vision_config"):
+        match(pixtral, config)
+
+
+@pytest.mark.parametrize(("closing", "answered"), [("", True), ("conv_layers", True), ("full_attention_layers", False)])
+def test_a_list_that_must_end_with_one_kind_is_refused_with_another_end(closing: str, answered: bool) -> None:
+    lfm2 = on_shelf("Lfm2ForCausalLM", "lfm2", 2)
+    assert lfm2 is not None
+    kept = replace(lfm2, entry=replace(lfm2.entry, closing=closing))
+    config = {"model_type": "lfm2", "architectures": ["Lfm2ForCausalLM"], "num_hidden_layers": 3}
+    listed = ["full_attention", "conv", "conv"]
+    assert (matched(kept, {**config, "layer_types": listed}) is not None) is answered
