@@ -1,8 +1,8 @@
 """Random configs of every causal model type with a layer pattern, compared with torch.
 
-``python -m tests.layer_patterns [N] [--seed=K] [TYPE...]`` draws N configs (300 by default) and prints how many answers are
-right, refused and wrong. The exit status is 1 if any is wrong. With ``--alone`` it uses only the catalogue and traces
-nothing. A traced config takes about twenty CPU seconds.
+``python -m tests.layer_patterns [N] [--seed=K] [TYPE...]`` draws N configs (300 by default) and prints how many answers
+are right, refused and wrong. The exit status is 1 if any is wrong. With ``--alone`` it uses only the catalogue and
+traces nothing. A traced config takes about twenty CPU seconds.
 """
 
 from __future__ import annotations
