@@ -14,7 +14,7 @@ from typing import Any
 
 from sympy import Integer
 
-from ..configs.known import INERT, adds_weights
+from ..configs.known import CROSS_ATTENTION, INERT, adds_weights
 from ..configs.rotary import PARTLY
 from ..language.errors import CatalogueError, quoted
 from ..language.sizes import put_in
@@ -32,6 +32,7 @@ from .shelf import (
     Shelved,
     broken,
     counted_kinds,
+    entries_of,
     filed_types,
     finder,
     holds,
@@ -87,17 +88,21 @@ def why_not(config: Mapping[str, Any]) -> str:
 
 
 def unread(config: Mapping[str, Any]) -> list[str]:
-    """Return the fields of a config that its class does not read, or [] if the catalogue does not have the class.
+    """Return the fields of a config that its class does not read, or [] if the catalogue does not have its type.
 
-    A field with a name similar to a missing field may be a misspelling, so it is excluded.
+    The entry of a class lists the names that occur in its modules. All classes of a type are defined in the same
+    modules, so for a class without an entry, the entries of its type list them. A field with a name similar to a
+    missing field may be a misspelling, so it is excluded.
     """
     for name, model_type in _classes(config):
-        kept = on_shelf(name, model_type)
-        if kept is None or kept.entry.part:
+        own = on_shelf(name, model_type)
+        entries = [own] if own is not None else [*entries_of(model_type)]
+        if not entries or any(kept.entry.part for kept in entries):
             return []
-        known = {*_names(kept), *INERT, *BESIDE}
+        known = {*INERT, *BESIDE}.union(*map(_names, entries))
         left_out = known - config.keys()
-        others = [each for each in config if each not in known and _unasked(kept, each, config[each])]
+        others = [each for each in config if each not in known]
+        others = [each for each in others if all(_unasked(kept, each, config[each]) for kept in entries)]
         return [each for each in others if not get_close_matches(each, left_out, n=1, cutoff=NEAR)]
     return []
 
@@ -221,6 +226,8 @@ def _ruled(kept: Kept, name: str) -> tuple[str, str] | None:
         return ("rotary|null" if turning else "null"), ("rotary part" if turning or rotary in kept.switches else "")
     if word in WINDOWS:
         return "null", ANY_WINDOW
+    if word in CROSS_ATTENTION and name not in _names(kept):
+        return CROSS_ATTENTION[word], ""
     return None
 
 

@@ -248,6 +248,13 @@ def classes() -> list[tuple[str, str]]:
     return sorted((name, model_type) for name, _, model_type in found if VARIANT not in model_type)
 
 
+def entries_of(model_type: str) -> Iterator[Kept]:
+    """Yield the entries of all classes of a model type."""
+    for name, other in classes():
+        if other == model_type:
+            yield from variants(name, model_type)
+
+
 def of_type(model_type: str) -> tuple[Find, dict[str, Any]] | None:
     """Return the records of a model type at its default sizes, and a config with these sizes.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..catalogue.matching import CHECKPOINTING, shared
-from ..catalogue.shelf import BESIDE, KINDS, PLACED, Shelved, counted_kinds, last, part_of
+from ..catalogue.shelf import BESIDE, KINDS, NAMED, PLACED, Shelved, counted_kinds, last, part_of
 from ..configs.known import INERT
 from .config_integers import PLACES
 from .fields_read import taken
@@ -27,6 +27,7 @@ PATTERN = "override_pattern"
 TIED = "tie_word_embeddings"  # also a field of parts, but only the whole model determines it
 PARTIAL = "partial_rotary_factor"
 MENTIONED = ("ignore_index", "size")  # fields of published configs that the code also uses as other words
+REDUCTIONS = {"ctc_loss_reduction": ("mean", "sum")}  # the words that a field can have
 ODD = 7919  # a value that no config has by default
 EMPTY = "empty"  # an empty list, which a class may treat like no list
 PART = "rotary part"  # the rotary part of a head, which changes no weight but may change a run
@@ -137,6 +138,8 @@ class FieldSorts:
                 return [("words", [usual[:1], [*usual, usual[0]]])]
             case list() if usual:
                 return [("null", [None]), (EMPTY, [[]])]
+            case str() if word in REDUCTIONS:
+                return [(f"{NAMED}:{','.join(REDUCTIONS[word])}", [*REDUCTIONS[word]])]
         return [("null", [None])] if isinstance(usual, str) else []
 
     def _usual_layers(self, name: str) -> int:
