@@ -49,10 +49,15 @@ HEADS = {
     "BertForSequenceClassification": "bert",
     "BertForTokenClassification": "bert",
     "RobertaForSequenceClassification": "roberta",
+    "RobertaForTokenClassification": "roberta",
+    "CamembertForSequenceClassification": "camembert",
+    "ElectraForSequenceClassification": "electra",
     "XLMRobertaForSequenceClassification": "xlm-roberta",
     "XLMRobertaForTokenClassification": "xlm-roberta",
     "XLMRobertaModel": "xlm-roberta",
     "MPNetModel": "mpnet",
+    "ViTMSNForImageClassification": "vit_msn",
+    "DeiTForImageClassification": "deit",
 }
 
 
@@ -77,7 +82,13 @@ def test_labels_that_contradict_their_number_are_refused() -> None:
 
 
 QWEN = {"num_hidden_layers": 3, "hidden_size": 96, "num_attention_heads": 6, "num_key_value_heads": 2}
+DEBERTA_V3: Config = {
+    **{"hidden_size": 48, "num_attention_heads": 2, "num_hidden_layers": 3, "intermediate_size": 80, "vocab_size": 97},
+    **{"relative_attention": True, "position_buckets": 256, "norm_rel_ebd": "layer_norm", "share_att_key": True},
+    **{"pos_att_type": "p2c|c2p", "position_biased_input": False, "type_vocab_size": 0},
+}
 FREE: list[tuple[str, str, Config]] = [
+    ("DebertaV2ForSequenceClassification", "deberta-v2", DEBERTA_V3),
     ("Qwen2ForCausalLM", "qwen2", {**QWEN, "use_mrope": False, "rope_theta": 1e6, "rope_scaling": None}),
     ("Qwen2ForCausalLM", "qwen2", {**QWEN, "sliding_window": 4096, "max_window_layers": 2, "ep_size": 1}),
     ("Ernie4_5ForCausalLM", "ernie4_5", {**QWEN, "rope_theta": 5e5, "head_dim": 16}),

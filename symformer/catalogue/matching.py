@@ -55,6 +55,7 @@ PATTERN = "sliding_window_pattern"
 CHECKPOINTING = "gradient_checkpointing"
 DEPTH = "num_hidden_layers"
 NEAR = 0.9  # the similarity above which one name can be a misspelling of another
+WORDS = {"pos_att_type"}  # lists of words that a config can write as one text, p2c|c2p
 LABELS, NAMES = "num_labels", "id2label"  # the number of a classifier's labels, and their names
 
 
@@ -326,6 +327,9 @@ def _fields(kept: Kept, config: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found |= {f"{name}.{inner}": each for inner, each in value.items()}
     _name_once(kept, found)
+    for name in found.keys() & WORDS:
+        if isinstance(found[name], str):
+            found[name] = [word.strip() for word in found[name].lower().split("|")]
     for name, length in entry.lists.items():
         if name in found:
             value = found.pop(name)
