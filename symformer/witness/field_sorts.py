@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..catalogue.matching import CHECKPOINTING, shared
-from ..catalogue.shelf import BESIDE, KINDS, NAMED, PLACED, Shelved, counted_kinds, last, part_of
+from ..catalogue.shelf import BESIDE, KINDS, NAMED, PER_LAYER, PLACED, Shelved, counted_kinds, last, part_of
 from ..configs.known import INERT
 from .config_integers import PLACES
 from .fields_read import taken
 from .inert_fields import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, Trials, unmoved
+from .sampling import is_window
 from .transformers_classes import Source
 
 # Layer kinds that differ only in which tokens they attend to, and two names of one kind.
@@ -124,7 +125,7 @@ class FieldSorts:
             case bool() | float():  # its own sort is tested elsewhere
                 return [("null", [None])]
             case int():
-                return [("integer", [-1, 0, 3]), ("null", [None]), ("float", [0.375, 3.5, -1, 0])]
+                return [*self._per_layer(name), ("integer", [-1, 0, 3]), ("null", [None]), ("float", [0.375, 3.5, -1, 0])]
             case None:
                 return _unsaid(word)[1:]
             case list() if (kinds := _alike(usual)) and len(usual) == self._usual_layers(name):
@@ -141,6 +142,11 @@ class FieldSorts:
             case str() if word in REDUCTIONS:
                 return [(f"{NAMED}:{','.join(REDUCTIONS[word])}", [*REDUCTIONS[word]])]
         return [("null", [None])] if isinstance(usual, str) else []
+
+    def _per_layer(self, name: str) -> list[tuple[str, list[Any]]]:
+        """Return a window for each layer, where one number is the default for all of them."""
+        layers = self.layers.get(part_of(name), 0)
+        return [(PER_LAYER, [[width] * layers for width in (8, 64)])] if layers and is_window(last(name)) else []
 
     def _usual_layers(self, name: str) -> int:
         return self.usual_layers.get(part_of(name), 0)
