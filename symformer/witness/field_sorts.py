@@ -125,7 +125,12 @@ class FieldSorts:
             case bool() | float():  # its own sort is tested elsewhere
                 return [("null", [None])]
             case int():
-                return [*self._per_layer(name), ("integer", [-1, 0, 3]), ("null", [None]), ("float", [0.375, 3.5, -1, 0])]
+                return [
+                    *self._per_layer(name),
+                    ("integer", [-1, 0, 3]),
+                    ("null", [None]),
+                    ("float", [0.375, 3.5, -1, 0]),
+                ]
             case None:
                 return _unsaid(word)[1:]
             case list() if (kinds := _alike(usual)) and len(usual) == self._usual_layers(name):
