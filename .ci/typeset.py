@@ -10,9 +10,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from symformer.architectures import architecture, names
-from symformer.documents.derivation import document
+from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
-from symformer.documents.gallery import OF_COSTS, OF_RANK, WHOLE, derived, example
+from symformer.documents.gallery_pages import OF_COSTS, OF_RANK, WHOLE, derived, example
 from symformer.documents.macros import Asked, formulas_of, spelt
 
 

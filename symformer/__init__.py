@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from .algebra.check import check
     from .algebra.compare import compare
     from .algebra.explain import explain
-    from .algebra.over import over
+    from .algebra.quantity_ratio import over
     from .algebra.sensitivity import sensitivity
     from .algebra.solve import solve
     from .algebra.sweep import sweep
-    from .answers.targets import model
     from .architectures import architecture, from_config
     from .certificates import Certificate
     from .components import component
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from .formulas.formula import Formula
     from .language.errors import SymformerError
     from .models.model import Model
+    from .targets.resolution import model
     from .witness import trace, verify
 
 __all__ = [
@@ -67,8 +67,8 @@ _HOMES = {
     "component": "components",
     "explain": "algebra.explain",
     "from_config": "architectures",
-    "model": "answers.targets",
-    "over": "algebra.over",
+    "model": "targets.resolution",
+    "over": "algebra.quantity_ratio",
     "sensitivity": "algebra.sensitivity",
     "solve": "algebra.solve",
     "sweep": "algebra.sweep",

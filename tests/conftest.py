@@ -39,8 +39,30 @@ def rewrite(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rewrite]:
 
 # The slowest files. They run first, because the run ends late if a worker starts one of them last.
 LONGEST = (
-    *("config_fields", "witness", "trace", "identities", "sweep", "hub", "documents", "lift", "reach", "factories"),
-    *("census", "live", "activations", "shell", "door", "figures", "solve", "comparison_pages", "template", "shelf"),
+    *(
+        "config_fields",
+        "witness",
+        "trace",
+        "identities",
+        "sweep",
+        "hub",
+        "documents",
+        "recognition",
+        "trace_coverage",
+        "factories",
+    ),
+    *(
+        "census",
+        "live",
+        "activations",
+        "shell",
+        "config_resolution",
+        "figures",
+        "solve",
+        "comparison_pages",
+        "template",
+        "catalogue",
+    ),
 )
 
 
@@ -49,6 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
     """Give the tests of one file to one worker, which builds what they share once; all doctests count as one file."""
     from xdist.scheduler import LoadFileScheduling

@@ -20,15 +20,13 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from symformer.documents.blocks import Assignment
-from symformer.documents.computing import computed, named_parts
-from symformer.language.notation.text import text
-from symformer.language.notation.tree import (
+from symformer.documents.computation import computed, named_parts
+from symformer.language.notation.display_tree import (
     Applied,
-    Fraction,
+    FractionNode,
     Indexed,
     Listed,
     Minus,
-    Name,
     Number,
     Pointwise,
     Power,
@@ -36,6 +34,7 @@ from symformer.language.notation.tree import (
     Root,
     Size,
     Sum,
+    TensorName,
     Total,
     Transposed,
     Tree,
@@ -43,11 +42,12 @@ from symformer.language.notation.tree import (
     tree,
     value,
 )
+from symformer.language.notation.text import text
 from symformer.ledger.facts import Scope
 
 from .words import Chosen, Function
 
-EXPERT, LAYER, FACTOR = Name("e"), Name("n"), Name("α")
+EXPERT, LAYER, FACTOR = TensorName("e"), TensorName("n"), TensorName("α")
 ROUNDING = 1e-6  # what single precision leaves of the angles that a class stores
 
 
@@ -94,7 +94,7 @@ class Class:
         assert off < ROUNDING, f"{path} gives something else: {off:.1e} of the largest"
         self.compared.append(path)
 
-    def weight(self, path: str, name: Name) -> Tensor:
+    def weight(self, path: str, name: TensorName) -> Tensor:
         """A weight of a part, by what a line calls it."""
         ends = {"W": ("", "weight"), "w": ("", "weight"), "b": ("bias",)}[name.letter]
         ends = ("",) if name.letter == "W" and name.index == EXPERT else ends  # a table of matrices
@@ -160,19 +160,19 @@ class Reader:
         """Layers, each on what the one before it gave."""
         assert isinstance(line.shown, Applied)
         (before, *_), number = line.shown.arguments, self.size(line.times)
-        assert isinstance(before, Name)
+        assert isinstance(before, TensorName)
         found = self.known[f"{before.letter}_0"]
         for layer in range(number):
             self.known[text(before)] = found
             found = self.called(line.shown, layer)
-        self.known[text(Name(before.letter, index=tree(line.times)))] = found
+        self.known[text(TensorName(before.letter, index=tree(line.times)))] = found
         return found
 
     def put(self, line: Assignment, found: Tensor) -> None:
         """A result by its name, in the shape that the line says it has."""
         assert isinstance(line.shape, Listed)
         *axes, last = line.shape.items
-        sizes = [self.size(value(each)) for each in line.shape.items if not isinstance(each, Name)]
+        sizes = [self.size(value(each)) for each in line.shape.items if not isinstance(each, TensorName)]
         if len(sizes) == 4 and found.dim() == 3 and found.shape[-1] == sizes[1] * sizes[3]:
             found = found.unflatten(2, (sizes[1], sizes[3])).transpose(1, 2)
         elif len(sizes) == 4 and [*found.shape] == [*sizes[2:], sizes[1]]:  # a table of distances, by head
@@ -183,14 +183,14 @@ class Reader:
             assert prod(sizes) == found.numel(), f"{self.path}: {text(line.shown)} is {[*found.shape]} and not {sizes}"
         else:
             assert sizes[-1] == found.shape[-1], f"{self.path}: {text(line.shown)} is {[*found.shape]} and not {sizes}"
-        if isinstance(line.name, Name):
+        if isinstance(line.name, TensorName):
             self.known[text(line.name)] = found
             return
         assert isinstance(line.name, Listed)
         assert isinstance(last, Sum), f"{self.path}: nothing says how wide the pieces of {text(line.shown)} are"
         widths = [self.size(value(each)) for each in last.terms]
         for name, piece in zip(line.name.items, found.split(widths, -1), strict=True):
-            heads = self.head and found.dim() == 3 and name in (Name("q"), Name("k"), Name("v"))
+            heads = self.head and found.dim() == 3 and name in (TensorName("q"), TensorName("k"), TensorName("v"))
             self.known[text(name)] = piece.unflatten(2, (-1, self.head)).transpose(1, 2) if heads else piece
 
     def size(self, expr: Expr | None) -> int:
@@ -201,7 +201,7 @@ class Reader:
 
     def of(self, shown: Tree) -> Tensor:
         match shown:
-            case Name():
+            case TensorName():
                 return self.name(shown)
             case Size() | Number():
                 return torch.tensor(float(self.size(value(shown))), dtype=torch.float64)
@@ -209,7 +209,9 @@ class Reader:
                 found = self.of(first)
                 for each in others:
                     term = of_heads(self.of(each), found)
-                    found = found + (term[:, : found.shape[1]] if each == Name("p") else term)  # as many as there are
+                    found = found + (
+                        term[:, : found.shape[1]] if each == TensorName("p") else term
+                    )  # as many as there are
                 return found
             case Minus(operand):
                 return -self.of(operand)
@@ -222,7 +224,7 @@ class Reader:
                 return self.of(operand).transpose(-1, -2)
             case Root(operand):
                 return self.of(operand).sqrt()
-            case Fraction(above, below):
+            case FractionNode(above, below):
                 return self.of(above) / self.of(below)
             case Product(factors):
                 first, *others = map(self.of, factors)
@@ -240,13 +242,13 @@ class Reader:
                 return self.called(shown)
         raise AssertionError(text(shown))
 
-    def name(self, shown: Name) -> Tensor:
+    def name(self, shown: TensorName) -> Tensor:
         """What has been computed, or was given, or is a weight."""
         if text(shown) in self.known:
             return self.known[text(shown)]
         if shown == FACTOR:
             return torch.tensor(next(self.factors), dtype=torch.float64)
-        if shown == Name("w", index=EXPERT):
+        if shown == TensorName("w", index=EXPERT):
             return self.known["w"][..., None]
         if text(shown) in self.whose.given:
             return self.whose.given[text(shown)]
@@ -259,7 +261,7 @@ class Reader:
         if layer is not None and name not in self.parts:  # a list of layers of several kinds
             name = self.whose.kinds[layer]
             for each in shown.arguments[1:]:
-                if isinstance(each, Name) and each.index == LAYER:
+                if isinstance(each, TensorName) and each.index == LAYER:
                     self.known[text(each)] = self.whose.given[f"{each.letter}_{name}"]
         if name in self.parts:
             return self.part(self.parts[name], shown.arguments, layer or 0)
@@ -281,7 +283,7 @@ class Reader:
             numbers = self.whose.layers.get(name.removesuffix(".*"))
             name = name.replace("*", str(numbers[layer] if numbers else layer))
         path = ".".join(filter(None, (self.path, name)))
-        read = [(each.letter if isinstance(each, Name) else "", self.of(each)) for each in arguments]
+        read = [(each.letter if isinstance(each, TensorName) else "", self.of(each)) for each in arguments]
         shape = computed(scope)[-1].shape if computed(scope) else None
         if isinstance(shape, Listed) and len(shape.items) in (2, 4) and len(read) == 1:
             wide = self.size(value(shape.items[-1]))  # of a norm that is as wide as a head
@@ -330,12 +332,17 @@ def free(lines: Sequence[Assignment]) -> Iterator[str]:
     """The names that are read before a line gives them; those of weights left out."""
     known: set[str] = set()
     for line in lines:
-        if line.times is not None and isinstance(line.name, Name):
+        if line.times is not None and isinstance(line.name, TensorName):
             known |= {text(replace(line.name, index=each)) for each in (tree(line.times), LAYER_BEFORE)}
         for each in nodes(line.shown):
-            if isinstance(each, Name) and not each.below and each.letter not in "Wwbαe" and text(each) not in known:
+            if (
+                isinstance(each, TensorName)
+                and not each.below
+                and each.letter not in "Wwbαe"
+                and text(each) not in known
+            ):
                 yield text(each)
-        known |= {text(each) for each in nodes(line.name) if isinstance(each, Name)}
+        known |= {text(each) for each in nodes(line.name) if isinstance(each, TensorName)}
 
 
 LAYER_BEFORE = Sum((LAYER, Minus(Number(1))))

@@ -16,14 +16,14 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from symformer.answers.targets import model as opened_at_the_door
-from symformer.catalogue import matching
+from symformer.catalogue import config_match
 from symformer.catalogue.record import opened
-from symformer.configs.reading import read_config
+from symformer.configs.config_json import read_config
 from symformer.language.errors import SymformerError
+from symformer.targets.resolution import model as opened_at_the_door
 from symformer.witness.measured_points import session
 from symformer.witness.transformers_classes import first_heads, of_config
-from symformer.witness.worker_pool import Lost, crew
+from symformer.witness.worker_pool import LostJob, crew
 
 LIMIT = 90  # seconds for a type
 GENERATING = ("causal", "masked", "seq2seq")
@@ -42,7 +42,7 @@ def asked(model_type: str, head: str, alone: bool) -> dict[str, str]:
     except Exception:
         return {}
     found: dict[str, str] = {}
-    known = matching.find(config)
+    known = config_match.find(config)
     with suppress(SymformerError):
         if known is not None:
             value = opened("config.json", known).params.value()
@@ -82,7 +82,7 @@ def main(types: Sequence[str], alone: bool) -> None:
     told: dict[str, Counter[str]] = {}
     with closing(crew(asked, jobs, 2, LIMIT)) as answers:
         for (model_type, head, _), answer in answers:
-            said = {"door": answer.why} if isinstance(answer, Lost) else answer
+            said = {"door": answer.why} if isinstance(answer, LostJob) else answer
             group = "causal, masked and seq2seq" if head in GENERATING else "others"
             for way, what in said.items():
                 told.setdefault(f"{way}, {group}", Counter())[what.partition(":")[0]] += 1

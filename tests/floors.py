@@ -22,7 +22,8 @@ FLOORS = [
     ["architectures"],
     ["certificates", "catalogue"],
     ["algebra", "witness"],
-    ["answers"],
+    ["targets"],
+    ["views"],
     ["documents"],
     ["commands"],
     ["__main__", "__init__"],
@@ -32,30 +33,30 @@ INNER: Mapping[str, list[list[str]]] = {
     "language": [
         ["errors", "frozen", "limits"],
         ["symbols", "registry", "target"],
-        ["arithmetic", "notation.tree"],
+        ["arithmetic", "notation.display_tree"],
         ["notation.emitter"],
         ["notation.latex", "notation.text", "notation.typst"],
         ["notation.mathml"],
-        ["shapes", "sizes"],
+        ["shape_lines", "sizes"],
     ],
     "ledger": [["facts"], ["operations"], ["placement"]],
     "formulas": [["account"], ["derivation"], ["formula"]],
     "quantities": [
-        ["lengths"],
+        ["length_conditions"],
         ["quantity"],
-        ["without", "blockwise"],
+        ["exclusions", "blockwise"],
         ["elementwise", "kernels.saves"],
-        ["kernels.common"],
-        ["kernels.eager", "kernels.sdpa", "kernels.megatron"],
+        ["kernels.transformers_kernels"],
+        ["kernels.eager", "kernels.sdpa", "kernels.megatron_kernels"],
         ["kernels"],
-        ["kept"],
+        ["saved_tensors"],
         ["contractions"],
-        ["generation", "by_token"],
-        ["counted.roles"],
-        ["counted.rule_set"],
-        ["counted.common"],
-        ["counted"],
-        ["access", "train_flops"],
+        ["cache_rules", "per_token"],
+        ["rule_sets.linear_roles"],
+        ["rule_sets.rule_set"],
+        ["rule_sets.common_rules"],
+        ["rule_sets"],
+        ["traffic_rules", "train_flops"],
         ["utilization"],
         ["intensity", "traffic"],
     ],
@@ -68,9 +69,14 @@ INNER: Mapping[str, list[list[str]]] = {
         ["row_comparison"],
         ["certification"],
     ],
-    "answers": [["notations", "summary", "targets"], ["citations", "conventions", "equations", "parts"]],
-    "documents": [["blocks"], ["sentences", "formats"], ["subject"], ["derivation"], ["gallery"]],
-    "commands": [["terminal", "completing"], ["arguments", "shell"], ["cli", "show", "derive", "verify", "trace"]],
+    "targets": [["resolution"], ["side_by_side"]],
+    "views": [["notations", "summary"], ["citations", "convention_table", "equations", "part_copies"]],
+    "documents": [["blocks"], ["sentences", "formats"], ["subject"], ["derivation_document"], ["gallery_pages"]],
+    "commands": [
+        ["terminal", "completion_values"],
+        ["arguments", "base_command"],
+        ["cli", "show", "derive", "verify", "trace"],
+    ],
 }
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 
@@ -80,7 +86,7 @@ def files(package: Path = PACKAGE) -> list[Path]:
 
 
 def named(path: Path, package: Path = PACKAGE) -> str:
-    """A module's name inside the package: ``language.notation.tree``; of a folder, the folder's."""
+    """A module's name inside the package: ``language.notation.display_tree``; of a folder, the folder's."""
     words = path.relative_to(package).with_suffix("").parts
     return ".".join(words[:-1] if words[-1] == "__init__" and len(words) > 1 else words)
 
@@ -146,7 +152,7 @@ def arrows(package: Path = PACKAGE) -> set[tuple[str, str]]:
 
 def lines(package: Path = PACKAGE) -> dict[str, int]:
     """How long the file of each architecture is."""
-    kept = [path for path in package.glob("architectures/*.py") if path.stem not in ("__init__", "base")]
+    kept = [path for path in package.glob("architectures/*.py") if path.stem not in ("__init__", "base_architecture")]
     return {path.stem.replace("_", "-"): len(path.read_text("utf-8").splitlines()) for path in kept}
 
 

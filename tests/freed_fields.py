@@ -19,17 +19,17 @@ from math import prod
 from time import process_time
 from typing import Any
 
-from symformer.catalogue import matching
-from symformer.catalogue.matching import find
+from symformer.catalogue import config_match
+from symformer.catalogue.config_match import find
+from symformer.catalogue.entries import CatalogueEntry, classes, last, on_shelf
 from symformer.catalogue.record import opened
-from symformer.catalogue.shelf import Kept, classes, last, on_shelf
-from symformer.configs.known import INERT
+from symformer.configs.common_fields import INERT
 from symformer.language.errors import SymformerError
-from symformer.witness.inert_fields import Trials
+from symformer.witness.inert_fields import FieldTrials
 from symformer.witness.measured_points import session
 from symformer.witness.sampling import DEEP
-from symformer.witness.transformers_classes import Source, of_config
-from symformer.witness.worker_pool import Lost, crew
+from symformer.witness.transformers_classes import TracedClass, of_config
+from symformer.witness.worker_pool import LostJob, crew
 
 BUDGET = 3.0  # seconds of one process for a class
 LIMIT = 60  # seconds of any clock, after which a class is left out
@@ -79,7 +79,7 @@ def put(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def stored(source: Source, config: Mapping[str, Any]) -> int | None:
+def stored(source: TracedClass, config: Mapping[str, Any]) -> int | None:
     """Return the parameters by torch; None where it builds no model of the config."""
     with suppress(Exception):  # whatever somebody's code raises
         own = source.own(config, "config.json")
@@ -105,7 +105,7 @@ def names() -> frozenset[str]:
     found = {
         last(each) for entry in entries for each in (*entry.sizes, *entry.idle, *entry.stored, *(entry.asks or ()))
     }
-    found |= {*matching.shared(), *matching.shared(whole=False)}
+    found |= {*config_match.shared(), *config_match.shared(whole=False)}
     return frozenset(found - {*dir(PretrainedConfig), *INERT, "model_type", "architectures", "self"})
 
 
@@ -116,7 +116,7 @@ class Attack:
         self.until = process_time() + BUDGET
         kept = on_shelf(name, model_type)
         assert kept is not None
-        self.kept: Kept = kept
+        self.kept: CatalogueEntry = kept
         self.source = of_config({"model_type": model_type, "architectures": [name]}, "config.json")
         self.told: Counter[str] = Counter()
         self.wrong: list[str] = []
@@ -124,7 +124,7 @@ class Attack:
 
     def base(self) -> dict[str, Any] | None:
         """Return a small config that the catalogue and torch count alike; None where there is none."""
-        trials = Trials(self.source)
+        trials = FieldTrials(self.source)
         entry = self.kept.entry
         few = {each: min(size, LAYERS) for each, size in entry.sizes.items() if DEEP.search(last(each))}
         asked = {each: trials.usual[each] for each in entry.asked if "." not in each and each in trials.usual}
@@ -154,7 +154,7 @@ class Attack:
         known = {*self.kept.entry.sizes, *self.kept.entry.idle, *self.kept.entry.stored, *self.kept.switches}
         known |= self.kept.entry.aliases.keys() | self.kept.entry.kinds.keys()
         for name in sorted(names() - RULED.keys() - known):
-            yield own + name, [value for value in ANY if matching._unasked(self.kept, name, value)]
+            yield own + name, [value for value in ANY if config_match._unasked(self.kept, name, value)]
 
     def run(self) -> tuple[dict[str, int], list[str]]:
         """Return how many answers were right, refused and wrong, and what was wrong."""
@@ -217,7 +217,7 @@ def main(words: Sequence[str]) -> int:
     told: Counter[str] = Counter()
     with closing(crew(attacked, jobs(many, [word for word in words if not word.isdigit()]), 1, LIMIT)) as results:
         for done, ((name, _), result) in enumerate(results, 1):
-            counts, wrong = ({"classes lost": 1}, [f"{name}: {result.why}"]) if isinstance(result, Lost) else result
+            counts, wrong = ({"classes lost": 1}, [f"{name}: {result.why}"]) if isinstance(result, LostJob) else result
             told.update(counts)
             for each in wrong:
                 print(each[:400], flush=True)  # noqa: T201

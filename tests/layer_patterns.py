@@ -22,17 +22,17 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from symformer.answers.targets import model as opened_at_the_door
-from symformer.catalogue.matching import find
+from symformer.catalogue.config_match import find
 from symformer.catalogue.record import opened
 from symformer.language.errors import CatalogueError, SymformerError
 from symformer.models.model import Model
+from symformer.targets.resolution import model as opened_at_the_door
 from symformer.witness.measured_points import session
 from symformer.witness.model_calls import called, caller_for
 from symformer.witness.run_traces import RUNS
 from symformer.witness.torch_session import ends, tensors_of
-from symformer.witness.transformers_classes import Source, of_config, of_head, types
-from symformer.witness.worker_pool import Lost, crew
+from symformer.witness.transformers_classes import TracedClass, of_config, of_head, types
+from symformer.witness.worker_pool import LostJob, crew
 
 MANY = 300  # configs
 LIMIT = 120  # seconds for one
@@ -84,7 +84,7 @@ LISTED: Mapping[str, tuple[Mapping[str, Any], int]] = {
 class Family:
     """The fields sampled for one model type."""
 
-    source: Source
+    source: TracedClass
     kinds: tuple[str, ...]  # of layers that a config may list
     periods: tuple[str, ...]  # fields
     windows: tuple[str, ...]
@@ -221,7 +221,7 @@ def main(words: Sequence[str]) -> int:
     told: Counter[str] = Counter()
     with closing(crew(_asked, [(json.dumps(each), alone) for each in configs], 1, LIMIT)) as answers:
         for (config, _), answer in answers:
-            said = {"every quantity": f"refused: {answer.why}"} if isinstance(answer, Lost) else answer
+            said = {"every quantity": f"refused: {answer.why}"} if isinstance(answer, LostJob) else answer
             told["configs that torch runs"] += bool(said)
             for quantity, what in said.items():
                 told[f"{quantity} {what.partition(':')[0]}"] += 1

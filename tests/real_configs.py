@@ -20,10 +20,10 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
-from symformer.answers.targets import model as opened_at_the_door
+from symformer.configs.config_json import read_config
 from symformer.configs.quantization import unquantized
-from symformer.configs.reading import read_config
 from symformer.language.errors import SymformerError
+from symformer.targets.resolution import model as opened_at_the_door
 
 LIMIT = 120  # seconds for one config, with torch
 ALONE = "import sys; sys.modules['torch'] = None; from tests.real_configs import answers; answers(sys.argv[1:])"
@@ -89,7 +89,7 @@ def traced(path: str) -> dict[str, Any]:
 
 def main(folder: str, trace: bool) -> None:
     """Ask for every config of a folder."""
-    from symformer.witness.worker_pool import Lost, crew
+    from symformer.witness.worker_pool import LostJob, crew
 
     paths = sorted(map(str, Path(folder).glob("*.json")))
     told: dict[str, Counter[str]] = {"without torch": Counter()}
@@ -112,7 +112,7 @@ def main(folder: str, trace: bool) -> None:
         told["with torch"] = Counter(right=told["without torch"]["right"], wrong=told["without torch"]["wrong"])
         with closing(crew(traced, again, 1, LIMIT)) as results:
             for (path,), result in results:
-                said = f"refused: {result.why}" if isinstance(result, Lost) else verdict(result, truth[path])
+                said = f"refused: {result.why}" if isinstance(result, LostJob) else verdict(result, truth[path])
                 told["with torch"][said.partition(":")[0]] += 1
                 if said != "right":
                     print(f"{Path(path).stem}, with torch: {said}", flush=True)  # noqa: T201

@@ -8,7 +8,7 @@ import pytest
 from sympy import Integer
 
 from symformer import SymformerError, architecture
-from symformer.architectures.base import Architecture
+from symformer.architectures.base_architecture import Architecture
 from symformer.language.symbols import SYMBOLS, A, B, E, H, L, S, W
 from symformer.witness.torch_counts import activation_bytes, train_bytes
 

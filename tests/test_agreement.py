@@ -12,15 +12,15 @@ import pytest
 from sympy import Expr, Integer
 
 import symformer as sf
-from symformer.answers import targets
 from symformer.architectures import names
-from symformer.catalogue import matching, store
+from symformer.catalogue import config_match, disk_cache
 from symformer.catalogue.agreement import check_agreement
+from symformer.catalogue.measured_model import MeasuredModel
 from symformer.catalogue.record import OPERATIONS, Record
-from symformer.catalogue.traced import Traced
 from symformer.language.errors import RuleError, WitnessError
 from symformer.language.symbols import B, C, D, G, L, N_new, S, V
 from symformer.models.model import Model
+from symformer.targets import resolution
 
 CONFIG = {"model_type": "exaone4", "architectures": ["Exaone4ForCausalLM"]}
 # A cache in which every layer keeps all tokens: three of four layers of EXAONE 4 have a window of 4,096.
@@ -28,11 +28,11 @@ WHOLE = {("layers.*.keys", (B, G, C, D)): (L,), ("layers.*.values", (B, G, C, D)
 
 
 def _records(counts: Mapping[Any, Any]) -> dict[str, Record]:
-    known = matching.find(CONFIG)
+    known = config_match.find(CONFIG)
     assert known is not None
     operations = known(OPERATIONS)
     assert "kv-cache" in operations.operations.confirmed
-    cache = Traced(title="EXAONE 4", stem="exaone4", counts=counts, quantity="kv-cache")
+    cache = MeasuredModel(title="EXAONE 4", stem="exaone4", counts=counts, quantity="kv-cache")
     return {OPERATIONS: operations, "kv-cache": replace(operations, lifted=None, traced=cache)}
 
 
@@ -47,13 +47,13 @@ def test_contradicting_readings_are_refused(asked: str) -> None:
 
 
 def test_a_reading_is_compared_with_cached_readings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(store.VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(disk_cache.VARIABLE, str(tmp_path / "cache"))
     place = tmp_path / "config.json"
     place.write_text(json.dumps(CONFIG))
     records = _records(WHOLE)
-    store.Store(CONFIG).keep(OPERATIONS, records[OPERATIONS])
-    store.Store(CONFIG).keep("kv-cache", records["kv-cache"])
-    find = targets._found(str(place), CONFIG, None, trace=False)
+    disk_cache.Store(CONFIG).keep(OPERATIONS, records[OPERATIONS])
+    disk_cache.Store(CONFIG).keep("kv-cache", records["kv-cache"])
+    find = resolution._found(str(place), CONFIG, None, trace=False)
     with pytest.raises(WitnessError, match="contradict each other"):
         find("kv-cache")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symformer.documents.plots.memory import amount as amount_with_unit
+from symformer.documents.plots.memory_plot import amount as amount_with_unit
 from symformer.language.amounts import amount, is_amount
 from symformer.language.errors import ArithmeticTextError, OptionError
 

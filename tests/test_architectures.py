@@ -24,7 +24,7 @@ from symformer.components import names as components
 from symformer.components.base import Component
 from symformer.language.registry import Registry
 from symformer.language.symbols import E, H, L, letter, symbol
-from symformer.language.target import Kind, parse
+from symformer.language.target import TargetKind, parse
 from symformer.papers import cited, papers
 
 # target, options, total, where the total comes from. "on meta": the sum of numel of what transformers' class makes at
@@ -389,12 +389,12 @@ def test_every_preset_is_complete_and_has_a_source(name: str) -> None:
 def test_published_model_names_are_presets() -> None:
     assert sum("hub" in facts for facts in presets().values()) >= 300
     assert sum("params" in facts for facts in presets().values()) >= 200
-    assert all(parse(name).kind is Kind.NAME and name == name.lower() for name in presets())
+    assert all(parse(name).kind is TargetKind.NAME and name == name.lower() for name in presets())
 
 
 def test_each_hub_repository_has_one_preset() -> None:
     ids = [each for facts in presets().values() for each in (facts.get("hub"), *facts.get("also", ())) if each]
-    assert all(parse(each).kind is Kind.HUB for each in ids)
+    assert all(parse(each).kind is TargetKind.HUB for each in ids)
     assert len({each.lower() for each in ids}) == len(ids)
     for name, facts in presets().items():
         for each in (facts.get("hub"), *facts.get("also", ())):

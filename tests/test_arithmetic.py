@@ -9,7 +9,7 @@ from sympy import Add, Expr, Integer, Max, Poly, Rational, ceiling, expand, floo
 
 from symformer.language.arithmetic import parse, size
 from symformer.language.errors import SymformerError
-from symformer.language.limits import Bound
+from symformer.language.limits import ExpansionBound
 from symformer.language.sizes import assignment
 from symformer.language.symbols import SYMBOLS, A, E, H, L, S, V
 
@@ -110,7 +110,7 @@ def test_expansion_stays_within_its_predicted_bound() -> None:
     widest = 0
     for _ in range(60):
         expr = written(3)
-        bound = Bound.of(expr, {})
+        bound = ExpansionBound.of(expr, {})
         if bound.terms > 200:
             continue
         opened = expand(expr)

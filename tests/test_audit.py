@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from symformer.commands.cli import cli
-from symformer.documents.macros import MARK, Asked
+from symformer.documents.macros import MARK, MacroRequest
 from symformer.documents.manuscript import read
 from symformer.language.errors import DocumentError
 
@@ -189,7 +189,7 @@ def test_unreadable_input_is_reported_with_its_line(folder: Path, added: str, wo
 
 def test_audit_runs_no_code(folder: Path) -> None:
     Path("evil.py").write_text("open('ran', 'w').close()\ndef build(E): pass\n")
-    header = Asked("1", "evil:build", ("params",), {}, ("E=3",)).line()
+    header = MacroRequest("1", "evil:build", ("params",), {}, ("E=3",)).line()
     result = audited(f"{header}\n\\newcommand{{\\X}}{{1}}\n")
     assert result.exit_code == 2
     assert "is a factory, but an audit runs no code" in result.stderr
@@ -256,9 +256,9 @@ def test_paths_in_a_paper_are_not_opened(folder: Path, target: str, monkeypatch:
     def opened(*given: object) -> None:
         raise AssertionError(f"opened {given}")
 
-    monkeypatch.setattr("symformer.answers.targets._of_config", opened)
+    monkeypatch.setattr("symformer.targets.resolution._of_config", opened)
     monkeypatch.setattr("symformer.configs.hub.fetch", opened, raising=False)
-    header = Asked("1", target, ("params",), {}, ()).line()
+    header = MacroRequest("1", target, ("params",), {}, ()).line()
     result = audited(f"{header}\n\\newcommand{{\\X}}{{1}}\n\\symformer{{{target}.params}}{{1904}}\n")
     assert result.exit_code == 2
     refused = [line for line in result.stderr.splitlines() if "opens only with --configs" in line]
@@ -331,7 +331,7 @@ def test_nested_macros_are_not_read_as_a_number() -> None:
 
 
 def test_too_many_different_formulas_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("symformer.documents.audit.FORMULAS", 30)
+    monkeypatch.setattr("symformer.documents.paper_audit.FORMULAS", 30)
     marks = "".join(rf"\symformer[V={number}]{{gpt2.params}}{{1}}" for number in range(1, 1 + 30 + 7))
     result = audited(marks)
     assert result.exit_code == 2

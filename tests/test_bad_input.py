@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from symformer.catalogue import shelf
+from symformer.catalogue import entries
 from symformer.commands.cli import cli
-from symformer.configs.opening import open_config
-from symformer.configs.reading import read_config
+from symformer.configs.config_json import read_config
+from symformer.configs.config_source import open_config
 from symformer.language.errors import CatalogueError, ConfigError
 
-from .test_door import ARCEE
+from .test_config_resolution import ARCEE
 
 GPT2 = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_embd": 12, "n_head": 3}
 NO_TYPE = "it should be the name of a model type, such as 'gpt2'"
@@ -137,11 +137,11 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     name = "ArceeForCausalLM.arcee.json"
     folder = tmp_path / "shelf"
     folder.mkdir()
-    (folder / name).write_bytes((shelf.FOLDER / name).read_bytes())
-    monkeypatch.setattr(shelf, "FOLDER", folder)
-    shelf.on_shelf.cache_clear()
+    (folder / name).write_bytes((entries.FOLDER / name).read_bytes())
+    monkeypatch.setattr(entries, "FOLDER", folder)
+    entries.on_shelf.cache_clear()
     yield folder / name
-    shelf.on_shelf.cache_clear()
+    entries.on_shelf.cache_clear()
 
 
 DAMAGE: dict[str, Any] = {
@@ -168,7 +168,7 @@ def test_damaged_catalogue_file_is_refused(how: str, damaged: Path, tmp_path: Pa
     sentence = "the catalogue's file of ArceeForCausalLM is damaged ("
     assert sentence in refused(store, "show", str(place))
     with pytest.raises(CatalogueError, match="reinstall symformer"):
-        shelf.on_shelf("ArceeForCausalLM", "arcee")
+        entries.on_shelf("ArceeForCausalLM", "arcee")
     assert sentence in refused(store, "catalogue")
 
 

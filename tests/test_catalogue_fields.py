@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from symformer.catalogue import shelf
-from symformer.catalogue.matching import find, match, shared, unread, why_not
-from symformer.catalogue.merging import without
+from symformer.catalogue import entries
+from symformer.catalogue.config_match import find, match, shared, unread, why_not
+from symformer.catalogue.entries import holds
+from symformer.catalogue.json_merge import without
 from symformer.catalogue.record import opened
-from symformer.catalogue.shelf import holds
 from symformer.language.errors import CatalogueError
 from symformer.witness.measured_points import session
 from symformer.witness.transformers_classes import of_config
@@ -185,7 +185,7 @@ def test_field_that_no_module_of_a_type_names_is_ignored() -> None:
 
 
 def test_field_in_the_wrong_part_is_not_ignored() -> None:
-    kept = shelf.on_shelf("Qwen2VLForConditionalGeneration", "qwen2_vl")
+    kept = entries.on_shelf("Qwen2VLForConditionalGeneration", "qwen2_vl")
     assert kept is not None
     config = {"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"]}
     with pytest.raises(CatalogueError, match="patch_size is 7"):

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from symformer.catalogue import shelf
-from symformer.catalogue.shelf import COMMON, FOLDER, LIVE, TYPES, filed_types
+from symformer.catalogue import entries
+from symformer.catalogue.entries import COMMON, FOLDER, LIVE, TYPES, filed_types
 from symformer.commands.cli import cli
-from symformer.documents.census import pages
-from symformer.documents.gallery import CENSUS
+from symformer.documents.census_page import pages
+from symformer.documents.gallery_pages import CENSUS
 from symformer.witness import catalogue_writer
 from symformer.witness.transformers_classes import first_heads, of_config, of_head
 
@@ -116,7 +116,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "seen": {"name": "SeenModel", "head": "base", "why": "it has no words"},
     }
     (tmp_path / TYPES).write_text(json.dumps(types))
-    monkeypatch.setattr(shelf, "FOLDER", tmp_path)
+    monkeypatch.setattr(entries, "FOLDER", tmp_path)
     forget()
     yield
     monkeypatch.undo()
@@ -125,7 +125,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def forget() -> None:
     """What was read from one folder is not for another."""
-    shelf.on_shelf.cache_clear()
+    entries.on_shelf.cache_clear()
     filed_types.cache_clear()
 
 
@@ -168,7 +168,7 @@ def test_every_model_type_has_a_catalogue_entry() -> None:
     assert {head for _, heads in CENSUS.values() for head in heads} == {head for _, head in first_heads()}
     few = random.Random(1).sample([*filed_types()], 20)  # noqa: S311
     for model_type, filed in filed_types().items():
-        kept = shelf.on_shelf(filed.name, model_type)
+        kept = entries.on_shelf(filed.name, model_type)
         # a class that cannot be built as its config is by default may be kept as it is with more fields given
         assert bool(filed.why) == (kept is None) or not filed.builds, model_type
         if not filed.why and model_type in few:  # torch's side of each takes a while to import

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from sympy import expand
 
 import symformer as sf
-from symformer.algebra.check import Check
+from symformer.algebra.check import FormulaCheck
 from symformer.commands.cli import cli
 from symformer.language.arithmetic import parse
 from symformer.language.errors import ReadingError, SymformerError, UnknownNameError
-from symformer.language.reading.equation import read
+from symformer.language.parsing.equation import read
 
 SEED = 14_2021
 
@@ -145,7 +145,7 @@ LITERATURE = {
 }
 
 
-def assert_conventions_add_up(found: Check) -> None:
+def assert_conventions_add_up(found: FormulaCheck) -> None:
     """What the conventions add to ours makes it theirs."""
     if found.verdict == "convention":
         assert expand(sum((each.added for each in found.conventions), found.difference)) == 0, found

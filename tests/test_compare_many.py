@@ -16,15 +16,15 @@ from sympy import expand
 import symformer as sf
 from symformer.algebra.compare import compare
 from symformer.algebra.crossover import Span
-from symformer.algebra.letters import own_letters
-from symformer.algebra.over import over
-from symformer.algebra.quotient import quotient
+from symformer.algebra.quantity_ratio import over
+from symformer.algebra.quotient_limits import quotient
+from symformer.algebra.shared_letters import own_letters
 from symformer.commands.cli import cli
 from symformer.documents.blocks import Code, Equation, Heading, Math, Paragraph, Strong, Table
-from symformer.documents.comparison import document
+from symformer.documents.comparison_document import document
 from symformer.documents.formats import FORMATS, render
 from symformer.language.errors import OptionError
-from symformer.language.notation.tree import value
+from symformer.language.notation.display_tree import value
 from symformer.language.symbols import A, B, E, G, L, S, V
 
 THREE = ("gpt2", "gpt2-xl", "llama-2-7b")

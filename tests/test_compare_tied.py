@@ -11,18 +11,18 @@ from click.testing import CliRunner, Result
 from sympy import Expr, Max, Min, Symbol, expand, fraction
 
 import symformer as sf
-from symformer.algebra.comparison import Comparison
 from symformer.algebra.crossover import solved
-from symformer.algebra.over import over
-from symformer.algebra.quotient import limit, limits
+from symformer.algebra.model_comparison import Comparison
+from symformer.algebra.quantity_ratio import over
+from symformer.algebra.quotient_limits import limit, limits
 from symformer.commands.cli import cli
 from symformer.documents.blocks import Equation
-from symformer.documents.comparison import document
-from symformer.documents.divided import document as divided
+from symformer.documents.comparison_document import document
 from symformer.documents.formats import FORMATS, render
+from symformer.documents.ratio_document import document as divided
 from symformer.language.errors import OptionError, SizeError, UnknownNameError
+from symformer.language.notation.display_tree import value
 from symformer.language.notation.text import text
-from symformer.language.notation.tree import value
 from symformer.language.symbols import SYMBOLS, B, C, C_win, E, H, L, P, S, V
 
 BLOCKS = ("gpt2", "llama", "--part", "1:h", "--part", "2:layers", "--set", "2:D=E/A", "--set", "2:G=A")

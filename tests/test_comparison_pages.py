@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -16,27 +17,27 @@ from sympy import Expr, Integer, Max, Min, Symbol, ceiling, expand, floor, sign
 
 import symformer as sf
 from symformer.algebra.compare import Comparison
-from symformer.algebra.crossover import Allowed, Solution, Span, always, crossings, solve, spans
+from symformer.algebra.crossover import AllowedValues, CrossoverPoint, Span, always, crossings, solve, spans
 from symformer.commands.cli import cli
 from symformer.documents.blocks import (
     Code,
     Document,
     Equation,
+    FigureBlock,
     Heading,
     Line,
     Math,
     Paragraph,
-    Picture,
     Ref,
     Strong,
     Table,
 )
-from symformer.documents.comparison import document
-from symformer.documents.figures.shapes import Words
+from symformer.documents.comparison_document import document
+from symformer.documents.figures.primitives import Words
 from symformer.documents.formats import FORMATS, render
 from symformer.language.errors import SizeError
+from symformer.language.notation.display_tree import Label, value
 from symformer.language.notation.text import text
-from symformer.language.notation.tree import Label, value
 from symformer.language.sizes import Divides
 from symformer.language.symbols import SYMBOLS, B, C, E, G, H, L, V, numbered
 
@@ -245,7 +246,7 @@ def test_sign_spans_agree_with_the_models(pair: tuple[str, str, str]) -> None:
     assert tried >= 3 * len(found.crossings) - 3
 
 
-def solutions(found: Comparison) -> Iterator[tuple[Solution, Expr]]:
+def solutions(found: Comparison) -> Iterator[tuple[CrossoverPoint, Expr]]:
     left, right = (Label("N", str(number), side.expr) for number, side in enumerate(found.totals, 1))
     for size in found.difference.free_symbols:
         if (each := solve(left, right, size)) is not None:
@@ -323,7 +324,7 @@ def test_random_polynomial_has_the_signs_of_its_spans() -> None:
 
 
 def test_crossover_outside_the_conditions_is_dropped() -> None:
-    allowed = Allowed.of(G, [Divides(G, SYMBOLS["A"])], {SYMBOLS["A"]: 12})
+    allowed = AllowedValues.of(G, [Divides(G, SYMBOLS["A"])], {SYMBOLS["A"]: 12})
     # 2·G - 15 turns at 8, and of 1, 2, 3, 4, 6, 12 only 12 is above
     assert crossings(2 * G - 15, {}, {G: allowed}) == {G: (Span(-1, 1, 6), Span(1, 12, 12))}
     # 5·G - 26 turns between 5 and 6; 13 and more never divide 12
@@ -396,6 +397,7 @@ def test_output_is_reproducible(extension: str, tmp_path: Path) -> None:
     assert len(first) > 3_000
 
 
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex, which .ci/run installs first")
 def test_latex_compiles() -> None:
     made = page("deepseek-v3", "qwen3-235b-a22b", "params")
     assert render(made, "pdf", engine="latex").startswith(b"%PDF")
@@ -451,7 +453,7 @@ def test_json_contains_the_crossover() -> None:
 def test_figure_shows_both_models() -> None:
     """Both, where each is whole and counted as it is; of a total that was divided no box has a share."""
     two = document([sf.compare("gpt2", "llama-2-7b")], "1.2.3")
-    (drawn,) = [block for block in two.blocks if isinstance(block, Picture)]
+    (drawn,) = [block for block in two.blocks if isinstance(block, FigureBlock)]
     assert str(drawn.caption[0]).startswith("GPT-2 and Llama side by side")
     marked = {
         each.line[1].text
@@ -465,7 +467,7 @@ def test_figure_shows_both_models() -> None:
         sf.compare("gpt2", "llama-2-7b", "bert-base-uncased"),
         sf.compare("llama-2-7b", "llama-2-70b", quantity="kv-cache", per="B*C"),
     ):
-        assert not any(isinstance(block, Picture) for block in document([other], "1.2.3").blocks)
+        assert not any(isinstance(block, FigureBlock) for block in document([other], "1.2.3").blocks)
 
 
 def test_divided_amounts_are_written_as_quotients() -> None:

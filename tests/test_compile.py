@@ -13,7 +13,7 @@ import torch
 
 import symformer as sf
 from symformer import architectures
-from symformer.formulas.compiled import Compiled
+from symformer.formulas.compiled_formula import Compiled
 from symformer.formulas.formula import Formula
 from symformer.language.errors import SymformerError
 from symformer.language.notation.text import code as spelt

@@ -26,9 +26,18 @@ from symformer.architectures import (
     registry,
     torch_classes,
 )
-from symformer.architectures.base import Architecture, Choice, Field, Fields, Switch, Witness, option, usual
+from symformer.architectures.base_architecture import (
+    Architecture,
+    BoolField,
+    Choice,
+    Field,
+    Fields,
+    WitnessSpec,
+    option,
+    usual,
+)
 from symformer.architectures.bases.llama_like import LlamaLike
-from symformer.configs.finding import TYPES, reader
+from symformer.configs.architecture_lookup import TYPES, reader
 from symformer.language.symbols import SYMBOLS, E, H
 
 # A config by model type, with what it should come to: class, and sizes that all differ.
@@ -307,7 +316,7 @@ def test_files_that_are_not_configs_are_refused(tmp_path: Path) -> None:
 
 def test_devices_and_pipes_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However much it holds, and however long it would take: a device without an end, and a pipe without a writer."""
-    monkeypatch.setattr("symformer.configs.reading.PATIENCE", 0.05)
+    monkeypatch.setattr("symformer.configs.config_json.PATIENCE", 0.05)
     (tmp_path / "zero.json").symlink_to("/dev/zero")
     (tmp_path / "null.json").symlink_to("/dev/null")
     (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
@@ -383,9 +392,9 @@ class _Narrow(LlamaLike):
 
     title = "Narrow"
     config = Fields(usual({E: 64, H: Field(("wide",), 4 * E)}), fixed={"clip": (None,)}, inert=("seed",))
-    witness = Witness("Narrow")
+    witness = WitnessSpec("Narrow")
 
-    tied: bool = option(Switch("share", True))
+    tied: bool = option(BoolField("share", True))
     gated: bool = option(Choice("form", {"plain": False, "gated": True}, "gated"))
 
 
@@ -393,7 +402,7 @@ def test_config_fields_extend_those_of_the_bases() -> None:
     fields, base = _Narrow.fields, LlamaLike.config
     assert (_Narrow.tied, _Narrow.gated, _Narrow.activation) == (True, True, "silu")
     assert list(fields.options) == ["tied", "activation", "attention_dropout", "gated"]
-    assert fields.options["tied"] == Switch("share", True)
+    assert fields.options["tied"] == BoolField("share", True)
     assert fields.options["activation"] == architecture_class("llama").fields.options["activation"]
     assert base.rotary
     assert fields.rotary

@@ -25,9 +25,9 @@ from symformer import SymformerError, from_config
 from symformer.architectures import architecture_class
 from symformer.components.base import Component
 from symformer.configs import sections
-from symformer.configs.known import FIXED, INERT
-from symformer.configs.layers import Spelt
-from symformer.configs.places import Choice
+from symformer.configs.common_fields import FIXED, INERT
+from symformer.configs.config_fields import Choice
+from symformer.configs.layers import SpelledLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
 from symformer.formulas.formula import Formula
@@ -851,7 +851,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
             taken += 1
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
     nothing += sum(place.null for place in fields.sizes.values())
-    listed = 2 if isinstance(fields.layers, Spelt) else bool(fields.layers)  # beside a list, a word and a depth
+    listed = 2 if isinstance(fields.layers, SpelledLayers) else bool(fields.layers)  # beside a list, a word and a depth
     assert taken == nothing + len(fields.nullable) + listed
 
 

@@ -8,13 +8,13 @@ import pytest
 from click.testing import CliRunner
 
 from symformer import SymformerError, architecture
-from symformer.algebra.printed import printed
-from symformer.answers.conventions import alternatives, users
-from symformer.answers.targets import resolve
+from symformer.algebra.formula_claims import printed
 from symformer.commands.cli import cli
 from symformer.papers import papers
 from symformer.quantities import quantities
 from symformer.quantities.quantity import PLACEMENT
+from symformer.targets.resolution import resolve
+from symformer.views.convention_table import alternatives, users
 
 
 def test_every_user_names_existing_conventions() -> None:

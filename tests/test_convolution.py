@@ -18,7 +18,7 @@ from symformer.language.symbols import SYMBOLS, E, H, P
 from symformer.ledger.facts import Tensor
 from symformer.ledger.operations import Operations
 from symformer.ledger.placement import Cut
-from symformer.quantities.kept import activation_terms
+from symformer.quantities.saved_tensors import activation_terms
 from symformer.witness.torch_session import Session
 
 SIZES = {"B": 3, "S": 14, "E": 6, "H": 10, "P": 5}

@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 from sympy import expand
 
-from symformer.algebra.numbers import numbers
-from symformer.algebra.printed import printed
-from symformer.algebra.working import Working
-from symformer.documents.corrections import math, page
+from symformer.algebra.correction_arithmetic import WorkedLine
+from symformer.algebra.formula_claims import printed
+from symformer.algebra.number_claims import numbers
+from symformer.documents.corrections_page import math, page
 from symformer.language.arithmetic import parse
 from symformer.language.errors import SizeError
 
@@ -92,4 +92,4 @@ def test_long_sums_are_wrapped() -> None:
 
 def test_working_requires_its_sizes() -> None:
     with pytest.raises(SizeError, match="needs values for L"):
-        _ = Working(what="layers", formula="2*L*E", sizes={"E": 3}).value
+        _ = WorkedLine(what="layers", formula="2*L*E", sizes={"E": 3}).value

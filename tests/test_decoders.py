@@ -14,14 +14,14 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from symformer import SymformerError
 from symformer.architectures import architecture, architecture_class, names
-from symformer.architectures.base import Architecture
+from symformer.architectures.base_architecture import Architecture
 from symformer.architectures.bases.decoder import Decoder
 from symformer.architectures.bases.llama_like import LlamaLike
 from symformer.architectures.bases.stacked import Stacked
 from symformer.components.self_attention import SelfAttention
-from symformer.language.notation.tree import value
+from symformer.language.notation.display_tree import value
 from symformer.language.symbols import SYMBOLS, A, B, C, C_win, D, E, G, H, L, L_dense, L_global, L_local, L_moe, S, V
-from symformer.ledger.facts import Kind
+from symformer.ledger.facts import OperationKind
 from symformer.witness.model_calls import unpadded
 from symformer.witness.stored_weights import build
 from symformer.witness.torch_counts import activation_bytes
@@ -58,7 +58,7 @@ def test_softmax_precision_matches_torch(name: str) -> None:
         model.config._experts_implementation = "batched_mm"
         with saved_tensors_hooks(keep, lambda tensor: tensor):
             model(torch.zeros(2, 7, dtype=torch.long), use_cache=False)
-    softmaxes = [(count, entry) for count, entry in part.ledger if entry.kind is Kind.SOFTMAX]
+    softmaxes = [(count, entry) for count, entry in part.ledger if entry.kind is OperationKind.SOFTMAX]
     sink = any(entry.shared for _, entry in softmaxes)  # one more column of scores
     shaped = [each for each in kept.values() if tuple(each.shape) == (2, SIZES["A"], 7, 7 + sink)]
     singles = sum(each.dtype == torch.float32 for each in shaped)

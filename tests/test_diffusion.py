@@ -12,10 +12,10 @@ import torch
 from click.testing import CliRunner
 
 import symformer as sf
-from symformer.answers.targets import model
 from symformer.commands.cli import cli
 from symformer.language.errors import ConfigError, SymformerError, UnreadError
-from symformer.witness import diffusion
+from symformer.targets.resolution import model
+from symformer.witness import diffusers_classes
 
 FLUX: dict[str, Any] = {
     "_class_name": "FluxTransformer2DModel", "_diffusers_version": "0.30.0.dev0", "attention_head_dim": 128,
@@ -124,7 +124,7 @@ def test_unread_fields_and_buffers_are_noted(tmp_path: Path) -> None:
 
 
 def test_the_search_for_a_formula_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diffusion, "PATIENCE", 0.0)
+    monkeypatch.setattr(diffusers_classes, "PATIENCE", 0.0)
     with pytest.raises(UnreadError, match="no formula was found in 0 seconds and 0 builds"):
         model(written(tmp_path, CONTROL))
 
@@ -166,7 +166,7 @@ def test_every_command_answers_and_the_formula_is_cached(tmp_path: Path, monkeyp
     assert first.params.value() == traced.params.value() == count
     lists = "the formula holds only for the lists of this config: down_block_types, up_block_types, block_out_channels"
     assert first.provenance.notes == traced.provenance.notes == (lists,)
-    monkeypatch.setattr(diffusion, "trace_diffusion", lambda *given: pytest.fail("it is traced again"))
+    monkeypatch.setattr(diffusers_classes, "trace_diffusion", lambda *given: pytest.fail("it is traced again"))
     again = model(path)
     assert again.params.expr == first.params.expr
     assert again.provenance.notes == first.provenance.notes

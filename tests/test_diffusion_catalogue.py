@@ -14,12 +14,12 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from symformer.answers.targets import model
-from symformer.catalogue import diffusion
-from symformer.catalogue.diffusion import Structure
+from symformer.catalogue import diffusers_models
+from symformer.catalogue.diffusers_models import Structure
 from symformer.commands.cli import cli
-from symformer.configs.opening import open_config
+from symformer.configs.config_source import open_config
 from symformer.language.errors import RuleError, UnreadError
+from symformer.targets.resolution import model
 from symformer.witness import trace_diffusion
 
 PUBLISHED: dict[str, dict[str, Any]] = {
@@ -28,8 +28,8 @@ PUBLISHED: dict[str, dict[str, Any]] = {
 }
 STRUCTURES = [
     (name, number)
-    for name in diffusion.classes()
-    for number in range(len(diffusion.shelved(name).structures))  # type: ignore[union-attr]
+    for name in diffusers_models.classes()
+    for number in range(len(diffusers_models.shelved(name).structures))  # type: ignore[union-attr]
 ]
 FLUX = PUBLISHED["black-forest-labs/FLUX.1-dev/transformer"]
 UNET = PUBLISHED["runwayml/stable-diffusion-v1-5/unet"]
@@ -38,7 +38,7 @@ SMALL = (2, 3, 5, 7)  # layers of a list, which are quick to build
 
 
 def structure(name: str, number: int) -> tuple[Structure, dict[str, Any]]:
-    kept = diffusion.shelved(name)
+    kept = diffusers_models.shelved(name)
     assert kept is not None
     found = kept.structures[number]
     return found, {"_class_name": name, **found.fields, **found.sizes}
@@ -99,9 +99,9 @@ def test_every_published_config_is_answered(of: str) -> None:
     assert answered(PUBLISHED[of]) > 1_000_000
 
 
-@pytest.mark.parametrize("name", diffusion.classes())
+@pytest.mark.parametrize("name", diffusers_models.classes())
 def test_published_config_of_each_class_matches_the_class(name: str) -> None:
-    kept = diffusion.shelved(name)
+    kept = diffusers_models.shelved(name)
     assert kept is not None
     config = PUBLISHED[kept.structures[-1].sources[-1]]
     assert answered(config) == stored(config)
@@ -123,11 +123,11 @@ def test_published_config_of_each_class_matches_the_class(name: str) -> None:
     ],
 )
 def test_a_config_with_another_field_is_not_answered(config: dict[str, Any], field: str, value: Any) -> None:
-    assert diffusion.find(config, "config.json") is not None
+    assert diffusers_models.find(config, "config.json") is not None
     other = {**config, field: value}
-    assert diffusion.find(other, "config.json") is None
-    assert field in diffusion.why_not(other)
-    assert json.dumps(value) in diffusion.why_not(other)
+    assert diffusers_models.find(other, "config.json") is None
+    assert field in diffusers_models.why_not(other)
+    assert json.dumps(value) in diffusers_models.why_not(other)
 
 
 def test_absent_fields_mean_their_default_and_private_fields_are_ignored() -> None:
@@ -144,8 +144,8 @@ def test_the_old_name_of_a_class_is_read() -> None:
 
 def test_class_outside_the_catalogue_is_traced() -> None:
     config = {"_class_name": "PriorTransformer", "num_layers": 2}
-    assert diffusion.find(config, "config.json") is None
-    assert diffusion.why_not(config) == "the catalogue does not have the diffusers class 'PriorTransformer'"
+    assert diffusers_models.find(config, "config.json") is None
+    assert diffusers_models.why_not(config) == "the catalogue does not have the diffusers class 'PriorTransformer'"
 
 
 def test_notes_are_those_of_a_trace() -> None:
@@ -217,4 +217,4 @@ def test_catalogue_file_states_its_class_and_source(tmp_path: Path) -> None:
 
 
 def test_the_data_are_small() -> None:
-    assert sum(place.stat().st_size for place in diffusion.FOLDER.iterdir()) < 300_000
+    assert sum(place.stat().st_size for place in diffusers_models.FOLDER.iterdir()) < 300_000

@@ -15,8 +15,6 @@ import typst
 from sympy import Add, Integer
 
 from symformer import __version__, architecture, component, trace
-from symformer.answers.citations import bibtex
-from symformer.answers.targets import resolve
 from symformer.architectures import names, presets, variants
 from symformer.components import component_class as part_class
 from symformer.components import names as part_names
@@ -40,17 +38,17 @@ from symformer.documents.blocks import (
     formulas_in,
 )
 from symformer.documents.blocks import lines as lines_of
-from symformer.documents.derivation import document, with_numbers
+from symformer.documents.derivation_document import document, with_numbers
 from symformer.documents.formats import FORMATS, render
-from symformer.documents.formats.language import Language
-from symformer.documents.formats.layout import A4
-from symformer.documents.gallery import COVER, WHOLE, derived, stems
+from symformer.documents.formats.base_language import Language
+from symformer.documents.formats.page_layout import A4
+from symformer.documents.gallery_pages import COVER, WHOLE, derived, stems
 from symformer.formulas.account import Measure
 from symformer.formulas.derivation import Chain, substitution
 from symformer.language.arithmetic import parse
 from symformer.language.errors import DerivationError, DocumentError, RuleError
+from symformer.language.notation.display_tree import Cross, Label, Sum, sizes_of, tree
 from symformer.language.notation.text import percent, text
-from symformer.language.notation.tree import Cross, Label, Sum, sizes_of, tree
 from symformer.language.sizes import evaluate
 from symformer.language.symbols import LETTERS, A, B, C, E, H, L, S, letter, name_size
 from symformer.models.model import Model
@@ -58,6 +56,8 @@ from symformer.papers import paper, pieces
 from symformer.quantities import quantities
 from symformer.quantities import quantity as find_quantity
 from symformer.quantities.elementwise import stated
+from symformer.targets.resolution import resolve
+from symformer.views.citations import bibtex
 
 ROOT = Path(__file__).parent.parent
 LANGUAGES: dict[str, Language] = {

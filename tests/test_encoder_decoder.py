@@ -14,7 +14,7 @@ from transformers import BartConfig, BartForConditionalGeneration, T5Config, T5F
 
 from symformer import SymformerError, architecture, component
 from symformer.language.symbols import SYMBOLS
-from symformer.witness.models.gopher import RelativeAttention, shifted, sines
+from symformer.witness.models.gopher import GopherAttention, shifted, sines
 
 RUN = {"B": 2, "S_enc": 7, "S": 1, "N_new": 4}
 MODELS: dict[str, tuple[Callable[[], nn.Module], dict[str, int]]] = {
@@ -172,7 +172,7 @@ def test_relative_attention_depends_on_distances() -> None:
     rows = torch.arange(length).flip(0).expand(1, 1, length, length).float()  # column c is of distance length - 1 - c
     found = shifted(rows)[0, 0]
     assert all(found[i, j] == i - j for i in range(length) for j in range(i + 1))
-    attention = RelativeAttention(width, 1, bias=False)
+    attention = GopherAttention(width, 1, bias=False)
     nn.init.normal_(attention.u)
     nn.init.normal_(attention.v)
     x = torch.randn(1, length, width)

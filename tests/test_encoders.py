@@ -7,7 +7,7 @@ import torch
 from transformers import RobertaConfig, RobertaModel
 
 from symformer import SymformerError, architecture
-from symformer.architectures.base import Architecture
+from symformer.architectures.base_architecture import Architecture
 from symformer.language.symbols import SYMBOLS, E_emb, L, N_group
 from symformer.quantities import quantities
 from symformer.witness.torch_counts import activation_bytes

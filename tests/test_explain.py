@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 import symformer as sf
 from symformer.algebra.explain import Explanation, explain
-from symformer.algebra.numbers import numbers
+from symformer.algebra.number_claims import numbers
 from symformer.commands.cli import cli
 
 SEED = 14

@@ -17,29 +17,29 @@ import pytest
 from click.testing import CliRunner, Result
 from sympy import Add, Integer, expand
 
-from symformer.answers.targets import resolve
 from symformer.architectures import composed, names
 from symformer.commands.cli import cli
-from symformer.documents.figures.beside import compared
-from symformer.documents.figures.drawing import COLUMN, drawing
-from symformer.documents.figures.emit import FORMATS
+from symformer.documents.figures.drawing_files import FORMATS
 from symformer.documents.figures.figure import Figure, Frame, Graph, Plus
-from symformer.documents.figures.reading import Reader
-from symformer.documents.figures.shapes import Drawing, Rect, Words
-from symformer.documents.figures.shapes import Path as Line
-from symformer.documents.plots.flops import crossover, halves, overtaking
-from symformer.documents.plots.memory import amount, largest
-from symformer.documents.plots.shares import shares_of
+from symformer.documents.figures.figure_builder import FigureBuilder
+from symformer.documents.figures.figure_diff import compared
+from symformer.documents.figures.figure_page import COLUMN, drawing
+from symformer.documents.figures.primitives import Drawing, Rect, Words
+from symformer.documents.figures.primitives import Path as Line
+from symformer.documents.plots.flops_plot import crossover, halves, overtaking
+from symformer.documents.plots.memory_plot import amount, largest
+from symformer.documents.plots.shares_plot import shares_of
 from symformer.language.errors import OptionError
 from symformer.language.symbols import S, symbol
+from symformer.targets.resolution import resolve
 
 SHOWN = ("gpt2", "llama-2-7b", "deepseek-v3", "t5", "vit", "mamba2", "transformer", "gemma2", "clip", "whisper", "palm")
 LIFTED = ("hf:qwen3_moe", "hf:bert")
 
 
-def reader(target: str, quantity: str = "params", **conventions: str) -> Reader:
+def reader(target: str, quantity: str = "params", **conventions: str) -> FigureBuilder:
     model, _ = resolve(target)
-    return Reader(model, model.formula(quantity, **conventions))
+    return FigureBuilder(model, model.formula(quantity, **conventions))
 
 
 def figure(target: str, quantity: str = "params", **conventions: str) -> Figure:
@@ -64,7 +64,7 @@ def test_boxes_sum_to_the_formula(target: str) -> None:
     """Which is summed over the ledger, whatever is drawn of it."""
     model, _ = resolve(target)
     formula = model.formula("params")
-    boxes = list(Reader(model, formula).architecture().graph.boxes())
+    boxes = list(FigureBuilder(model, formula).architecture().graph.boxes())
     assert boxes
     total = Add(*(box.copies * box.amount.each for box in boxes))
     assert expand(total.xreplace(formula.relations) - formula.expanded) == 0
@@ -85,7 +85,7 @@ def test_boxes_sum_to_the_formula(target: str) -> None:
 def test_boxes_sum_to_total_for_every_quantity(target: str, quantity: str, conventions: dict[str, str]) -> None:
     model, _ = resolve(target)
     formula = model.formula(quantity, **conventions)
-    boxes = list(Reader(model, formula).architecture().graph.boxes())
+    boxes = list(FigureBuilder(model, formula).architecture().graph.boxes())
     total = Add(*(box.copies * box.amount.each for box in boxes))
     assert expand(total.xreplace(formula.relations) - formula.expanded) == 0
 
@@ -102,7 +102,7 @@ def test_shares_sum_to_one() -> None:
 def test_part_figure_shows_its_operations(part: str) -> None:
     model, _ = resolve("gpt2")
     formula = model.formula("params")
-    drawn = Reader(model, formula).part(part)
+    drawn = FigureBuilder(model, formula).part(part)
     total = Add(*(box.copies * box.amount.each for box in drawn.graph.boxes()))
     assert expand(total.xreplace(formula.relations) - formula.part(part).expanded) == 0
 

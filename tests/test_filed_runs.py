@@ -14,7 +14,7 @@ from symformer import witness
 from symformer.commands.cli import cli
 from symformer.language.errors import WitnessError
 
-from .test_door import ARCEE
+from .test_config_resolution import ARCEE
 from .test_tiny_configs import B, C, S, counted
 
 

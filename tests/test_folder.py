@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from symformer.commands.cli import cli
+from symformer.documents.document_request import DocumentRequest
 from symformer.documents.folder import file_names, made_of_each, stem
-from symformer.documents.order import Order
 from symformer.language.errors import DocumentError
 from symformer.output.files import write_all
 
@@ -190,12 +190,12 @@ def test_file_is_named_after_its_target(target: str, name: str) -> None:
 
 
 def test_long_names_and_obstacles_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    def work(order: Order, target: str) -> None:
+    def work(order: DocumentRequest, target: str) -> None:
         raise AssertionError("work before the folder is looked at")
 
     Path("out/gpt2.pdf").mkdir()
     Path("x" * 252).mkdir()  # with .pdf one byte more than a name may have
-    monkeypatch.setattr(Order, "resolved", work)
+    monkeypatch.setattr(DocumentRequest, "resolved", work)
     assert "out/gpt2.pdf is a folder" in refused("bert", "gpt2", "-o", "out")
     assert "cannot be written: File name too long" in refused("bert", "x" * 252 + "/config.json", "-o", "out")
 
@@ -218,7 +218,7 @@ def test_full_disk_keeps_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_folder_is_written_from_python() -> None:
-    made = made_of_each(Order("1", "md", sets=["E=24"]), ["gpt2", "component:mlp"], "out")
+    made = made_of_each(DocumentRequest("1", "md", sets=["E=24"]), ["gpt2", "component:mlp"], "out")
     assert list(made) == ["gpt2.md", "component-mlp.md"]
     assert left() == []
     # 12LE^2 + 13LE + VE + PE + 2E at a width of 24: 82,944 + 3,744 + 1,206,168 + 24,576 + 48

@@ -15,7 +15,7 @@ import symformer as sf
 from symformer import SymformerError, architecture, from_config
 from symformer.components.gated_mlp import GatedMLP
 from symformer.language.symbols import A, B, C, C_win, D_rope, E, G, H, L, L_global, L_local, S, V
-from symformer.ledger.facts import Kind
+from symformer.ledger.facts import OperationKind
 
 OWN = ("gpt1", "gpt-neo", "gptj", "bloom", "falcon", "mpt")  # their attention is written out in their own code
 
@@ -86,7 +86,7 @@ def test_parallel_norms_read_the_same_input() -> None:
     """Side by side, no norm reads what another sublayer gave; one after the other, the second does."""
     for parallel in (True, False):
         ledger = architecture("gpt-neox", parallel=parallel).ledger
-        first, second, _ = (entry for _, entry in ledger if entry.kind is Kind.NORM)
+        first, second, _ = (entry for _, entry in ledger if entry.kind is OperationKind.NORM)
         assert (first.inputs == second.inputs) is parallel
 
 

@@ -16,7 +16,6 @@ from xml.etree import ElementTree
 import pytest
 from sympy import Integer, Symbol, ceiling
 
-from symformer.answers.targets import resolve
 from symformer.documents.blocks import (
     Code,
     Document,
@@ -31,13 +30,12 @@ from symformer.documents.blocks import (
     formulas_in,
     numbered,
 )
-from symformer.documents.derivation import document
+from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
+from symformer.documents.formats.base_language import templates
 from symformer.documents.formats.html import FORMAT as HTML
-from symformer.documents.formats.language import templates
 from symformer.formulas.derivation import Chain
-from symformer.language.notation.mathml import mathml, pieces
-from symformer.language.notation.tree import (
+from symformer.language.notation.display_tree import (
     Call,
     Label,
     Minus,
@@ -51,7 +49,9 @@ from symformer.language.notation.tree import (
     tree,
     value,
 )
+from symformer.language.notation.mathml import mathml, pieces
 from symformer.language.symbols import SYMBOLS, A, B, E, G, H, L, S, V, name_size
+from symformer.targets.resolution import resolve
 
 VOID = {"meta", "link", "wbr", "br", "hr", "img", "input"}
 TARGETS = {

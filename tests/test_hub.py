@@ -15,11 +15,11 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
 import symformer as sf
-from symformer.answers.targets import resolve
 from symformer.commands.cli import cli
 from symformer.configs import hub as client
-from symformer.configs.fetching import near
+from symformer.configs.hub_download import near
 from symformer.language.errors import FetchError
+from symformer.targets.resolution import resolve
 
 from .hub import FIRST, SECOND, Answer, Hub, bomb, serving
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 import transformers
 
-from symformer.answers.targets import model
+from symformer.targets.resolution import model
 from tests.layer_patterns import BATCH, LISTED, by_torch
 
 RUN = {"B": 2, "C": 21}

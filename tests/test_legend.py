@@ -8,11 +8,11 @@ import pytest
 
 from symformer.architectures import architecture, names
 from symformer.documents.blocks import Computation, Paragraph, Table
-from symformer.documents.computing import computed, named_parts
-from symformer.documents.following import scopes_in
+from symformer.documents.computation import computed, named_parts
+from symformer.documents.ledger_dataflow import scopes_in
 from symformer.documents.legend import ROWS, _said, legend
+from symformer.language.notation.display_tree import Applied, nodes
 from symformer.language.notation.text import text
-from symformer.language.notation.tree import Applied, nodes
 
 KNOWN = {"x", "e", "exp", "log", "max", "tanh"}  # the input; and what mathematics has
 TAKEN_APART = {"causal", "near"}  # which stand below a softmax

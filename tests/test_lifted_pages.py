@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from symformer.catalogue.measured_model import MeasuredModel
 from symformer.catalogue.record import Record, opened
-from symformer.catalogue.traced import Traced
 from symformer.documents.blocks import Equation, Heading, Table
-from symformer.documents.derivation import document
+from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
-from symformer.documents.formats.layout import A4, tall
+from symformer.documents.formats.page_layout import A4, tall
 from symformer.language.notation.text import text
 from symformer.language.symbols import SYMBOLS, E, H, L, V, name_size
 from symformer.ledger.facts import ONE
-from symformer.models.provenance import Place, Reading
+from symformer.models.provenance import ConfigLocation, TraceEvidence
 
 LETTERS = {"vocab": "V", "width": "E", "depth": "L", "inner": "H", "heads": "num_heads", "each": "d_kv"}
 HEADS, WIDTH = (name_size(LETTERS[name]) for name in ("heads", "each"))
@@ -23,9 +23,9 @@ NUMBERS = {"vocab": 97, "width": 24, "depth": 3, "inner": 57, "heads": 5, "each"
 
 def page(counts: Any, **known: Any) -> tuple[str, Any]:
     """A model that stores what these say, as Markdown and as blocks."""
-    traced = Traced(title="Rings", stem="rings", counts=counts)
-    read = Reading(points=3, builds=40, seed=1, versions={"torch": "2"})
-    places = {letter: Place(name) for name, letter in LETTERS.items()}
+    traced = MeasuredModel(title="Rings", stem="rings", counts=counts)
+    read = TraceEvidence(points=3, builds=40, seed=1, versions={"torch": "2"})
+    places = {letter: ConfigLocation(name) for name, letter in LETTERS.items()}
     made = Record(letters=LETTERS, places=places, reading=read, traced=traced, config=NUMBERS)
     whole = document(opened("rings", lambda _: replace(made, **known)), ["params"], "0")
     return render(whole, "md", "typst").decode(), whole
@@ -65,7 +65,7 @@ def test_direct_weights_of_a_container_are_counted() -> None:
     assert r"N_{\mathrm{cls.predictions}}" in written or r"N_{\mathrm{predictions}}" in written
     first = next(line for line in written.splitlines() if line.startswith(r"N_{\mathrm{predictions}} &="))
     assert "V" in first
-    model = opened("rings", lambda _: Record(letters=LETTERS, traced=Traced(stem="rings", counts=counts)))
+    model = opened("rings", lambda _: Record(letters=LETTERS, traced=MeasuredModel(stem="rings", counts=counts)))
     assert model.params.part("cls.predictions").code() == "E**2 + V + E"
 
 

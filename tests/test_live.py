@@ -20,20 +20,20 @@ import pytest
 from click.testing import CliRunner
 from sympy import Max, Min, Symbol, ceiling, floor
 
-from symformer.answers.targets import resolve
 from symformer.commands.cli import cli
 from symformer.documents.blocks import Document, Paragraph
-from symformer.documents.formats.live import Live
-from symformer.documents.live import MOST, page
-from symformer.documents.sheet import Sheet, sheet
-from symformer.documents.variants import FORMS, Variants
+from symformer.documents.formats.live_html import Live
+from symformer.documents.live_data import Sheet, sheet
+from symformer.documents.live_page import MOST, page
+from symformer.documents.model_variants import FORMS, Variants
 from symformer.formulas.formula import Formula
 from symformer.language.errors import DocumentError, SizeError
 from symformer.language.notation.data import data
+from symformer.language.notation.display_tree import tree
 from symformer.language.notation.text import number, percent
-from symformer.language.notation.tree import tree
 from symformer.language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes, put_in
 from symformer.language.symbols import A, B, E, G, H, S, V, symbol
+from symformer.targets.resolution import resolve
 from tests.test_html import HOSTILE, Node, Page
 
 NODE = which("node")

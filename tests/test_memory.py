@@ -7,12 +7,12 @@ import torch
 from sympy import Expr, Integer, Mul
 
 from symformer import SymformerError, architecture
-from symformer.architectures.base import Architecture
+from symformer.architectures.base_architecture import Architecture
 from symformer.language.arithmetic import parse
 from symformer.language.sizes import Numbers
 from symformer.language.symbols import SYMBOLS, W
 from symformer.ledger.facts import Weight
-from symformer.quantities import access, generation
+from symformer.quantities import cache_rules, traffic_rules
 from symformer.quantities.kernels import saves
 from symformer.quantities.train_memory import OPTIMIZERS, RECIPES
 from symformer.witness.torch_counts import train_bytes
@@ -56,13 +56,17 @@ def test_training_memory_includes_the_saved_activations(
 TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32, "fp8": torch.float8_e4m3fn}
 
 
-@pytest.mark.parametrize("sizes", [generation.SIZES, saves.SIZES], ids=["cache", "activations"])
+@pytest.mark.parametrize("sizes", [cache_rules.SIZES, saves.SIZES], ids=["cache", "activations"])
 def test_bytes_per_element_equal_those_of_torch(sizes: dict[str, Expr]) -> None:
     assert {name: size for name, size in sizes.items() if name != "symbolic"} == {
         name: dtype.itemsize for name, dtype in TORCH.items() if name in sizes
     }
     assert sizes["symbolic"] == W
-    assert (torch.float.itemsize, torch.long.itemsize, torch.long.itemsize) == (saves.SINGLE, saves.LONG, access.LONG)
+    assert (torch.float.itemsize, torch.long.itemsize, torch.long.itemsize) == (
+        saves.SINGLE,
+        saves.LONG,
+        traffic_rules.LONG,
+    )
 
 
 def test_bytes_per_parameter_match_zero_paper() -> None:

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from symformer import architecture
-from symformer.algebra.roles import ROLES, by_role
+from symformer.algebra.role_totals import ROLES, by_role
 from symformer.commands.cli import cli
-from symformer.documents.figures.looks import TINTS
-from symformer.documents.message import purposes
-from symformer.documents.plots.shares import STYLES, shares_of
+from symformer.documents.figures.box_content import TINTS
+from symformer.documents.key_result import purposes
+from symformer.documents.plots.shares_plot import STYLES, shares_of
 from symformer.language.sizes import evaluate
 
 # Of a layer of mamba2-2.7b: 2560 · (2 · 5120 + 2 · 128 + 80) into the mixer, a convolution of 4 places and a bias for

@@ -7,9 +7,9 @@ from sympy import Integer, Min, Rational, Symbol, ceiling, expand, floor
 
 from symformer.language import symbols
 from symformer.language.arithmetic import parse
+from symformer.language.notation.display_tree import Cross, Label, Minus, Number, Product, Size, Sum, Times, tree, value
 from symformer.language.notation.latex import latex
 from symformer.language.notation.text import code, text
-from symformer.language.notation.tree import Cross, Label, Minus, Number, Product, Size, Sum, Times, tree, value
 from symformer.language.notation.typst import typst
 from symformer.language.symbols import (
     LETTERS,

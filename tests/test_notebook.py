@@ -14,8 +14,8 @@ import pytest
 
 import symformer as sf
 from symformer.formulas.breakdown import Breakdown
-from symformer.language.notation.cards import Card, Name, Shown, Table
-from symformer.language.notation.tree import tree
+from symformer.language.notation.cards import Card, CardTable, CodeName, Shown
+from symformer.language.notation.display_tree import tree
 from symformer.language.symbols import E
 
 HOSTILE = "a_b%c&d#e$f{g}h\\i^j~k<l>m|n`o'p\"q模"
@@ -102,7 +102,9 @@ def test_a_very_long_formula_has_only_a_plain_text_form() -> None:
 
 
 def test_hostile_names_are_escaped() -> None:
-    table = Table((HOSTILE, Name(HOSTILE)), [(Name(HOSTILE), HOSTILE), (tree(2 * E), Name("x" * 300))], "lr")
+    table = CardTable(
+        (HOSTILE, CodeName(HOSTILE)), [(CodeName(HOSTILE), HOSTILE), (tree(2 * E), CodeName("x" * 300))], "lr"
+    )
     card = Card(HOSTILE, table=table)
     tags = Tags(card.html())
     assert tags.open == []

@@ -20,7 +20,7 @@ from torch import nn
 
 import symformer as sf
 from symformer.language.errors import ConfigError, SizeError, TargetError, WitnessError
-from symformer.language.target import Kind, parse
+from symformer.language.target import TargetKind, parse
 
 XL = {"model_type": "gpt2", "n_layer": 48, "n_embd": 1600, "n_head": 25}
 GPT2_XL = 1_557_611_200  # as its checkpoint has
@@ -54,7 +54,7 @@ def test_a_path_object_is_a_file_or_a_folder_and_never_a_name(tmp_path: Path, mo
     (tmp_path / "gpt2").mkdir()
     for name in ("gpt2/config.json", "config", "hf:x", "a:b", "component:mlp"):
         Path(name).write_text(json.dumps(XL))
-        assert parse(Path(name)).kind is Kind.CONFIG
+        assert parse(Path(name)).kind is TargetKind.CONFIG
         assert sf.model(Path(name)).params.value() == sf.from_config(Path(name)).params.value() == GPT2_XL
     assert sf.model(Path("gpt2")).params.value() == GPT2_XL  # its config.json, not the preset
     assert sf.model("gpt2").params.value() == 124_439_808

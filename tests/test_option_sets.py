@@ -10,7 +10,7 @@ import pytest
 
 from symformer import SymformerError, architecture
 from symformer.architectures import architecture_class
-from symformer.configs.places import Chance, Choice, Switch
+from symformer.configs.config_fields import BoolField, Choice, ProbabilityField
 from symformer.ledger.facts import Activation
 from symformer.witness.certification import verify
 
@@ -24,9 +24,9 @@ def drawn(model_type: str, source: random.Random) -> Config:
     fields = architecture_class(TYPES[model_type][0]).fields
     config = base(model_type, source.choice(TYPES[model_type][2]))
     for setting in fields.options.values():
-        if isinstance(setting, Switch):
+        if isinstance(setting, BoolField):
             config[setting.name] = source.random() < 0.5
-        elif isinstance(setting, Chance):
+        elif isinstance(setting, ProbabilityField):
             config[setting.name] = source.choice([0.0, 0.25])
         elif isinstance(setting, Choice):
             config[setting.name] = source.choice([*setting.meanings])

@@ -39,7 +39,7 @@ from symformer.language.arithmetic import parse
 from symformer.language.errors import OptionError, RuleError, SizeError
 from symformer.language.sizes import evaluate
 from symformer.language.symbols import B, H, N_cp, N_tp, S, X, symbol
-from symformer.ledger.facts import Kind, Tensor
+from symformer.ledger.facts import OperationKind, Tensor
 from symformer.ledger.operations import Operations
 from symformer.ledger.placement import REDUCED, Cut
 
@@ -464,7 +464,7 @@ class Divided(Component):
 )
 @pytest.mark.parametrize("quantity", ["communication", "flops", "params"])
 def test_operations_that_need_a_whole_sharded_axis_are_refused(done: str, reason: str, quantity: str) -> None:
-    assert set(REDUCED) == set(Kind)  # whoever adds an operation says what it adds up
+    assert set(REDUCED) == set(OperationKind)  # whoever adds an operation says what it adds up
     assert Divided(done=done).formula("params") != 0
     with pytest.raises(RuleError, match=reason):
         Divided(done=done).formula(quantity, tensor="on")

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 from sympy import expand
 
-from symformer.algebra.library import publications
-from symformer.algebra.numbers import numbers
-from symformer.algebra.printed import PrintedFormula, printed
+from symformer.algebra.formula_claims import PrintedFormula, printed
+from symformer.algebra.number_claims import numbers
+from symformer.algebra.publications import publications
 from symformer.commands.cli import cli
 from symformer.documents.published_formulas import page
 from symformer.language.arithmetic import parse

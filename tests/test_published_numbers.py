@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from symformer.algebra.numbers import numbers
+from symformer.algebra.number_claims import numbers
 from symformer.documents.published_numbers import SECTIONS, page
 from symformer.language.errors import DerivationError
 

@@ -13,10 +13,10 @@ import transformers
 from click.testing import CliRunner, Result
 
 import symformer as sf
-from symformer.answers.targets import model
 from symformer.commands.cli import cli
 from symformer.configs.quantization import unquantized
 from symformer.language.errors import ConfigError, RuleError
+from symformer.targets.resolution import model
 from symformer.witness import values_at
 
 from .hub import serving

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from symformer import SymformerError, architecture, component
-from symformer.architectures.base import Architecture
+from symformer.architectures.base_architecture import Architecture
 from symformer.language.symbols import SYMBOLS
 from symformer.witness.torch_counts import train_flops
 

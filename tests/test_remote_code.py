@@ -12,12 +12,12 @@ import transformers
 from click.testing import CliRunner
 
 import symformer as sf
-from symformer.answers.targets import model
-from symformer.catalogue import matching
+from symformer.catalogue import config_match
 from symformer.commands.cli import cli
-from symformer.configs.known import adds_weights
+from symformer.configs.common_fields import adds_weights
 from symformer.configs.remote_code import check_class
 from symformer.language.errors import ConfigError
+from symformer.targets.resolution import model
 
 TINY: dict[str, Any] = {
     "vocab_size": 101, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 20,
@@ -126,7 +126,7 @@ def test_a_field_that_adds_weights_to_a_class_that_does_not_read_it_is_refused(
     config: dict[str, Any], field: dict[str, Any], tmp_path: Path
 ) -> None:
     (name,) = field
-    assert matching.find({**config, **field}) is None
+    assert config_match.find({**config, **field}) is None
     with pytest.raises(ConfigError, match=rf"{name}=.*, which {config['architectures'][0]} does not read"):
         model(written(tmp_path, {**config, **field}))
     with pytest.raises(ConfigError, match=rf"{name}=.*, which {config['architectures'][0]} does not read"):
@@ -134,7 +134,7 @@ def test_a_field_that_adds_weights_to_a_class_that_does_not_read_it_is_refused(
 
 
 def test_a_field_that_is_inert_or_supported_is_accepted() -> None:
-    assert matching.find({**ARCEE, "lora_rank": None, "lora_dropout_p": 0.0}) is not None
+    assert config_match.find({**ARCEE, "lora_rank": None, "lora_dropout_p": 0.0}) is not None
     assert not adds_weights("num_experts", 0, ["hidden_size"])
     read = ["hidden_size", "n_routed_experts"]
     assert not adds_weights("num_experts", 8, read)  # another name for its experts

@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 import symformer as sf
-from symformer.algebra.answer import Answer
+from symformer.algebra.result import Answer
 from symformer.commands.cli import cli
 from symformer.language.errors import SymformerError
 from symformer.language.symbols import D, E, G, H, L
 from symformer.output.bars import Bars
+from symformer.output.base_plot import Plot
 from symformer.output.chart import Chart
-from symformer.output.heat import Heat
-from symformer.output.picture import Picture
+from symformer.output.heat_map import HeatMap
 
 # A layer of Llama-2 7B: 4·4096² of attention, 3·4096·11008 of the MLP, 2·4096 of norms; the whole by its card.
 LAYER, LLAMA = 67_108_864 + 135_266_304 + 8_192, 6_738_415_616
@@ -52,7 +52,7 @@ def test_every_result_has_every_view(name: str) -> None:
         with pytest.raises(SymformerError, match="has no plot"):
             found.plot()
     else:
-        assert isinstance(found.plot(), Picture)
+        assert isinstance(found.plot(), Plot)
 
 
 @pytest.mark.parametrize("name", ["of three", "over", "sweep"])  # bars, a chart, a heat map
@@ -131,7 +131,7 @@ def test_a_sweep_is_drawn_as_a_line_a_heat_map_or_a_pareto_front() -> None:
     assert isinstance(line, Chart)
     assert ([*line.series[0].xs], line.series[0].ys[1]) == ([12, 36], 774_030_080)  # GPT-2 large
     cells = sf.sweep("gpt2", {"E": [768, 1000, 1024], "L": [12, 24]}, given=given).plot()
-    assert isinstance(cells, Heat)
+    assert isinstance(cells, HeatMap)
     assert cells.numbers[1024, 24] == 354_823_168  # GPT-2 medium
     assert (1000, 12) not in cells.numbers  # 16 heads do not divide 1000
     assert [*cells.notes] == ["4 configs of gpt2; 2 left out"]

@@ -26,7 +26,7 @@ from symformer.ledger.facts import Ledger
 from symformer.ledger.operations import Operations
 from symformer.ledger.operations import given as input_of
 from symformer.models.model import Model
-from symformer.quantities.access import RULES
+from symformer.quantities.traffic_rules import RULES
 from symformer.witness.torch_session import built, tensors_of
 
 MAMBA = {"V": 29, "E": 12, "L": 2, "H_ssm": 36, "N_state": 5, "R_dt": 7, "K_conv": 4}

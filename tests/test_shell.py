@@ -20,17 +20,17 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
 from symformer import witness
-from symformer.answers import summary
-from symformer.catalogue import matching
-from symformer.catalogue.store import Store
-from symformer.catalogue.traced import STORED
-from symformer.commands import shell
+from symformer.catalogue import config_match
+from symformer.catalogue.disk_cache import Store
+from symformer.catalogue.measured_model import STORED
+from symformer.commands import base_command
 from symformer.commands.cli import COMMANDS, cli
 from symformer.commands.terminal import broadest, cells, fold, layout, stacked, visible
 from symformer.configs import hub
 from symformer.language.arithmetic import parse as arithmetic
+from symformer.views import summary
 
-from .test_door import ARCEE
+from .test_config_resolution import ARCEE
 
 PROGRAM = [sys.executable, "-m", "symformer"]
 ENCODINGS = ["ascii", "cp1252", "latin-1"]
@@ -277,7 +277,9 @@ def test_lists_in_errors_are_short() -> None:
 
 
 def test_commands_and_command_files_match() -> None:
-    files = {path.stem for path in Path(shell.__file__).parent.glob("*.py") if "@click.command(" in path.read_text()}
+    files = {
+        path.stem for path in Path(base_command.__file__).parent.glob("*.py") if "@click.command(" in path.read_text()
+    }
     assert files == set(COMMANDS)
     for name in COMMANDS:
         found = cli.get_command(click.Context(cli), name)
@@ -291,7 +293,7 @@ def test_an_internal_error_is_one_sentence_with_a_separate_exit_status(monkeypat
 
     monkeypatch.setattr(summary, "value_of", broken)
     result = run("show", "gpt2")
-    assert result.exit_code == shell.DEFECT == 70
+    assert result.exit_code == base_command.DEFECT == 70
     assert re.fullmatch(
         r"symformer: internal error, a bug in symformer: ValueError in show\.py, line \d+: so\\x1b and so\n",
         result.stderr,
@@ -498,7 +500,7 @@ def test_completion_never_traces_and_never_waits(
 
     monkeypatch.setattr(witness, "torch_side", asked)
     monkeypatch.setattr(hub, "fetch", asked)
-    monkeypatch.setattr(matching, "find", lambda config: None)  # as of a type that the catalogue does not have
+    monkeypatch.setattr(config_match, "find", lambda config: None)  # as of a type that the catalogue does not have
     monkeypatch.setenv("SYMFORMER_CACHE", str(in_a_folder))
     (in_a_folder / "z.json").write_text('{"model_type": "zamba", "architectures": ["ZambaForCausalLM"]}')
     (in_a_folder / "mine.py").write_text("raise AssertionError")
@@ -525,8 +527,8 @@ def test_completion_never_traces_and_never_waits(
 def test_completion_uses_cached_records(in_a_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMFORMER_CACHE", str(in_a_folder))
     (in_a_folder / "z.json").write_text(json.dumps(ARCEE))
-    record = matching.find(ARCEE)
-    monkeypatch.setattr(matching, "find", lambda config: None)
+    record = config_match.find(ARCEE)
+    monkeypatch.setattr(config_match, "find", lambda config: None)
     assert "E=" not in offered("show", "z.json", "--set")
     assert record is not None
     Store(ARCEE).keep(STORED, record(STORED))  # as a trace keeps it

@@ -1,179 +1,520 @@
-"""Every target of ``list``, every quantity, each way to print it: answered, or refused in one sentence.
-
-The presets of one component have its formula and its documents, with other numbers in them. So each command runs for
-one target of a component, the last, which has numbers where any has; of the others the value is worked out, and where
-they are many, of each for some of the quantities. Each quantity of a target is printed in one way, of its neighbours in
-the list in the others.
-"""
+"""Sweeps: each row is what ``show --set`` says or is left out as it is refused, and none is kept in memory."""
 
 from __future__ import annotations
 
+import csv
 import json
-import re
-from collections.abc import Iterator
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
-from symformer.answers.targets import names, resolve
+import symformer as sf
+from symformer.algebra import grid, row_selection
+from symformer.algebra.grid import Axis, Grid
+from symformer.algebra.row_files import RowFile
+from symformer.algebra.row_selection import Objective, ParetoFront, TopRows
+from symformer.algebra.sweep import Sweep, sweep
 from symformer.commands.cli import cli
-from symformer.formulas.formula import Formula
+from symformer.documents import tables
+from symformer.language.amounts import amount
 from symformer.language.errors import SymformerError
-from symformer.language.symbols import SYMBOLS, letter
-from symformer.models.model import Model
-from symformer.quantities import quantities
-
-# A run, each size another number: in no model more than its positions, and more tokens than the ranks' defaults.
-RUN = {"B": 2, "S": 48, "S_enc": 36, "C": 40, "N_new": 5, "N_tp": 1, "N_pp": 1, "N_dp": 1, "N_cp": 1, "N_ep": 1}
-SENTENCE = 700  # characters
+from symformer.targets.resolution import resolve
 
 
-def same() -> list[list[str]]:
-    """The targets, those of one component together."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for name in names():
-        model, _ = resolve(name)
-        found.setdefault((repr(model.component), str(sorted(map(str, model.relations.items())))), []).append(name)
-    return list(found.values())
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["sweep", *arguments], prog_name="symformer")
 
 
-GROUPS = same()
-NEIGHBOURS = 3  # presets of one component whose value each quantity works out, of many; the next quantity takes others
-DERIVED = ["derive", "-o", "-", "--as", "md"]  # is long
-WAYS = (DERIVED, ["show"], ["show"], ["tree"], ["show"], ["show"], ["show"])
-APART = 5  # of as many targets in a row, a quantity that is reckoned from another is asked of one
-SHARE = 2  # of as many targets in a row, any other quantity is asked of one
+def listed(*arguments: str) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
 
 
-def test_the_sweep_covers_every_listed_target() -> None:
-    listed = json.loads(CliRunner().invoke(cli, ["list", "--json"]).stdout)
-    targets = {*listed["architectures"], *listed["presets"], *listed["components"]}
-    assert {name for group in GROUPS for name in group} == targets
-    assert len(GROUPS) > 30
-    assert set(listed["quantities"]) == set(quantities())
-    assert len(quantities()) >= 14
+def rows_of(found: Sweep) -> list[tuple[int, ...]]:
+    return list(zip(*(column.tolist() for column in found.table().values()), strict=True))
 
 
-@pytest.mark.parametrize(("place", "group"), list(enumerate(GROUPS)), ids=[group[-1] for group in GROUPS])
-def test_every_target_is_answered_or_refused_in_one_sentence(place: int, group: list[str]) -> None:
-    problems, answered = [], 0
-    for turn, (quantity, question) in enumerate(quantities().items(), place):
-        if turn % (APART if question.follows else SHARE) and quantity != "params":
-            continue
-        asked = group[-1]
-        formula = formula_of(resolve(asked)[0], quantity)
-        given = sizes(formula) if formula else []
-        command, *more = WAYS[turn % len(WAYS)]
-        arguments = [command, asked, "-q", quantity, *given, *more]
-        result = CliRunner().invoke(cli, arguments, prog_name="symformer")
-        said = " ".join(arguments)
-        if result.exit_code == 2:
-            problems += [f"{said}: {problem}" for problem in refusal(result.stdout, result.stderr)]
-        elif result.exit_code:
-            problems.append(f"{said}: {result.stderr}")
+@pytest.mark.parametrize(
+    ("target", "over", "quantity"),
+    [
+        ("gpt2", {"E": "6:30:6", "A": "3,4"}, "params"),
+        ("llama-2-7b", {"A": "1:9:1", "G": "1:9:1", "D": "2:5:1"}, "params"),
+        ("falcon-7b", {"E": "142:1136:142", "A": "71,142"}, "params"),
+        ("gpt-neo-125m", {"E": "12:60:12", "A": "8,12", "L_local": "1,2"}, "params"),
+        ("mixtral-8x7b", {"X": "1:5:1", "K": "1:5:1"}, "active-params"),
+        ("gemma-2-2b", {"S": "4:8:1", "C_win": "2:9:1"}, "flops"),
+        ("deepseek-v3", {"L_dense": "1:3:1", "D_rope": "1:6:1"}, "kv-cache"),
+    ],
+)
+def test_each_row_equals_the_output_of_show(target: str, over: Mapping[str, str], quantity: str) -> None:
+    run_sizes = {"B": 3, "S": 5, "C": 7, "W": 2}
+    given = {
+        name: number
+        for name, number in run_sizes.items()
+        if name not in over and name in map(str, sf.model(target).formula(quantity).symbols)
+    }
+    found = sweep(target, over, quantity, given=given)
+    rows = {row[:-1]: row[-1] for row in rows_of(found)}
+    left_out = 0
+    for row in product(*(Axis.of(name, values).values for name, values in over.items())):
+        sets = [f"{name}={number}" for name, number in {**given, **dict(zip(over, row, strict=True))}.items()]
+        try:
+            model, _ = resolve(target, {}, sets, [quantity])
+            formula = model.formula(quantity)
+            model.asked_by([formula])
+            expected = formula.value()
+        except SymformerError:
+            left_out += 1
+            assert row not in rows, row
         else:
-            answered += 1
-            assert formula is not None, said
-            found = document(result.stdout) if command == "derive" else shown(result.stdout, formula)
-            problems += [f"{said}: {problem}" for problem in found]
-        apart = max(1, len(group) // NEIGHBOURS)
-        for preset in group[turn % apart : -1 : apart]:
-            model, _ = resolve(preset)
-            formula = formula_of(model, quantity)
-            if formula and {str(size) for size in formula.symbols} <= {*map(str, model.known), *RUN}:
-                assert valued(formula, model) > 0 or formula.expanded == 0 or quantity == "communication", preset
-    assert not problems, "\n".join(problems)
-    assert answered >= 1  # the parameters, at least
+            assert rows[row] == expected, row
+    assert found.rows.count == len(rows) + left_out
+    assert sum(found.left_out.values()) == left_out
+    assert rows
 
 
-def formula_of(model: Model, quantity: str) -> Formula | None:
-    try:
-        return model.formula(quantity)
-    except SymformerError:
-        return None
+def test_the_last_size_varies_fastest_and_both_ends_are_included() -> None:
+    found = listed("component:mlp", "--over", "E=2:4:2", "--over", "H=5,3")
+    assert found["columns"] == ["E", "H", "params"]
+    # 2EH + E + H
+    assert found["rows"] == [[2, 5, 27], [2, 3, 17], [4, 5, 49], [4, 3, 31]]
+    assert (found["configs"], found["left_out"]) == (4, {})
 
 
-def sizes(formula: Formula) -> list[str]:
-    """What the run gives of what a formula asks for."""
-    asked = [str(size) for size in formula.symbols if letter(size).run]
-    return [word for name in asked if name in RUN for word in ("--set", f"{name}={RUN[name]}")]
+def test_several_quantities_and_dependent_sizes() -> None:
+    found = listed(
+        *("gpt2", "--over", "E=768,1536", "-q", "params", "-q", "flops", "--given", "B=1", "--given", "S=10"),
+        *("--where", "A=E/64", "--where", "P = E"),
+    )
+    assert found["columns"] == ["E", "A", "P", "params", "flops"]
+    # 12*12*E² + 13*12*E + (V + P + 2)*E; 24BSE²L + 4BS²EL + 2BSVE, as GPT-2's page has it
+    for width, heads, positions, params, flops in found["rows"]:
+        assert (heads, positions) == (width // 64, width)
+        assert params == 144 * width**2 + 156 * width + (50_257 + width + 2) * width
+        assert flops == 10 * (24 * 12 * width**2 + 4 * 10 * 12 * width + 2 * 50_257 * width)
+    assert found["where"] == {"A": "E/64", "P": "E"}
+    assert found["given"] == {"B": 1, "S": 10, "L": 12, "V": 50_257}
 
 
-def valued(formula: Formula, model: Model) -> int:
-    numbers = {**RUN, **{str(size): number for size, number in model.known.items()}}
-    return formula.value({name: numbers[name] for name in map(str, formula.symbols)})
+def test_rows_with_a_non_integer_dependent_size_are_skipped() -> None:
+    arguments = ["gpt2", "--over", "E=64:288:32", "--where", "A=E/64", "--top", "2", "--by", "max:A"]
+    found = listed(*arguments)
+    assert [row[:2] for row in found["rows"]] == [[256, 4], [192, 3]]
+    assert found["left_out"] == {"A = E/64 is an integer from 1 to 1,000,000,000,000,000": 4}
+    assert [row[:2] for row in listed(*arguments[:5])["rows"]] == [[64, 1], [128, 2], [192, 3], [256, 4]]
+    assert [row[0] for row in listed(*arguments[:5], "--filter", "A >= 3")["rows"]] == [192, 256]
 
 
-def refusal(output: str, sentence: str) -> Iterator[str]:
-    """What is wrong with a refusal."""
-    if output:
-        yield "something is printed before it is refused"
-    if not sentence.startswith("symformer: ") or sentence.count("\n") != 1 or not sentence.endswith("\n"):
-        yield f"no one sentence: {sentence!r}"
-    if len(sentence) > SENTENCE:
-        yield f"a sentence of {len(sentence):,} characters"
-    if "Traceback" in sentence or "has no rule for" in sentence:
-        yield f"no reason: {sentence!r}"
+@pytest.mark.parametrize(("most", "kind"), [(5_000, "int64"), (2 * 10**13, "object")])
+def test_a_hundred_thousand_random_rows_match_python_integers(tmp_path: Path, most: int, kind: str) -> None:
+    """12LE² + 13LE + VE + PE + 2E by Python's integers; beyond 2**63 with the larger sizes."""
+    source = random.Random(most)  # noqa: S311
+    rows = [[source.randint(1, most) * 12, source.randint(1, most), source.randint(1, most)] for _ in range(100_000)]
+    place = tmp_path / "configs.csv"
+    place.write_text("E,L,V\n" + "".join(f"{e},{layers},{v}\n" for e, layers, v in rows))
+    found = sweep("gpt2", RowFile.open(str(place)))
+    assert found.kinds["params"] == kind
+    expected = [12 * n * e * e + 13 * n * e + (v + 1_024 + 2) * e for e, n, v in rows]
+    assert found.table()["params"].tolist() == expected
+    assert (max(expected) >= 2**63) == (kind == "object")
 
 
-def shown(output: str, formula: Formula) -> Iterator[str]:
-    """What is wrong with a formula as it is printed."""
-    if "Traceback" in output:
-        yield "a traceback"
-    if formula.measure.letter in map(str, formula.symbols):
-        yield f"{formula.measure.letter} is the quantity and a size"
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 4), (1, 7, 2), (40, 1, 1)])
+@pytest.mark.parametrize("room", [1, 2, 6, 1000])
+def test_a_grid_is_split_into_pieces_in_order(shape: tuple[int, int, int], room: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr(grid, "PIECE", room)
+    axes = tuple(Axis.of(name, range(1, count + 1)) for name, count in zip("ELH", shape, strict=True))
+    found = [
+        row
+        for piece in Grid(axes).pieces()
+        for row in zip(*(piece.column(name).tolist() for name in "ELH"), strict=True)
+    ]
+    assert found == list(product(*(axis.values for axis in axes)))
+    assert all(piece.count <= room for piece in Grid(axes).pieces())
 
 
-def document(markdown: str) -> Iterator[str]:
-    """What is wrong with a derivation, as Markdown."""
-    yield from letters(markdown)
-    yield from products(markdown)
-    yield from references(markdown)
+FILTERS: dict[str, Callable[[int, int, int], bool]] = {
+    "params <= 2000": lambda e, h, n: n <= 2_000,
+    "params < 2e3": lambda e, h, n: n < 2_000,
+    "2K <= params": lambda e, h, n: n >= 2_000,
+    "params > 2 * E*H + 50": lambda e, h, n: n > 2 * e * h + 50,
+    "H = 4*E": lambda e, h, n: h == 4 * e,
+    "H == 4*E": lambda e, h, n: h == 4 * e,
+    "H != 4*E": lambda e, h, n: h != 4 * e,
+    "E divides H": lambda e, h, n: h % e == 0,
+    "2*E divides H": lambda e, h, n: h % (2 * e) == 0,
+    "E - 7 divides H": lambda e, h, n: e != 7 and h % (e - 7) == 0,
+    "H/3 <= E/2": lambda e, h, n: 2 * h <= 3 * e,
+    "H//3 = E//2": lambda e, h, n: h // 3 == e // 2,
+    "max(E, H) >= ceil(E*H/30)": lambda e, h, n: max(e, h) >= -(-e * h // 30),
+}
 
 
-def letters(markdown: str) -> Iterator[str]:
-    """Letters that stand for two things: of two sizes, or of a quantity and a size."""
-    listed = re.findall(r"^\| \$`([^`]+)`\$ \| [a-z]", markdown, re.MULTILINE)
-    twice = sorted({each for each in listed if listed.count(each) > 1})
-    if twice:
-        yield f"{', '.join(twice)} stand for two sizes"
-    named = {match[1].strip() for match in re.finditer(r"^([^&\n]+?) &=", markdown, re.MULTILINE)}
-    sizes = {letter(size).latex for size in SYMBOLS.values()}
-    if clash := sorted(named & sizes):
-        yield f"{', '.join(clash)} stand for a quantity, and for a size"
+def test_filters_agree_with_python() -> None:
+    model = sf.model("component:mlp")
+    every = [(e, h, 2 * e * h + e + h) for e in range(1, 41) for h in range(1, 61)]
+    for said, holds in FILTERS.items():
+        expected = [row for row in every if holds(*row)]
+        found = sweep(model, {"E": "1:40", "H": "1:60"}, filters=[said])
+        assert rows_of(found) == expected, said
+        assert 0 < len(expected) < len(every), said
+        assert sum(found.left_out.values()) == len(every) - len(expected)
 
 
-def products(markdown: str) -> Iterator[str]:
-    """Products in which a factor is a sum without brackets, as in 2 × B × E + D."""
-    for formula in re.findall(r"\$`([^`]+)`\$", markdown):
-        level, flat = 0, ""
-        for each in formula:
-            level -= each in ")}"
-            flat += each if level == 0 else ""
-            level += each in "({"
-        factors = flat.split(r"\times")
-        if len(factors) > 1 and any(re.search(r" [+-] ", factor) for factor in factors):
-            yield f"a sum without brackets in {formula}"
+def beats(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
 
 
-def references(markdown: str) -> Iterator[str]:
-    """References that no sentence cites, and citations that no reference stands for."""
-    text, _, listed = markdown.partition("\n## References\n")
-    numbers = {int(number) for number in re.findall(r"^(\d+)\. ", listed, re.MULTILINE)}
-    cited = {int(n) for each in re.findall(r"\\?\[(\d+(?:, ?\d+)*)\\?\](?!\()", text) for n in each.split(",")}
-    if numbers != set(range(1, len(numbers) + 1)):
-        yield f"references numbered {sorted(numbers)}"
-    if uncited := sorted(numbers - cited):
-        yield f"references that nothing cites: {uncited}"
-    if unlisted := sorted(cited - numbers):
-        yield f"cited and not listed: {unlisted}"
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("most", [5, 60, 10**6])
+@pytest.mark.parametrize("kind", ["int64", "object"])
+def test_a_pareto_front_has_exactly_the_undominated_rows(count: int, most: int, kind: str) -> None:
+    """Against every pair; rows alike are kept once, the first."""
+    source = np.random.default_rng(count * most)
+    rows = source.integers(-most, most, (400, count))
+    front = ParetoFront([Objective(f"c{place}") for place in range(count)])
+    for piece in np.split(rows, 8):
+        columns = [column.astype(kind) for column in piece.T]
+        front.see(columns, lambda places, columns=columns: {f"c{n}": c[places] for n, c in enumerate(columns)})  # type: ignore[misc]
+    points = list(dict.fromkeys(map(tuple, rows.tolist())))
+    expected = sorted(point for point in points if not any(beats(other, point) for other in points))
+    assert list(zip(*(column.tolist() for column in front.found.values()), strict=True)) == expected
 
 
-def test_the_checks_detect_planted_defects() -> None:
-    assert list(products(r"| $`2 \times E \times R_{\mathrm{kv}} + D`$ |"))
-    assert not list(products(r"$`2 \times (E + D) \times \frac{N - 1}{2}`$ and $`2 E + D`$"))
-    assert list(letters("| $`M`$ | hidden width |\n\nM &= 2 E\n"))
-    assert list(letters("| $`D`$ | head |\n| $`D`$ | depth |\n"))
-    assert not list(letters("| $`E`$ | width |\n\nN &= 2 E\n"))
-    assert list(references("As in \\[2\\].\n\n## References\n\n1. A.\n"))
-    assert not list(references("As in \\[1, 2\\].\n\n## References\n\n1. A.\n2. B.\n"))
+def test_the_pareto_front_of_a_sweep() -> None:
+    """The most parameters for the least of H: 2EH + E + H with E up to 5 has one row for each H, that of E = 5."""
+    found = listed("component:mlp", "--over", "E=1:5", "--over", "H=1:4", "--pareto", "max:params,H")
+    assert sorted(found["rows"]) == [[5, h, 2 * 5 * h + 5 + h] for h in range(1, 5)]
+    assert found["pareto"] == ["most params", "least H"]
+
+
+@pytest.mark.parametrize("most", [False, True])
+@pytest.mark.parametrize("count", [1, 7, 400, 1000])
+def test_the_top_rows_equal_the_first_rows_of_a_sort(count: int, most: bool) -> None:
+    source = np.random.default_rng(count)
+    rows = source.integers(1, 50, 400)
+    first = TopRows(Objective("c", most), count)
+    for place, piece in enumerate(np.split(rows, 8)):
+        first.see([piece], lambda places, piece=piece, place=place: {"c": piece[places], "n": places + 50 * place})  # type: ignore[misc]
+    expected = sorted(range(400), key=lambda place: (-rows[place] if most else rows[place], place))[:count]
+    assert first.found["n"].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("7e9", "", 7 * 10**9),
+        ("6.74e9", "", 6_740_000_000),
+        ("7,000", "", 7_000),
+        ("80GB", "bytes", 80 * 10**9),
+        ("80 GiB", "bytes", 80 * 2**30),
+        ("1.5KiB", "bytes", 1_536),
+        ("70B", "elements", 70 * 10**9),
+        ("123456789012345678901", "", 123_456_789_012_345_678_901),
+    ],
+)
+def test_amounts_are_parsed(text: str, unit: str, value: int) -> None:
+    assert amount(text, unit) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "said"),
+    [
+        ("1.5", "", "'1.5' is 3/2, which is not an integer"),
+        ("7B", "bytes", "'7B' can be bytes or billions of bytes; write it as 7e9, or as 7GB"),
+        ("7GB", "elements", "'7GB' is in bytes, but this quantity is counted in elements"),
+        ("7X", "", "'7X' ends in the unknown suffix 'X'"),
+        ("1e99", "", "the exponent of '1e99' is more than 40"),
+        ("-7", "", "'-7' is not an amount; write one as 7000000000, 7e9 or 80GB"),
+        ("٣", "", "'٣' is not an amount"),
+        ("9" * 100_000, "", "is not an amount"),
+        ("__import__('os')", "", "is not an amount"),
+    ],
+)
+def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
+    with pytest.raises(SymformerError) as refused:
+        amount(text, unit)
+    assert said in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--over", "E=512:8190:128"], "does not reach 8190 in steps of 128 (the end is included); end at 8064"),
+        (["--over", "E=9:5:1"], "'E=9:5:1' stops below its start; write E=5:9:1"),
+        (["--over", "E=1:5:0"], "E=0: 0 is not positive; a size is at least 1"),
+        (["--over", "E=1:5:1:1"], "'E=1:5:1:1' has 4 numbers; a range is START:STOP:STEP, including both ends"),
+        (["--over", "E=1:"], "E=1:: a value is missing; write START:STOP:STEP, or VALUE,VALUE"),
+        (["--over", "E"], "'E' is not of the form NAME=START:STOP:STEP, such as E=512:8192:128"),
+        (["--over", "E=1,2,1"], "E has the value 1 twice; give each value once"),
+        (["--over", "E=4*L"], "E=4*L is not a number; define a size by others with --where"),
+        (["--over", "E=1,2", "--over", "E=3"], "E is given twice; keep one"),
+        (["--over", "Q=1,2"], "unknown symbol 'Q'"),
+        (["--over", "S=1,2"], "S has no effect: gpt2.params does not depend on S (sequence length), and gpt2"),
+        (["--over", "E=768", "--given", "E=5"], "E is an unknown, but is also set to 5; remove one of the two"),
+        (["--over", "E=1:1000000000", "--over", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
+        (["--over", "E=1:1000000", "--over", "L=1:1000000"], "gpt2 would be computed at 1,000,000,000,000 rows, and"),
+        (["--over", "E=768", "-q", "flops"], "a sweep of gpt2 needs B, S; set a number with --given"),
+        (["--over", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, not an integer"),
+        (["--over", "E=768", "--filter", "params"], "'params' is not a condition"),
+        (["--over", "E=768", "--filter", "flops < 3"], "unknown symbol 'flops'"),
+        (["--over", "E=768", "--filter", "0 divides E"], "'0 divides E' is never true, because 0 divides no number"),
+        (["--over", "E=768", "--filter", "E - E divides L"], "0 divides no number"),
+        (["--over", "L=nan"], "L=nan: nan is not a number; sizes are positive integers"),
+        (["--over", "E=1:inf"], "E=inf: inf is not a number; sizes are positive integers"),
+        (["--over", "E=768", "--filter", "S < 3"], "'S < 3' needs a value for S"),
+        (["--over", "E=768", "--filter", "__import__('os') < 3"], "is not plain arithmetic"),
+        (["--over", "E=768", "--pareto", "params"], "a Pareto front needs at least two different columns, not params"),
+        (["--over", "E=768", "--pareto", "params,flops"], "not a column; the numeric columns are E, A, params"),
+        (["--over", "E=768", "--top", "3", "--pareto", "E,params"], "pareto and top cannot be combined"),
+        (["--over", "E=768", "--by", "E"], "needs a number of rows; set top"),
+        (["--over", "E=768", "--top", "0"], "top=0 is out of range; choose 1 to 1,000,000"),
+        (["--over", "E=768", "--json", "-o", "x.csv"], "remove one of the two"),
+        (["--over", "E=768", "-o", "x.txt"], ".jsonl, .svg, .pdf, .png, not as .txt"),
+        (["--over", "E=768", "--from", "x.csv"], "--over defines a grid and --from reads a file; remove one"),
+        ([], "define a grid with --over, or read a file with --from"),
+        (["--from", "nowhere.csv"], "nowhere.csv is not a file"),
+        (["--over", "E=12:240000:12", "--json"], "rows remain, but a JSON document has at most 10,000"),
+    ],
+)  # fmt: skip
+def test_invalid_sweeps_are_refused_in_one_sentence(arguments: list[str], said: str) -> None:
+    result = run("gpt2", *arguments)
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "E,L\n768,12\n768,x\n", "a.csv, line 3: L is 'x', which is not an integer"),
+        ("a.csv", "E,L\n768,12.0\n", "a.csv, line 2: L is 12.0, which is not written as an integer; write 12"),
+        ("a.csv", "E,L\n768,12.5\n", "a.csv, line 2: L is 12.5, which is not an integer"),
+        ("a.csv", f"L\n{10**30}\n", "a.csv, line 2: L is a number of 31 digits; a size is an integer from 1 to"),
+        ("a.csv", "L\n" + "7" * 90_000 + "\n", "a.csv, line 2: L is a number of 90,000 digits; a size has at most 15"),
+        ("a.csv", "E,L\n768,0\n", "a.csv, line 2: L is 0; a size is an integer from 1"),
+        ("a.csv", f"E\n{'9' * 5_000}\n", "a.csv, line 2: E is a number of 5,000 digits; a size has at most 15"),
+        ("a.csv", f"E\n{'9' * 20}\n", "a.csv, line 2: E is 99999999999999999999; a size is an integer from 1 to"),
+        ("a.csv", "E\n=1+1\n", "a.csv, line 2: E is '=1+1', which is not an integer"),
+        ("a.csv", "E\n\u0663\n", "which is not an integer"),
+        ("a.csv", "E,L\n768\n", "a.csv, line 2: 1 values for 2 columns"),
+        ("a.csv", "E,E\n768,1\n", "a.csv has two columns named E; remove one"),
+        ("a.csv", "hidden_size\n768\n", "'hidden_size' is not a size, and only text can be a label: unknown"),
+        ("a.csv", "", "a.csv has no columns"),
+        ("a.csv", "E" * 200_000, "a.csv, line 1: field larger than field limit"),
+        ("a.csv", "E\n", "a.csv has no rows"),
+        ("a.jsonl", '{"E": 768}\n{"L": 3}\n', "a.jsonl, line 2: the names differ from the first line: E, L"),
+        ("a.jsonl", '{"E": 768.0}\n', "a.jsonl, line 1: E is 768.0, which is not written as an integer"),
+        ("a.jsonl", '{"L": 1, "L": 2}\n', "a.jsonl, line 1: 'L' is given twice, as 1 and as 2; remove one"),
+        ("a.jsonl", '{"E": 7, "L": 1}\n{"E": 7, "L": 1, "E": 7}\n', "line 2: 'E' is given twice, as 7 and as 7"),
+        ("a.jsonl", '{"E": 1e30}\n', "a.jsonl, line 1: E is a number of 31 digits; a size is an integer from 1 to"),
+        ("a.csv", "E,run\n768,7\n", "the column 'run' is not a size, and only text can be a label: unknown"),
+        ("a.csv", "name,note\na,b\n", "the column 'name' is not a size"),
+        ("a.csv", "E,params\n768,mine\n", "the label 'params' has the name of a quantity; rename the column"),
+        ("a.jsonl", "[768]\n", 'a.jsonl, line 1: not a JSON object, such as {"E": 768}'),
+        ("a.parquet", "no", "a.parquet is not a Parquet file"),
+        ("a.txt", "E\n1\n", "a.txt has an unsupported format; use a .csv, .parquet or .jsonl file"),
+    ],
+)  # fmt: skip
+def test_invalid_input_files_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+    (tmp_path / name).write_text(content)
+    result = run("gpt2", "--from", str(tmp_path / name), "-o", str(tmp_path / "out.csv"))
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert not (tmp_path / "out.csv").exists()
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+@pytest.mark.parametrize("content", ["E\n768\n".encode("utf-16"), b'{"E": 768}\n\xff\n', b"E\n768\n\xff\n"])
+def test_a_file_of_another_encoding_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    result = run("gpt2", "--from", str(tmp_path / name))
+    assert (result.exit_code, result.stdout) == (2, "")
+    if name == "a.csv" or not content.startswith(b"E"):
+        assert result.stderr.endswith(f"{name} is not UTF-8 text\n")
+
+
+def test_files_of_every_format_survive_a_round_trip(tmp_path: Path, monkeypatch: Any) -> None:
+    arguments = ["component:mlp", "--over", "E=1:300", "--over", "H=2:40:2"]
+    for name in ("a.csv", "a.parquet", "a.jsonl"):
+        result = run(*arguments, "-o", str(tmp_path / name))
+        assert (result.exit_code, result.stdout) == (0, ""), result.output
+        assert result.stderr == f"6,000 of 6,000 configs\nwrote {tmp_path / name}\n"
+        again = (tmp_path / name).read_bytes()
+        run(*arguments, "-o", str(tmp_path / name))
+        assert (tmp_path / name).read_bytes() == again
+    with (tmp_path / "a.csv").open(newline="") as file:
+        read = [{key: int(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    every = [{"E": e, "H": h, "params": 2 * e * h + e + h} for e in range(1, 301) for h in range(2, 41, 2)]
+    assert read == every
+    assert [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()] == every
+    import pyarrow.parquet
+
+    assert pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist() == every
+    with_arrow = (tmp_path / "a.csv").read_bytes()
+    missing = tables.import_module
+    monkeypatch.setattr(tables, "import_module", lambda name: missing("no" + name))
+    run(*arguments, "-o", str(tmp_path / "b.csv"))
+    assert (tmp_path / "b.csv").read_bytes() == with_arrow
+    refused = run(*arguments, "-o", str(tmp_path / "b.parquet"))
+    assert "Parquet needs pyarrow; run pip install pyarrow" in refused.stderr
+    assert not (tmp_path / "b.parquet").exists()
+
+
+def test_numbers_beyond_64_bits_in_files(tmp_path: Path) -> None:
+    import pyarrow.parquet
+
+    for name in ("a.csv", "a.parquet", "a.jsonl"):
+        assert run(
+            "component:mlp", "--over", "E=1,1000000000000", "--over", "H=7,1000000000", "-o", str(tmp_path / name)
+        )
+    expected = [2 * e * h + e + h for e in (1, 10**12) for h in (7, 10**9)]
+    assert expected[-1] > 2**63
+    with (tmp_path / "a.csv").open(newline="") as file:
+        assert [int(row["params"]) for row in csv.DictReader(file)] == expected
+    assert [json.loads(line)["params"] for line in (tmp_path / "a.jsonl").read_text().splitlines()] == expected
+    assert [int(row) for row in pyarrow.parquet.read_table(tmp_path / "a.parquet")["params"].to_pylist()] == expected
+    b, s, n, e, v = 10**15, 10**12, 10**15, 10**12, 10**15
+    # 24BLSE² alone: 24 * 10**15 * 10**15 * 10**12 * 10**24 has 68 digits, which 76 hold
+    sizes = {"B": b, "S": s, "P": s, "L": n, "A": 1, "V": v}
+    given = [word for name, number in sizes.items() for word in ("--given", f"{name}={number}")]
+    result = run("gpt2", "--over", f"E={e}", "-q", "flops", *given, "-o", str(tmp_path / "b.parquet"))
+    assert result.exit_code == 0, result.output
+    (row,) = pyarrow.parquet.read_table(tmp_path / "b.parquet").to_pylist()
+    assert int(row["flops"]) == 24 * b * s * n * e**2 + 4 * b * s**2 * n * e + 2 * b * s * v * e
+
+
+def test_text_columns_are_copied_to_the_output(tmp_path: Path) -> None:
+    """Names of configs, one with a comma and one that is not ASCII; a column of numbers is never a label."""
+    (tmp_path / "in.csv").write_text(
+        'name,E,L,note\n"small, old",768,12,\nmédium,1024,24,"a ""b"""\n', encoding="utf-8"
+    )
+    expected = [["small, old", "", 768, 12, 12, 124_439_808], ["médium", 'a "b"', 1024, 24, 16, 354_823_168]]
+    found = listed("gpt2", "--from", str(tmp_path / "in.csv"))
+    assert found["columns"] == ["name", "note", "E", "L", "A", "params"]
+    assert found["rows"] == expected
+    for name in ("out.csv", "out.jsonl", "out.parquet"):
+        assert run("gpt2", "--from", str(tmp_path / "in.csv"), "-o", str(tmp_path / name)).exit_code == 0
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
+        read = [list(row.values()) for row in csv.DictReader(file)]
+    assert read == [[str(each) for each in row] for row in expected]
+    lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [list(json.loads(line).values()) for line in lines] == expected
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(tmp_path / "out.parquet")
+    assert [list(row.values()) for row in table.to_pylist()] == expected
+    pyarrow.parquet.write_table(table.drop_columns(["params", "A"]), tmp_path / "again.parquet")
+    assert listed("gpt2", "--from", str(tmp_path / "again.parquet"))["rows"] == expected
+    assert 'médium      a "b"  1,024' in run("gpt2", "--from", str(tmp_path / "in.csv")).stdout
+    few = listed("gpt2", "--from", str(tmp_path / "in.csv"), "--top", "1", "--by", "max:params")
+    assert [row[0] for row in few["rows"]] == ["médium"]
+    refused = run("gpt2", "--from", str(tmp_path / "in.csv"), "--top", "1", "--by", "name")
+    assert "'name' is not a column; the numeric columns are E, L, A, params" in refused.stderr
+
+
+def test_a_parquet_file_is_read(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    place = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"E": np.array([768, 1536], np.uint16), "L": [12, 24]}), place)
+    assert listed("gpt2", "--from", str(place))["rows"][0] == [768, 12, 12, 124_439_808]
+    pyarrow.parquet.write_table(pyarrow.table({"E": [768.0]}), place)
+    assert "the column E has values of type double; sizes are whole numbers" in run("gpt2", "--from", str(place)).stderr
+    pyarrow.parquet.write_table(pyarrow.table({"E": [768, None]}), place)
+    assert "the column E has missing values" in run("gpt2", "--from", str(place)).stderr
+
+
+def test_memory_does_not_grow_with_the_number_of_configs() -> None:
+    """Ten million configs, of which the values alone would be 80 MB; ten thousand take as much memory."""
+    code = """
+import resource, sys
+from symformer.algebra.sweep import sweep
+found = sweep("gpt2", {"E": f"12:{12 * int(sys.argv[1])}:12", "V": "1:1000"}, top=1, by="max:params")
+row = [int(column[0]) for column in found.table().values()]
+print(row[0], row[-1], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+    used = []
+    for count in (10, 10_000):
+        asked = [sys.executable, "-c", code, str(count)]
+        width, params, most = map(int, subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split())
+        assert (width, params) == (12 * count, (12 * 12 * width + 13 * 12 + 1_000 + 1_024 + 2) * width)
+        used.append(most)
+    assert used[1] < used[0] + 30
+
+
+def test_a_sweep_of_larger_numbers_has_fewer_rows() -> None:
+    """Beyond 64 bits an operation costs about 50 times as much: 2EH alone is 2·10^20 at the end."""
+    sf.sweep("component:mlp", {"E": "1:100000", "H": "1:100000"})
+    with pytest.raises(
+        SymformerError, match=r"at 10,000,000,000 rows, and this sweep can have at most [1-9][\d,]{7,12};"
+    ):
+        sf.sweep("component:mlp", {"E": "9999900001:10000000000", "H": "9999900001:10000000000"})
+
+
+def test_progress_is_reported_until_the_last_row() -> None:
+    told: list[tuple[int, int]] = []
+    found = sf.sweep("gpt2", {"L": "1:700", "V": "1:700"})
+    replace(found, told=lambda done, total: told.append((done, total))).table()
+    assert len(told) > 2
+    assert told[-1] == (490_000, 490_000)
+    assert told == sorted(told)
+
+
+def test_a_front_of_three_objectives_has_a_work_limit(monkeypatch: Any) -> None:
+    """All 900 rows are on the front, and each is compared with about 900 others in 3 numbers; 4 rows take 10,000."""
+    grid = {"E": "1:30", "H": "1:30"}
+    assert len(rows_of(sf.sweep("component:mlp", grid, pareto=["max:E", "max:H", "params"]))) == 900
+    monkeypatch.setattr(row_selection, "COMPARED", 10_000)
+    with pytest.raises(SymformerError, match="a front of 3 objectives with more than 4 rows needs more than 10,000"):
+        sf.sweep("component:mlp", grid, pareto=["max:E", "max:H", "params"]).table()
+
+
+def test_a_notebook_shows_the_sweep() -> None:
+    found = sweep("gpt2", {"E": "768,1536,770"}, given={"A": 12})
+    html = found._repr_html_() or ""
+    assert "params of gpt2: 2 of 3 configs; left out: 1 that violate A divides E" in html
+    assert "124,439,808" in html
+    assert repr(found) == "<params of gpt2 over 3 configs>"
+    assert "\\mathtt{params}" in (found._repr_latex_() or "")
+
+
+def test_sweep_in_python() -> None:
+    found = sf.sweep("gpt2", {"E": range(768, 1537, 768), "L": [12]}, ["params"], filters=["params > 200e6"])
+    assert rows_of(found) == [(1536, 12, 12, (12 * 12 * 1536 + 13 * 12 + 50_257 + 1_024 + 2) * 1536)]
+    assert found.to_json()["left_out"] == {"params > 200e6": 1}
+    assert Fraction(found.rows.count) == 2
+
+
+def test_a_convention_named_over_is_distinct_from_the_grid() -> None:
+    """``pipeline-bubble`` has a convention of that name; it is a ratio, which no sweep has."""
+    assert rows_of(sf.sweep("gpt2", over={"L": [12]}))[0][-1] == 124_439_808
+    for over in ({"L": [12, 24]}, {"N_micro": [8]}):
+        with pytest.raises(SymformerError, match=r"gpt2\.pipeline-bubble is a ratio, not an integer"):
+            sf.sweep("gpt2", over, "pipeline-bubble", over="step")
+    with pytest.raises(SymformerError, match="unknown convention of params 'over'"):
+        sf.sweep("gpt2", {"L": [12]}, over="step")
+    with pytest.raises(SymformerError, match="a sweep needs at least one size"):
+        sf.sweep("gpt2")
+
+
+def test_the_help_has_examples_that_run() -> None:
+    text = run("--help").stdout
+    assert "--over" in text
+    assert "symformer sweep llama-2-7b" in text

@@ -23,8 +23,8 @@ from symformer.ledger.facts import (
     STORING,
     WEIGHTLESS,
     Entry,
-    Kind,
     Ledger,
+    OperationKind,
     Scope,
     Tensor,
     Weight,
@@ -43,7 +43,7 @@ TABLES |= {"axes that ranks cannot reduce alone": REDUCED}
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_has_a_row_for_every_kind(name):
-    assert set(TABLES[name]) == set(Kind)
+    assert set(TABLES[name]) == set(OperationKind)
 
 
 @pytest.mark.parametrize("name", quantities())
@@ -51,17 +51,17 @@ def test_a_table_without_a_row_for_every_kind_is_an_error(name, monkeypatch):
     """As if a kind were added to the set and nobody had decided what it costs."""
     question = quantities()[name]
     assert list(question.tables)
-    monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "Kind", [*Kind, _Undecided])
+    monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "OperationKind", [*OperationKind, _Undecided])
     with pytest.raises(RuleError, match=rf"the table of {name} has no row for undecided; state a rule"):
         replace(question)
 
 
 def test_a_kind_without_a_row_is_refused_with_the_reason(monkeypatch):
     """A kind of tomorrow has no row in these tables, and is refused by them for the reason that they give."""
-    monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "Kind", [*Kind, _Undecided])
-    rule = refusing("nobody knows", {Kind.ADD: nothing})[_Undecided]
+    monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "OperationKind", [*OperationKind, _Undecided])
+    rule = refusing("nobody knows", {OperationKind.ADD: nothing})[_Undecided]
     with pytest.raises(RuleError, match=r"^act: nobody knows$"):
-        rule(Entry(Kind.ADD, "act", (), Tensor("act", (B, S, E))), {})
+        rule(Entry(OperationKind.ADD, "act", (), Tensor("act", (B, S, E))), {})
 
 
 class _Undecided:
@@ -82,7 +82,7 @@ class _Observed:
     def __init__(self, measured: str) -> None:
         output = Tensor("h.*.keys", (B, S, E), grad=Integer(1))
         weights = (Weight("h.*.w", (E, E)),) if measured == "params" else ()
-        entry = Entry(Kind.OBSERVED, "h.*.keys", (), output, weights=weights, measured=measured)
+        entry = Entry(OperationKind.OBSERVED, "h.*.keys", (), output, weights=weights, measured=measured)
         self.ledger = Ledger(Scope("", self, items=[entry]), None)
 
     def answering(self, question, given):
@@ -137,8 +137,8 @@ def test_a_refusal_gives_its_reason():
 def test_every_kind_is_in_exactly_one_family():
     assert {*MULTIPLYING} < {*STORING}
     families = [STORING, ATTENDING, POINTWISE, ARRANGING, ROUTING, CARRYING, MATCHING]
-    assert sorted(kind for family in families for kind in family) == sorted({*Kind} - {Kind.OBSERVED})
-    assert {*WEIGHTLESS} == {*Kind} - {*STORING, Kind.OBSERVED}
+    assert sorted(kind for family in families for kind in family) == sorted({*OperationKind} - {OperationKind.OBSERVED})
+    assert {*WEIGHTLESS} == {*OperationKind} - {*STORING, OperationKind.OBSERVED}
 
 
 @pytest.mark.parametrize("kind", WEIGHTLESS)
@@ -150,8 +150,10 @@ def test_a_kind_that_counts_no_weights_stores_none(kind):
 def test_rows_are_counted_once_for_each_copy():
     """An identity of the table itself: 2 FLOPs for each element of x[B,S,1] · W[E,1]."""
     x = Tensor("x", (B, S, Integer(1)))
-    entry = Entry(Kind.LINEAR, "up", (x,), Tensor("up", (B, S, E)), weights=(Weight("up.weight", (E, Integer(1))),))
-    (product,) = CONTRACTIONS[Kind.LINEAR](entry, {})
+    entry = Entry(
+        OperationKind.LINEAR, "up", (x,), Tensor("up", (B, S, E)), weights=(Weight("up.weight", (E, Integer(1))),)
+    )
+    (product,) = CONTRACTIONS[OperationKind.LINEAR](entry, {})
     assert product.forward("up").expr == 2 * B * S * E
 
 
@@ -159,7 +161,9 @@ def test_a_product_of_two_tensors_is_one_contraction_and_its_two_gradients():
     """x[b,m,n] · y[b,n,p]: 2·b·m·n·p forward, and as much again for each side that needs a gradient."""
     b, m, n, p = map(Integer, (3, 5, 7, 11))
     x, y = Tensor("x", (b, m, n), grad=Integer(1)), Tensor("y", (b, n, p))
-    (product,) = CONTRACTIONS[Kind.PRODUCT](Entry(Kind.PRODUCT, "bmm", (x, y), Tensor("bmm", (b, m, p))), {})
+    (product,) = CONTRACTIONS[OperationKind.PRODUCT](
+        Entry(OperationKind.PRODUCT, "bmm", (x, y), Tensor("bmm", (b, m, p))), {}
+    )
     assert product.forward("bmm").expr == 2 * 3 * 5 * 7 * 11
     assert [term.gradient for term in product.backward("bmm")] == ["the left side"]
 
@@ -167,12 +171,12 @@ def test_a_product_of_two_tensors_is_one_contraction_and_its_two_gradients():
 @pytest.mark.parametrize("quantity", ["kv-cache", "decode-flops", "inference-memory", "generation-flops"])
 def test_token_mixing_products_refuse_decode_quantities(quantity):
     conventions = {name: each.default for name, each in quantities()[quantity].choices.items()}
-    rule = quantities()[quantity].rules[Kind.PRODUCT]
+    rule = quantities()[quantity].rules[OperationKind.PRODUCT]
     alone = Tensor("x", (B, S, E)), Tensor("y", (B, E, E)), Tensor("z", (B, S, E))
     meets = Tensor("x", (B, S, E)), Tensor("y", (B, E, S)), Tensor("z", (B, S, S))
     summed = Tensor("x", (B, E, S)), Tensor("y", (B, S, E)), Tensor("z", (B, E, E))
-    found = [rule(Entry(Kind.PRODUCT, "bmm", (x, y), z), conventions) for x, y, z in (alone,)]
+    found = [rule(Entry(OperationKind.PRODUCT, "bmm", (x, y), z), conventions) for x, y, z in (alone,)]
     assert not any(term.expr.has(S) for terms in found for term in terms) or quantity == "generation-flops"
     for x, y, z in (meets, summed):
         with pytest.raises(RuleError, match="this product combines tokens, and caching it is not supported"):
-            rule(Entry(Kind.PRODUCT, "bmm", (x, y), z), conventions)
+            rule(Entry(OperationKind.PRODUCT, "bmm", (x, y), z), conventions)

@@ -11,7 +11,6 @@ import pytest
 from sympy import Expr
 
 from symformer import architectures, components
-from symformer.answers.targets import names, pairs, resolve
 from symformer.architectures import composed
 from symformer.components.base import Component
 from symformer.components.moe import MoE
@@ -27,40 +26,41 @@ from symformer.language.errors import (
     listed,
 )
 from symformer.language.symbols import E, L
-from symformer.language.target import Kind, parse
+from symformer.language.target import TargetKind, parse
 from symformer.ledger.facts import Tensor
 from symformer.ledger.operations import Operations
+from symformer.targets.resolution import names, pairs, resolve
 from symformer.witness import trace
 
 KINDS = {
-    "gpt2": (Kind.NAME, "gpt2"),
-    "llama-3.2-1b": (Kind.NAME, "llama-3.2-1b"),
-    "": (Kind.NAME, ""),
-    "component:mlp": (Kind.COMPONENT, "mlp"),
-    "component:": (Kind.COMPONENT, ""),
-    "hf:qwen3_moe": (Kind.HF, "qwen3_moe"),
-    "hf:a/b.json": (Kind.HF, "a/b.json"),  # a prefix decides before what follows it
-    "torch.nn:Linear": (Kind.FACTORY, "torch.nn:Linear"),
-    "package:factory": (Kind.FACTORY, "package:factory"),
-    "mine.py:factory": (Kind.FACTORY, "mine.py:factory"),
-    "../models/mine.py:factory": (Kind.FACTORY, "../models/mine.py:factory"),
-    "models/mine.py": (Kind.HUB, "models/mine.py"),
-    "models/x.py:y/config.json": (Kind.CONFIG, "models/x.py:y/config.json"),
-    "config.json": (Kind.CONFIG, "config.json"),
-    "here/config.json": (Kind.CONFIG, "here/config.json"),
-    "openai-community/gpt2.json": (Kind.CONFIG, "openai-community/gpt2.json"),
-    "./gpt2": (Kind.CONFIG, "./gpt2"),
-    "../evil:ok": (Kind.CONFIG, "../evil:ok"),  # a path, and no module that could be imported
-    "/models/x": (Kind.CONFIG, "/models/x"),
-    "a/b/c": (Kind.CONFIG, "a/b/c"),
-    "-": (Kind.CONFIG, "/dev/stdin"),
-    ".": (Kind.CONFIG, "."),
-    "..": (Kind.CONFIG, ".."),
-    "openai-community/gpt2": (Kind.HUB, "openai-community/gpt2"),
-    "meta-llama/Llama-3.2-1B": (Kind.HUB, "meta-llama/Llama-3.2-1B"),
-    "openai-community/gpt2@main": (Kind.HUB, "openai-community/gpt2"),
-    "openai-community/gpt2@refs/pr/3": (Kind.HUB, "openai-community/gpt2"),
-    "ada@home/gpt2": (Kind.CONFIG, "ada@home/gpt2"),
+    "gpt2": (TargetKind.NAME, "gpt2"),
+    "llama-3.2-1b": (TargetKind.NAME, "llama-3.2-1b"),
+    "": (TargetKind.NAME, ""),
+    "component:mlp": (TargetKind.COMPONENT, "mlp"),
+    "component:": (TargetKind.COMPONENT, ""),
+    "hf:qwen3_moe": (TargetKind.HF, "qwen3_moe"),
+    "hf:a/b.json": (TargetKind.HF, "a/b.json"),  # a prefix decides before what follows it
+    "torch.nn:Linear": (TargetKind.FACTORY, "torch.nn:Linear"),
+    "package:factory": (TargetKind.FACTORY, "package:factory"),
+    "mine.py:factory": (TargetKind.FACTORY, "mine.py:factory"),
+    "../models/mine.py:factory": (TargetKind.FACTORY, "../models/mine.py:factory"),
+    "models/mine.py": (TargetKind.HUB, "models/mine.py"),
+    "models/x.py:y/config.json": (TargetKind.CONFIG, "models/x.py:y/config.json"),
+    "config.json": (TargetKind.CONFIG, "config.json"),
+    "here/config.json": (TargetKind.CONFIG, "here/config.json"),
+    "openai-community/gpt2.json": (TargetKind.CONFIG, "openai-community/gpt2.json"),
+    "./gpt2": (TargetKind.CONFIG, "./gpt2"),
+    "../evil:ok": (TargetKind.CONFIG, "../evil:ok"),  # a path, and no module that could be imported
+    "/models/x": (TargetKind.CONFIG, "/models/x"),
+    "a/b/c": (TargetKind.CONFIG, "a/b/c"),
+    "-": (TargetKind.CONFIG, "/dev/stdin"),
+    ".": (TargetKind.CONFIG, "."),
+    "..": (TargetKind.CONFIG, ".."),
+    "openai-community/gpt2": (TargetKind.HUB, "openai-community/gpt2"),
+    "meta-llama/Llama-3.2-1B": (TargetKind.HUB, "meta-llama/Llama-3.2-1B"),
+    "openai-community/gpt2@main": (TargetKind.HUB, "openai-community/gpt2"),
+    "openai-community/gpt2@refs/pr/3": (TargetKind.HUB, "openai-community/gpt2"),
+    "ada@home/gpt2": (TargetKind.CONFIG, "ada@home/gpt2"),
 }
 
 
@@ -76,7 +76,7 @@ def test_an_existing_file_is_not_a_hub_model(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     Path("models").mkdir()
     Path("models/mine").write_text(json.dumps({"model_type": "gpt2", "n_layer": 3}))
-    assert parse("models/mine").kind is Kind.CONFIG
+    assert parse("models/mine").kind is TargetKind.CONFIG
     assert resolve("models/mine")[0].component == resolve("gpt2")[0].component
 
 

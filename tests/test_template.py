@@ -9,29 +9,29 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from symformer.answers.targets import resolve
 from symformer.commands.cli import cli
 from symformer.documents.blocks import Document
-from symformer.documents.derivation import document
-from symformer.documents.formats import own, render, sandbox
+from symformer.documents.derivation_document import document
+from symformer.documents.formats import render, template_process, user_template
+from symformer.documents.formats.base_language import templates
 from symformer.documents.formats.html import FORMAT as HTML
-from symformer.documents.formats.language import templates
 from symformer.documents.formats.tex import FORMAT as LATEX
 from symformer.language.errors import DocumentError
+from symformer.targets.resolution import resolve
 
 MADE = document(resolve("t5")[0], ["params", "kv-cache"], "1")
 WRITTEN = ("tex", "md", "typ", "html")
 
 
 def fill(template: str, extension: str = "tex", made: Document = MADE) -> bytes:
-    return own.fill(made, extension, "github", template, "my.jinja")
+    return user_template.fill(made, extension, "github", template, "my.jinja")
 
 
 def here(template: str, extension: str = "tex") -> dict[str, str]:
     """The same in this process, which costs no start of another; what crosses over is plain JSON there too."""
     language = {"tex": LATEX, "html": HTML}[extension]
-    given = json.loads(json.dumps(own.views(MADE, language)))
-    return sandbox.filled({"template": template, "extension": extension, "flavour": "github", **given})
+    given = json.loads(json.dumps(user_template.views(MADE, language)))
+    return template_process.filled({"template": template, "extension": extension, "flavour": "github", **given})
 
 
 @pytest.mark.parametrize("extension", WRITTEN)
@@ -98,7 +98,9 @@ def test_unsafe_templates_are_refused_in_one_sentence(template: str) -> None:
 
 def test_a_template_can_access_only_text() -> None:
     """However it is reached, nothing behind a view is more than text, a number, or a list of these."""
-    names = sandbox._names({"extension": "html", "flavour": "github", **own.views(MADE, HTML)}, sandbox.Markup)
+    names = template_process._names(
+        {"extension": "html", "flavour": "github", **user_template.views(MADE, HTML)}, template_process.Markup
+    )
     kinds = set()
 
     def walk(value: Any) -> None:
@@ -110,7 +112,7 @@ def test_a_template_can_access_only_text() -> None:
 
     for name in ("document", "page", "language"):
         walk(names[name])
-    assert kinds <= {str, int, bool, sandbox.Markup}
+    assert kinds <= {str, int, bool, template_process.Markup}
 
 
 def test_templates_that_exceed_time_or_memory_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +120,7 @@ def test_templates_that_exceed_time_or_memory_are_stopped(monkeypatch: pytest.Mo
         DocumentError, match=r"^the template my\.jinja is rejected: it needs more than|exceeded the time or"
     ):
         fill("<%= 'x' * 10 ** 11 %>")
-    monkeypatch.setattr(own, "SECONDS", 2)
+    monkeypatch.setattr(user_template, "SECONDS", 2)
     loop = "<% for a in range(99999) %><% for b in range(99999) %><% endfor %><% endfor %>"
     with pytest.raises(DocumentError, match=r"^the template my\.jinja did not finish within 2 seconds$"):
         fill(loop)

@@ -11,8 +11,8 @@ import torch
 import transformers
 
 import symformer as sf
-from symformer.answers.targets import model
 from symformer.language.errors import OptionError
+from symformer.targets.resolution import model
 from symformer.witness import values_at
 
 # As google/mt5-small has it, and google/umt5-small, which differs in its vocabulary and has distances in every layer.

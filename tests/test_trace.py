@@ -24,7 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import symformer as sf
 from symformer import architectures
-from symformer.catalogue.traced import MEASURED
+from symformer.catalogue.measured_model import MEASURED
 from symformer.commands.cli import cli
 from symformer.language.errors import WitnessError
 from symformer.language.notation.latex import latex
@@ -47,8 +47,8 @@ from symformer.language.symbols import (
     S,
 )
 from symformer.quantities import quantities
-from symformer.witness import ignored_at, raised, run_traces, trace, values_at
-from symformer.witness.index_checks import InTable
+from symformer.witness import error_messages, ignored_at, run_traces, trace, values_at
+from symformer.witness.index_checks import IndexCheck
 from symformer.witness.measured_points import Points
 from symformer.witness.row_samples import Samples
 from symformer.witness.run_traces import RUNS
@@ -178,7 +178,7 @@ def test_the_census_has_the_stored_formulas(name: str, quantity: str) -> None:
 
 
 def test_stored_traces_are_of_transformers_architectures() -> None:
-    """One of each family; tests/test_lift.py reads the others off their code, row by row."""
+    """One of each family; tests/test_recognition.py reads the others off their code, row by row."""
     named = {
         name for name in architectures.names() if architectures.architecture(name).component.library == "transformers"
     }
@@ -396,7 +396,7 @@ TABLE = torch.empty(5, 3, device="meta")
 )
 def test_an_index_above_the_last_row_is_refused_without_data(look: Callable[..., object], rows: int | None) -> None:
     for count in (1, 3, 4, 5, 6, 60):
-        with InTable(), torch.device("meta"):
+        with IndexCheck(), torch.device("meta"):
             places = torch.arange(count)
             if rows is None or count <= rows:
                 look(places)
@@ -1034,8 +1034,8 @@ def test_activations_of_a_factory_are_refused_before_a_run(monkeypatch: pytest.M
 
 def test_an_error_names_no_folder_of_this_machine() -> None:
     error = ValueError("neither in <module 'a' from '/home/me/lib/site-packages/a/b.py'>\n nor there")
-    assert raised.sentence(error) == "ValueError: neither in <module 'a' from 'a/b.py'> nor there"
-    assert raised.sentence(error, 8) == "ValueError: neither…"
+    assert error_messages.sentence(error) == "ValueError: neither in <module 'a' from 'a/b.py'> nor there"
+    assert error_messages.sentence(error, 8) == "ValueError: neither…"
 
 
 def test_an_unknown_type_is_one_sentence() -> None:

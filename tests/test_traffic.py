@@ -27,7 +27,7 @@ from symformer.language.errors import OptionError, RuleError
 from symformer.language.notation.text import code
 from symformer.language.sizes import evaluate
 from symformer.language.symbols import S, symbol
-from symformer.ledger.facts import Kind
+from symformer.ledger.facts import OperationKind
 
 
 def test_traffic_of_a_feed_forward_network_by_hand() -> None:
@@ -75,7 +75,7 @@ class Kernels(TorchDispatchMode):
 
 def of_products(formula: Formula) -> Any:
     """The terms of the linear layers and of attention's two products."""
-    kinds = (Kind.LINEAR, Kind.SCORES, Kind.MIX)
+    kinds = (OperationKind.LINEAR, OperationKind.SCORES, OperationKind.MIX)
     lines = [(count, line) for count, line in formula.root.leaves() if line.entry and line.entry.kind in kinds]
     return sum((count * line.each for count, line in lines), start=0 * S)
 

@@ -9,7 +9,7 @@ import pytest
 
 from symformer import witness
 from symformer.architectures import architecture, names, presets, variants
-from symformer.architectures.base import Architecture
+from symformer.architectures.base_architecture import Architecture
 from symformer.architectures.gpt2 import GPT2
 from symformer.architectures.llama import Llama
 from symformer.certificates import certificate_for, on_file
@@ -27,7 +27,7 @@ from symformer.quantities import quantities
 from symformer.witness import provable, verify
 from symformer.witness.certification import checks, counted_by, verify_many
 from symformer.witness.row_comparison import compare_rows
-from symformer.witness.stored_weights import Stored, build, stored_rows
+from symformer.witness.stored_weights import StoredWeight, build, stored_rows
 
 from .conftest import Rewrite
 
@@ -288,7 +288,7 @@ def test_a_comparison_without_rows_is_an_error() -> None:
     model = architecture("gpt2")
     with pytest.raises(SymformerError, match="nothing was checked"):
         compare_rows(model, model.params, model.known, [])
-    extra = [Stored("h.0.surprise", (3,))]
+    extra = [StoredWeight("h.0.surprise", (3,))]
     paths = {row.path for row in compare_rows(model, model.params, model.known, extra)}
     assert "h.0.surprise" in paths
     assert "wte.weight" in paths

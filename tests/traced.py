@@ -14,7 +14,7 @@ from typing import Any
 
 from sympy import Expr
 
-from symformer.catalogue.traced import MEASURED
+from symformer.catalogue.measured_model import MEASURED
 from symformer.language.arithmetic import parse
 from symformer.language.symbols import SYMBOLS, name_size
 from symformer.witness import trace

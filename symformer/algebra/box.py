@@ -8,9 +8,9 @@ from typing import Any
 
 from ..formulas.arrays import NARROW, WIDE
 from ..formulas.program import Definition, Monomial, Polynomial, Program, Test
-from ..formulas.program import Fraction as Quotient
+from ..formulas.program import RationalFunction as Quotient
 from ..language.arithmetic import MAX_INTEGER
-from .planned import ready
+from .row_program import ready
 
 Columns = dict[str, Any]  # flat arrays of one length, by name
 Line = tuple[Polynomial, Polynomial, Polynomial, Polynomial]  # a, b, c, d of a test that compares a + b·x with c + d·x
@@ -33,7 +33,7 @@ def line(test: Test, name: str, program: Program) -> Line | None:
 
 
 @dataclass
-class Box:
+class SizeBox:
     """The values that one size can still have in each row: arrays of one length."""
 
     low: Any
@@ -43,7 +43,7 @@ class Box:
     none: Any  # the rows without any value left
 
     @classmethod
-    def of(cls, name: str, programs: Mapping[Program, frozenset[str]], known: Columns, count: int) -> Box:
+    def of(cls, name: str, programs: Mapping[Program, frozenset[str]], known: Columns, count: int) -> SizeBox:
         """Return the values of one size that the conditions allow; conditions with other unknown sizes are skipped.
 
         Parameters
@@ -69,7 +69,7 @@ class Box:
         return box.closed()
 
     @classmethod
-    def all(cls, count: int) -> Box:
+    def all(cls, count: int) -> SizeBox:
         """Return the box that allows every size in every row."""
         import numpy
 
@@ -132,7 +132,7 @@ class Box:
         bounded = numpy.minimum(numpy.maximum(high, 0), MAX_INTEGER).astype(numpy.int64)
         self.high = numpy.where(_mask(where), numpy.minimum(self.high, bounded), self.high)
 
-    def closed(self) -> Box:
+    def closed(self) -> SizeBox:
         """Bound the range by the number to divide, mark the rows without a multiple of the step, and return the box."""
         divides = self.divides
         self._upper(divides, divides > 0)

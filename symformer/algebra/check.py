@@ -14,22 +14,22 @@ from ..architectures import composed, names, presets, presets_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, ReadingError, quoted
-from ..language.notation.cards import Card, Cell, Name, Table
+from ..language.notation.cards import Card, CardTable, Cell, CodeName
+from ..language.notation.display_tree import Label, Minus, Sum, Tree, tree
 from ..language.notation.text import code, text
-from ..language.notation.tree import Label, Minus, Sum, Tree, tree
-from ..language.reading.equation import Reading, read
-from ..language.reading.names import one_name
+from ..language.parsing.equation import ParsedEquation, read
+from ..language.parsing.name_tokens import one_name
 from ..language.sizes import Numbers, put_in
 from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
-from ..output.picture import Picture
-from ..papers.letters import letters_of
-from .answer import Answer
-from .blame import Blame, explain, in_one
-from .naming import COUNT, STORED, Named, doubtful, hold, naming, put_in_names
-from .pieces import is_zero
-from .switches import Reckoned, Switch, parameters, search
+from ..output.base_plot import Plot
+from ..papers.paper_letters import letters_of
+from .account_terms import is_zero
+from .difference_rows import DifferenceRow, explain, in_one
+from .name_binding import COUNT, STORED, NameBinding, doubtful, hold, naming, put_in_names
+from .paper_conventions import ConvertedFormula, PaperConvention, parameters, search
+from .result import Answer
 
 PRESETS = 3  # maximum number of presets for the error of a formula without numbers
 
@@ -64,18 +64,18 @@ class Error:
 
 
 @dataclass(frozen=True, repr=False)
-class Check(Answer):
+class FormulaCheck(Answer):
     """The result of comparing a printed formula with ours."""
 
     model: Model
     formula: Formula
-    reading: Reading
-    named: tuple[Named, ...]
+    reading: ParsedEquation
+    named: tuple[NameBinding, ...]
     theirs: Expr  # the printed formula over our sizes
     verdict: str  # "equal", "convention" or "differs"
-    conventions: tuple[Switch, ...]
+    conventions: tuple[PaperConvention, ...]
     difference: Expr  # ours - theirs
-    rows: tuple[Blame, ...]
+    rows: tuple[DifferenceRow, ...]
     errors: tuple[Error, ...]
 
     @property
@@ -148,7 +148,7 @@ class Check(Answer):
         names = ("row", "in the printed formula", "difference")
         return {name: [each[place] for each in found] for place, name in enumerate(names)}
 
-    def _picture(self, by: str) -> Picture:
+    def _picture(self, by: str) -> Plot:
         raise OptionError(
             f"a check has no plot; print it, or plot {self.formula.measure.name} of "
             f"{self.model.target} with sensitivity"
@@ -170,8 +170,8 @@ class Check(Answer):
         if self.difference != 0:
             equations.append(((Sum((labels["ours"], Minus(labels["theirs"]))),), (tree(self.difference),)))
         rows = zip(*self.table().values(), strict=True)
-        cells: list[list[Cell]] = [[Name(path) if path else "", said, tree(amount)] for path, said, amount in rows]
-        table = Table(("row", "in the printed formula", "difference"), cells, "lll") if cells else None
+        cells: list[list[Cell]] = [[CodeName(path) if path else "", said, tree(amount)] for path, said, amount in rows]
+        table = CardTable(("row", "in the printed formula", "difference"), cells, "lll") if cells else None
         readings = "; ".join(f"{each.name} = {each.spelt}" for each in self.named)
         title = f"{self.formula.measure.title} of {self.model.target}: {self.says}"
         return Card(f"{title} (with {readings})" if readings else title, equations, table, self.of_ranks())
@@ -186,7 +186,7 @@ def check(
     where: Mapping[str, str] | None = None,
     paper: str | None = None,
     **conventions: str,
-) -> Check:
+) -> FormulaCheck:
     """Compare a published formula, in LaTeX or Python, with ours.
 
     Parameters
@@ -243,28 +243,28 @@ def check(
 def _checked(
     model: Model,
     ours: Formula,
-    reading: Reading,
-    named: list[Named],
-    theirs: Reckoned,
+    reading: ParsedEquation,
+    named: list[NameBinding],
+    theirs: ConvertedFormula,
     verdict: str,
-    switches: tuple[Switch, ...],
-    rows: tuple[Blame, ...],
-) -> Check:
+    switches: tuple[PaperConvention, ...],
+    rows: tuple[DifferenceRow, ...],
+) -> FormulaCheck:
     expr = expand(theirs.expr)
     difference = expand(ours.expanded - expr)
     difference = Integer(0) if is_zero(difference) else difference
     errors = tuple(_errors(model, ours, expr)) if verdict != "equal" else ()
-    return Check(model, ours, reading, tuple(named), expr, verdict, switches, difference, rows, errors)
+    return FormulaCheck(model, ours, reading, tuple(named), expr, verdict, switches, difference, rows, errors)
 
 
-def _reckoned(model: Model, reading: Reading, named: list[Named], ours: Formula) -> list[Reckoned]:
+def _reckoned(model: Model, reading: ParsedEquation, named: list[NameBinding], ours: Formula) -> list[ConvertedFormula]:
     """Return the printed formula over our sizes, once for each meaning of its ``N``."""
     expr = put_in_names(reading.expr, named, ours)
     if any(not each.exp.is_Integer for each in expr.atoms(Pow)):
         raise ReadingError(f"{quoted(reading.text)} contains a root, which no count has; rewrite it without")
     counted = [each for each in named if each.expr == COUNT]
     if not counted:
-        return [Reckoned(expr)]
+        return [ConvertedFormula(expr)]
     if len(counted) > 1:
         raise ReadingError(
             f"{' and '.join(each.name for each in counted)} can each mean the number of parameters; state "

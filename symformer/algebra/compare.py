@@ -17,10 +17,10 @@ from ..language.target import AnyTarget
 from ..ledger.facts import ONE
 from ..models.model import Model
 from ..quantities import quantities
-from .comparison import Comparison, Row, Side
-from .letters import named, own_letters
-from .roles import ROLES, by_role, gathers
-from .tie import Tied, again, model_of, tied
+from .equal_totals import TiedTotals, again, model_of, tied
+from .model_comparison import Comparison, ComparisonCell, Row
+from .role_totals import ROLES, by_role, gathers
+from .shared_letters import named, own_letters
 
 Asked = Model | Formula | AnyTarget
 
@@ -85,7 +85,7 @@ def compare(
     given = [{**conventions, **(left or {})}, *({**conventions, **(right or {})} for _ in sides[1:])]
     formulas = _formulas(sides, quantity, given)
     divisor = _product(per) if per else ONE
-    ties: dict[int, Tied] = {}
+    ties: dict[int, TiedTotals] = {}
     if bool(same) != bool(str(by)):
         raise OptionError("same= and by= need each other: the totals to make equal, and the size to adjust")
     if same:
@@ -124,7 +124,7 @@ def _formulas(sides: Sequence[Asked], quantity: str, given: Sequence[Mapping[str
     return found
 
 
-def _compared(formulas: Sequence[Formula], ties: Mapping[int, Tied], per: Expr, totals: bool) -> Comparison:
+def _compared(formulas: Sequence[Formula], ties: Mapping[int, TiedTotals], per: Expr, totals: bool) -> Comparison:
     models = [model_of(formula) for formula in formulas]
     # The code of a traced model does not state the roles of its parts, so only totals are compared.
     told = not any(model.provenance.reading for model in models)
@@ -140,7 +140,7 @@ def _compared(formulas: Sequence[Formula], ties: Mapping[int, Tied], per: Expr, 
     known = [model.known for model in models]
     own = own_letters(known, used, {(place, tie.by) for place, tie in ties.items()})
     sides = [_sides(*each) for each in zip(formulas, parts, known, own, strict=True)]
-    none = Side(Integer(0), 0)
+    none = ComparisonCell(Integer(0), 0)
     rows: list[Row] = [(role, *(each.get(role, none) for each in sides)) for role in (*ROLES, "total")]
     return Comparison(
         tuple(models),
@@ -156,12 +156,12 @@ def _compared(formulas: Sequence[Formula], ties: Mapping[int, Tied], per: Expr, 
 
 def _sides(
     formula: Formula, parts: Mapping[str, Expr], numbers: Numbers, own: Mapping[Symbol, Symbol]
-) -> dict[str, Side]:
+) -> dict[str, ComparisonCell]:
     if set(formula.symbols) <= numbers.keys():
         with naming(model_of(formula).target):
             formula.value()  # checks every condition
     return {
-        role: Side(
+        role: ComparisonCell(
             expr.xreplace(own), evaluate(expr, numbers, formula.id) if expr.free_symbols <= numbers.keys() else None
         )
         for role, expr in parts.items()

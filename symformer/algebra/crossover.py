@@ -25,11 +25,10 @@ from sympy import (
     together,
 )
 
-from ..formulas.factored import factored
+from ..formulas.factorization import factored
 from ..formulas.formula import lowest
-from ..language.notation.text import text
-from ..language.notation.tree import (
-    Fraction,
+from ..language.notation.display_tree import (
+    FractionNode,
     Label,
     Minus,
     Power,
@@ -41,6 +40,7 @@ from ..language.notation.tree import (
     tree,
     value,
 )
+from ..language.notation.text import text
 from ..language.sizes import AtMost, Condition, Divides, Numbers, put_in
 from ..language.symbols import RANK
 
@@ -65,7 +65,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Solution:
+class CrossoverPoint:
     """The value of one size at which a difference is 0, as a formula in the other sizes.
 
     Above that value the difference has the sign ``above``, and below it the opposite sign.
@@ -137,7 +137,7 @@ def _sizes(expr: Expr) -> list[Symbol]:
     return sorted(expr.free_symbols, key=RANK.__getitem__)
 
 
-def solve(left: Label, right: Label, size: Symbol) -> Solution | None:
+def solve(left: Label, right: Label, size: Symbol) -> CrossoverPoint | None:
     """Return the value of one size at which the left and right sides are equal.
 
     If one side does not contain the size, its label may stand for it, if that makes the formula shorter. Return None if
@@ -160,10 +160,10 @@ def solve(left: Label, right: Label, size: Symbol) -> Solution | None:
         if size in mine.free_symbols and size not in other.free_symbols:
             found.append(_solution(mine, size, label))
     shown = [each for each in found if each is not None]
-    return Solution(size, min(shown, key=lambda each: len(text(each))), above) if shown else None
+    return CrossoverPoint(size, min(shown, key=lambda each: len(text(each))), above) if shown else None
 
 
-def solved(difference: Expr, size: Symbol) -> Solution | None:
+def solved(difference: Expr, size: Symbol) -> CrossoverPoint | None:
     """Return the value of one size at which a difference is 0, in the other sizes; None as for :func:`solve`.
 
     >>> from symformer.language.symbols import A, E, H, L
@@ -176,7 +176,7 @@ def solved(difference: Expr, size: Symbol) -> Solution | None:
         return None
     above = _above(common, size)
     shown = _solution(common, size) if above else None
-    return Solution(size, shown, above) if shown is not None and above else None
+    return CrossoverPoint(size, shown, above) if shown is not None and above else None
 
 
 def _above(difference: Expr, size: Symbol) -> int | None:
@@ -252,7 +252,7 @@ def _factors(expr: Expr) -> tuple[Tree, ...]:
 
 
 def _over(above: Tree, below: Expr) -> Tree:
-    return above if below == 1 else Fraction(above, factored(expand(below)))
+    return above if below == 1 else FractionNode(above, factored(expand(below)))
 
 
 def spans(difference: Expr, size: Symbol) -> tuple[Span, ...]:
@@ -319,11 +319,11 @@ def _of_piece(polynomial: Expr, size: Symbol, first: int, last: int | None) -> l
 
 
 @dataclass(frozen=True)
-class Allowed:
+class AllowedValues:
     """The allowed values of one size if the others have numbers: its bounds, divisors and multiples.
 
     >>> from symformer.language.symbols import A, G
-    >>> of_heads = Allowed.of(G, [Divides(G, A)], {A: 32, G: 8})
+    >>> of_heads = AllowedValues.of(G, [Divides(G, A)], {A: 32, G: 8})
     >>> [each for each in range(1, 40) if each in of_heads]
     [1, 2, 4, 8, 16, 32]
     >>> of_heads.narrowed([Span(-1, 1, 19), Span(0, 20, 20), Span(1, 21, None)])
@@ -336,7 +336,7 @@ class Allowed:
     divides: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, size: Symbol, conditions: Iterable[Condition], numbers: Mapping[Symbol, int]) -> Allowed:
+    def of(cls, size: Symbol, conditions: Iterable[Condition], numbers: Mapping[Symbol, int]) -> AllowedValues:
         """Return the values that the conditions between the size and a number allow."""
         others = {name: number for name, number in numbers.items() if name != size}
         found = cls()
@@ -351,9 +351,9 @@ class Allowed:
                         found &= cls(int(small), None, (int(small),) * whole)
         return found
 
-    def __and__(self, other: Allowed) -> Allowed:
+    def __and__(self, other: AllowedValues) -> AllowedValues:
         tops = [each for each in (self.high, other.high) if each is not None]
-        return Allowed(
+        return AllowedValues(
             max(self.low, other.low),
             min(tops, default=None),
             (*self.multiple_of, *other.multiple_of),
@@ -389,7 +389,9 @@ class Allowed:
 STEPS = 100_000  # maximum number of integers tried
 
 
-def crossings(difference: Expr, numbers: Numbers, allowed: Mapping[Symbol, Allowed]) -> dict[Symbol, tuple[Span, ...]]:
+def crossings(
+    difference: Expr, numbers: Numbers, allowed: Mapping[Symbol, AllowedValues]
+) -> dict[Symbol, tuple[Span, ...]]:
     """Return, for each size, the ranges of sign of a difference, holding the other sizes fixed.
 
     A size is omitted if another one has no number and can affect the sign.
@@ -399,6 +401,6 @@ def crossings(difference: Expr, numbers: Numbers, allowed: Mapping[Symbol, Allow
     for size in _sizes(common):
         others = {name: number for name, number in numbers.items() if name != size}
         only = over_common(put_in(common, others))
-        if only.free_symbols <= {size} and (signs := allowed.get(size, Allowed()).narrowed(spans(only, size))):
+        if only.free_symbols <= {size} and (signs := allowed.get(size, AllowedValues()).narrowed(spans(only, size))):
             found[size] = signs
     return found

@@ -15,18 +15,18 @@ from sympy import Expr
 from ..architectures import composed, presets
 from ..formulas import ranks
 from ..language.errors import ArithmeticTextError, OptionError, SymformerError
-from ..language.notation.cards import Card, Cell, Table
+from ..language.notation.cards import Card, CardTable, Cell
+from ..language.notation.display_tree import tree
 from ..language.notation.text import code, number, text
-from ..language.notation.tree import tree
-from ..language.printed import PERCENT, Printed, printed
+from ..language.printed_number import PERCENT, PrintedNumber, printed
 from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
 from ..language.target import AnyTarget
 from ..models.model import Model
-from ..output.picture import Picture
-from .answer import Answer
-from .counting.readings import Reading, plainly, readings, value_of
-from .counting.switches import Rank, reckoned
-from .counting.ways import Way, ways
+from ..output.base_plot import Plot
+from .counting.counting_changes import Rank, reckoned
+from .counting.counting_methods import CountingMethod, ways
+from .counting.counting_variants import CountingVariant, plainly, readings, value_of
+from .result import Answer
 
 Verdict = Literal["exact", "rounded", "convention", "unexplained"]
 MOST = {True: 3, False: 2}  # maximum number of changed conventions, for a number with all its digits and a rounded one
@@ -43,11 +43,11 @@ class Explanation(Answer):
     """The explanation of a published number of a model, or the statement that no known count matches."""
 
     model: Model
-    printed: Printed
+    printed: PrintedNumber
     verdict: Verdict
-    plain: Reading  # symformer's own count
-    reading: Reading  # the matching count, or the nearest one
-    others: tuple[Reading, ...] = ()  # equally good counts
+    plain: CountingVariant  # symformer's own count
+    reading: CountingVariant  # the matching count, or the nearest one
+    others: tuple[CountingVariant, ...] = ()  # equally good counts
     doubt: str = ""  # why a matching count is not reported as an explanation
 
     @property
@@ -193,7 +193,7 @@ class Explanation(Answer):
         columns = zip(*(plain, *self.rows), strict=True)
         return {name: list(column) for name, column in zip(("what", "rows", "value"), columns, strict=True)}
 
-    def _picture(self, by: str) -> Picture:
+    def _picture(self, by: str) -> Plot:
         raise OptionError("an explanation is a sentence and has no plot; print it, or use table()")
 
     def __repr__(self) -> str:
@@ -206,12 +206,12 @@ class Explanation(Answer):
         if self.verdict == "convention" and self.change is not None:
             rows += [["; ".join(self.reading.otherwise), tree(self.change), number(plainly(self.difference))]]
             rows += [[self.printed.text, "", number(plainly(self.reading.value))]]
-        table = Table(("", "formula", self.plain.way.unit), rows, "llr", total=len(rows) > 1)
+        table = CardTable(("", "formula", self.plain.way.unit), rows, "llr", total=len(rows) > 1)
         return Card(self.because, table=table, notes=self.of_ranks())
 
 
 def explain(
-    target: Model | AnyTarget, number: Printed | str | int, quantity: str | None = None, **conventions: str
+    target: Model | AnyTarget, number: PrintedNumber | str | int, quantity: str | None = None, **conventions: str
 ) -> Explanation:
     """Identify what a published number of a model counts.
 
@@ -241,7 +241,7 @@ def explain(
     model = composed(target)
     if isinstance(number, float):
         raise ArithmeticTextError(f"{number} is a float, which does not keep its printed digits; give it as text")
-    asked = number if isinstance(number, Printed) else printed(str(number))
+    asked = number if isinstance(number, PrintedNumber) else printed(str(number))
     counted = _explained(model, asked, quantity, conventions)
     if counted.verdict == "unexplained" and quantity is None and not asked.unit and asked.text.endswith(OPERATIONS):
         with suppress(SymformerError):  # FLOPs need a number of tokens, which may be missing
@@ -250,15 +250,15 @@ def explain(
     return counted
 
 
-def _explained(model: Model, asked: Printed, quantity: str | None, conventions: Mapping[str, str]) -> Explanation:
+def _explained(model: Model, asked: PrintedNumber, quantity: str | None, conventions: Mapping[str, str]) -> Explanation:
     """Explain a parsed number."""
     supply = ways(model, asked, quantity, conventions)
-    found: list[Way] = []
+    found: list[CountingMethod] = []
     for way in supply:  # lazy: the other counts are built only if no plain count fits
         found.append(way)
         if way.cost:
             break
-    plain = Reading(found[0], (), found[0].value)
+    plain = CountingVariant(found[0], (), found[0].value)
     if best := _plainest(asked, [way for way in found if not way.cost]):
         printed_as, reading = best
         if printed_as is asked:
@@ -279,7 +279,7 @@ def _explained(model: Model, asked: Printed, quantity: str | None, conventions: 
     return Explanation(model, asked, "unexplained", plain, _nearest(asked, plain, found))
 
 
-def _plainest(asked: Printed, plain: Sequence[Way]) -> tuple[Printed, Reading] | None:
+def _plainest(asked: PrintedNumber, plain: Sequence[CountingMethod]) -> tuple[PrintedNumber, CountingVariant] | None:
     """Return the plain count that matches a number, and the number as read: in GB, or in GiB.
 
     An exact match comes first, in GB or GiB; then a count that rounds to the number, in GB before GiB; then a count
@@ -288,15 +288,17 @@ def _plainest(asked: Printed, plain: Sequence[Way]) -> tuple[Printed, Reading] |
     for taken, how in ((asked, "exact"), (asked.binary, "exact"), (asked, "rounded"), (asked.binary, "rounded")):
         for way in plain:
             if taken is not None and taken.fits(way.value) == how:
-                reading = Reading(way, (), way.value)
+                reading = CountingVariant(way, (), way.value)
                 return taken, reading if taken is asked else reading.said(BINARY)
     cut = next((way for way in plain if asked.fits(way.value)), None)
-    return (asked, Reading(cut, (), cut.value)) if cut is not None else None
+    return (asked, CountingVariant(cut, (), cut.value)) if cut is not None else None
 
 
-def _counted(model: Model, asked: Printed, best: Reading, supply: Iterable[Way]) -> Explanation:
+def _counted(
+    model: Model, asked: PrintedNumber, best: CountingVariant, supply: Iterable[CountingMethod]
+) -> Explanation:
     """Return the explanation by a plain count; if it is truncated, counts that round to the number are as good."""
-    how, others = best.how(asked), list[Reading]()
+    how, others = best.how(asked), list[CountingVariant]()
     if how == "cut off":
         level = readings([best.way, *supply], 1)
         others = [each for each in _fitting(asked, level, 1) if each.how(asked) == "rounded"]
@@ -304,10 +306,10 @@ def _counted(model: Model, asked: Printed, best: Reading, supply: Iterable[Way])
     return Explanation(model, asked, verdict, best, best, tuple(others[:HANDFUL]))
 
 
-def _nearest(asked: Printed, plain: Reading, found: Sequence[Way]) -> Reading:
+def _nearest(asked: PrintedNumber, plain: CountingVariant, found: Sequence[CountingMethod]) -> CountingVariant:
     """Return the nearest plain count, or a count with one changed convention if that is much nearer."""
 
-    def away(each: Reading) -> Fraction:
+    def away(each: CountingVariant) -> Fraction:
         return abs(each.value - asked.value)
 
     least = min(readings(found, 0), key=away, default=plain)
@@ -315,7 +317,7 @@ def _nearest(asked: Printed, plain: Reading, found: Sequence[Way]) -> Reading:
     return other if away(other) < away(least) * NEAR else least
 
 
-def _order(asked: Printed) -> Iterator[tuple[bool, int]]:
+def _order(asked: PrintedNumber) -> Iterator[tuple[bool, int]]:
     """Yield the search levels: exact matches before rounded ones, few changed conventions before many."""
     if asked.whole:
         yield from ((True, count) for count in range(1, MOST[True] + 1))
@@ -323,12 +325,14 @@ def _order(asked: Printed) -> Iterator[tuple[bool, int]]:
         yield from ((False, count) for count in range(1, MOST[False] + 1))
 
 
-def _fitting(asked: Printed, readings: Iterable[Reading], count: int, exactly: bool = False) -> list[Reading]:
+def _fitting(
+    asked: PrintedNumber, readings: Iterable[CountingVariant], count: int, exactly: bool = False
+) -> list[CountingVariant]:
     """Return the readings that match a number, one for each value, the most plausible first.
 
     Among equally plausible readings, exact counts come first, then rounded counts, then truncated counts.
     """
-    found: dict[Fraction, Reading] = {}
+    found: dict[Fraction, CountingVariant] = {}
     for each in readings:
         how = asked.fits(each.value, coarsely=count == 0)
         if each.value == asked.value if exactly else how and not (count and how == "cut off"):
@@ -339,7 +343,9 @@ def _fitting(asked: Printed, readings: Iterable[Reading], count: int, exactly: b
     return sorted(found.values(), key=lambda each: (each.rank, order.index(each.how(asked))))
 
 
-def _doubted(asked: Printed, fits: Sequence[Reading], level: Sequence[Reading], count: int) -> str:
+def _doubted(
+    asked: PrintedNumber, fits: Sequence[CountingVariant], level: Sequence[CountingVariant], count: int
+) -> str:
     """Return why a match proves nothing: too many counts match, or as many as by chance. Empty for a valid match."""
     if asked.digits < FEWEST and fits[0].how(asked) != "exact":
         return f"the count {_with(fits[0].otherwise)} matches, but so do too many others for a single digit to decide"

@@ -12,8 +12,8 @@ from typing import Any
 from ..formulas.program import Program
 from ..language.errors import SizeError
 from ..language.symbols import RANK, symbol
-from .box import Box, definitions_of, names_of, parted
-from .planned import ready
+from .box import SizeBox, definitions_of, names_of, parted
+from .row_program import ready
 
 Columns = dict[str, Any]  # flat arrays of one length, by name
 
@@ -135,7 +135,7 @@ class Group:
         """Return the closest values of one size, the rows that have one, and the rows that certainly have none."""
         import numpy
 
-        box, preferred = Box.of(name, self.programs, known, count), self.preferred[name]
+        box, preferred = SizeBox.of(name, self.programs, known, count), self.preferred[name]
         found = numpy.full(count, preferred, numpy.int64)
         sound, refuted = numpy.zeros(count, bool), box.none.copy()
         rows = numpy.flatnonzero(~refuted)
@@ -180,7 +180,9 @@ class Group:
 
         def search(fixed: dict[str, int]) -> dict[str, int] | None:
             nonlocal left
-            boxes = {name: Box.of(name, self.programs, _columns(fixed), 1) for name in self.names if name not in fixed}
+            boxes = {
+                name: SizeBox.of(name, self.programs, _columns(fixed), 1) for name in self.names if name not in fixed
+            }
             if not boxes:
                 return fixed
             name = min(boxes, key=lambda each: int(boxes[each].high[0]))

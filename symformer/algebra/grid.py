@@ -117,7 +117,7 @@ def _range(size: Symbol, text: str, found: Sequence[int]) -> range:
 
 
 @dataclass(frozen=True)
-class Piece:
+class RowChunk:
     """A block of rows: arrays by name that broadcast to one shape. Flattened, they are in the order of the rows."""
 
     arrays: Mapping[str, Any]
@@ -189,7 +189,7 @@ class Grid:
             room //= length if cuts == 1 else room + 1
         return tuple(reversed(found))
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[RowChunk]:
         """Yield all combinations, one piece at a time."""
         shape = self.shape
         lengths = [len(each.values) for each in self.axes]
@@ -205,7 +205,7 @@ class Grid:
                     there = starts[place], flat.reshape(-1, *(1,) * (len(shape) - place - 1))
                     kept[place] = there
                 arrays[str(axis.size)] = there[1]
-            yield Piece(arrays, tuple(counts))
+            yield RowChunk(arrays, tuple(counts))
             place = len(shape) - 1
             while place >= 0:
                 starts[place] += shape[place]

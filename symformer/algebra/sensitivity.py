@@ -17,15 +17,15 @@ from ..formulas import ranks
 from ..formulas.formula import Formula, lowest
 from ..language.errors import SizeError, SymformerError
 from ..language.frozen import FrozenDict, Immutable
-from ..language.notation.cards import Card, Cell, Table
+from ..language.notation.cards import Card, CardTable, Cell
+from ..language.notation.display_tree import Tree, tree
 from ..language.notation.text import code, text
-from ..language.notation.tree import Tree, tree
 from ..language.sizes import Numbers, put_in
 from ..language.symbols import letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
-from ..output.picture import Picture
-from .answer import Answer
+from ..output.base_plot import Plot
+from .result import Answer
 
 LONG = 160  # maximum number of characters of a readable formula
 BUILT = ("layers", "heads", "experts")  # units of the sizes whose unit increment is listed below the table
@@ -267,12 +267,12 @@ class Sensitivity(Answer):
             "asymptote (others fixed)": [one.asymptote for one in each],
         }
 
-    def plot(self, path: str | None = None, *, by: str = "") -> Picture:
+    def plot(self, path: str | None = None, *, by: str = "") -> Plot:
         """Plot the elasticities as bars or, with ``by``, the quantity and its asymptote against that size."""
         return self._put(path, by)
 
-    def _picture(self, by: str) -> Picture:
-        from .pictures.sensed import drawn
+    def _picture(self, by: str) -> Plot:
+        from .result_plots.sensitivity_plot import drawn
 
         return drawn(self, by)
 
@@ -290,7 +290,7 @@ class Sensitivity(Answer):
             value = "" if each.value is None else f"{each.value:,}"
             cells.append([tree(each.size), value, shown[0], numbers[0], shown[1], numbers[1], shown[2]])
         title = f"{self.formula.measure.title} of {self.model.target} as each size changes"
-        return Card(title, (), Table(self.head, cells, "lrlrlrl"), self.of_ranks())
+        return Card(title, (), CardTable(self.head, cells, "lrlrlrl"), self.of_ranks())
 
 
 def _code(expr: Expr | None) -> str | None:

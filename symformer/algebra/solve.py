@@ -15,29 +15,29 @@ from sympy import Expr, Symbol
 
 from ..formulas import ranks
 from ..formulas.arrays import WIDE
-from ..formulas.compiled import Compiled
-from ..formulas.compiling import compiled, program
+from ..formulas.compiled_formula import Compiled
+from ..formulas.compiler import compiled, program
 from ..formulas.formula import Formula
 from ..formulas.program import ONE, Monomial, Polynomial, Program
-from ..formulas.program import Fraction as Quotient
+from ..formulas.program import RationalFunction as Quotient
 from ..language.amounts import amount
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenDict, Immutable
-from ..language.notation.cards import Card, Cell, Name, Table
+from ..language.notation.cards import Card, CardTable, Cell, CodeName
+from ..language.notation.display_tree import tree
 from ..language.notation.text import code, text
-from ..language.notation.tree import tree
 from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
-from ..output.picture import Picture
-from .answer import Answer, Told, untold
-from .box import Box, parted
+from ..output.base_plot import Plot
+from .box import SizeBox, parted
 from .free_sizes import FreeSizes
-from .grid import Axis, Grid, Piece
-from .planned import ready
-from .posed import Given, Posed, Where, conventions_of, stated
-from .reach import MOST as COMBINATIONS
-from .reach import Open, Reach
+from .grid import Axis, Grid, RowChunk
+from .open_model import Given, OpenModel, Where, conventions_of, stated
+from .result import Answer, Told, untold
+from .row_program import ready
+from .search_boxes import MOST as COMBINATIONS
+from .search_boxes import OpenSize, SearchRegion
 from .sweep import LISTED, SHOWN
 
 MOST = 10**6  # maximum number of solutions
@@ -52,7 +52,7 @@ Columns = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SearchGoal:
     """The target of a search: a range of values, or an upper limit under which the first size is maximized."""
 
     said: str
@@ -63,7 +63,7 @@ class Wanted:
     @classmethod
     def of(
         cls, total: int | float | str | None, at_most: int | float | str | None, within: int | str | None, unit: str
-    ) -> Wanted:
+    ) -> SearchGoal:
         """Return the target for a total or an upper limit. Raises OptionError, ArithmeticTextError."""
         if (total is None) == (at_most is None):
             raise OptionError("give exactly one of a total and an upper limit, such as --total 7e9 or --at-most 7e9")
@@ -144,10 +144,10 @@ class Solutions(Answer):
 
     model: Model
     formula: Formula
-    open: tuple[Open, ...]
+    open: tuple[OpenSize, ...]
     follows: Mapping[Symbol, Expr]
     free: Mapping[Symbol, int | None]  # the sizes determined by conditions in each solution
-    wanted: Wanted
+    wanted: SearchGoal
     told: Told = field(default=untold, compare=False)  # called with the number of combinations tried and their total
 
     def __post_init__(self) -> None:
@@ -200,11 +200,11 @@ class Solutions(Answer):
         return FrozenDict({name: known[name] for name in own})
 
     @cached_property
-    def _reach(self) -> Reach:
+    def _reach(self) -> SearchRegion:
         sizes = [replace(each, values=self._limited(each)) for each in self.open]
-        return Reach(replace(self._program, conditions=()), sizes, self.formula.id)
+        return SearchRegion(replace(self._program, conditions=()), sizes, self.formula.id)
 
-    def _limited(self, size: Open) -> range | tuple[int, ...] | None:
+    def _limited(self, size: OpenSize) -> range | tuple[int, ...] | None:
         """Return the range of a size that the conditions allow, such as 1 to P, or None if it has no bound."""
         most: int | None = None
         for held in self._program.conditions:
@@ -243,7 +243,7 @@ class Solutions(Answer):
         every = self._reach.sizes[last].all
         if not any(last in sizes for sizes in self._conditions.values()):
             return numpy.zeros(count, numpy.int64), numpy.full(count, len(every) - 1)
-        box = Box.of(last, self._conditions, columns, count)
+        box = SizeBox.of(last, self._conditions, columns, count)
         if isinstance(every, range):
             first, final = -((every.start - box.low) // every.step), (box.high - every.start) // every.step
         else:
@@ -327,7 +327,7 @@ class Solutions(Answer):
         high = self.wanted.high
         return sorted(names, key=lambda name: (len(self._reach.values(name, {}, high)), RANK[symbol(name)]))
 
-    def _of_piece(self, piece: Piece, last: str | None) -> Iterator[Columns]:
+    def _of_piece(self, piece: RowChunk, last: str | None) -> Iterator[Columns]:
         import numpy
 
         columns, count = self._fitting(piece)
@@ -364,7 +364,7 @@ class Solutions(Answer):
             own = bottom[rows] + (numpy.arange(total) - starts)
             yield {**{name: column[rows] for name, column in columns.items()}, last: _taken(every, own)}
 
-    def _fitting(self, piece: Piece) -> tuple[Columns, int]:
+    def _fitting(self, piece: RowChunk) -> tuple[Columns, int]:
         """Return the rows of a piece that satisfy every condition on its own sizes, and their number."""
         import numpy
 
@@ -607,8 +607,8 @@ class Solutions(Answer):
         found["buildable"] = [each.buildable for each in self.all]
         return found
 
-    def _picture(self, by: str) -> Picture:
-        from .pictures.solved import drawn
+    def _picture(self, by: str) -> Plot:
+        from .result_plots.solution_plot import drawn
 
         return drawn(self)
 
@@ -620,7 +620,7 @@ class Solutions(Answer):
         """The first solutions, as a table."""
         more = f", of which {SHOWN} are shown" if len(self.all) > SHOWN else ""
         head: list[Cell] = [tree(symbol(name)) for name in self.columns]
-        table = Table([*head, Name(self.formula.measure.name), "off by"], self.rows(), "r" * (len(head) + 2))
+        table = CardTable([*head, CodeName(self.formula.measure.name), "off by"], self.rows(), "r" * (len(head) + 2))
         title = f"{'; '.join(self.lines())}: {self.verdict}{more}"
         return Card(title, (), table if self.all else None)
 
@@ -633,12 +633,12 @@ def _signed(difference: int) -> str:
     return f"{difference:+,}" if difference else "0"
 
 
-def _pieces(box: Sequence[Axis]) -> Iterator[Piece]:
+def _pieces(box: Sequence[Axis]) -> Iterator[RowChunk]:
     """Yield the pieces of a box, or a single row without sizes for an empty box."""
     if box:
         yield from Grid(tuple(box)).pieces()
     else:
-        yield Piece({}, (1,))
+        yield RowChunk({}, (1,))
 
 
 def _taken(every: range | tuple[int, ...], places: Any) -> Any:
@@ -698,10 +698,10 @@ def solve(
     [{'L': 32}]
 
     """
-    sizes = tuple(Open.read(each) for each in ([for_] if isinstance(for_, str) else for_))
+    sizes = tuple(OpenSize.read(each) for each in ([for_] if isinstance(for_, str) else for_))
     if not sizes:
         raise SizeError("no size to solve for; name one, such as --for L")
-    posed = Posed.of(target, [each.name for each in sizes], [quantity], given, where, conventions)
+    posed = OpenModel.of(target, [each.name for each in sizes], [quantity], given, where, conventions)
     (formula,) = posed.formulas
-    wanted = Wanted.of(total, at_most, within, formula.measure.unit)
+    wanted = SearchGoal.of(total, at_most, within, formula.measure.unit)
     return Solutions(posed.model, formula, sizes, posed.follows, posed.free, wanted)

@@ -12,25 +12,25 @@ from sympy import Expr, Symbol
 
 from ..formulas import ranks
 from ..formulas.arrays import WIDE
-from ..formulas.compiled import Compiled
-from ..formulas.compiling import compiled
+from ..formulas.compiled_formula import Compiled
+from ..formulas.compiler import compiled
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenList
-from ..language.notation.cards import Card, Cell, Name, Table
+from ..language.notation.cards import Card, CardTable, Cell, CodeName
+from ..language.notation.display_tree import tree
 from ..language.notation.text import code, text
-from ..language.notation.tree import tree
 from ..language.symbols import RANK, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
-from ..output.picture import Picture
-from .answer import Answer, Told, untold
-from .best import Columns, First, Front, Kept, Objective
+from ..output.base_plot import Plot
 from .filters import Filter
-from .grid import Axis, Grid, Piece
-from .posed import Given, Posed, Where, conventions_of, stated
-from .reckoning import Rows, Work
-from .rows import File
+from .grid import Axis, Grid, RowChunk
+from .open_model import Given, OpenModel, Where, conventions_of, stated
+from .result import Answer, Told, untold
+from .row_evaluation import RowEvaluator, RowSource
+from .row_files import RowFile
+from .row_selection import Columns, Objective, ParetoFront, RowSelection, TopRows
 
 SHOWN = 20  # rows of a printed table
 LISTED = 10_000  # maximum number of rows in a JSON document
@@ -47,7 +47,7 @@ class Sweep(Answer):
 
     model: Model
     formulas: tuple[Formula, ...]
-    rows: Rows
+    rows: RowSource
     where: tuple[Symbol, ...] = ()  # sizes defined by others, which have columns of their own
     filters: tuple[Filter, ...] = ()
     pareto: tuple[Objective, ...] = ()
@@ -118,16 +118,16 @@ class Sweep(Answer):
         return tuple(map(compiled, self.formulas))
 
     @cached_property
-    def _work(self) -> Work:
+    def _work(self) -> RowEvaluator:
         relations = {size: value for each in self.formulas for size, value in each.relations.items()}
         named = dict(zip(self.quantities, self._compiled, strict=True))
         free = {str(size): number for size, number in self.free.items()}
-        return Work(self.model.target, self.rows, named, relations, self.where, self.filters, free)
+        return RowEvaluator(self.model.target, self.rows, named, relations, self.where, self.filters, free)
 
-    def _kept(self) -> Kept | None:
+    def _kept(self) -> RowSelection | None:
         if self.pareto:
-            return Front(self.pareto)
-        return None if self.top is None else First(self.by or Objective(self.quantities[0]), self.top)
+            return ParetoFront(self.pareto)
+        return None if self.top is None else TopRows(self.by or Objective(self.quantities[0]), self.top)
 
     def blocks(self) -> Iterator[Columns]:
         """Yield blocks of remaining rows as columns. A Pareto front or the first rows come in one block at the end."""
@@ -234,8 +234,8 @@ class Sweep(Answer):
         """Return the alignment of the columns: text left, numbers right."""
         return "".join("l" if name in self.rows.labels else "r" for name in self.columns)
 
-    def _picture(self, by: str) -> Picture:
-        from .pictures.swept import drawn
+    def _picture(self, by: str) -> Plot:
+        from .result_plots.sweep_plot import drawn
 
         return drawn(self)
 
@@ -246,11 +246,11 @@ class Sweep(Answer):
     def card(self) -> Card:
         """The first rows, as a table."""
         rows, count = self.first
-        head: list[Cell] = [tree(symbol(name)) if name in map(str, RANK) else Name(name) for name in self.columns]
+        head: list[Cell] = [tree(symbol(name)) if name in map(str, RANK) else CodeName(name) for name in self.columns]
         cells = [cells_of(row) for row in rows[:SHOWN]]
         more = f", of which {SHOWN} are shown" if count > SHOWN else ""
         title = f"{', '.join(self.quantities)} of {self.model.target}: {'; '.join(self.counted(count))}{more}"
-        return Card(title, (), Table(head, cells, self.align), self.of_ranks())
+        return Card(title, (), CardTable(head, cells, self.align), self.of_ranks())
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class _Rows:
     """The columns of a piece, flat."""
 
     sweep: Sweep
-    piece: Piece
+    piece: RowChunk
     values: Mapping[str, Any]
 
     def whole(self, name: str) -> Any:
@@ -267,7 +267,7 @@ class _Rows:
 
     def at(self, places: Any, names: Sequence[str] = ()) -> Columns:
         """Return the columns of the rows at some indices, or of all rows for None."""
-        both = Piece({**self.piece.arrays, **self.values, **self.piece.labels}, self.piece.shape)
+        both = RowChunk({**self.piece.arrays, **self.values, **self.piece.labels}, self.piece.shape)
         found = {}
         for name in names or self.sweep.columns:
             if name in self.sweep._work.where:
@@ -291,15 +291,15 @@ def cells_of(row: Iterable[int | str]) -> list[str]:
     return [each if isinstance(each, str) else f"{each:,}" for each in row]
 
 
-def _rows(over: Mapping[str, object] | Rows | str) -> Rows:
+def _rows(over: Mapping[str, object] | RowSource | str) -> RowSource:
     if isinstance(over, str):
-        return File.open(over)
+        return RowFile.open(over)
     return Grid(tuple(Axis.of(name, values) for name, values in over.items())) if isinstance(over, Mapping) else over
 
 
 def sweep(
     target: Model | AnyTarget,
-    grid: Mapping[str, object] | Rows | str | None = None,
+    grid: Mapping[str, object] | RowSource | str | None = None,
     /,
     quantity: str | Sequence[str] = "params",
     *,
@@ -356,7 +356,7 @@ def sweep(
     if not rows.names:
         raise SizeError("a sweep needs at least one size, such as E=512:8192:128")
     names = (quantity,) if isinstance(quantity, str) else tuple(dict.fromkeys(quantity))
-    posed = Posed.of(target, rows.names, names, given, where, conventions)
+    posed = OpenModel.of(target, rows.names, names, given, where, conventions)
     units = {each.measure.name: each.measure.unit for each in posed.formulas}
     return Sweep(
         posed.model,

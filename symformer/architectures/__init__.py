@@ -13,16 +13,16 @@ from typing import Any
 from sympy import Integer
 
 from .. import components
-from ..configs.finding import reader
-from ..configs.opening import Opened, open_config
+from ..configs.architecture_lookup import reader
+from ..configs.config_source import OpenedConfig, open_config
 from ..language.errors import ConfigError, OptionError, TargetError, UnknownNameError
 from ..language.registry import Registry
 from ..language.sizes import Numbers
 from ..language.symbols import symbol
-from ..language.target import AnyTarget, Kind, parse
+from ..language.target import AnyTarget, TargetKind, parse
 from ..models.model import Model
-from ..models.provenance import Place, Provenance
-from .base import Architecture, Fields
+from ..models.provenance import ConfigLocation, Provenance
+from .base_architecture import Architecture, Fields
 
 registry: Registry[Architecture] = Registry(__name__, str(Path(__file__).parent), Architecture)  # type: ignore[type-abstract]
 
@@ -161,7 +161,7 @@ def from_config(config: AnyTarget, /, **options: Any) -> Model:
     return of_config(path, open_config(config), **options)
 
 
-def of_config(path: str, found: Opened, /, **options: Any) -> Model:
+def of_config(path: str, found: OpenedConfig, /, **options: Any) -> Model:
     """Return the model of a config that is already open. Raises ConfigError, UnreadError, OptionError."""
     config = found.config
     name, rests = reader(path, config, registry.files, model_types, torch_classes)
@@ -193,13 +193,13 @@ def composed(target: Model | AnyTarget, /, **options: Any) -> Model:
     if named.config is not None:
         return from_config(named.config, **options)
     match named.kind:
-        case Kind.NAME if named.name in presets() or named.name in names() or not os.path.isdir(named.name):
+        case TargetKind.NAME if named.name in presets() or named.name in names() or not os.path.isdir(named.name):
             return architecture(named.name, **options)
-        case Kind.CONFIG | Kind.NAME:
+        case TargetKind.CONFIG | TargetKind.NAME:
             return from_config(named.name, **options)
-        case Kind.HUB:
+        case TargetKind.HUB:
             return from_config(named.text, **options)
-        case Kind.COMPONENT:
+        case TargetKind.COMPONENT:
             part = components.component(named.name, **options)
             return Model(target=named.text, component=part, relations=dict(part.relations), read_numbers=composed)
     raise TargetError(named.refusal)
@@ -225,23 +225,27 @@ def _model(target: str, component: Architecture, sizes: Numbers) -> Model:
     return model.set({size: Integer(number) for size, number in sizes.items() if size not in other})
 
 
-def _places(fields: Fields) -> dict[str, Place]:
+def _places(fields: Fields) -> dict[str, ConfigLocation]:
     """Return the config field of each size, by letter, with its current name."""
     found = {
-        size.name: Place(place.names[0], fields.sizes[place.beside].names[0] if place.beside else "", place.part_of)
+        size.name: ConfigLocation(
+            place.names[0], fields.sizes[place.beside].names[0] if place.beside else "", place.part_of
+        )
         for size, place in fields.sizes.items()
     }
     if fields.layers:
-        found |= {size.name: Place(fields.layers.name, counted=kind) for kind, size in fields.layers.sizes.items()}
+        found |= {
+            size.name: ConfigLocation(fields.layers.name, counted=kind) for kind, size in fields.layers.sizes.items()
+        }
     return found
 
 
-def _depths(component: Architecture) -> dict[str, Place]:
+def _depths(component: Architecture) -> dict[str, ConfigLocation]:
     """Return the config field of the total number of layers, for models with several layer kinds."""
     fields = component.fields
     names = [fields.layers.depth.names[0]] if fields.layers else []
     names += [place.names[0] for place in fields.sizes.values() if place.beside is not None]
-    return {total.name: Place(names[0]) for total in component.totals if names}
+    return {total.name: ConfigLocation(names[0]) for total in component.totals if names}
 
 
 def _stated(model: Model, options: Mapping[str, str]) -> Model:

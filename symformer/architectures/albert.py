@@ -21,7 +21,7 @@ from ..components import (
 from ..language.symbols import A, E, E_emb, H, L, N_group, P, V, V_type
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Function, Witness, option, usual
+from .base_architecture import Fields, Function, ProbabilityField, WitnessSpec, option, usual
 from .bases.bert_like import FIXED, BertLike
 from .bases.stacked import Stack
 
@@ -45,13 +45,13 @@ class ALBERT(BertLike):
         inert=("classifier_dropout_prob", "net_structure_type", "gap_size", "num_memory_blocks", "down_scale_factor"),
     )
     heads = {"Model": {"head": "pooler"}, "ForMaskedLM": {"head": "mlm"}}
-    witness = Witness("Albert", prefix="albert.", rename={".albert_layers.0": ""})
+    witness = WitnessSpec("Albert", prefix="albert.", rename={".albert_layers.0": ""})
     variants = ({}, {"head": "mlm"}, {"head": "mlm", "tied": False})
 
     head: Literal["pooler", "mlm"] = "pooler"
     activation: Activation = option(Function("hidden_act", "gelu_new"))
-    hidden_dropout: bool = option(Chance("hidden_dropout_prob", 0.0))
-    attention_dropout: bool = option(Chance("attention_probs_dropout_prob", 0.0))
+    hidden_dropout: bool = option(ProbabilityField("hidden_dropout_prob", 0.0))
+    attention_dropout: bool = option(ProbabilityField("attention_probs_dropout_prob", 0.0))
 
     @property
     def width(self) -> Expr:

@@ -10,7 +10,7 @@ from ..components import MLP, LayerNorm, LMHead, PositionEmbedding, PreNormBlock
 from ..language.symbols import E, H, P, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import PLAIN, Architecture, Fields, Witness, usual
+from .base_architecture import PLAIN, Architecture, Fields, WitnessSpec, usual
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class BareBonesTransformerLM(Architecture):
     shapes = "tokens[B,S] -> logits[B,S,V]"
 
     config = Fields(usual({V: None, P: None, E: None, H: None}, PLAIN), classes={"BareBonesTransformerLM": {}})
-    witness = Witness.ours("teaching")
+    witness = WitnessSpec.ours("teaching")
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         attention = SelfAttention(heads=Integer(1), kv_heads=Integer(1), head_width=E)

@@ -10,7 +10,7 @@ from ..components import Component, LayerNorm, PositionEmbedding, PostNormBlock
 from ..language.symbols import A, B, E, H, L_dec, L_enc, P, V
 from ..ledger.facts import ONE, Tensor
 from ..ledger.operations import Operations
-from .base import Fields, Witness, usual
+from .base_architecture import Fields, WitnessSpec, usual
 from .bases.bart_like import FAIRSEQ, BartLike, both
 from .bases.encoder_decoder import Tower
 
@@ -39,7 +39,7 @@ class BART(BartLike):
             "force_bos_token_to_be_generated",
         ),
     )
-    witness = Witness("Bart")
+    witness = WitnessSpec("Bart")
 
     def layer(self, tower: Tower) -> Component:
         parts: dict[str, Component] = {}

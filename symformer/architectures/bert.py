@@ -11,7 +11,7 @@ from ..components import Linear, MaskedLMHead, Pooler
 from ..language.symbols import A, E, H, L, P, V, V_type
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Fields, Witness, usual
+from .base_architecture import Fields, WitnessSpec, usual
 from .bases.bert_like import FIXED, BertLike
 
 
@@ -33,7 +33,7 @@ class BERT(BertLike):
         ),
     )
     heads = {"Model": {"head": "pooler"}, "ForMaskedLM": {"head": "mlm"}, "ForPreTraining": {"head": "pretraining"}}
-    witness = Witness("Bert", prefix="bert.")
+    witness = WitnessSpec("Bert", prefix="bert.")
     variants = ({}, {"head": "mlm"}, {"head": "pretraining"}, {"head": "mlm", "tied": False})
 
     head: Literal["pooler", "mlm", "pretraining"] = "pooler"

@@ -8,7 +8,7 @@ from ..components import MLP, ALiBi, Component, PreNormBlock
 from ..language.symbols import A, E, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import OPENAI, OWN_ATTENTION, Chance, Fields, Names, Witness, option, usual
+from .base_architecture import OPENAI, OWN_ATTENTION, Fields, Names, ProbabilityField, WitnessSpec, option, usual
 from .bases.gpt_like import GPTLike
 
 
@@ -31,10 +31,10 @@ class BLOOM(GPTLike):
             *("skip_bias_add", "skip_bias_add_qkv", "seq_length", "n_inner"),  # not read by any class
         ),
     )
-    witness = Witness("Bloom", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
+    witness = WitnessSpec("Bloom", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
 
-    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
-    dropout: bool = option(Chance("hidden_dropout", 0.0))
+    attention_dropout: bool = option(ProbabilityField("attention_dropout", 0.0))
+    dropout: bool = option(ProbabilityField("hidden_dropout", 0.0))
 
     @property
     def layer(self) -> Component:

@@ -9,7 +9,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, A_vis, E, E_proj, E_vis, H, H_vis, L, L_vis, N_chan, P, V, Z, Z_patch
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Chance, Field, Fields, Function, Witness, option
+from .base_architecture import Architecture, Field, Fields, Function, ProbabilityField, WitnessSpec, option
 
 TEXT, IMAGE = "text_config", "vision_config"
 # The projection width of the single-tower classes; a field of early releases; and there is no head to tie.
@@ -60,12 +60,12 @@ class CLIP(Architecture):
         ),
     )
     heads = {"Model": {}}
-    witness = Witness("CLIP", prefix="", cached=False)
+    witness = WitnessSpec("CLIP", prefix="", cached=False)
 
     activation: Activation = option(Function(f"{TEXT}.hidden_act", "quick_gelu"))
     vision_activation: Activation = option(Function(f"{IMAGE}.hidden_act", "quick_gelu"))
-    attention_dropout: bool = option(Chance(f"{TEXT}.attention_dropout", 0.0))
-    vision_dropout: bool = option(Chance(f"{IMAGE}.attention_dropout", 0.0))
+    attention_dropout: bool = option(ProbabilityField(f"{TEXT}.attention_dropout", 0.0))
+    vision_dropout: bool = option(ProbabilityField(f"{IMAGE}.attention_dropout", 0.0))
 
     def forward(self, ops: Operations, pixels: Tensor, tokens: Tensor) -> Tensor:
         look = ImageEncoder(

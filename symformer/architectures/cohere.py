@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component, HeadNorm, LayerNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEAD_WIDTH, HEADS_DIVIDE, Fields, Switch, Witness, option, unknown, usual
+from .base_architecture import HEAD_WIDTH, HEADS_DIVIDE, BoolField, Fields, WitnessSpec, option, unknown, usual
 from .bases.biased import Biased
 
 
@@ -24,11 +24,13 @@ class Cohere(Biased):
     title = "Cohere"
     norm = LayerNorm(bias=False)
     config = Fields(usual({V: 256000, E: 8192, H: 22528, L: 40, A: 64, G: A, D: HEAD_WIDTH}), inert=("logit_scale",))
-    witness = Witness("Cohere", conditions=HEADS_DIVIDE, unread=unknown("its layer norm, which is written in Python,"))
+    witness = WitnessSpec(
+        "Cohere", conditions=HEADS_DIVIDE, unread=unknown("its layer norm, which is written in Python,")
+    )
     variants = ({}, {"qk_norm": True}, {"attention_bias": True}, {"tied": False}, {"head": "none"})
 
-    tied: bool = option(Switch("tie_word_embeddings", True))
-    qk_norm: bool = option(Switch("use_qk_norm", False))
+    tied: bool = option(BoolField("tie_word_embeddings", True))
+    qk_norm: bool = option(BoolField("use_qk_norm", False))
 
     @property
     def layer(self) -> Component:

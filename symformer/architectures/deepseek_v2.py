@@ -8,7 +8,7 @@ from sympy import Integer
 
 from ..language.sizes import Divides
 from ..language.symbols import A, D_nope, D_rope, D_v, E, H, K, L_dense, L_moe, M, R_kv, R_q, V, X, X_shared
-from .base import Field, Fields, Witness, usual
+from .base_architecture import Field, Fields, WitnessSpec, usual
 from .bases.latent import STACKS, Latent
 
 EXPERTS = {M: 1407, X: Field(("n_routed_experts", "num_experts"), 64), X_shared: 2, K: None}
@@ -34,7 +34,7 @@ class DeepSeekV2(Latent):
         "section 2.2.2. The weights are the scores times ``routed_scaling_factor``."
     )
     config = Fields(usual({V: 102400, E: 4096, H: 11008, **EXPERTS, **DEPTHS, **HEADS}), inert=("norm_topk_prob",))
-    witness = Witness(
+    witness = WitnessSpec(
         "DeepseekV2",
         stacks=STACKS,
         arguments={"num_key_value_heads": None},

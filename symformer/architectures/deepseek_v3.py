@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.symbols import A, D_nope, D_rope, D_v, E, H, K, L_dense, L_moe, M, R_kv, R_q, V, X, X_shared
-from .base import Field, Fields, Witness, usual
+from .base_architecture import Field, Fields, WitnessSpec, usual
 from .bases.latent import STACKS, Latent
 
 EXPERTS = {M: 2048, X: Field(("n_routed_experts", "num_local_experts"), 256), X_shared: 1, K: 8}
@@ -38,6 +38,6 @@ class DeepSeekV3(Latent):
         inert=("rope_interleave", "num_nextn_predict_layers", "num_mtp_layers"),
     )
     # Groups limit the router's choice and do not affect any size. With one group, any number of experts is valid.
-    witness = Witness(
+    witness = WitnessSpec(
         "DeepseekV3", stacks=STACKS, arguments={"num_key_value_heads": None, "n_group": 1, "topk_group": 1}
     )

@@ -9,7 +9,7 @@ from ..components import MLP, Component, HeadTransform, LayerNorm, LMHead, PostN
 from ..language.symbols import A, E, H, L, P, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Function, Names, Witness, option, usual
+from .base_architecture import Fields, Function, Names, ProbabilityField, WitnessSpec, option, usual
 from .bases.bert_like import BertLike
 
 NAMES = {
@@ -36,13 +36,13 @@ class DistilBERT(BertLike):
         inert=("qa_dropout", "seq_classif_dropout", "tie_weights_"),  # of heads that no built-in class has
     )
     heads = {"Model": {"head": "none"}, "ForMaskedLM": {"head": "mlm"}}
-    witness = Witness("DistilBert", prefix="distilbert.")
+    witness = WitnessSpec("DistilBert", prefix="distilbert.")
     variants = ({}, {"head": "mlm"}, {"head": "mlm", "tied": False})
 
     head: Literal["none", "mlm"] = "none"
     activation: Activation = option(Function("activation", "gelu"))
-    hidden_dropout: bool = option(Chance("dropout", 0.1))
-    attention_dropout: bool = option(Chance("attention_dropout", 0.1))
+    hidden_dropout: bool = option(ProbabilityField("dropout", 0.1))
+    attention_dropout: bool = option(ProbabilityField("attention_dropout", 0.1))
 
     @property
     def segments(self) -> Component | None:

@@ -13,7 +13,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, B, E, L, N_chan, N_class, N_out, Z, Z_patch
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Choice, Field, Fields, Multiple, Switch, Witness, option
+from .base_architecture import Architecture, BoolField, Choice, Field, Fields, MultipleField, WitnessSpec, option
 
 BLOCKS = "transformer_blocks"
 CLASSES = {"DiTTransformer2DModel": {"embedders": "each"}, "symformer.witness.models.dit:DiT": {"embedders": "one"}}
@@ -47,7 +47,7 @@ class DiT(Architecture):
             N_chan: Field(("in_channels",), 4),
             N_out: Field(("out_channels",), N_chan, null=True),
             N_class: Field(("num_embeds_ada_norm",), 1000),
-            E: Multiple(("attention_head_dim",), 72, of=A),
+            E: MultipleField(("attention_head_dim",), 72, of=A),
             L: Field(("num_layers",), 28),
             A: Field(("num_attention_heads",), 16),
         },
@@ -63,13 +63,13 @@ class DiT(Architecture):
         },
         inert=("_class_name", "_diffusers_version", "norm_num_groups", "norm_eps", "dropout"),
     )
-    witness = Witness(
+    witness = WitnessSpec(
         library="diffusers", prefix="", author="the diffusers class, modified by symformer to share one embedder"
     )
     variants = ({}, {"embedders": "each"}, {"qkv_bias": False})
 
     embedders: Literal["one", "each"] = "one"  # of timesteps and classes: one for the model, or one in each block
-    qkv_bias: bool = option(Switch("attention_bias", True))
+    qkv_bias: bool = option(BoolField("attention_bias", True))
     activation: Literal["gelu_pytorch_tanh", "gelu"] = option(
         Choice("activation_fn", {"gelu-approximate": "gelu_pytorch_tanh", "gelu": "gelu"}, "gelu-approximate")
     )

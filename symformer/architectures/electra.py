@@ -12,7 +12,7 @@ from ..language.sizes import Condition, Differs
 from ..language.symbols import A, E, E_emb, H, L, P, V, V_type
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Fields, Witness, usual
+from .base_architecture import Fields, WitnessSpec, usual
 from .bases.bert_like import FIXED, BertLike
 
 
@@ -39,7 +39,7 @@ class ELECTRA(BertLike):
         "ForPreTraining": {"head": "discriminator"},
         "ForMaskedLM": {"head": "generator"},
     }
-    witness = Witness("Electra", prefix="electra.")
+    witness = WitnessSpec("Electra", prefix="electra.")
     variants = (
         {},
         {"head": "discriminator"},

@@ -8,13 +8,25 @@ from typing import Literal
 from sympy import Expr, Integer
 
 from ..components import MLP, ALiBi, Component, ParallelBlock, PreNormBlock, RotaryPositions
-from ..configs.known import Config
+from ..configs.common_fields import Config
 from ..language.errors import ConfigError, OptionError
 from ..language.sizes import Condition, Divides, shown
 from ..language.symbols import A, E, G, H, L, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import NO_TABLE, OWN_ATTENTION, Choice, Field, Fields, Function, Names, Switch, Witness, option, usual
+from .base_architecture import (
+    NO_TABLE,
+    OWN_ATTENTION,
+    BoolField,
+    Choice,
+    Field,
+    Fields,
+    Function,
+    Names,
+    WitnessSpec,
+    option,
+    usual,
+)
 from .bases.gpt_like import GPTLike
 
 HEADS = Field(("num_attention_heads",), 71)
@@ -22,7 +34,7 @@ NAMES = {E: ("hidden_size", "n_embed"), H: ("ffn_hidden_size",), G: ("num_kv_hea
 
 
 @dataclass(frozen=True)
-class MultiQuery(Switch):
+class MultiQuery(BoolField):
     """The switch of multi-query attention. Without it, the first form of Falcon must have A key/value heads."""
 
     def read(self, config: Config) -> bool:
@@ -59,7 +71,7 @@ class Falcon(GPTLike):
         rotary=True,
         inert=(NO_TABLE, "apply_residual_connection_post_layernorm"),  # no class reads the second
     )
-    witness = Witness("Falcon", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
+    witness = WitnessSpec("Falcon", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
     variants = (
         {},
         {"grouped": True},
@@ -68,11 +80,11 @@ class Falcon(GPTLike):
         {"head": "none"},
     )
 
-    grouped: bool = option(Switch("new_decoder_architecture", False))
+    grouped: bool = option(BoolField("new_decoder_architecture", False))
     multi_query: bool = option(MultiQuery("multi_query", True))
-    parallel: bool = option(Switch("parallel_attn", True))
-    alibi: bool = option(Switch("alibi", False))
-    bias: bool = option(Switch("bias", False))
+    parallel: bool = option(BoolField("parallel_attn", True))
+    alibi: bool = option(BoolField("alibi", False))
+    bias: bool = option(BoolField("bias", False))
     norms: Literal["usual", "one", "two"] = option(
         Choice("num_ln_in_parallel_attn", {None: "usual", 1: "one", 2: "two"}, None)
     )

@@ -8,7 +8,7 @@ from ..components import MLP, LMHead, TokenEmbedding
 from ..language.symbols import E, H, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import PLAIN, Architecture, Fields, Witness, usual
+from .base_architecture import PLAIN, Architecture, Fields, WitnessSpec, usual
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class FeedForwardLM(Architecture):
     shapes = "tokens[B,S] -> logits[B,S,V]"
 
     config = Fields(usual({V: None, E: None, H: None}, PLAIN), classes={"FeedForwardLM": {}})
-    witness = Witness.ours("teaching")
+    witness = WitnessSpec.ours("teaching")
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         x = ops.call("embedding", TokenEmbedding(), tokens)

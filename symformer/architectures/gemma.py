@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..components import RMSNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEADS_DIVIDE, Activation, Fields, Function, Switch, Witness, option, usual
+from .base_architecture import HEADS_DIVIDE, Activation, BoolField, Fields, Function, WitnessSpec, option, usual
 from .bases.llama_like import LlamaLike
 
 
@@ -28,9 +28,9 @@ class Gemma(LlamaLike):
         fixed={"use_bidirectional_attention": (False, None)},
         inert=("hidden_activation",),  # the class reads the function from 'hidden_act'
     )
-    witness = Witness("Gemma", conditions=HEADS_DIVIDE)
+    witness = WitnessSpec("Gemma", conditions=HEADS_DIVIDE)
     variants = ({}, {"tied": False}, {"head": "none"})
 
-    tied: bool = option(Switch("tie_word_embeddings", True))
+    tied: bool = option(BoolField("tie_word_embeddings", True))
     # the class reads gelu as the tanh approximation, its name in early configs
     activation: Activation = option(Function("hidden_act", "gelu_pytorch_tanh", same={"gelu": "gelu_pytorch_tanh"}))

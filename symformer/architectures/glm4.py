@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component, GatedMLP
 from ..language.symbols import A, D, D_rope, E, G, H, L, V
-from .base import Fields, Switch, Witness, option, rotating, unknown, usual
+from .base_architecture import BoolField, Fields, WitnessSpec, option, rotating, unknown, usual
 from .bases.llama_like import PARTLY_ROTARY
 from .bases.sandwich import Sandwich
 
@@ -28,14 +28,14 @@ class GLM4(Sandwich):
     around_attention = ("input_layernorm", "post_self_attn_layernorm")
     around_mlp = ("post_attention_layernorm", "post_mlp_layernorm")
     config = Fields(usual({V: 151552, E: 4096, H: 13696, L: 40, A: 32, G: 2, D: 128, D_rope: rotating(D, 0.5)}))
-    witness = Witness(
+    witness = WitnessSpec(
         "Glm4",
         arguments={"pad_token_id": None},  # otherwise it must be a token
         unread=unknown("the rotary angles, which each layer repeats,"),
     )
     variants = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
 
-    attention_bias: bool = option(Switch("attention_bias", True))
+    attention_bias: bool = option(BoolField("attention_bias", True))
 
     @property
     def attention(self) -> Component:

@@ -9,7 +9,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import PLAIN, Field, Fields, Names, Switch, Witness, option, usual
+from .base_architecture import PLAIN, BoolField, Field, Fields, Names, WitnessSpec, option, usual
 from .bases.decoder import Decoder
 
 
@@ -32,10 +32,10 @@ class Gopher(Decoder):
     config = Fields(
         usual({V: None, E: None, H: Field(("hidden",), 4 * E), L: None, A: None}, PLAIN), classes={"Gopher": {}}
     )
-    witness = Witness.ours("gopher")
+    witness = WitnessSpec.ours("gopher")
     variants = ({}, {"bias": False})
 
-    bias: bool = option(Switch("bias", True))
+    bias: bool = option(BoolField("bias", True))
 
     @property
     def layer(self) -> Component:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import MLP, Component, PostNormBlock, SelfAttention
 from ..language.symbols import A, E, L, P, V
-from .base import OPENAI, OWN_ATTENTION, Activation, Choice, Fields, Names, Witness, option, usual
+from .base_architecture import OPENAI, OWN_ATTENTION, Activation, Choice, Fields, Names, WitnessSpec, option, usual
 from .bases.openai_like import OpenAILike
 
 
@@ -29,7 +29,7 @@ class GPT1(OpenAILike):
         inert=("n_ctx", "n_special", "predict_special_tokens"),  # not read by any class
     )
     heads = {"LMHeadModel": {"head": "lm"}, "Model": {"head": "none"}}
-    witness = Witness("OpenAIGPT", prefix="transformer.", masked=False, cached=False, unread=OWN_ATTENTION)
+    witness = WitnessSpec("OpenAIGPT", prefix="transformer.", masked=False, cached=False, unread=OWN_ATTENTION)
 
     # The class has its own names of activation functions.
     activation: Activation = option(

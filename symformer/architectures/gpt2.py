@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.symbols import A, E, H, L, P, V
-from .base import OPENAI, Fields, Witness, usual
+from .base_architecture import OPENAI, Fields, WitnessSpec, usual
 from .bases.openai_like import OpenAILike
 
 
@@ -29,4 +29,4 @@ class GPT2(OpenAILike):
         ),
     )
     heads = {"LMHeadModel": {"head": "lm"}, "Model": {"head": "none"}}
-    witness = Witness("GPT2", prefix="transformer.")
+    witness = WitnessSpec("GPT2", prefix="transformer.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..components import MLP, Component, LayerNorm, LMHead, PreNormBlock, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import A, E, L, P, V
-from .base import Fields, Names, Switch, Witness, option, usual
+from .base_architecture import BoolField, Fields, Names, WitnessSpec, option, usual
 from .bases.decoder import Decoder
 
 NAMES = {P: ("context_length",), E: ("emb_dim",), L: ("n_layers",), A: ("n_heads",)}
@@ -28,7 +28,7 @@ class GPTFromScratch(Decoder):
     constraints = (Divides(A, E),)
     norm = LayerNorm()
     config = Fields(usual(dict.fromkeys((V, P, E, L, A)), NAMES), classes={"GPTModel": {}})
-    witness = Witness(
+    witness = WitnessSpec(
         library="symformer.witness.models.gpt_from_scratch",
         prefix="",
         author="a torch module of symformer's own, written from chapter 4 of the book",
@@ -36,8 +36,8 @@ class GPTFromScratch(Decoder):
     variants = ({}, {"tied": True}, {"qkv_bias": True})
     embedding_drop = "drop_emb"
 
-    qkv_bias: bool = option(Switch("qkv_bias", False))
-    tied: bool = option(Switch("tied", False))
+    qkv_bias: bool = option(BoolField("qkv_bias", False))
+    tied: bool = option(BoolField("tied", False))
 
     @property
     def layer(self) -> Component:

@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 
 from ..components import SelfAttention
 from ..language.symbols import A, C_win, E, H, L_global, L_local, P, V
-from .base import OWN_ATTENTION, Chance, Field, Fields, Rounds, Witness, option, usual
+from .base_architecture import (
+    OWN_ATTENTION,
+    Field,
+    Fields,
+    ProbabilityField,
+    RepeatedLayers,
+    WitnessSpec,
+    option,
+    usual,
+)
 from .bases.local_global import STACKS
 from .bases.openai_like import OpenAILike
 from .bases.stacked import Stack
@@ -29,20 +38,20 @@ class GPTNeo(OpenAILike):
     relations = {H: 4 * E}
     config = Fields(
         usual({V: 50257, P: 2048, E: 2048, **HEADS, H: 4 * E, C_win: Field(("window_size",), 256)}),
-        layers=Rounds(
+        layers=RepeatedLayers(
             {"local": L_local, "global": L_global},
             ("global", "local"),
             Field(("num_layers", "num_hidden_layers"), 24),
             "attention_types",
         ),
     )
-    witness = Witness(
+    witness = WitnessSpec(
         "GPTNeo", prefix="transformer.", rename={"attn.attention": "attn"}, stacks=STACKS, unread=OWN_ATTENTION
     )
 
-    embedding_dropout: bool = option(Chance("embed_dropout", 0.0))
-    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
-    residual_dropout: bool = option(Chance("resid_dropout", 0.0))
+    embedding_dropout: bool = option(ProbabilityField("embed_dropout", 0.0))
+    attention_dropout: bool = option(ProbabilityField("attention_dropout", 0.0))
+    residual_dropout: bool = option(ProbabilityField("resid_dropout", 0.0))
 
     @property
     def attention(self) -> SelfAttention:

@@ -6,7 +6,18 @@ from dataclasses import dataclass, replace
 
 from ..components import MLP, Component, LayerNorm, ParallelBlock, PreNormBlock
 from ..language.symbols import A, D_rope, E, H, L, V
-from .base import Activation, Chance, Fields, Function, Names, Share, Switch, Witness, option, usual
+from .base_architecture import (
+    Activation,
+    BoolField,
+    Fields,
+    FractionField,
+    Function,
+    Names,
+    ProbabilityField,
+    WitnessSpec,
+    option,
+    usual,
+)
 from .bases.llama_like import PART_OF_A_HEAD, LlamaLike
 
 
@@ -26,16 +37,16 @@ class GPTNeoX(LlamaLike):
     head_width, turned = E / A, D_rope
     norm = LayerNorm()
     config = Fields(
-        usual({V: 50432, E: 6144, H: 24576, L: 44, A: 64, D_rope: Share(("rotary_pct",), of=E / A, part=0.25)}),
+        usual({V: 50432, E: 6144, H: 24576, L: 44, A: 64, D_rope: FractionField(("rotary_pct",), of=E / A, part=0.25)}),
         inert=("rotary_emb_base", "partial_rotary_factor"),  # the class reads rotary_pct
     )
-    witness = Witness("GPTNeoX", prefix="gpt_neox.")
+    witness = WitnessSpec("GPTNeoX", prefix="gpt_neox.")
     variants = ({}, {"parallel": False, "attention_bias": False}, {"tied": True}, {"head": "none"})
 
     activation: Activation = option(Function("hidden_act", "gelu"))
-    parallel: bool = option(Switch("use_parallel_residual", True))
-    attention_bias: bool = option(Switch("attention_bias", True))
-    dropout: bool = option(Chance("hidden_dropout", 0.0))
+    parallel: bool = option(BoolField("use_parallel_residual", True))
+    attention_bias: bool = option(BoolField("attention_bias", True))
+    dropout: bool = option(ProbabilityField("hidden_dropout", 0.0))
 
     @property
     def layer(self) -> Component:

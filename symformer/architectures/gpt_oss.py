@@ -8,7 +8,7 @@ from ..components import Component, MoE, SelfAttention
 from ..components.moe import SOFTMAX_OF_CHOSEN
 from ..language.sizes import AtMost
 from ..language.symbols import A, C_win, D, E, G, K, M, V, X
-from .base import Activation, Field, Fields, Switch, Witness, option, usual
+from .base_architecture import Activation, BoolField, Field, Fields, WitnessSpec, option, usual
 from .bases.biased import Biased
 from .bases.local_global import STACKS, LocalGlobal, local_global
 
@@ -37,11 +37,11 @@ class GptOss(LocalGlobal, Biased):
             *("hidden_act", "swiglu_alpha", "swiglu_limit", "experts_per_token"),  # parameters of its gate
         ),
     )
-    witness = Witness("GptOss", stacks=STACKS)
+    witness = WitnessSpec("GptOss", stacks=STACKS)
     variants = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
 
     activation: Activation = "silu"  # not a config field
-    attention_bias: bool = option(Switch("attention_bias", True))
+    attention_bias: bool = option(BoolField("attention_bias", True))
 
     @property
     def rotary_attention(self) -> SelfAttention:

@@ -8,7 +8,18 @@ from ..components import MLP, Component, LMHead, ParallelBlock, RotaryPositions,
 from ..language.symbols import A, D_rope, E, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import OPENAI, OWN_ATTENTION, Chance, Field, Fields, Names, Switch, Witness, option, usual
+from .base_architecture import (
+    OPENAI,
+    OWN_ATTENTION,
+    BoolField,
+    Field,
+    Fields,
+    Names,
+    ProbabilityField,
+    WitnessSpec,
+    option,
+    usual,
+)
 from .bases.llama_like import PART_OF_A_HEAD
 from .bases.openai_like import OpenAILike
 
@@ -32,13 +43,13 @@ class GPTJ(OpenAILike):
         usual({V: 50400, E: 4096, L: 28, A: 16, H: 4 * E, D_rope: Field(("rotary_dim",), 64)}, OPENAI),
         inert=("n_positions", "max_position_embeddings", "n_ctx", "rotary", "scale_attn_weights"),  # no position table
     )
-    witness = Witness("GPTJ", prefix="transformer.", unread=OWN_ATTENTION)
+    witness = WitnessSpec("GPTJ", prefix="transformer.", unread=OWN_ATTENTION)
     variants = ({}, {"tied": True}, {"head": "none"})
 
-    tied: bool = option(Switch("tie_word_embeddings", False))
-    embedding_dropout: bool = option(Chance("embd_pdrop", 0.0))
-    attention_dropout: bool = option(Chance("attn_pdrop", 0.0))
-    residual_dropout: bool = option(Chance("resid_pdrop", 0.0))
+    tied: bool = option(BoolField("tie_word_embeddings", False))
+    embedding_dropout: bool = option(ProbabilityField("embd_pdrop", 0.0))
+    attention_dropout: bool = option(ProbabilityField("attn_pdrop", 0.0))
+    residual_dropout: bool = option(ProbabilityField("resid_pdrop", 0.0))
 
     @property
     def attention(self) -> SelfAttention:

@@ -8,7 +8,7 @@ from ..components import Component
 from ..language.symbols import A, D, E, G, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import HEAD_WIDTH, Fields, Witness, usual
+from .base_architecture import HEAD_WIDTH, Fields, WitnessSpec, usual
 from .bases.biased import BiasedThroughout
 
 
@@ -26,7 +26,7 @@ class Granite(BiasedThroughout):
         usual({V: 32000, E: 4096, H: 11008, L: 32, A: 32, G: A, D: HEAD_WIDTH}),
         inert=("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"),
     )
-    witness = Witness("Granite")
+    witness = WitnessSpec("Granite")
 
     def layer_of(self, attention: Component, mlp: Component) -> Component:
         return replace(self.pre_norm_layer(attention, mlp), scale="residual_multiplier")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEADS_DIVIDE, Fields, Witness, usual
+from .base_architecture import HEADS_DIVIDE, Fields, WitnessSpec, usual
 from .bases.biased import BiasedThroughout
 
 
@@ -23,4 +23,4 @@ class Llama(BiasedThroughout):
         usual({V: 32000, E: 4096, H: 11008, L: 32, A: 32, G: A, D: E / A}),
         inert=("pretraining_tp",),  # the number of pieces of a linear layer in pretraining
     )
-    witness = Witness("Llama", conditions=HEADS_DIVIDE)
+    witness = WitnessSpec("Llama", conditions=HEADS_DIVIDE)

@@ -9,10 +9,10 @@ from sympy import ceiling
 from ..components import Component, SelectiveScan
 from ..language.sizes import Divides
 from ..language.symbols import E, H_ssm, K_conv, L, N_state, R_dt, V
-from .base import Field, Fields, Multiple, Witness, usual
+from .base_architecture import Field, Fields, MultipleField, WitnessSpec, usual
 from .bases.recurrent import MIXER, Recurrent
 
-INNER = Multiple(("expand",), 2, of=E)
+INNER = MultipleField(("expand",), 2, of=E)
 RANK = Field(("time_step_rank",), ceiling(E / 16), auto=True)
 
 
@@ -30,7 +30,7 @@ class Mamba(Recurrent):
         usual({V: 50280, E: 768, L: 32, H_ssm: INNER, N_state: 16, R_dt: RANK, K_conv: 4}, MIXER),
         restated={"intermediate_size": H_ssm, "d_inner": H_ssm, "d_model": E, "n_layer": L},
     )
-    witness = Witness("Mamba", prefix="backbone.")
+    witness = WitnessSpec("Mamba", prefix="backbone.")
 
     @property
     def mixer(self) -> Component:

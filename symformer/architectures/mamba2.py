@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..components import ChunkedScan, Component
 from ..language.sizes import Divides
 from ..language.symbols import A_ssm, C_chunk, D_ssm, E, G_ssm, K_conv, L, N_state, V
-from .base import Fields, Switch, Witness, option, usual
+from .base_architecture import BoolField, Fields, WitnessSpec, option, usual
 from .bases.recurrent import MIXER, Recurrent
 
 
@@ -28,12 +28,12 @@ class Mamba2(Recurrent):
         restated={"expand": A_ssm * D_ssm / E},
         inert=("time_step_limit", "time_step_rank"),  # no matrix has this rank
     )
-    witness = Witness(
+    witness = WitnessSpec(
         "Mamba2", prefix="backbone.", arguments={"expand": A_ssm * D_ssm / E}, conditions=(Divides(E, D_ssm),)
     )
     variants = ({}, {"tied": True}, {"bias": True}, {"convolution_bias": False}, {"head": "none"})
 
-    tied: bool = option(Switch("tie_word_embeddings", False))
+    tied: bool = option(BoolField("tie_word_embeddings", False))
 
     @property
     def mixer(self) -> Component:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.symbols import A, C_win, D, E, G, H, L, V
-from .base import Fields, Witness, usual
+from .base_architecture import Fields, WitnessSpec, usual
 from .bases.windowed import Windowed
 
 
@@ -23,5 +23,5 @@ class Mistral(Windowed):
 
     title = "Mistral"
     config = Fields(usual({V: 32000, E: 4096, H: 14336, L: 32, A: 32, G: 8, D: E / A, C_win: 4096}))
-    witness = Witness("Mistral")
+    witness = WitnessSpec("Mistral")
     variants = ({}, {"window": False}, {"tied": True}, {"head": "none"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.symbols import A, D, E, G, K, L, M, V, X
-from .base import Field, Fields, Witness, usual
+from .base_architecture import Field, Fields, WitnessSpec, usual
 from .bases.sparse import Sparse
 
 EXPERTS = {M: Field(("intermediate_size",), 14336), X: Field(("num_local_experts", "num_experts"), 8), K: 2}
@@ -28,4 +28,4 @@ class Mixtral(Sparse):
         fixed={"output_router_logits": (False,), "router_jitter_noise": (0.0,)},
         inert=("router_aux_loss_coef",),  # the weight of that loss
     )
-    witness = Witness("Mixtral")
+    witness = WitnessSpec("Mixtral")

@@ -23,7 +23,19 @@ from ..language.sizes import Divides
 from ..language.symbols import A, C_local, E, H, L, L_global, L_local, V
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
-from .base import NO_TABLE, Chance, Field, Fields, Function, Layers, Names, Switch, Witness, option, usual
+from .base_architecture import (
+    NO_TABLE,
+    BoolField,
+    Field,
+    Fields,
+    Function,
+    Layers,
+    Names,
+    ProbabilityField,
+    WitnessSpec,
+    option,
+    usual,
+)
 from .bases.bert_like import FIXED
 from .bases.stacked import Stack, Stacked
 
@@ -68,7 +80,7 @@ class ModernBERT(Stacked):
         ),
     )
     heads = {"Model": {"head": "none"}, "ForMaskedLM": {"head": "mlm"}}
-    witness = Witness(
+    witness = WitnessSpec(
         "ModernBert",
         arguments={"pad_token_id": None},  # otherwise it must be a row of the table
         stacks={"first_layer": ONE, "global_layers": L_global - 1, "local_layers": L_local},
@@ -82,13 +94,13 @@ class ModernBERT(Stacked):
     )
 
     head: Literal["none", "mlm"] = "none"
-    tied: bool = option(Switch("tie_word_embeddings", True))
-    norm_bias: bool = option(Switch("norm_bias", False))
-    decoder_bias: bool = option(Switch("decoder_bias", True))
+    tied: bool = option(BoolField("tie_word_embeddings", True))
+    norm_bias: bool = option(BoolField("norm_bias", False))
+    decoder_bias: bool = option(BoolField("decoder_bias", True))
     activation: Activation = option(Function("hidden_activation", "gelu"))
-    embedding_dropout: bool = option(Chance("embedding_dropout", 0.0))
-    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
-    mlp_dropout: bool = option(Chance("mlp_dropout", 0.0))
+    embedding_dropout: bool = option(ProbabilityField("embedding_dropout", 0.0))
+    attention_dropout: bool = option(ProbabilityField("attention_dropout", 0.0))
+    mlp_dropout: bool = option(ProbabilityField("mlp_dropout", 0.0))
 
     @property
     def norm(self) -> Component:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import MLP, ALiBi, Component, LayerNorm, PreNormBlock
 from ..language.symbols import A, E, L, V
-from .base import OWN_ATTENTION, Fields, Names, Witness, usual
+from .base_architecture import OWN_ATTENTION, Fields, Names, WitnessSpec, usual
 from .bases.gpt_like import GPTLike
 
 NAMES = {
@@ -50,7 +50,7 @@ class MPT(GPTLike):
         ),
     )
     # Enough rows of biases for the tokens of any run.
-    witness = Witness("Mpt", prefix="transformer.", arguments={"max_seq_len": 2**24}, unread=OWN_ATTENTION)
+    witness = WitnessSpec("Mpt", prefix="transformer.", arguments={"max_seq_len": 2**24}, unread=OWN_ATTENTION)
 
     @property
     def layer(self) -> Component:

@@ -24,7 +24,19 @@ from ..language.symbols import (
     N_state,
     V,
 )  # fmt: skip
-from .base import NO_TABLE, Activation, Chance, Fields, Function, Names, Spelt, Switch, Witness, option, usual
+from .base_architecture import (
+    NO_TABLE,
+    Activation,
+    BoolField,
+    Fields,
+    Function,
+    Names,
+    ProbabilityField,
+    SpelledLayers,
+    WitnessSpec,
+    option,
+    usual,
+)
 from .bases.decoder import Decoder, HubDecoder
 from .bases.recurrent import MIXER as MIXER_NAMES
 from .bases.stacked import Stack
@@ -49,7 +61,7 @@ class NemotronH(Decoder):
     constraints = (Divides(G, A), *ChunkedScan.constraints)
     config = Fields(
         usual({V: 131072, E: 4096, H: 21504, A: 32, G: 8, D: 128, **MIXER}, NAMES),
-        layers=Spelt(
+        layers=SpelledLayers(
             {"linear_attention": L_ssm, "full_attention": L_attn, "mlp": L_mlp},
             name="layers_block_type",
             letters={"M": "linear_attention", "*": "full_attention", "-": "mlp"},
@@ -68,7 +80,7 @@ class NemotronH(Decoder):
         fixed={"num_nextn_predict_layers": (0,), "tie_word_embeddings": (False,)},
     )
     heads = HubDecoder.heads
-    witness = Witness(
+    witness = WitnessSpec(
         "NemotronH",
         stacks={"ssm_layers": L_ssm, "attention_layers": L_attn, "mlp_layers": L_mlp},
         arguments={"pad_token_id": None},  # otherwise it must be a token
@@ -76,11 +88,11 @@ class NemotronH(Decoder):
     variants = ({}, {"mixer_bias": True, "convolution_bias": False}, {"head": "none"})
 
     head: Literal["lm", "none"] = "lm"
-    mixer_bias: bool = option(Switch("use_bias", False))
-    convolution_bias: bool = option(Switch("use_conv_bias", True))
+    mixer_bias: bool = option(BoolField("use_bias", False))
+    convolution_bias: bool = option(BoolField("use_conv_bias", True))
     mixer_activation: Activation = option(Function("mamba_hidden_act", "silu"))
     activation: Activation = option(Function("mlp_hidden_act", "relu2"))
-    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
+    attention_dropout: bool = option(ProbabilityField("attention_dropout", 0.0))
 
     @property
     def layer(self) -> Component:

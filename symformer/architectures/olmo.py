@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..components import LayerNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEAD_WIDTH, Fields, Witness, usual
+from .base_architecture import HEAD_WIDTH, Fields, WitnessSpec, usual
 from .bases.biased import Biased
 
 
@@ -25,4 +25,4 @@ class OLMo(Biased):
         usual({V: 50304, E: 4096, H: 11008, L: 32, A: 32, G: A, D: HEAD_WIDTH}),
         fixed={"clip_qkv": (None,)},  # would save a mask of the clipped elements
     )
-    witness = Witness("Olmo", arguments={"pad_token_id": 0})  # valid for any table
+    witness = WitnessSpec("Olmo", arguments={"pad_token_id": 0})  # valid for any table

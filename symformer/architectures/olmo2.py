@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component, ResPostNormBlock, RMSNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEAD_WIDTH, Fields, Witness, usual
+from .base_architecture import HEAD_WIDTH, Fields, WitnessSpec, usual
 from .bases.biased import Biased
 
 
@@ -23,7 +23,7 @@ class OLMo2(Biased):
     tables = "rotary_single"
     norm = RMSNorm(late=True)
     config = Fields(usual({V: 50304, E: 4096, H: 11008, L: 32, A: 32, G: A, D: HEAD_WIDTH}))
-    witness = Witness("Olmo2", arguments={"pad_token_id": 0})  # valid for any table
+    witness = WitnessSpec("Olmo2", arguments={"pad_token_id": 0})  # valid for any table
 
     @property
     def attention(self) -> Component:

@@ -8,7 +8,7 @@ from ..components import Component
 from ..components.moe import SOFTMAX_MAYBE_DIVIDED
 from ..language.sizes import AtMost, Divides
 from ..language.symbols import A, E, G, K, L, M, V, X
-from .base import Field, Fields, Witness, usual
+from .base_architecture import Field, Fields, WitnessSpec, usual
 from .bases.biased import Biased
 from .bases.sparse import Sparse
 
@@ -34,7 +34,7 @@ class OLMoE(Sparse, Biased):
         fixed={"clip_qkv": (None,), "output_router_logits": (False,)},
         inert=("router_aux_loss_coef", "norm_topk_prob"),  # the weight of a loss; a normalization of weights
     )
-    witness = Witness("Olmoe", arguments={"pad_token_id": 0})  # valid for any table
+    witness = WitnessSpec("Olmoe", arguments={"pad_token_id": 0})  # valid for any table
     variants = Biased.variants
 
     @property

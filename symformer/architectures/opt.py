@@ -20,7 +20,7 @@ from ..language.sizes import Condition, Differs
 from ..language.symbols import A, E, E_emb, H, L, P, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Field, Fields, Function, Names, Switch, Witness, option, usual
+from .base_architecture import BoolField, Field, Fields, Function, Names, ProbabilityField, WitnessSpec, option, usual
 from .bases.gpt_like import GPTLike
 from .bases.stacked import with_positions
 
@@ -46,7 +46,7 @@ class OPT(GPTLike):
         fixed={"layerdrop": (0.0,), "_remove_final_layer_norm": (False,)},
         inert=("init_std", "activation_dropout"),  # the class has no dropout inside its MLP
     )
-    witness = Witness("OPT", rename={"decoder.": ""}, arguments={"pad_token_id": 0})  # a token of any table
+    witness = WitnessSpec("OPT", rename={"decoder.": ""}, arguments={"pad_token_id": 0})  # a token of any table
     variants = (
         {},
         {"norm_first": False, "projected": True},
@@ -54,13 +54,13 @@ class OPT(GPTLike):
         {"head": "none"},
     )
 
-    norm_first: bool = option(Switch("do_layer_norm_before", True))
+    norm_first: bool = option(BoolField("do_layer_norm_before", True))
     projected: bool = False
-    bias: bool = option(Switch("enable_bias", True))
-    affine: bool = option(Switch("layer_norm_elementwise_affine", True))
+    bias: bool = option(BoolField("enable_bias", True))
+    affine: bool = option(BoolField("layer_norm_elementwise_affine", True))
     activation: Activation = option(Function("activation_function", "relu"))
-    dropout: bool = option(Chance("dropout", 0.1))
-    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
+    dropout: bool = option(ProbabilityField("dropout", 0.1))
+    attention_dropout: bool = option(ProbabilityField("attention_dropout", 0.0))
 
     @property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # the projection needs two widths

@@ -11,7 +11,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, D, E, H, L, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import PLAIN, Field, Fields, Names, Switch, Witness, option, usual
+from .base_architecture import PLAIN, BoolField, Field, Fields, Names, WitnessSpec, option, usual
 from .bases.decoder import Decoder
 
 
@@ -32,10 +32,10 @@ class PaLM(Decoder):
     config = Fields(
         usual({V: None, E: None, H: Field(("hidden",), 4 * E), L: None, A: None, D: None}, PLAIN), classes={"PaLM": {}}
     )
-    witness = Witness.ours("palm")
+    witness = WitnessSpec.ours("palm")
     variants = ({}, {"norm_scales": True})
 
-    norm_scales: bool = option(Switch("norm_scales", False))
+    norm_scales: bool = option(BoolField("norm_scales", False))
 
     @property
     def norm(self) -> Component:

@@ -6,7 +6,18 @@ from dataclasses import dataclass, replace
 
 from ..components import MLP, Component, LayerNorm, LMHead
 from ..language.symbols import A, D, D_rope, E, G, H, L, V
-from .base import HEAD_WIDTH, Activation, Chance, Fields, Function, Names, Witness, option, rotating, usual
+from .base_architecture import (
+    HEAD_WIDTH,
+    Activation,
+    Fields,
+    Function,
+    Names,
+    ProbabilityField,
+    WitnessSpec,
+    option,
+    rotating,
+    usual,
+)
 from .bases.llama_like import PARTLY_ROTARY, LlamaLike
 
 
@@ -30,11 +41,11 @@ class Phi(LlamaLike):
         usual({V: 51200, E: 2048, H: 8192, L: 24, A: 32, G: A, D: HEAD_WIDTH, D_rope: rotating(D, 0.5)}),
         fixed={"qk_layernorm": (False,)},  # would add norms of queries and keys
     )
-    witness = Witness("Phi")
+    witness = WitnessSpec("Phi")
 
     activation: Activation = option(Function("hidden_act", "gelu_new"))
-    embedding_dropout: bool = option(Chance("embd_pdrop", 0.0))
-    dropout: bool = option(Chance("resid_pdrop", 0.0))
+    embedding_dropout: bool = option(ProbabilityField("embd_pdrop", 0.0))
+    dropout: bool = option(ProbabilityField("resid_pdrop", 0.0))
 
     @property
     def layer(self) -> Component:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component, GatedMLP
 from ..language.symbols import A, C_win, D, D_rope, E, G, H, L, V
-from .base import HEAD_WIDTH, Chance, Fields, Witness, option, rotating, usual
+from .base_architecture import HEAD_WIDTH, Fields, ProbabilityField, WitnessSpec, option, rotating, usual
 from .bases.llama_like import PARTLY_ROTARY
 from .bases.windowed import Windowed
 
@@ -31,11 +31,11 @@ class Phi3(Windowed):
         inert=("original_max_position_embeddings", "embd_pdrop"),  # the class has no embedding dropout
     )
     # The padding token does not matter. Its default, row 32000, does not exist in smaller tables.
-    witness = Witness("Phi3", arguments={"pad_token_id": None})
+    witness = WitnessSpec("Phi3", arguments={"pad_token_id": None})
     variants = ({}, {"window": True}, {"tied": True}, {"head": "none"})
 
     window: bool = False
-    dropout: bool = option(Chance("resid_pdrop", 0.0))
+    dropout: bool = option(ProbabilityField("resid_pdrop", 0.0))
 
     @property
     def attention(self) -> Component:

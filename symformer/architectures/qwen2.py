@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import HEAD_WIDTH, NO_WINDOW, Fields, Witness, usual
+from .base_architecture import HEAD_WIDTH, NO_WINDOW, Fields, WitnessSpec, usual
 from .bases.llama_like import LlamaLike
 
 
@@ -20,7 +20,7 @@ class Qwen2(LlamaLike):
 
     title = "Qwen2"
     config = Fields(usual({V: 151936, E: 4096, H: 22016, L: 32, A: 32, G: 32, D: HEAD_WIDTH}), inert=NO_WINDOW)
-    witness = Witness("Qwen2")
+    witness = WitnessSpec("Qwen2")
 
     @property
     def attention(self) -> Component:

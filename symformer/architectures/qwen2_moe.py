@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component, GatedMLP
 from ..language.symbols import A, D, E, G, K, L, M, M_shared, V, X
-from .base import HEAD_WIDTH, Field, Fields, Switch, Witness, option, usual
+from .base_architecture import HEAD_WIDTH, BoolField, Field, Fields, WitnessSpec, option, usual
 from .bases.sparse import SparseThroughout
 
 EXPERTS = {X: Field(("num_experts",), 60), K: 4, M: 1408, M_shared: 5632}
@@ -24,10 +24,10 @@ class Qwen2MoE(SparseThroughout):
 
     title = "Qwen2-MoE"
     config = Fields(usual({V: 151936, E: 2048, **EXPERTS, L: 24, A: 16, G: 16, D: HEAD_WIDTH}))
-    witness = Witness("Qwen2Moe")
+    witness = WitnessSpec("Qwen2Moe")
     variants = ({}, {"tied": True}, {"qkv_bias": False}, {"head": "none"})
 
-    qkv_bias: bool = option(Switch("qkv_bias", True))
+    qkv_bias: bool = option(BoolField("qkv_bias", True))
 
     @property
     def attention(self) -> Component:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component
 from ..language.symbols import A, D, E, G, H, L, V
-from .base import NO_WINDOW, Fields, Witness, usual
+from .base_architecture import NO_WINDOW, Fields, WitnessSpec, usual
 from .bases.biased import Biased
 
 
@@ -20,7 +20,7 @@ class Qwen3(Biased):
 
     title = "Qwen3"
     config = Fields(usual({V: 151936, E: 4096, H: 22016, L: 32, A: 32, G: 32, D: 128}), inert=NO_WINDOW)
-    witness = Witness("Qwen3")
+    witness = WitnessSpec("Qwen3")
 
     @property
     def attention(self) -> Component:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import Component
 from ..language.symbols import A, D, E, G, K, L, M, V, X
-from .base import HEAD_WIDTH, Field, Fields, Witness, usual
+from .base_architecture import HEAD_WIDTH, Field, Fields, WitnessSpec, usual
 from .bases.biased import Biased
 from .bases.sparse import SparseThroughout
 
@@ -23,7 +23,7 @@ class Qwen3MoE(SparseThroughout, Biased):
 
     title = "Qwen3-MoE"
     config = Fields(usual({V: 151936, E: 2048, **EXPERTS, L: 24, A: 32, G: 4, D: HEAD_WIDTH}))
-    witness = Witness("Qwen3Moe")
+    witness = WitnessSpec("Qwen3Moe")
     variants = Biased.variants
 
     @property

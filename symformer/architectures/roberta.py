@@ -11,7 +11,7 @@ from ..components import HeadTransform, MaskedLMHead, Pooler, PositionEmbedding
 from ..language.symbols import A, E, H, L, P, V, V_type
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Fields, Witness, usual
+from .base_architecture import Fields, WitnessSpec, usual
 from .bases.bert_like import FIXED, BertLike
 
 
@@ -31,7 +31,7 @@ class RoBERTa(BertLike):
         fixed={**FIXED, "pad_token_id": (1,)},
     )
     heads = {"Model": {"head": "pooler"}, "ForMaskedLM": {"head": "mlm"}}
-    witness = Witness("Roberta", prefix="roberta.")
+    witness = WitnessSpec("Roberta", prefix="roberta.")
     variants = ({}, {"head": "mlm"}, {"head": "mlm", "tied": False})
 
     head: Literal["pooler", "mlm"] = "pooler"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ..components import Component, GatedMLP, LayerNorm
 from ..language.sizes import Divides
 from ..language.symbols import A, D_rope, E, G, H, L, V
-from .base import Chance, Fields, Switch, Witness, option, rotating, usual
+from .base_architecture import BoolField, Fields, ProbabilityField, WitnessSpec, option, rotating, usual
 from .bases.llama_like import PART_OF_A_HEAD, LlamaLike
 
 
@@ -29,12 +29,12 @@ class StableLM(LlamaLike):
         usual({V: 50304, E: 2560, H: 6912, L: 32, A: 32, G: 32, D_rope: rotating(E / A, 0.25)}),
         fixed={"qk_layernorm": (False,)},  # would add norms of queries and keys
     )
-    witness = Witness("StableLm")
+    witness = WitnessSpec("StableLm")
     variants = ({}, {"qkv_bias": True}, {"parallel": True, "tied": True}, {"head": "none"})
 
-    qkv_bias: bool = option(Switch("use_qkv_bias", False))
-    parallel: bool = option(Switch("use_parallel_residual", False))
-    dropout: bool = option(Chance("hidden_dropout", 0.0))
+    qkv_bias: bool = option(BoolField("use_qkv_bias", False))
+    parallel: bool = option(BoolField("use_parallel_residual", False))
+    dropout: bool = option(ProbabilityField("hidden_dropout", 0.0))
 
     @property
     def attention(self) -> Component:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import MLP, Component, LayerNorm
 from ..language.symbols import A, C_win, D, E, G, H, L, V
-from .base import Activation, Chance, Fields, Function, Switch, Witness, option, usual
+from .base_architecture import Activation, BoolField, Fields, Function, ProbabilityField, WitnessSpec, option, usual
 from .bases.windowed import Windowed
 
 
@@ -27,15 +27,15 @@ class StarCoder2(Windowed):
         usual({V: 49152, E: 3072, H: 12288, L: 30, A: 24, G: 2, D: E / A, C_win: None}),
         inert=("norm_epsilon",),
     )
-    witness = Witness("Starcoder2")
+    witness = WitnessSpec("Starcoder2")
     variants = ({}, {"window": True}, {"bias": False, "tied": False}, {"head": "none"})
 
-    tied: bool = option(Switch("tie_word_embeddings", True))
+    tied: bool = option(BoolField("tie_word_embeddings", True))
     window: bool = False
-    bias: bool = option(Switch("use_bias", True))
+    bias: bool = option(BoolField("use_bias", True))
     activation: Activation = option(Function("hidden_act", "gelu_pytorch_tanh"))
-    embedding_dropout: bool = option(Chance("embedding_dropout", 0.0))
-    dropout: bool = option(Chance("residual_dropout", 0.0))
+    embedding_dropout: bool = option(ProbabilityField("embedding_dropout", 0.0))
+    dropout: bool = option(ProbabilityField("residual_dropout", 0.0))
 
     @property
     def attention(self) -> Component:

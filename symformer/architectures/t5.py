@@ -22,7 +22,7 @@ from ..components import (
 from ..language.symbols import A, D, E, H, L_dec, L_enc, P_rel, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Choice, Field, Fields, Switch, Witness, option
+from .base_architecture import BoolField, Choice, Field, Fields, ProbabilityField, WitnessSpec, option
 from .bases.encoder_decoder import EncoderDecoder, Tower
 
 
@@ -65,12 +65,12 @@ class T5(EncoderDecoder):
         # There is no position table; the distances that share a bucket; a factor of the head's input.
         inert=("n_positions", "relative_attention_max_distance", "scale_decoder_outputs"),
     )
-    witness = Witness("T5", prefix="", author="the transformers class, with its head untied by symformer")
+    witness = WitnessSpec("T5", prefix="", author="the transformers class, with its head untied by symformer")
     variants = ({}, {"head": "none"}, {"gated": True, "tied": False}, {"gated": True})
 
-    tied: bool = option(Switch("tie_word_embeddings", True))
+    tied: bool = option(BoolField("tie_word_embeddings", True))
     gated: bool = option(Choice("feed_forward_proj", {"relu": False, "gated-gelu": True}, "relu"))
-    dropout: bool = option(Chance("dropout_rate", 0.1))
+    dropout: bool = option(ProbabilityField("dropout_rate", 0.1))
 
     @property
     def logits(self) -> tuple[str, LMHead]:

@@ -11,7 +11,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L_dec, L_enc, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Field, Fields, Switch, Witness, option
+from .base_architecture import Architecture, BoolField, Field, Fields, WitnessSpec, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Transformer(Architecture):
             "symformer.witness.models.embedded_transformer:EmbeddedTransformer": {"embeddings": True},
         },
     )
-    witness = Witness(
+    witness = WitnessSpec(
         library="torch.nn",
         prefix="transformer.",
         rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
@@ -51,7 +51,7 @@ class Transformer(Architecture):
     variants = ({}, {"bias": False}, {"embeddings": True})
 
     embeddings: bool = False
-    bias: bool = option(Switch("bias", True))
+    bias: bool = option(BoolField("bias", True))
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # an option changes the inputs

@@ -10,7 +10,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, E, H
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Architecture, Field, Fields, Switch, Witness, option
+from .base_architecture import Architecture, BoolField, Field, Fields, WitnessSpec, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class TransformerEncoderLayer(Architecture):
         {E: Field(("d_model",)), A: Field(("nhead",)), H: Field(("dim_feedforward",), 2048)},
         classes={"TransformerEncoderLayer": {}},
     )
-    witness = Witness(
+    witness = WitnessSpec(
         library="torch.nn",
         prefix="",
         rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
@@ -37,7 +37,7 @@ class TransformerEncoderLayer(Architecture):
     )
     variants = ({}, {"bias": False})
 
-    bias: bool = option(Switch("bias", True))
+    bias: bool = option(BoolField("bias", True))
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         return ops.call("", PostNormBlock(parts=encoder_parts(self.bias)), x)

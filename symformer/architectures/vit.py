@@ -12,7 +12,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L, N_chan, N_class, Z, Z_patch
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Function, Labels, Names, Switch, Witness, option, usual
+from .base_architecture import BoolField, Fields, Function, Labels, Names, ProbabilityField, WitnessSpec, option, usual
 from .bases.stacked import Stacked
 
 CLASSES = Labels(("num_labels", "id2label"), 2, null=True)
@@ -41,14 +41,14 @@ class ViT(Stacked):
         inert=("encoder_stride",),  # of a head that no built-in class has
     )
     heads = {"Model": {"head": "pooler"}, "ForImageClassification": {"head": "classifier"}}
-    witness = Witness("ViT", prefix="vit.")
+    witness = WitnessSpec("ViT", prefix="vit.")
     variants = ({}, {"head": "classifier"}, {"qkv_bias": False})
 
     head: Literal["pooler", "classifier"] = "pooler"
-    qkv_bias: bool = option(Switch("qkv_bias", True))
+    qkv_bias: bool = option(BoolField("qkv_bias", True))
     activation: Activation = option(Function("hidden_act", "gelu"))
-    hidden_dropout: bool = option(Chance("hidden_dropout_prob", 0.0))
-    attention_dropout: bool = option(Chance("attention_probs_dropout_prob", 0.0))
+    hidden_dropout: bool = option(ProbabilityField("hidden_dropout_prob", 0.0))
+    attention_dropout: bool = option(ProbabilityField("attention_probs_dropout_prob", 0.0))
 
     @property
     def layer(self) -> Component:

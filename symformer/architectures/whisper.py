@@ -12,7 +12,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, B, E, H, L_dec, L_enc, N_mel, P, P_enc, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Chance, Fields, Witness, option, usual
+from .base_architecture import Fields, ProbabilityField, WitnessSpec, option, usual
 from .bases.bart_like import FAIRSEQ, BartLike, both
 from .bases.encoder_decoder import Tower
 
@@ -46,9 +46,9 @@ class Whisper(BartLike):
             *("forced_decoder_ids", "alignment_heads"),
         ),
     )
-    witness = Witness("Whisper", arguments={"pad_token_id": 0})
+    witness = WitnessSpec("Whisper", arguments={"pad_token_id": 0})
 
-    dropout: bool = option(Chance("dropout", 0.0))
+    dropout: bool = option(ProbabilityField("dropout", 0.0))
 
     @property
     def logits(self) -> tuple[str, LMHead]:

@@ -10,10 +10,10 @@ from ..components.base import Component
 from ..language.errors import CatalogueError
 from ..language.symbols import SYMBOLS, name_size
 from ..models.model import Model
-from ..models.provenance import Place, Provenance, Reading
+from ..models.provenance import ConfigLocation, Provenance, TraceEvidence
 from ..quantities import quantity as find_quantity
-from .lifted import Lifted
-from .traced import MEASURED, STORED, Traced
+from .measured_model import MEASURED, STORED, MeasuredModel
+from .recognized_model import RecognizedModel
 
 OPERATIONS = "operations"  # the key of the record for all quantities that torch does not measure
 
@@ -23,23 +23,23 @@ class Record:
     """The traced formula of one quantity of a model, or its recognized operations."""
 
     letters: Mapping[str, str]  # every field met -> its letter, in the order of their choice
-    places: Mapping[str, Place] = field(default_factory=dict)  # letter of its formulas -> config field
-    reading: Reading | None = None
-    traced: Traced | None = None
-    lifted: Lifted | None = None
+    places: Mapping[str, ConfigLocation] = field(default_factory=dict)  # letter of its formulas -> config field
+    reading: TraceEvidence | None = None
+    traced: MeasuredModel | None = None
+    lifted: RecognizedModel | None = None
     config: Mapping[str, int] = field(default_factory=dict)  # every integer of its config
     assumed: tuple[str, ...] = ()
     by: str = "trace"  # the source of the record
 
     @property
-    def counted(self) -> Traced:
+    def counted(self) -> MeasuredModel:
         """Return torch's counts. Raises CatalogueError for a record of operations."""
         if self.traced is None:
             raise CatalogueError("this record contains operations, not torch's counts")
         return self.traced
 
     @property
-    def operations(self) -> Lifted:
+    def operations(self) -> RecognizedModel:
         """Return the operations. Raises CatalogueError for a record of torch's counts."""
         if self.lifted is None:
             raise CatalogueError("this record contains torch's counts, not operations")
@@ -77,9 +77,9 @@ def opened(target: str, find: Find) -> Model:
     return Model(target=target, component=measure(STORED), provenance=provenance).sized(STORED).checked()
 
 
-def _places(record: Record, letters: Collection[str]) -> dict[str, Place]:
+def _places(record: Record, letters: Collection[str]) -> dict[str, ConfigLocation]:
     """Return the config fields of these letters that a record has."""
-    return {letter: Place(name) for name, letter in record.letters.items() if letter in letters}
+    return {letter: ConfigLocation(name) for name, letter in record.letters.items() if letter in letters}
 
 
 def stored_record(model: Model, letters: Mapping[str, str]) -> Record:
@@ -89,7 +89,7 @@ def stored_record(model: Model, letters: Mapping[str, str]) -> Record:
         letters=letters,
         places=read.places,
         reading=read.reading,
-        traced=cast(Traced, model.component),
+        traced=cast(MeasuredModel, model.component),
         config=read.config,
         assumed=read.assumed,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from . import completing
+from . import completion_values
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from ..formulas.formula import Formula
     from ..models.model import Model
 
-target = click.argument("target", shell_complete=completing.target)
+target = click.argument("target", shell_complete=completion_values.target)
 quantity = click.option(
     "--quantity",
     "-q",
     default="params",
     metavar="Q",
     show_default=True,
-    shell_complete=completing.quantity,
+    shell_complete=completion_values.quantity,
     help="The quantity to count; see `symformer list`.",
 )
 sets = click.option(
@@ -30,7 +30,7 @@ sets = click.option(
     "sets",
     multiple=True,
     metavar="NAME=VALUE",
-    shell_complete=completing.size,
+    shell_complete=completion_values.size,
     help="Set a size, such as E=1024 or H=4*E.",
 )
 quantities = click.option(
@@ -41,7 +41,7 @@ quantities = click.option(
     default=("params",),
     metavar="Q",
     show_default=True,
-    shell_complete=completing.quantity,
+    shell_complete=completion_values.quantity,
     help="The quantity to count; repeatable.",
 )
 given = click.option(
@@ -50,7 +50,7 @@ given = click.option(
     "given",
     multiple=True,
     metavar="NAME=VALUE",
-    shell_complete=completing.size,
+    shell_complete=completion_values.size,
     help="Fix a size, such as V=32000.",
 )
 where = click.option(
@@ -61,7 +61,7 @@ option = click.option(
     "options",
     multiple=True,
     metavar="KEY=VALUE",
-    shell_complete=completing.option,
+    shell_complete=completion_values.option,
     help="Set a model option or a convention, such as tied=false or attention=causal.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
@@ -69,7 +69,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print the result
 
 def formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...]) -> tuple[Model, Formula]:
     """Return the model of a target and its formula. Raises SizeError if a size that is set has no effect on it."""
-    from ..answers.targets import pairs, resolve
+    from ..targets.resolution import pairs, resolve
 
     model, conventions = resolve(target, pairs(options), sets, [quantity])
     found = model.formula(quantity, **conventions)
@@ -77,7 +77,7 @@ def formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
     return model, found
 
 
-class Posed(NamedTuple):
+class OpenModelArguments(NamedTuple):
     """A model, the conventions among its options, the fixed sizes, and the sizes defined by others."""
 
     model: Model
@@ -88,14 +88,14 @@ class Posed(NamedTuple):
 
 def posed(
     target: str, quantities: Sequence[str], given: Sequence[str], where: Sequence[str], options: Sequence[str]
-) -> Posed:
+) -> OpenModelArguments:
     """Return the model and its given sizes, with the others left open. Raises SizeError for a size given twice."""
-    from ..answers.targets import pairs, resolve
     from ..language.sizes import assignments
-    from ..language.target import Kind, parse
+    from ..language.target import TargetKind, parse
+    from ..targets.resolution import pairs, resolve
 
     fixed = assignments([*given, *where])
-    own = given if parse(target).kind is Kind.FACTORY else ()  # the sizes of a factory are its arguments
+    own = given if parse(target).kind is TargetKind.FACTORY else ()  # the sizes of a factory are its arguments
     model, conventions = resolve(target, pairs(options), own, quantities)
     sides = [{str(name): fixed[name] for name in assignments(each)} for each in (given, where)]
-    return Posed(model, conventions, sides[0], sides[1])
+    return OpenModelArguments(model, conventions, sides[0], sides[1])

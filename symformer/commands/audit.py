@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from . import arguments, completing
-from .shell import REFUSED, Command
+from . import arguments, completion_values
+from .base_command import REFUSED, Command
 from .terminal import progress, put_json, say, tell
 
 DIFFERS = 1  # the status of an audit that found a difference
 
 
 @click.command("audit", cls=Command)
-@click.argument("paper", metavar="PAPER.tex", shell_complete=completing.file)
+@click.argument("paper", metavar="PAPER.tex", shell_complete=completion_values.file)
 @click.option(
     "--configs", is_flag=True, help="Also open the config.json files that the paper names, on disk and on the Hub."
 )
@@ -24,7 +24,7 @@ def command(paper: str, configs: bool, as_json: bool) -> int:
     files that it inputs from its own folder. The exit status is 0 if all numbers are right, 1 if any differs, and 2 if
     any cannot be checked or there are none.
     """
-    from ..documents.audit import audit
+    from ..documents.paper_audit import audit
     from ..language.errors import DocumentError
 
     with progress("marks") as told:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import arguments
-from .shell import Command
+from .base_command import Command
 from .terminal import put_json, say, table
 
 if TYPE_CHECKING:
-    from ..answers.shelved import Known
+    from ..views.catalogue_class import CatalogueClass
 
 
 @click.command("catalogue", cls=Command)
@@ -24,10 +24,10 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     model type contains one of them. The catalogue covers every config switch that changes what a class stores or
     computes. If a single class matches, its formulas are shown with the change that each switch makes.
     """
-    from ..answers.shelved import known
+    from ..catalogue.entries import classes, on_shelf
     from ..catalogue.record import OPERATIONS
-    from ..catalogue.shelf import classes, on_shelf
     from ..language.errors import UnknownNameError
+    from ..views.catalogue_class import known
 
     asked = {word.lower() for word in words}
     # A word that is a complete name selects only that class, not every name that contains it.
@@ -64,11 +64,11 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         say(f"traced with {versions}; checked at random configs")
 
 
-def _say_alone(found: Known, facts: dict[str, Any], as_json: bool) -> None:
+def _say_alone(found: CatalogueClass, facts: dict[str, Any], as_json: bool) -> None:
     """Print one class: its formulas, the config fields of its sizes, and the change that each switch makes."""
-    from ..answers.shelved import held
     from ..language.errors import listed
     from ..language.notation.text import code, text
+    from ..views.catalogue_class import held
 
     said = ["".join(each) for each in held(found)]
     if as_json:

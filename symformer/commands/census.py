@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from . import arguments, completing
-from .shell import Command
+from . import arguments, completion_values
+from .base_command import Command
 from .terminal import progress, put_json, say
 
 
@@ -17,7 +17,7 @@ from .terminal import progress, put_json, say
     default="catalogue",
     show_default=True,
     metavar="FOLDER",
-    shell_complete=completing.file,
+    shell_complete=completion_values.file,
     help="The folder for the files, one per class.",
 )
 @click.option(

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import arguments, completing
-from .shell import Command
+from . import arguments, completion_values
+from .base_command import Command
 from .terminal import put_json, say, spell, table
 
 if TYPE_CHECKING:
-    from ..algebra.check import Check
+    from ..algebra.check import FormulaCheck
 
 DIFFERS = 1
 
@@ -22,12 +22,15 @@ DIFFERS = 1
     "--against",
     required=True,
     metavar="TARGET",
-    shell_complete=completing.target,
+    shell_complete=completion_values.target,
     help="The model the formula describes.",
 )
 @arguments.quantity
 @click.option(
-    "--part", metavar="PATH", shell_complete=completing.part, help="Compare one copy of a single part, such as h.attn."
+    "--part",
+    metavar="PATH",
+    shell_complete=completion_values.part,
+    help="Compare one copy of a single part, such as h.attn.",
 )
 @click.option(
     "--where",
@@ -61,8 +64,8 @@ def command(
     symformer check '12lh^2(1+\\frac{13}{12h}+\\frac{V+s}{12lh})' --against gpt2 --where h=E
     """
     from ..algebra.check import check as hold
-    from ..algebra.naming import given
-    from ..answers.targets import pairs, resolve
+    from ..algebra.name_binding import given
+    from ..targets.resolution import pairs, resolve
 
     model, conventions = resolve(against, pairs(options), sets, [quantity])
     if part == "":
@@ -76,7 +79,7 @@ def command(
     return DIFFERS if found.verdict == "differs" else 0
 
 
-def show(found: Check) -> None:
+def show(found: FormulaCheck) -> None:
     """Print the verdict with the readings of the letters, both formulas, and the rows that explain a difference."""
     from ..language.notation.text import number
 

@@ -8,8 +8,8 @@ from importlib import import_module
 import click
 
 from .. import __version__
-from . import completing  # noqa: F401 (it tells click how bash is completed)
-from .shell import Program
+from . import completion_values  # noqa: F401 (it tells click how bash is completed)
+from .base_command import CommandGroup
 
 # In the order in which users typically need them.
 COMMANDS = (
@@ -55,7 +55,7 @@ class Commands(Mapping[str, click.Command]):
 
 
 @click.group(
-    cls=Program,
+    cls=CommandGroup,
     commands=Commands(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -10,28 +10,28 @@ import click
 
 from .. import __version__
 from ..documents.formats import FORMATS
-from . import arguments, completing, drawing, writing
-from .shell import Command
+from . import arguments, completion_values, document_output, plot_output
+from .base_command import Command
 from .terminal import put_json, say, spell, table
 
 if TYPE_CHECKING:
-    from ..algebra.comparison import Comparison
-    from ..answers.beside import Beside
+    from ..algebra.model_comparison import Comparison
     from ..documents.blocks import Document
+    from ..targets.side_by_side import SideBySideTargets
 
 
 PLOTS = ("svg", "png")  # .pdf writes a document
 
 
 @click.command("compare", cls=Command)
-@click.argument("targets", nargs=-1, required=True, metavar="A B [C]...", shell_complete=completing.target)
+@click.argument("targets", nargs=-1, required=True, metavar="A B [C]...", shell_complete=completion_values.target)
 @click.option(
     "--quantity",
     "-q",
     "quantities",
     multiple=True,
     metavar="Q",
-    shell_complete=completing.quantity,
+    shell_complete=completion_values.quantity,
     help="The quantity to count; with -o, repeatable: one chapter each. [default: params]",
 )
 @click.option(
@@ -66,7 +66,7 @@ PLOTS = ("svg", "png")  # .pdf writes a document
 @click.option(
     "--same",
     metavar="Q",
-    shell_complete=completing.quantity,
+    shell_complete=completion_values.quantity,
     help="Make this total equal to the first model's by adjusting the size given with --by in every other model.",
 )
 @click.option(
@@ -87,20 +87,20 @@ PLOTS = ("svg", "png")  # .pdf writes a document
 @click.option(
     "--over",
     metavar="Q",
-    shell_complete=completing.quantity,
+    shell_complete=completion_values.quantity,
     help="Divide by another quantity of the same model; a single target is enough.",
 )
 @click.option(
     "--output",
     "-o",
     metavar="FILE",
-    shell_complete=completing.file,
+    shell_complete=completion_values.file,
     help=f"Write a document: FILE.{', .'.join(FORMATS)}; - for standard output. Or write a plot: FILE.svg or .png, "
     "as bars, or against a size with --crossover NAME.",
 )
-@writing.as_format
-@writing.engine
-@writing.flavour
+@document_output.as_format
+@document_output.engine
+@document_output.flavour
 @arguments.as_json
 def command(
     targets: tuple[str, ...],
@@ -132,14 +132,14 @@ def command(
     symformer compare llama-2-7b llama-2-70b deepseek-v2 -q kv-cache --per B*C
     symformer compare gpt2 --quantity train-flops --over params
     """
-    from ..answers.beside import Beside
+    from ..targets.side_by_side import SideBySideTargets
 
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
     _check(targets, asked, over, per, same, by, crossovers, output, form, flavour, as_json)
-    beside = Beside.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
+    beside = SideBySideTargets.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
     if over is not None:
         _over(beside, by, output, form, engine, flavour, as_json)
-    elif output is not None and drawing.is_plot(output, PLOTS):
+    elif output is not None and plot_output.is_plot(output, PLOTS):
         _draw(beside, same, by, crossovers, per, output)
     elif output is not None:
         _write(beside, same, by, per, output, form, engine, flavour)
@@ -170,7 +170,7 @@ def _check(
         raise click.UsageError(
             f"{targets[0]} is the only model given; name another one, or another quantity of this one with --over"
         )
-    drawn = drawing.is_plot(output, PLOTS)
+    drawn = plot_output.is_plot(output, PLOTS)
     if over is not None and by and not same and not drawn:
         raise click.UsageError(
             f"with --over, --by {by} is the x-axis of a plot; name its file with -o, such as -o over.svg"
@@ -227,24 +227,29 @@ def _check_plot(
 
 
 def _draw(
-    beside: Beside, same: str | None, by: str | None, crossovers: Sequence[str], per: str | None, output: str
+    beside: SideBySideTargets, same: str | None, by: str | None, crossovers: Sequence[str], per: str | None, output: str
 ) -> None:
     """Plot the comparison: its rows as bars, or the totals against the size given with ``--crossover``."""
     from ..algebra.compare import compare as set_side_by_side
 
     (formulas,) = beside.formulas()
     found = set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=True)
-    drawing.put(output, lambda: found.plot(by=crossovers[0] if crossovers else ""))
+    plot_output.put(output, lambda: found.plot(by=crossovers[0] if crossovers else ""))
 
 
 def _show(
-    beside: Beside, same: str | None, by: str | None, crossovers: Sequence[str], per: str | None, as_json: bool
+    beside: SideBySideTargets,
+    same: str | None,
+    by: str | None,
+    crossovers: Sequence[str],
+    per: str | None,
+    as_json: bool,
 ) -> None:
     """Print the comparison as text or as JSON."""
     from ..algebra.compare import compare as set_side_by_side
-    from ..answers.compared import check_asked, facts, lines, overtakes
-    from ..answers.provenance import answered_by
-    from ..answers.summary import remarks
+    from ..views.comparison_lines import check_asked, facts, lines, overtakes
+    from ..views.provenance_lines import answered_by
+    from ..views.summary import remarks
 
     (formulas,) = beside.formulas()
     found = set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=not as_json)
@@ -275,9 +280,9 @@ def _show(
 
 
 def _json(found: Comparison) -> dict[str, object]:
-    from ..answers.provenance import provenance_json
-    from ..answers.summary import missing_of, read_at
     from ..formulas import ranks
+    from ..views.provenance_lines import provenance_json
+    from ..views.summary import missing_of, read_at
 
     each = [provenance_json(*one) for one in zip(found.models, found.formulas, strict=True)]
     reads = [read_at(model) for model in found.models]
@@ -308,7 +313,7 @@ def _json(found: Comparison) -> dict[str, object]:
 
 
 def _over(
-    beside: Beside,
+    beside: SideBySideTargets,
     by: str | None,
     output: str | None,
     form: str | None,
@@ -317,22 +322,22 @@ def _over(
     as_json: bool,
 ) -> None:
     """Divide one quantity by another for each target; print the quotients, or write JSON, a plot or a document."""
-    from ..algebra.over import Over
-    from ..answers.divided import facts, row
+    from ..algebra.quantity_ratio import QuantityRatio
     from ..language.errors import OptionError
+    from ..views.ratio_lines import facts, row
 
     above, below = beside.formulas()
     for formula in (*above, *below):
         if not formula.additive:
             raise OptionError(f"{formula.measure.name} is itself a ratio; --over divides two additive quantities")
-    found = [Over(*each) for each in zip(above, below, strict=True)]
-    if output is not None and drawing.is_plot(output, PLOTS):
-        from ..algebra.pictures.divided import drawn_together
+    found = [QuantityRatio(*each) for each in zip(above, below, strict=True)]
+    if output is not None and plot_output.is_plot(output, PLOTS):
+        from ..algebra.result_plots.ratio_plot import drawn_together
 
-        drawing.put(output, lambda: drawn_together(found, by or ""))
+        plot_output.put(output, lambda: drawn_together(found, by or ""))
         return
     if output is not None:
-        from ..documents.divided import document
+        from ..documents.ratio_document import document
 
         _put(lambda: document(found, __version__), output, "a quotient", form, engine, flavour)
         return
@@ -350,7 +355,7 @@ def _over(
 
 
 def _write(
-    beside: Beside,
+    beside: SideBySideTargets,
     same: str | None,
     by: str | None,
     per: str | None,
@@ -361,7 +366,7 @@ def _write(
 ) -> None:
     """Write the comparison as a document."""
     from ..algebra.compare import compare as set_side_by_side
-    from ..documents.comparison import document
+    from ..documents.comparison_document import document
 
     def made() -> Document:
         found = [
@@ -381,5 +386,5 @@ def _put(
     from ..output.files import check_output
 
     extension = check_output(output, what, FORMATS, form or "")
-    writing.check_flavour(flavour, extension, output)
-    writing.put(output, render(make(), extension, engine, flavour or "github"))  # type: ignore[arg-type]
+    document_output.check_flavour(flavour, extension, output)
+    document_output.put(output, render(make(), extension, engine, flavour or "github"))  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .shell import Command
+from .base_command import Command
 from .terminal import put
 
 

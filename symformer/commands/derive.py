@@ -9,24 +9,24 @@ import click
 
 from .. import __version__
 from ..documents.formats import FORMATS, Engine, Flavour
-from . import arguments, completing, writing
-from .shell import Command
+from . import arguments, completion_values, document_output
+from .base_command import Command
 from .terminal import tell
 
 if TYPE_CHECKING:
-    from ..documents.order import Kind
+    from ..documents.document_request import Kind
 
 ARCHIVE = "zip"
 
 
 @click.command("derive", cls=Command)
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=completing.target)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=completion_values.target)
 @click.option(
     "--output",
     "-o",
     required=True,
     metavar="FILE",
-    shell_complete=completing.file,
+    shell_complete=completion_values.file,
     help=f"FILE.{', .'.join(FORMATS)}, or .zip (a bundle for arXiv); FOLDER/ for one file per TARGET; - for standard "
     "output.",
 )
@@ -36,7 +36,7 @@ ARCHIVE = "zip"
     "quantities",
     multiple=True,
     metavar="Q",
-    shell_complete=completing.quantity,
+    shell_complete=completion_values.quantity,
     help="The quantity to derive; repeatable, one chapter each. [default: params]",
 )
 @arguments.sets
@@ -55,12 +55,12 @@ ARCHIVE = "zip"
     type=click.Choice([*FORMATS, ARCHIVE]),
     help="The output format if -o is - or a FOLDER. [default in a FOLDER: pdf]",
 )
-@writing.engine
-@writing.flavour
+@document_output.engine
+@document_output.flavour
 @click.option(
     "--template",
     metavar="FILE",
-    shell_complete=completing.file,
+    shell_complete=completion_values.file,
     help="Use your own Jinja template, for .tex, .md, .typ or .html.",
 )
 @click.option("--fragment", is_flag=True, help="Write a .tex fragment for \\input; it requires amsmath and booktabs.")
@@ -94,11 +94,11 @@ def command(
     `symformer --help` lists the forms of a TARGET. In a FOLDER, each TARGET gets its own file, named after it; either
     all files are written or none.
     """
-    from ..answers.targets import pairs
+    from ..documents.document_request import DocumentRequest
     from ..documents.folder import made_of_each
-    from ..documents.order import Order
     from ..language.errors import DocumentError, listed
     from ..output.files import is_folder, write_all
+    from ..targets.resolution import pairs
 
     into = is_folder(output, (*FORMATS, ARCHIVE))
     if len(targets) > 1 and not into and not live:
@@ -115,18 +115,18 @@ def command(
     kind = _kind(fragment, macros, live, template, length)
     extension = _extension(output, into, form or "", kind)
     place = f"each file in {output}" if into else output
-    writing.check_flavour(flavour, extension, place)
+    document_output.check_flavour(flavour, extension, place)
     own = _own(template, extension, place) if template else None
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
     usual: Flavour = flavour or "github"
-    order = Order(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own)
+    order = DocumentRequest(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own)
     if into:
         made = made_of_each(order, targets, output)
         write_all(output, made)
         tell(f"wrote {listed(made)} in {output}")
         return
     models, conventions = zip(*map(order.resolved, targets), strict=True)
-    writing.put(output, order.written(models, conventions[0], output))
+    document_output.put(output, order.written(models, conventions[0], output))
 
 
 def _kind(fragment: bool, macros: bool, live: bool, template: str | None, length: str) -> Kind:
@@ -171,7 +171,7 @@ def _extension(output: str, into: bool, form: str, kind: Kind) -> str:
 
 def _own(template: str, extension: str, place: str) -> tuple[str, str]:
     """Return the name and the text of a template. Raises DocumentError if it cannot be used."""
-    from ..documents.formats.own import check_delimiters, read
+    from ..documents.formats.user_template import check_delimiters, read
     from ..language.errors import DocumentError
 
     if extension in ("pdf", ARCHIVE):

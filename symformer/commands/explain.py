@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from . import arguments, completing
-from .shell import Command
+from . import arguments, completion_values
+from .base_command import Command
 from .terminal import put_json, say, spell, table
 
 SHOWN = 2  # at most this many rows are named in one line
@@ -21,7 +21,7 @@ SHOWN = 2  # at most this many rows are named in one line
     "--quantity",
     "-q",
     metavar="Q",
-    shell_complete=completing.quantity,
+    shell_complete=completion_values.quantity,
     help="The quantity counted; see `symformer list`. [default: inferred from the unit, else parameters]",
 )
 @arguments.sets
@@ -41,9 +41,9 @@ def command(
     symformer explain deepseek-v3 "37B active"
     """
     from ..algebra.explain import explain
-    from ..answers.targets import pairs, resolve
     from ..language.notation.text import number as spelt
-    from ..language.printed import printed
+    from ..language.printed_number import printed
+    from ..targets.resolution import pairs, resolve
 
     asked = printed(number)
     model, conventions = resolve(target, pairs(options), sets, [quantity] if quantity else [])

@@ -7,13 +7,13 @@ import sys
 import click
 
 from .. import __version__
-from . import completing
-from .shell import Command
+from . import completion_values
+from .base_command import Command
 from .terminal import tell
 
 
 @click.command("gallery", cls=Command)
-@click.argument("folder", shell_complete=completing.file)
+@click.argument("folder", shell_complete=completion_values.file)
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a file is out of date.")
 def command(folder: str, check: bool) -> None:
     """Write the derivations of all architectures.
@@ -21,7 +21,7 @@ def command(folder: str, check: bool) -> None:
     FOLDER receives a Markdown and a PDF file for each architecture, pages with every class of the catalogue, and a
     README.md that links to all of them.
     """
-    from ..documents.gallery import pages
+    from ..documents.gallery_pages import pages
     from ..output.files import check_folder, stale, write_all
 
     check_folder(folder, to_write=not check)

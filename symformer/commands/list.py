@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from . import arguments
-from .shell import Command
+from .base_command import Command
 from .terminal import put_json, say, spell, table
 
 _BRIEF = 64  # characters of a formula in a list
@@ -18,8 +18,8 @@ def command(only_presets: bool, as_json: bool) -> None:
     """List architectures, presets, components and quantities."""
     from .. import architectures, components
     from ..quantities import quantities
-    from ..quantities.counted.rule_set import CountedAs
     from ..quantities.quantity import PLACEMENT
+    from ..quantities.rule_sets.rule_set import RuleSetQuantity
 
     presets = architectures.presets()
     if only_presets:
@@ -65,7 +65,7 @@ def command(only_presets: bool, as_json: bool) -> None:
     say("\nFLOPs as counted by papers and tools")
     rows = []
     for name, question in quantities().items():
-        sets = question.rule_sets if isinstance(question, CountedAs) else {}
+        sets = question.rule_sets if isinstance(question, RuleSetQuantity) else {}
         rows += [[f"counted={key}", name, rules.who, rules.where] for key, rules in sets.items()]
     table(["option", "quantity", "counted by", "source"], rows, "llll")
     say("\nParallelism options, for quantities per rank")

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import arguments, completing
-from .shell import Command
+from . import arguments, completion_values
+from .base_command import Command
 from .terminal import put_json, say, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..algebra.library import Publication
-    from ..algebra.numbers import PublishedNumber
-    from ..algebra.printed import PrintedFormula
+    from ..algebra.formula_claims import PrintedFormula
+    from ..algebra.number_claims import PublishedNumber
+    from ..algebra.publications import Publication
 
 
 @click.command("papers", cls=Command)
-@click.argument("name", metavar="[ID]", required=False, shell_complete=completing.published)
+@click.argument("name", metavar="[ID]", required=False, shell_complete=completion_values.published)
 @arguments.as_json
 def command(name: str | None, as_json: bool) -> None:
     """Compare published formulas and numbers with ours.
@@ -34,7 +34,7 @@ def command(name: str | None, as_json: bool) -> None:
     symformer papers kor_eq1
     symformer papers gpt_2_paper_small
     """
-    from ..algebra.library import publications
+    from ..algebra.publications import publications
     from ..language.errors import UnknownNameError
 
     found = publications()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import arguments, completing
-from .shell import Command
+from . import arguments, completion_values
+from .base_command import Command
 from .terminal import put_bytes, tell
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ KINDS = ("architecture", "part", "shares", "flops", "memory", "roofline")
 
 
 @click.command("plot", cls=Command)
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...", shell_complete=completing.target)
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...", shell_complete=completion_values.target)
 @click.option(
     "--output",
     "-o",
     required=True,
     metavar="FILE",
-    shell_complete=completing.file,
+    shell_complete=completion_values.file,
     help=f"FILE.{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}; - for standard output.",
 )
 @click.option("--kind", type=click.Choice(KINDS), default="architecture", show_default=True, help="The kind of figure.")
@@ -38,7 +38,7 @@ KINDS = ("architecture", "part", "shares", "flops", "memory", "roofline")
     "--quantity",
     "-q",
     metavar="Q",
-    shell_complete=completing.quantity,
+    shell_complete=completion_values.quantity,
     help="The quantity to count. [default: depends on --kind]",
 )
 @arguments.sets
@@ -95,20 +95,20 @@ def _drawn(
     kind: str, models: Sequence[tuple[Model, Formula]], extension: str, part: str | None, device: str | None
 ) -> bytes:
     if kind == "shares":
-        from ..documents.plots.shares import models_of, shares
+        from ..documents.plots.shares_plot import models_of, shares
 
         _, formula = models[0]
         return shares(models_of(models, formula.measure.name, dict(formula.conventions)), extension)
     if kind == "flops":
-        from ..documents.plots.flops import flops
+        from ..documents.plots.flops_plot import flops
 
         return flops(models, extension)
     if kind == "memory":
-        from ..documents.plots.memory import memory
+        from ..documents.plots.memory_plot import memory
 
         return memory(models, extension, device)
     from ..documents.figures.architecture import drawn
-    from ..documents.figures.emit import emit
+    from ..documents.figures.drawing_files import emit
 
     return emit(drawn(models, part), extension)
 
@@ -121,8 +121,8 @@ def _roofline(
     peak: str | None,
     bandwidth: str | None,
 ) -> bytes:
-    from ..answers.targets import pairs, resolve
-    from ..documents.plots.roofline import roofline
+    from ..documents.plots.roofline_plot import roofline
+    from ..targets.resolution import pairs, resolve
 
     found = [resolve(target, pairs(options), sets, ["intensity"]) for target in targets]
     return roofline([model for model, _ in found], found[0][1], extension, peak, bandwidth)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from . import arguments, completing, drawing
-from .shell import Command
+from . import arguments, completion_values, plot_output
+from .base_command import Command
 from .terminal import put_json, say, spell, table
 
 
@@ -14,9 +14,12 @@ from .terminal import put_json, say, spell, table
 @arguments.quantity
 @arguments.sets
 @arguments.option
-@drawing.output
+@plot_output.output
 @click.option(
-    "--by", metavar="NAME", shell_complete=completing.size, help="Plot the quantity against this size; requires -o."
+    "--by",
+    metavar="NAME",
+    shell_complete=completion_values.size,
+    help="Plot the quantity against this size; requires -o.",
 )
 @arguments.as_json
 def command(
@@ -42,10 +45,10 @@ def command(
 
     if by is not None and output is None:
         raise click.UsageError(f"--by {by} is the x-axis of a plot; name its file with -o, such as -o sensitivity.svg")
-    drawing.check(output, as_json)
+    plot_output.check(output, as_json)
     found = Sensitivity(*arguments.formula(target, quantity, sets, options))
     if output is not None:
-        drawing.put(output, lambda: found.plot(by=by or ""))
+        plot_output.put(output, lambda: found.plot(by=by or ""))
         return
     if as_json:
         put_json(found.to_json())

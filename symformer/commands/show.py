@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..answers.notations import NOTATIONS
-from . import arguments, completing
-from .shell import Command
+from ..views.notations import NOTATIONS
+from . import arguments, completion_values
+from .base_command import Command
 from .terminal import put, put_json, say, spell, table, tell
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--part",
     metavar="PATH",
-    shell_complete=completing.part,
+    shell_complete=completion_values.part,
     help="Show the formula of one copy of a single part, such as h.attn.",
 )
 @click.option(
@@ -52,13 +52,13 @@ def command(
 
     `symformer --help` lists the forms of a TARGET.
     """
-    from ..answers.equations import equation, label
-    from ..answers.parts import copies_line, part_json, path_of
-    from ..answers.provenance import provenance_json, provenance_lines
-    from ..answers.summary import amount, missing_of, remarks, show_json, value_of
     from ..formulas import ranks
     from ..language.notation.text import text
     from ..quantities import quantity as find_quantity
+    from ..views.equations import equation, label
+    from ..views.part_copies import copies_line, part_json, path_of
+    from ..views.provenance_lines import provenance_json, provenance_lines
+    from ..views.summary import amount, missing_of, remarks, show_json, value_of
 
     if notation is not None and (as_json or every):
         other = "--json" if as_json else "--conventions"
@@ -123,9 +123,9 @@ def _unnumbered(model: Model, missing: Sequence[Symbol]) -> str:
 
 
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
-    from ..answers.conventions import alternatives, ranks_stated
-    from ..answers.targets import pairs, resolve
     from ..quantities import quantity as find_quantity
+    from ..targets.resolution import pairs, resolve
+    from ..views.convention_table import alternatives, ranks_stated
 
     model, given = resolve(target, pairs(options), sets, [quantity])
     found, measure = alternatives(model, quantity, given), find_quantity(quantity).measure
@@ -143,8 +143,8 @@ def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tup
 
 
 def _breakdown(model: Model, formula: Formula, value: int | None) -> None:
-    from ..answers.summary import share
     from ..language.notation.text import number, percent
+    from ..views.summary import share
 
     rows = []
     for row in formula.rows:

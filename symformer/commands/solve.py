@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import click
 
-from . import arguments, completing, drawing
-from .shell import Command
+from . import arguments, completion_values, plot_output
+from .base_command import Command
 from .terminal import progress, put_json, say, spell, table
 
 NONE = 1  # the exit status if there is no solution
@@ -24,14 +24,14 @@ NONE = 1  # the exit status if there is no solution
     multiple=True,
     required=True,
     metavar="NAME",
-    shell_complete=completing.size,
+    shell_complete=completion_values.size,
     help="A size to solve for: L, or E=512:8192:128 for a range that includes both ends.",
 )
 @arguments.quantity
 @arguments.given
 @arguments.where
 @arguments.option
-@drawing.output
+@plot_output.output
 @arguments.as_json
 def command(
     target: str,
@@ -60,7 +60,7 @@ def command(
     from ..algebra.solve import solve
     from ..algebra.sweep import SHOWN
 
-    drawing.check(output, as_json)
+    plot_output.check(output, as_json)
     posed = arguments.posed(target, [quantity], given, where, options)
     found = solve(
         posed.model,
@@ -77,7 +77,7 @@ def command(
         found = replace(found, told=told)
         _ = found.all, found.nearest
     if output is not None:
-        drawing.put(output, found.plot)
+        plot_output.put(output, found.plot)
         return 0 if found.all else NONE
     if as_json:
         put_json(found.to_json())

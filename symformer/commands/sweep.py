@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import arguments, completing, drawing
-from .shell import Command
+from . import arguments, completion_values, plot_output
+from .base_command import Command
 from .terminal import progress, put_json, say, spell, table, tell
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ FORMATS = ("csv", "parquet", "jsonl")
     "axes",
     multiple=True,
     metavar="NAME=START:STOP:STEP",
-    shell_complete=completing.size,
+    shell_complete=completion_values.size,
     help="A size and its range, both ends included, or a list: E=512,768. The last size varies fastest.",
 )
 @click.option(
@@ -48,8 +48,8 @@ FORMATS = ("csv", "parquet", "jsonl")
     "--output",
     "-o",
     metavar="FILE",
-    shell_complete=completing.file,
-    help=f"Write the rows: FILE.{', .'.join(FORMATS)}; or plot them: {drawing.NAMES}.",
+    shell_complete=completion_values.file,
+    help=f"Write the rows: FILE.{', .'.join(FORMATS)}; or plot them: {plot_output.NAMES}.",
 )
 @arguments.as_json
 def command(
@@ -90,15 +90,15 @@ def command(
     if output is not None:
         from ..output.files import check_output
 
-        extension = check_output(output, "a sweep", (*FORMATS, *drawing.FORMATS))
+        extension = check_output(output, "a sweep", (*FORMATS, *plot_output.FORMATS))
     found = _sweep(target, axes, file, quantities, given, where, filters, pareto, top, by, options)
     _put(found, output, extension, as_json)
 
 
 def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> None:
     """Write the rows to a file, or print them as JSON or as a table."""
-    if output is not None and extension in drawing.FORMATS:
-        drawing.put(output, found.plot)
+    if output is not None and extension in plot_output.FORMATS:
+        plot_output.put(output, found.plot)
         return
     if output is not None:
         from ..documents.tables import write
@@ -143,10 +143,10 @@ def _sweep(
 ) -> Sweep:
     """Read and validate the arguments, and return the sweep."""
     from ..algebra.grid import Axis, Grid
-    from ..algebra.rows import File
+    from ..algebra.row_files import RowFile
     from ..algebra.sweep import sweep
 
-    rows = Grid(tuple(map(Axis.read, axes))) if file is None else File.open(file)
+    rows = Grid(tuple(map(Axis.read, axes))) if file is None else RowFile.open(file)
     posed = arguments.posed(target, quantities, given, where, options)
     return sweep(
         posed.model,

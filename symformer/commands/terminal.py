@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from sympy import Expr
 
-    from ..language.notation.tree import Tree
+    from ..language.notation.display_tree import Tree
 
 _GAP = "  "
 # The characters of formulas and trees, and their replacements if they cannot be encoded.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from . import arguments, completing
-from .shell import Command
+from . import arguments, completion_values
+from .base_command import Command
 from .terminal import put_json, say, spell, table
 
 
 @click.command("trace", cls=Command)
-@click.argument("target", shell_complete=completing.file)
+@click.argument("target", shell_complete=completion_values.file)
 @click.option("--size", "sizes", multiple=True, metavar="NAME=NUMBER", help="A factory argument and its initial value.")
 @click.option(
     "--inputs",
@@ -27,7 +27,7 @@ from .terminal import put_json, say, spell, table
     "configs",
     multiple=True,
     metavar="CONFIG.json",
-    shell_complete=completing.file,
+    shell_complete=completion_values.file,
     help="Evaluate the formula at a config; repeatable.",
 )
 @click.option("--set", "sets", multiple=True, metavar="NAME=NUMBER", help="Set a size of the run for --at: B, S or C.")
@@ -52,19 +52,19 @@ def command(
     every row is recognised as an operation, active-params, prefill-flops, decode-flops, generation-flops and
     inference-memory are available too.
     """
-    from ..answers.provenance import at_config
-    from ..answers.summary import amount, read_at
-    from ..answers.targets import pairs
     from ..language.arithmetic import size
     from ..language.errors import OptionError
     from ..language.sizes import whole
-    from ..language.target import Kind, parse
+    from ..language.target import TargetKind, parse
+    from ..targets.resolution import pairs
+    from ..views.provenance_lines import at_config
+    from ..views.summary import amount, read_at
     from ..witness import ignored_at, values_at
     from ..witness import trace as trace_model
 
     kind = parse(target).kind
     for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
-        if given and kind in (Kind.HF, Kind.CONFIG, Kind.HUB):
+        if given and kind in (TargetKind.HF, TargetKind.CONFIG, TargetKind.HUB):
             raise OptionError(
                 f"{option} {given[0]} applies to factories only, but {target} takes its sizes from its config"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from . import arguments
-from .shell import Command
+from .base_command import Command
 from .terminal import put_json, say, spell, table
 
 
@@ -20,11 +20,11 @@ def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
 
     `symformer --help` lists the forms of a TARGET.
     """
-    from ..answers.provenance import provenance_json, provenance_lines
-    from ..answers.summary import missing_of, module_tree, notes, read_at, remarks, share, value_of
     from ..formulas import ranks
     from ..language.notation.text import code, percent, text
     from ..language.sizes import evaluate
+    from ..views.provenance_lines import provenance_json, provenance_lines
+    from ..views.summary import missing_of, module_tree, notes, read_at, remarks, share, value_of
 
     model, formula = arguments.formula(target, quantity, sets, options)
     root, whole = module_tree(model, formula), value_of(formula, model)

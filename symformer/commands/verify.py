@@ -6,13 +6,13 @@ import sys
 
 import click
 
-from . import arguments, completing
-from .shell import Command
+from . import arguments, completion_values
+from .base_command import Command
 from .terminal import put_json, say, table
 
 
 @click.command("verify", cls=Command)
-@click.argument("targets", nargs=-1, shell_complete=completing.target)
+@click.argument("targets", nargs=-1, shell_complete=completion_values.target)
 @click.option("--all", "everything", is_flag=True, help="Verify every architecture in every variant.")
 @click.option(
     "--quantity",
@@ -20,7 +20,7 @@ from .terminal import put_json, say, table
     "quantities",
     multiple=True,
     metavar="Q",
-    shell_complete=completing.quantity,
+    shell_complete=completion_values.quantity,
     help="The quantity to verify; repeatable. [default: everything torch can check]",
 )
 @click.option(
@@ -47,8 +47,8 @@ def command(
     import gc
 
     from .. import architectures
-    from ..answers.targets import pairs, resolve
     from ..certificates import put_on_file
+    from ..targets.resolution import pairs, resolve
     from ..witness import provable, verify_all
 
     gc.enable()  # this command builds hundreds of models

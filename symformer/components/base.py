@@ -14,7 +14,7 @@ from sympy import Expr
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, UnknownNameError
 from ..language.frozen import FrozenDict, Immutable
-from ..language.shapes import shape_line
+from ..language.shape_lines import shape_line
 from ..language.sizes import Condition, Relations
 from ..ledger.facts import Ledger, Tensor
 from ..ledger.operations import Operations, record

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from ..language.shapes import Shape
+from ..language.shape_lines import Shape
 from ..language.sizes import Divides
 from ..language.symbols import A, D, E, G
 from ..ledger.facts import Scale, Tensor, Weight

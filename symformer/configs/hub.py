@@ -24,7 +24,7 @@ _START = """\
 import json, sys
 asked = json.load(sys.stdin)
 sys.path[:] = asked.pop("path")
-from symformer.configs.fetching import main
+from symformer.configs.hub_download import main
 main(**asked)
 """
 _WORD = r"[A-Za-z0-9_](?:[\w.-]{0,94}[A-Za-z0-9_])?"
@@ -33,7 +33,7 @@ _REVISION = re.compile(r"[A-Za-z0-9_](?:[\w./+-]{0,198}[\w+-])?", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Fetched:
+class CachedConfig:
     """A cached config.json: its path and the commit of its repository."""
 
     path: str
@@ -41,7 +41,7 @@ class Fetched:
     unasked: str = ""  # why the Hub was not asked whether the revision still has this commit
 
 
-def fetch(name: str, revision: str = "") -> Fetched:
+def fetch(name: str, revision: str = "") -> CachedConfig:
     """Return the config.json of a model on the Hub.
 
     Parameters
@@ -64,7 +64,7 @@ def fetch(name: str, revision: str = "") -> Fetched:
     told = _asked(name, revision)
     if refused := told.pop("refused", ""):
         raise FetchError(refused)
-    return Fetched(**told)
+    return CachedConfig(**told)
 
 
 def _asked(name: str, revision: str) -> dict[str, str]:

@@ -11,8 +11,8 @@ from sympy import Symbol
 from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import Numbers, shown
 from ..language.symbols import L
-from .known import Config
-from .places import Field, whole_number
+from .common_fields import Config
+from .config_fields import Field, whole_number
 
 DEPTH = Field(("num_hidden_layers",))  # the usual name
 WORD, LISTED, WINDOW = "sliding_window_pattern", "layer_types", "sliding_window"
@@ -114,7 +114,7 @@ class Layers:
 
 
 @dataclass(frozen=True)
-class Spelt(Layers):
+class SpelledLayers(Layers):
     """A list without a default pattern; another field can spell it with one letter per layer, as in ``M-M*-``."""
 
     pattern: tuple[str, ...] = ()
@@ -142,7 +142,7 @@ class Spelt(Layers):
 
 
 @dataclass(frozen=True)
-class Rounds(Layers):
+class RepeatedLayers(Layers):
     """GPT-Neo's format: pieces of the list, each with its number of repeats, ``[[["global", "local"], 12]]``.
 
     If the field is missing, the pattern repeats as often as in the first released model.

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..language.errors import ConfigError, quoted
 from ..language.sizes import shown
-from .known import Config
+from .common_fields import Config
 
 FIELDS = ("quantization_config", "compression_config")
 EXPERTS = "expert_dtype"  # DeepSeek-V4 states the dtype of its experts separately

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..language.errors import ConfigError, quoted
-from .known import Config, spelling
+from .common_fields import Config, spelling
 
 AUTO_MAP = "auto_map"
 _AUTO = re.compile(r"AutoModel(For\w+|WithLMHead)?", re.ASCII)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 from sympy import Expr
 
 from ..formulas.derivation import Chain
+from ..language.notation.display_tree import Cross, Tree, tree
 from ..language.notation.text import text
-from ..language.notation.tree import Cross, Tree, tree
 from ..ledger.facts import ONE
 
 if TYPE_CHECKING:
-    from .figures.shapes import Drawing
+    from .figures.primitives import Drawing
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class Picture:
+class FigureBlock:
     """A figure, drawn on demand for a page or a screen; the drawing has alternative text."""
 
     draw: Callable[..., Drawing]  # called with the column width and the maximum width in points, and a ruler
@@ -173,7 +173,7 @@ class Picture:
     kind: Literal["picture"] = "picture"
 
 
-Block = Contents | Heading | Paragraph | Equation | Computation | Table | References | Picture
+Block = Contents | Heading | Paragraph | Equation | Computation | Table | References | FigureBlock
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def lines(blocks: Iterable[Block]) -> Iterator[Line]:
                     yield from row
             case Equation(reasons=reasons):
                 yield from reasons
-            case Picture(caption=caption):
+            case FigureBlock(caption=caption):
                 yield caption
 
 
@@ -245,7 +245,7 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
                 return replace(found, caption=put(caption), number=next(tables)) if caption else found
             case Equation(reasons=reasons):
                 return replace(block, number=numbers.get(block.id, 0), reasons=[*map(put, reasons)])
-            case Picture(caption=caption):
+            case FigureBlock(caption=caption):
                 return replace(block, number=next(pictures), caption=put(caption))
         return block
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from io import BytesIO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from ..answers.provenance import provenance_json
-from ..answers.summary import show_json
 from ..formulas.formula import Formula
 from ..language.target import name_of
 from ..models.model import Model
+from ..views.provenance_lines import provenance_json
+from ..views.summary import show_json
 from .blocks import Document
 from .formats.bundled import FORMAT
 

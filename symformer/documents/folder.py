@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..language.errors import DocumentError, naming
-from ..language.target import Kind, name_of, parse
+from ..language.target import TargetKind, name_of, parse
 from ..output.files import check_files
-from .order import Order
+from .document_request import DocumentRequest
 
 _KEPT = frozenset("._+-")  # in addition to letters and digits, allowed in file names on any machine
 
@@ -38,13 +38,13 @@ def stem(target: str) -> str:
     ('component-mlp', 'small', 'a-b-c', 'config')
     """
     name = name_of(target)
-    if parse(target).kind is Kind.CONFIG:
+    if parse(target).kind is TargetKind.CONFIG:
         name = name.removesuffix(".json").removesuffix("/config")
     kept = "".join(each if each.isalnum() or each in _KEPT else "-" for each in name)
     return kept.strip(".-") or "config"
 
 
-def made_of_each(order: Order, targets: Sequence[str], folder: str) -> dict[str, bytes]:
+def made_of_each(order: DocumentRequest, targets: Sequence[str], folder: str) -> dict[str, bytes]:
     """Return the files of a folder by name, without writing them.
 
     Raises

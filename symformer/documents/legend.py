@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..language.notation.tree import (
+from ..language.notation.display_tree import (
     Applied,
-    Fraction,
+    FractionNode,
     Listed,
     Minus,
-    Name,
     Number,
     Pointwise,
     Power,
     Product,
     Sum,
+    TensorName,
     Total,
     Transposed,
     Tree,
@@ -33,7 +33,7 @@ USES = {"SiLU": "σ", "rms_group": "rms"}  # words that the meaning of another w
 
 
 BASIS: Line = [
-    *("Each part starts with its computation: ", Math(Name("x")), " is the input and ", Math(Name("y"))),
+    *("Each part starts with its computation: ", Math(TensorName("x")), " is the input and ", Math(TensorName("y"))),
     " the output, with shapes on the right. Dropout, some constant factors, clamping bounds and the epsilon of norms "
     "are omitted.",
 ]
@@ -58,8 +58,10 @@ def legend(blocks: Sequence[Block]) -> list[Block]:
 
 def _said(lines: Sequence[Assignment]) -> Iterator[str]:
     """Yield the words of one part's computation, and the letters that it reads but does not compute."""
-    own = {each for line in lines for each in nodes(line.name) if isinstance(each, Name)}
-    own |= {each for line in lines for each in nodes(line.shown) if isinstance(each, Name) and _of_layers(each, lines)}
+    own = {each for line in lines for each in nodes(line.name) if isinstance(each, TensorName)}
+    own |= {
+        each for line in lines for each in nodes(line.shown) if isinstance(each, TensorName) and _of_layers(each, lines)
+    }
     for line in lines:
         if line.times is not None:
             yield "n"
@@ -69,13 +71,13 @@ def _said(lines: Sequence[Assignment]) -> Iterator[str]:
             yield from _of(each, own)
 
 
-def _of_layers(name: Name, lines: Sequence[Assignment]) -> bool:
+def _of_layers(name: TensorName, lines: Sequence[Assignment]) -> bool:
     """Return True if a name is the output of one of several layers."""
-    lists = {line.name.letter for line in lines if line.times is not None and isinstance(line.name, Name)}
+    lists = {line.name.letter for line in lines if line.times is not None and isinstance(line.name, TensorName)}
     return name.letter in lists and name.index is not None
 
 
-def _of(shown: Tree, own: Iterable[Name]) -> Iterator[str]:
+def _of(shown: Tree, own: Iterable[TensorName]) -> Iterator[str]:
     match shown:
         case Applied("softmax", (Listed(),), below):
             yield "softmax with sinks"
@@ -90,7 +92,7 @@ def _of(shown: Tree, own: Iterable[Name]) -> Iterator[str]:
             yield "⊙"
         case Total():
             yield "e"
-        case Name(letter, _, index) if shown not in own:
+        case TensorName(letter, _, index) if shown not in own:
             yield f"{letter}_n" if index == _N else letter
 
 
@@ -101,7 +103,7 @@ def _softmax(below: Tree | None) -> str:
 
 
 @dataclass(frozen=True)
-class Row:
+class LegendEntry:
     """A row of the legend: a word or a letter, its notation and its meaning."""
 
     word: str
@@ -109,17 +111,17 @@ class Row:
     means: Line
 
 
-_EXPERT = Name("e")
-_X, _N, _T, _A, _B, _C, _D, _W = map(Name, "xntabcdw")
-_ALPHA, _THETA, _SCORES = Name("α"), Name("θ"), Name("r")
+_EXPERT = TensorName("e")
+_X, _N, _T, _A, _B, _C, _D, _W = map(TensorName, "xntabcdw")
+_ALPHA, _THETA, _SCORES = TensorName("α"), TensorName("θ"), TensorName("r")
 
 
 def _word(function: str, *arguments: Tree, below: Tree | None = None) -> Applied:
     return Applied(function, arguments or (_X,), below)
 
 
-def _at(letter: str, place: Tree = _T) -> Name:
-    return Name(letter, index=place)
+def _at(letter: str, place: Tree = _T) -> TensorName:
+    return TensorName(letter, index=place)
 
 
 def _times(*factors: Tree) -> Math:
@@ -129,29 +131,29 @@ def _times(*factors: Tree) -> Math:
 _SQUARE = Power(_X, 2)
 _DECAYED = Pointwise((_word("exp", Product((_at("Δ"), _A))), _at("h", Sum((_T, Minus(Number(1)))))))
 _TAKEN = Product((_at("Δ"), _at("u"), Transposed(_at("b"))))
-_READ = Sum((Product((_at("h"), _at("c"))), Product((Name("d"), _at("u")))))
+_READ = Sum((Product((_at("h"), _at("c"))), Product((TensorName("d"), _at("u")))))
 
 ROWS = (
-    Row("W", Name("W"), ["a weight matrix, named after its module"]),
-    Row("b", Name("b"), ["a bias, named after its module"]),
-    Row("w", Name("w"), ["a weight vector"]),
-    Row("t", _T, ["the token ids, each an index into the vocabulary"]),
-    Row("i", Name("i"), ["the positions, starting at 0"]),
-    Row("s", Name("s"), ["the segment ids of the tokens"]),
-    Row("c", Name("c"), ["the class ids, each an index into a table"]),
-    Row("d", Name("d"), ["for each query and key, the table row of their distance"]),
-    Row("p", Name("p"), ["a fixed table of sines and cosines, one row per position or distance"]),
-    Row("θ", _THETA, ["the rotation angles of the positions, one per rotated pair of elements"]),
-    Row(
+    LegendEntry("W", TensorName("W"), ["a weight matrix, named after its module"]),
+    LegendEntry("b", TensorName("b"), ["a bias, named after its module"]),
+    LegendEntry("w", TensorName("w"), ["a weight vector"]),
+    LegendEntry("t", _T, ["the token ids, each an index into the vocabulary"]),
+    LegendEntry("i", TensorName("i"), ["the positions, starting at 0"]),
+    LegendEntry("s", TensorName("s"), ["the segment ids of the tokens"]),
+    LegendEntry("c", TensorName("c"), ["the class ids, each an index into a table"]),
+    LegendEntry("d", TensorName("d"), ["for each query and key, the table row of their distance"]),
+    LegendEntry("p", TensorName("p"), ["a fixed table of sines and cosines, one row per position or distance"]),
+    LegendEntry("θ", _THETA, ["the rotation angles of the positions, one per rotated pair of elements"]),
+    LegendEntry(
         "θ_n",
         _at("θ", _N),
         ["the rotation angles for the kind of layer that layer ", Math(_N), " is"],
     ),
-    Row("β", Name("β"), ["the bias added to the scores for the distance between query and key"]),
-    Row("m", Name("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
-    Row("α", _ALPHA, ["a constant from the config; it can differ from one occurrence to the next"]),
-    Row("n", _at("x", _N), ["the output of layer ", Math(_N), "; each list of layers has its own letter"]),
-    Row(
+    LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
+    LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
+    LegendEntry("α", _ALPHA, ["a constant from the config; it can differ from one occurrence to the next"]),
+    LegendEntry("n", _at("x", _N), ["the output of layer ", Math(_N), "; each list of layers has its own letter"]),
+    LegendEntry(
         "pieces",
         Listed((_A, _B)),
         [
@@ -159,36 +161,36 @@ ROWS = (
             "its shape; a class may store the rows of its matrix in another order"
         ],
     ),
-    Row("side by side", Listed((_C, _D)), ["right of an equals sign: concatenation along the last axis"]),
-    Row("rows", Listed((_C, _D), rows=True), ["concatenation along the sequence"]),
-    Row("⊙", Pointwise((_A, _B)), ["the elementwise product"]),
-    Row("mean", _word("mean"), ["the mean over the last axis"]),
-    Row("std", _word("std"), ["the standard deviation over the last axis"]),
-    Row("rms", _word("rms"), ["the square root of the mean of ", Math(_SQUARE), " over the last axis"]),
-    Row("rms_group", _word("rms", below=Word("group")), ["rms over each group of channels separately"]),
-    Row("length", _word("length"), ["the square root of the sum of ", Math(_SQUARE), " over the last axis"]),
-    Row("softmax", _word("softmax", _SCORES), ["the softmax over all keys"]),
-    Row(
+    LegendEntry("side by side", Listed((_C, _D)), ["right of an equals sign: concatenation along the last axis"]),
+    LegendEntry("rows", Listed((_C, _D), rows=True), ["concatenation along the sequence"]),
+    LegendEntry("⊙", Pointwise((_A, _B)), ["the elementwise product"]),
+    LegendEntry("mean", _word("mean"), ["the mean over the last axis"]),
+    LegendEntry("std", _word("std"), ["the standard deviation over the last axis"]),
+    LegendEntry("rms", _word("rms"), ["the square root of the mean of ", Math(_SQUARE), " over the last axis"]),
+    LegendEntry("rms_group", _word("rms", below=Word("group")), ["rms over each group of channels separately"]),
+    LegendEntry("length", _word("length"), ["the square root of the sum of ", Math(_SQUARE), " over the last axis"]),
+    LegendEntry("softmax", _word("softmax", _SCORES), ["the softmax over all keys"]),
+    LegendEntry(
         "softmax causal",
         _word("softmax", _SCORES, below=Word("causal")),
         ["the softmax over the keys up to the query's position"],
     ),
-    Row(
+    LegendEntry(
         "softmax causal within",
         _word("softmax", _SCORES, below=Applied("causal", (_N,))),
         ["the softmax over the last ", Math(_N), " keys up to the query's position"],
     ),
-    Row(
+    LegendEntry(
         "softmax near within",
         _word("softmax", _SCORES, below=Applied("near", (_N,))),
         ["the softmax over the keys at most ", Math(_N), " positions away"],
     ),
-    Row(
+    LegendEntry(
         "softmax with sinks",
         _word("softmax", Listed((_SCORES, _W))),
         ["each head has a learned sink logit that takes part in the softmax and is then dropped"],
     ),
-    Row(
+    LegendEntry(
         "rotate",
         _word("rotate", _X, _THETA),
         [
@@ -198,23 +200,27 @@ ROWS = (
             "; elements without an angle are unchanged; each class has its own choice of pairs",
         ],
     ),
-    Row("waves", _word("waves"), ["sines and cosines of ", Math(_X), ", at fixed frequencies"]),
-    Row("shift", _word("shift", _SCORES), ["the scores per distance, each moved to the key at that distance"]),
-    Row("cap", _word("cap"), [_times(_ALPHA, _word("tanh", Fraction(_X, _ALPHA)))]),
-    Row("SiLU", _word("SiLU"), [_times(_X, _word("σ"))]),
-    Row("σ", _word("σ"), [Math(Fraction(Number(1), Sum((Number(1), _word("exp", Minus(_X))))))]),
-    Row("ReLU", _word("ReLU"), [Math(_word("max", _X, Number(0)))]),
-    Row(
+    LegendEntry("waves", _word("waves"), ["sines and cosines of ", Math(_X), ", at fixed frequencies"]),
+    LegendEntry("shift", _word("shift", _SCORES), ["the scores per distance, each moved to the key at that distance"]),
+    LegendEntry("cap", _word("cap"), [_times(_ALPHA, _word("tanh", FractionNode(_X, _ALPHA)))]),
+    LegendEntry("SiLU", _word("SiLU"), [_times(_X, _word("σ"))]),
+    LegendEntry("σ", _word("σ"), [Math(FractionNode(Number(1), Sum((Number(1), _word("exp", Minus(_X))))))]),
+    LegendEntry("ReLU", _word("ReLU"), [Math(_word("max", _X, Number(0)))]),
+    LegendEntry(
         "GELU",
         _word("GELU"),
         [Math(_X), " times the standard normal CDF at ", Math(_X), ", or the approximation that the class uses"],
     ),
-    Row("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
-    Row("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
-    Row("conv", _word("conv", Name("W"), _X), [Math(_X), " convolved with ", Math(Name("W")), " as a sliding kernel"]),
-    Row(
+    LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
+    LegendEntry("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
+    LegendEntry(
+        "conv",
+        _word("conv", TensorName("W"), _X),
+        [Math(_X), " convolved with ", Math(TensorName("W")), " as a sliding kernel"],
+    ),
+    LegendEntry(
         "scan",
-        _word("scan", *map(Name, "uΔabcd")),
+        _word("scan", *map(TensorName, "uΔabcd")),
         [
             *(
                 "per head, token by token, from a zero state: ",
@@ -224,18 +230,20 @@ ROWS = (
             *(Math(_at("h")), ", and ", Math(_READ), " is the output"),
         ],
     ),
-    Row(
+    LegendEntry(
         "route",
-        _word("route", _X, below=Name("k")),
+        _word("route", _X, below=TensorName("k")),
         [
             *(
                 "for each token, the weights of the ",
-                Math(Name("k")),
+                Math(TensorName("k")),
                 " experts that it is routed to. The class computes ",
             ),
             *("the selection and the weights from the router logits ", Math(_X), "; some classes also select by a "),
             "bias and by groups of experts",
         ],
     ),
-    Row("e", _EXPERT, ["as a subscript: an expert that the token is routed to; the sum runs over all of these"]),
+    LegendEntry(
+        "e", _EXPERT, ["as a subscript: an expert that the token is routed to; the sum runs over all of these"]
+    ),
 )

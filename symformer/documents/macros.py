@@ -13,10 +13,10 @@ from ..formulas import ranks
 from ..formulas.formula import Formula, Ratio
 from ..language.errors import DocumentError
 from ..language.notation.text import code
-from ..language.target import Kind, name_of, parse
+from ..language.target import TargetKind, name_of, parse
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from .formats.language import printable
+from .formats.base_language import printable
 
 MARK: Final = "% symformer-macros "
 _WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
@@ -29,7 +29,7 @@ _HELP = r"""% \NAME is a formula, \NAMEValue its value with digit grouping, \NAM
 
 
 @dataclass(frozen=True)
-class Asked:
+class MacroRequest:
     """The request that a macro file was generated from, sufficient to generate it again."""
 
     version: str
@@ -51,19 +51,19 @@ class Asked:
         options: Mapping[str, str],
         sizes: Sequence[str],
         file: str,
-    ) -> Asked:
+    ) -> MacroRequest:
         """Return the request for a file: a config.json by its path relative to it, a Hub model at the commit read."""
         target = parse(model.target)
         text = target.text
-        if target.kind is Kind.CONFIG and text != "-":
+        if target.kind is TargetKind.CONFIG and text != "-":
             folder = os.path.dirname(file) if file != "-" else ""
             text = f"./{os.path.relpath(text, folder or os.curdir)}".replace(os.sep, "/").replace("./../", "../")
-        elif target.kind is Kind.HUB and model.provenance.commit:
+        elif target.kind is TargetKind.HUB and model.provenance.commit:
             text = f"{target.name}@{model.provenance.commit}"
         return cls(version, text, tuple(quantities), dict(options), tuple(sizes))
 
     @classmethod
-    def of(cls, line: str) -> Asked:
+    def of(cls, line: str) -> MacroRequest:
         """Parse the first line of a macro file. Raises DocumentError if the line is damaged."""
         try:
             said = json.loads(line.removeprefix(MARK))
@@ -97,7 +97,7 @@ def formulas_of(model: Model, quantities: Sequence[str], conventions: Mapping[st
     return found
 
 
-def spelt(model: Model, formulas: Sequence[Formula], asked: Asked) -> bytes:
+def spelt(model: Model, formulas: Sequence[Formula], asked: MacroRequest) -> bytes:
     """Return the file: the request it is generated from, then every macro under its id."""
     lines = [asked.line(), f"% Written by symformer {asked.version}.", _HELP]
     sides = [(each.measure.name, each.ranks, model.known) for each in formulas]
@@ -186,9 +186,9 @@ def named(text: str) -> str:
 def _stem(target: str) -> str:
     """Return the start of a target's macro names: for a config.json, the name of its folder."""
     kind = parse(target)
-    if kind.kind is Kind.CONFIG:
+    if kind.kind is TargetKind.CONFIG:
         return name_of(target).removesuffix(".json").removesuffix("/config") or "config"
-    return target if kind.kind is Kind.HF else kind.name if kind.kind is not Kind.FACTORY else target
+    return target if kind.kind is TargetKind.HF else kind.name if kind.kind is not TargetKind.FACTORY else target
 
 
 def _free(name: str, taken: set[str]) -> str:

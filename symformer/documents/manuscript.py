@@ -39,7 +39,7 @@ _BROUGHT: Final = frozenset({"glyphtounicode", "glyphtounicode-cmex", "ix-utf8en
 
 
 @dataclass(frozen=True)
-class Spot:
+class PaperLocation:
     """A place in a paper."""
 
     file: str  # relative to the paper's folder
@@ -50,19 +50,19 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Definition:
+class MacroDefinition:
     """A macro definition: its name without the backslash, and its body, or None if it cannot be read."""
 
-    spot: Spot
+    spot: PaperLocation
     name: str
     body: str | None
 
 
 @dataclass(frozen=True)
-class Use:
+class FormulaReference:
     r"""One ``\symformer[options]{id}{number}``."""
 
-    spot: Spot
+    spot: PaperLocation
     options: str
     id: str
     number: str
@@ -72,10 +72,10 @@ class Use:
 class Manuscript:
     """The parts of a paper that an audit checks, in their order, and the parts that could not be read."""
 
-    marks: list[tuple[Spot, str]] = field(default_factory=list)  # the first lines of files of macros
-    definitions: list[Definition] = field(default_factory=list)
-    uses: list[Use] = field(default_factory=list)
-    unread: list[tuple[Spot, str]] = field(default_factory=list)
+    marks: list[tuple[PaperLocation, str]] = field(default_factory=list)  # the first lines of files of macros
+    definitions: list[MacroDefinition] = field(default_factory=list)
+    uses: list[FormulaReference] = field(default_factory=list)
+    unread: list[tuple[PaperLocation, str]] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
 
 
@@ -95,13 +95,13 @@ def read(path: str) -> Manuscript:
         match event:
             case None:
                 reading.pop()
-            case Definition():
+            case MacroDefinition():
                 found.definitions.append(event)
-            case Use():
+            case FormulaReference():
                 found.uses.append(event)
-            case (Spot() as spot, str(line), True):
+            case (PaperLocation() as spot, str(line), True):
                 found.marks.append((spot, line))
-            case (Spot() as spot, str(name), False):
+            case (PaperLocation() as spot, str(name), False):
                 if opened := _follow(name, spot, folder, found, seen):
                     found.files.append(opened[0])
                     reading.append(_events(opened[1], opened[0]))
@@ -122,7 +122,9 @@ def _content(place: Path, said: str) -> str:
         raise DocumentError(f"{said} cannot be read: {why}") from None
 
 
-Event = Definition | Use | tuple[Spot, str, bool]  # the tuple is a macro file's header (True) or an input's name
+Event = (
+    MacroDefinition | FormulaReference | tuple[PaperLocation, str, bool]
+)  # the tuple is a macro file's header (True) or an input's name
 
 
 def _events(content: str, file: str) -> Iterator[Event]:
@@ -134,8 +136,8 @@ def _events(content: str, file: str) -> Iterator[Event]:
     starts = [0, *(each.end() for each in re.finditer("\n", content))]
     closing = _closing(masked)
 
-    def spot(place: int) -> Spot:
-        return Spot(file, bisect_right(starts, place))
+    def spot(place: int) -> PaperLocation:
+        return PaperLocation(file, bisect_right(starts, place))
 
     for line in re.finditer(rf"^{re.escape(MARK)}.*$", content, re.MULTILINE):
         if line.start() in remarks:
@@ -143,7 +145,7 @@ def _events(content: str, file: str) -> Iterator[Event]:
     for each in _DEFINES.finditer(masked):
         name = next(filter(None, each.groups()))
         body = _group(masked, each.end(), closing)[0]
-        found.append((each.start(), Definition(spot(each.start()), name, body)))
+        found.append((each.start(), MacroDefinition(spot(each.start()), name, body)))
     for each in _USES.finditer(masked):
         if use := _use(masked, each.end(), spot(each.start()), closing):
             found.append((each.start(), use))
@@ -153,7 +155,9 @@ def _events(content: str, file: str) -> Iterator[Event]:
         yield event
 
 
-def _follow(name: str, where: Spot, folder: Path, found: Manuscript, seen: dict[Path, int]) -> tuple[str, str] | None:
+def _follow(
+    name: str, where: PaperLocation, folder: Path, found: Manuscript, seen: dict[Path, int]
+) -> tuple[str, str] | None:
     """Return the name and text of an input file in the paper's folder, or None if it is not read."""
     if "\\" in name or "#" in name:
         found.unread.append((where, f"\\input{{{name}}} has a macro in its name; audit does not expand macros"))
@@ -219,7 +223,7 @@ def _masked(content: str) -> tuple[str, set[int]]:
     return "".join([*pieces, content[done:]]), remarks
 
 
-def _use(text: str, place: int, where: Spot, closing: Sequence[int]) -> Use | None:
+def _use(text: str, place: int, where: PaperLocation, closing: Sequence[int]) -> FormulaReference | None:
     options = ""
     if text[place : place + 1] == "[":
         end = text.find("]", place, place + LONG)
@@ -230,7 +234,7 @@ def _use(text: str, place: int, where: Spot, closing: Sequence[int]) -> Use | No
     number, _ = _group(text, place, closing)
     if id is None or number is None:  # its definition, not a use
         return None
-    return Use(where, options.strip(), id.replace("\\_", "_").strip(), number.strip())
+    return FormulaReference(where, options.strip(), id.replace("\\_", "_").strip(), number.strip())
 
 
 _SPACE = re.compile(r"\s*")

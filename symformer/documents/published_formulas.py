@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 
 from sympy import Add, Expr, Symbol
 
-from ..algebra.check import Check
-from ..algebra.naming import COUNT, PARAMETERS
-from ..algebra.printed import PrintedFormula, printed
+from ..algebra.check import FormulaCheck
+from ..algebra.formula_claims import PrintedFormula, printed
+from ..algebra.name_binding import COUNT, PARAMETERS
 from ..architectures import names, presets
 from ..components.base import spell_option
 from ..language.arithmetic import parse
 from ..language.notation.latex import latex
 from ..language.notation.text import text
-from ..language.reading.names import name_symbol
+from ..language.parsing.name_tokens import name_symbol
 from ..language.symbols import RANK, letter
 from .pages import anchor, plain, table
 
@@ -102,7 +102,7 @@ def _printed(source: str) -> str:
     return source.replace("|", "\\vert ")
 
 
-def _with(entry: PrintedFormula, found: Check) -> str:
+def _with(entry: PrintedFormula, found: FormulaCheck) -> str:
     """Return the meaning of their letters in ours if they differ; long meanings are left to the note."""
     used = [each for each in found.named if name_symbol(each.name) in found.reading.expr.free_symbols]
     own = [each for each in used if each.name not in PARAMETERS or each.expr != COUNT]
@@ -111,7 +111,7 @@ def _with(entry: PrintedFormula, found: Check) -> str:
     return plain(", ".join([*read, *(each for each in said if len(each) <= LONG)]))
 
 
-def _target(entry: PrintedFormula, found: Check) -> str:
+def _target(entry: PrintedFormula, found: FormulaCheck) -> str:
     """Return the target, linked to its derivation, with the quantity, the part, the options and the sizes."""
     own = presets().get(entry.target, {}).get("architecture", entry.target)
     name = f"[{entry.target}]({own}.md)" if own in names() else f"`{entry.target}`"

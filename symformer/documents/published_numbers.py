@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ..algebra.explain import Explanation
-from ..algebra.numbers import PublishedNumber, numbers
+from ..algebra.number_claims import PublishedNumber, numbers
 from ..architectures import names, presets
 from ..language.notation.latex import latex
 from .pages import anchor, plain, table

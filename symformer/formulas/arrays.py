@@ -11,8 +11,8 @@ from typing import Any
 
 from ..language.errors import SizeError
 from ..language.sizes import whole
-from .plan import Plan
-from .program import Held, Program, Range
+from .array_plan import ArrayPlan
+from .program import Program, ProgramCondition, Range
 
 WIDE, NARROW = 2**63, 2**31  # exclusive upper bounds of signed 64-bit and 32-bit integers
 ROW = 6  # maximum sizes of a row in a message
@@ -83,7 +83,7 @@ class Ints:
         return max(a, b)
 
 
-class Whole(Ints):
+class NamespaceArithmetic(Ints):
     """Arithmetic on arrays with the functions of a module: torch or JAX."""
 
     def __init__(self, module: Any) -> None:
@@ -102,7 +102,7 @@ class Whole(Ints):
         return choose(a + 0 * b, b + 0 * a)  # torch's functions do not accept a number with a tensor
 
 
-class Numpy(Whole):
+class Numpy(NamespaceArithmetic):
     """Arithmetic on NumPy arrays, in place if an intermediate result has the right shape."""
 
     def add(self, a: Any, b: Any, mine: bool, yours: bool) -> Any:
@@ -134,20 +134,20 @@ class Arrays:
 
     def answers(self, program: Program) -> tuple[Any, Any]:
         """Return the value, and True if all conditions hold."""
-        plan = Plan.of(program, {}, {})
+        plan = ArrayPlan.of(program, {}, {})
         values = plan.defined({}, Ints())
         return plan.value(values, Ints()), all(holds for _, holds in plan.holding(values, Ints()))
 
     def values(self, program: Program, what: str) -> Any:
         """Return the values. Raises SizeError if a condition is violated."""
-        plan = Plan.of(program, {}, {})
+        plan = ArrayPlan.of(program, {}, {})
         values = plan.defined({}, Ints())
         for held, holds in plan.holding(values, Ints()):
             if not holds:
                 raise SizeError(self._refusal(what, held, {}))
         return plan.value(values, Ints())
 
-    def _refusal(self, what: str, held: Held, row: Mapping[str, int]) -> str:
+    def _refusal(self, what: str, held: ProgramCondition, row: Mapping[str, int]) -> str:
         """Return the message for a condition violated by the sizes of a row."""
         found = {**self.numbers, **row}
         sizes = ", ".join(f"{name}={found[name]}" for name in held.sizes[:ROW])
@@ -155,7 +155,7 @@ class Arrays:
 
 
 @dataclass(frozen=True)
-class OfNumpy(Arrays):
+class NumpyArrays(Arrays):
     """NumPy arrays, also the fallback of other libraries for integers that are too large for them."""
 
     def ranges(self) -> dict[str, Range]:
@@ -186,10 +186,10 @@ class OfNumpy(Arrays):
                 raise SizeError(self._refusal(what, held, self._first(holds)))
         return self._full(plan.value(values, do))
 
-    def _plan(self, program: Program) -> Plan:
-        return Plan.of(program, self.shapes(), self.ranges())
+    def _plan(self, program: Program) -> ArrayPlan:
+        return ArrayPlan.of(program, self.shapes(), self.ranges())
 
-    def _defined(self, plan: Plan) -> tuple[dict[str, Any], Any]:
+    def _defined(self, plan: ArrayPlan) -> tuple[dict[str, Any], Any]:
         """Return the values by name, in a type that cannot overflow, and the arithmetic for them."""
         import numpy
 
@@ -223,7 +223,7 @@ class OfNumpy(Arrays):
 
 
 @dataclass(frozen=True)
-class OfTorch(OfNumpy):
+class TorchArrays(NumpyArrays):
     """Torch tensors on any device; falls back to NumPy objects for integers that are too large."""
 
     def ranges(self) -> dict[str, Range]:
@@ -242,11 +242,11 @@ class OfTorch(OfNumpy):
     def _fits(self, program: Program) -> bool:
         return self._plan(program).peak < WIDE
 
-    def _beyond(self) -> OfNumpy:
-        return OfNumpy(self.numbers, {name: array.cpu().numpy() for name, array in self.arrays.items()})
+    def _beyond(self) -> NumpyArrays:
+        return NumpyArrays(self.numbers, {name: array.cpu().numpy() for name, array in self.arrays.items()})
 
-    def _defined(self, plan: Plan) -> tuple[dict[str, Any], Any]:
-        do = Whole(sys.modules["torch"])
+    def _defined(self, plan: ArrayPlan) -> tuple[dict[str, Any], Any]:
+        do = NamespaceArithmetic(sys.modules["torch"])
         return plan.defined({name: array.long() for name, array in self.arrays.items()}, do), do
 
     def _first(self, holds: Any) -> dict[str, int]:
@@ -263,7 +263,7 @@ class OfTorch(OfNumpy):
 
 
 @dataclass(frozen=True)
-class OfJax(OfTorch):
+class JaxArrays(TorchArrays):
     """JAX arrays; falls back to NumPy for integers that are too large. JAX has 32 bits by default."""
 
     def ranges(self) -> dict[str, Range]:
@@ -272,22 +272,22 @@ class OfJax(OfTorch):
             raise SizeError(
                 "the sizes are JAX tracers, whose values and bounds are unknown; call it outside the transformation"
             )
-        return OfNumpy.ranges(self)
+        return NumpyArrays.ranges(self)
 
     def _fits(self, program: Program) -> bool:
         wide = bool(sys.modules["jax"].config.read("jax_enable_x64"))
         return self._plan(program).peak < (WIDE if wide else NARROW)
 
-    def _beyond(self) -> OfNumpy:
+    def _beyond(self) -> NumpyArrays:
         import numpy
 
-        return OfNumpy(self.numbers, {name: numpy.asarray(array) for name, array in self.arrays.items()})
+        return NumpyArrays(self.numbers, {name: numpy.asarray(array) for name, array in self.arrays.items()})
 
-    def _defined(self, plan: Plan) -> tuple[dict[str, Any], Any]:
+    def _defined(self, plan: ArrayPlan) -> tuple[dict[str, Any], Any]:
         from importlib import import_module
 
         jnp = import_module("jax.numpy")
-        do = Whole(jnp)
+        do = NamespaceArithmetic(jnp)
         return plan.defined({name: jnp.asarray(array, int) for name, array in self.arrays.items()}, do), do
 
     def _first(self, holds: Any) -> dict[str, int]:
@@ -302,7 +302,7 @@ class OfJax(OfTorch):
 
 
 @dataclass(frozen=True)
-class OfDask(OfNumpy):
+class DaskArrays(NumpyArrays):
     """Dask arrays: bounds are computed immediately, values lazily, chunk by chunk."""
 
     def ranges(self) -> dict[str, Range]:
@@ -353,8 +353,8 @@ def _empty(kind: str) -> Any:
     return numpy.empty((0,), kind)
 
 
-def _arrays(names: list[str], chunks: tuple[Any, ...]) -> OfNumpy:
-    return OfNumpy({}, dict(zip(names, chunks, strict=True)))
+def _arrays(names: list[str], chunks: tuple[Any, ...]) -> NumpyArrays:
+    return NumpyArrays({}, dict(zip(names, chunks, strict=True)))
 
 
 def _chunk(program: Program, kind: str, names: list[str], *chunks: Any) -> Any:
@@ -369,4 +369,4 @@ def _checked(program: Program, kind: str, what: str, numbers: Mapping[str, int],
     return replace(_arrays(names, chunks), numbers=numbers).values(program, what).astype(kind)
 
 
-KINDS: dict[str, type[Arrays]] = {"numpy": OfNumpy, "torch": OfTorch, "jax": OfJax, "dask": OfDask}
+KINDS: dict[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays, "dask": DaskArrays}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from sympy import Expr, expand
 
-from ..language.notation.cards import Card, Cell, Name, Shown, Table
+from ..language.notation.cards import Card, CardTable, Cell, CodeName, Shown
+from ..language.notation.display_tree import tree
 from ..language.notation.text import number, percent, text
-from ..language.notation.tree import tree
 from . import ranks
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Breakdown(list[Row], Shown):
         head += [formula.measure.unit] * (whole is not None) + ["share"] * shares
         rows: list[list[Cell]] = []
         for row in self:
-            cells: list[Cell] = [Name(row.path), tree(row.count), tree(row.each)]
+            cells: list[Cell] = [CodeName(row.path), tree(row.count), tree(row.each)]
             if whole is not None:
                 amount = formula.of_row(row, known)
                 cells.append(number(amount))
@@ -68,6 +68,6 @@ class Breakdown(list[Row], Shown):
         return Card(
             f"{formula.id}, row by row",
             ranks.equations(formula.ranks, known),
-            Table(head, rows, align, total=shares),
+            CardTable(head, rows, align, total=shares),
             ranks.stated(formula.ranks, known),
         )

@@ -14,10 +14,9 @@ from sympy import Expr, Symbol, expand
 from ..language.errors import DerivationError
 from ..language.frozen import Immutable
 from ..language.notation.cards import Card, Shown
-from ..language.notation.text import text
-from ..language.notation.tree import (
+from ..language.notation.display_tree import (
     Call,
-    Fraction,
+    FractionNode,
     Label,
     Minus,
     Number,
@@ -32,6 +31,7 @@ from ..language.notation.tree import (
     tree,
     value,
 )
+from ..language.notation.text import text
 from ..language.sizes import Relations, evaluate
 from ..language.symbols import RANK
 from ..ledger.facts import ONE
@@ -170,8 +170,8 @@ def _with_numbers(shown: Tree, numbers: Mapping[Symbol, int]) -> Tree:
             return Minus(_with_numbers(operand, numbers))
         case Sum(terms):
             return Sum(tuple(_with_numbers(term, numbers) for term in terms))
-        case Fraction(numerator, denominator):
-            return Fraction(_with_numbers(numerator, numbers), _with_numbers(denominator, numbers))
+        case FractionNode(numerator, denominator):
+            return FractionNode(_with_numbers(numerator, numbers), _with_numbers(denominator, numbers))
         case Call(function, arguments):
             return Call(function, tuple(_with_numbers(argument, numbers) for argument in arguments))
         case Number():

@@ -13,11 +13,11 @@ from sympy import Add, Expr, Integer, Mul, Rational, Symbol, expand, fraction, i
 from ..language.arithmetic import parse
 from ..language.errors import SizeError, UnknownNameError
 from ..language.frozen import Immutable
-from ..language.limits import Bound
+from ..language.limits import ExpansionBound
 from ..language.notation.cards import Card, Shown
+from ..language.notation.display_tree import Label, Number, growth, tree
 from ..language.notation.latex import latex
 from ..language.notation.text import code, text
-from ..language.notation.tree import Label, Number, growth, tree
 from ..language.sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
 from ..language.symbols import RANK, letter, symbol
 from ..ledger.facts import ONE, sizes_of
@@ -29,14 +29,14 @@ from .totals import gathered, given_by
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from .compiled import Compiled
+    from .compiled_formula import Compiled
     from .derivation import Derivation
 
 MAX_REPR = 1_000  # characters
 MAX_FORMULA = 10_000  # terms before like terms are collected
 
 
-class Source(Protocol):
+class SizeSource(Protocol):
     """The source of a formula's values: the model it belongs to."""
 
     @property
@@ -89,7 +89,7 @@ class Formula(Immutable, Shown):
     totals: frozenset[Symbol] = frozenset()  # targets of relations that stay in the printed form: L for all layers
     conventions: Mapping[str, str] = field(default_factory=dict)
     constraints: tuple[Condition, ...] = ()
-    source: Source | None = None
+    source: SizeSource | None = None
     within: Line | None = None  # the whole account, if the root is a part of one
     named: frozenset[Symbol] = (
         frozenset()
@@ -100,9 +100,9 @@ class Formula(Immutable, Shown):
     def __post_init__(self) -> None:
         """Raise SizeError if substituting the relations makes the formula too long to expand."""
         super().__post_init__()
-        known = {target: Bound.of(relation, {}) for target, relation in self.relations.items()}
+        known = {target: ExpansionBound.of(relation, {}) for target, relation in self.relations.items()}
         if any(bound.terms > 1 or bound.degree > 2 for bound in known.values()):
-            terms = Bound.of(self.root.each, known).terms
+            terms = ExpansionBound.of(self.root.each, known).terms
             if terms > MAX_FORMULA:
                 longest = max(known, key=lambda target: (known[target].terms, str(target)))
                 raise SizeError(
@@ -374,7 +374,7 @@ class Formula(Immutable, Shown):
         124439808
 
         """
-        from .compiling import compiled
+        from .compiler import compiled
 
         return compiled(self)
 

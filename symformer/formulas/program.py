@@ -84,7 +84,7 @@ def times(a: Monomial, b: Monomial, sign: int = 1) -> Monomial:
 
 
 @dataclass(frozen=True)
-class Fraction:
+class RationalFunction:
     """A polynomial over an integer and a monomial; sums in denominators are replaced by definitions."""
 
     above: Polynomial
@@ -100,13 +100,15 @@ class Fraction:
         """Return the numerator after extending the denominator to a multiple of it."""
         return self.above * Polynomial.of([(times(below, self.below, -1), number // self.number)])
 
-    def __mul__(self, other: Fraction) -> Fraction:
-        return Fraction(self.above * other.above, self.number * other.number, times(self.below, other.below)).lowest()
+    def __mul__(self, other: RationalFunction) -> RationalFunction:
+        return RationalFunction(
+            self.above * other.above, self.number * other.number, times(self.below, other.below)
+        ).lowest()
 
-    def lowest(self) -> Fraction:
+    def lowest(self) -> RationalFunction:
         """Return the fraction without the powers and the integer factor common to numerator and denominator."""
         if not self.above.terms:
-            return Fraction(self.above)
+            return RationalFunction(self.above)
         common = gcd(self.number, *(number for _, number in self.above.terms))
         powers = {
             name: min(power, *(dict(monomial).get(name, 0) for monomial, _ in self.above.terms))
@@ -115,10 +117,10 @@ class Fraction:
         }
         shared: Monomial = tuple(sorted((name, power) for name, power in powers.items() if power))
         above = Polynomial.of((times(monomial, shared, -1), number // common) for monomial, number in self.above.terms)
-        return Fraction(above, self.number // common, times(self.below, shared, -1))
+        return RationalFunction(above, self.number // common, times(self.below, shared, -1))
 
 
-def together(fractions: Iterable[Fraction]) -> tuple[tuple[Polynomial, ...], int, Monomial]:
+def together(fractions: Iterable[RationalFunction]) -> tuple[tuple[Polynomial, ...], int, Monomial]:
     """Return the numerators of fractions over a common denominator, and that denominator."""
     each = list(fractions)
     number = lcm(*(one.number for one in each))
@@ -167,7 +169,7 @@ class Test:
 
 
 @dataclass(frozen=True)
-class Held:
+class ProgramCondition:
     """A condition: all of its tests hold, or at least one."""
 
     said: str
@@ -185,9 +187,9 @@ class Held:
 class Program:
     """A fraction of polynomials over sizes and definitions, and the conditions under which its value is correct."""
 
-    value: Fraction
+    value: RationalFunction
     definitions: tuple[Definition, ...] = ()
-    conditions: tuple[Held, ...] = ()
+    conditions: tuple[ProgramCondition, ...] = ()
 
     def at(self, numbers: Mapping[str, int]) -> Program:
         """Return the same with values substituted for some sizes."""
@@ -210,7 +212,7 @@ class Program:
         )
         if number < 0:  # a definition may be negative
             value, number = replace(value, above=-value.above), -number
-        return Program(Fraction(value.above.at(known), number, below), tuple(definitions), held)
+        return Program(RationalFunction(value.above.at(known), number, below), tuple(definitions), held)
 
     def sizes_of(self, names: Iterable[str]) -> frozenset[str]:
         """Return the sizes that names refer to, directly or through definitions."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from sympy import Expr, Symbol
 
+from ..language.notation.display_tree import Number, Tree, Word, tree
 from ..language.notation.text import code, text
-from ..language.notation.tree import Number, Tree, Word, tree
 from ..language.sizes import put_in
 from ..language.symbols import RANK, N_dp, N_ep, letter
 from ..ledger.facts import ONE

@@ -12,7 +12,7 @@ import warnings
 from sympy import Expr, Integer, Rational, ceiling, expand, floor
 
 from .errors import QUOTED, ArithmeticTextError, UnknownNameError, listed, quoted
-from .limits import CALLS, SYMBOL, Bound
+from .limits import CALLS, SYMBOL, ExpansionBound
 from .symbols import LETTERED, SYMBOLS
 
 MAX_LENGTH = 2_000
@@ -22,7 +22,7 @@ MAX_INTEGER = 10**15  # larger than any size, count of tokens or row of a model
 
 NO_NUMBERS = ("nan", "inf", "infinity")
 _ONE_ARGUMENT = ("ceil", "floor")
-_Read = tuple[Expr, Bound]  # an expression and the bound on its expanded form
+_Read = tuple[Expr, ExpansionBound]  # an expression and the bound on its expanded form
 
 
 def parse(text: str) -> Expr:
@@ -104,7 +104,7 @@ class _Reader:
                     takes = "1" if name in _ONE_ARGUMENT else "one or more"
                     raise ArithmeticTextError(f"{name} takes {takes} argument(s), not {len(args)}")
                 read = [self.read(argument, depth + 1) for argument in args]
-                bound = self._held(Bound.call(ast.dump(node), [each for _, each in read]))
+                bound = self._held(ExpansionBound.call(ast.dump(node), [each for _, each in read]))
                 return CALLS[name](*(value for value, _ in read)), bound
         raise ArithmeticTextError(
             f"{quoted(self.text)} is not plain arithmetic; use only integers, the symbols {listed(LETTERED)}, "
@@ -114,7 +114,7 @@ class _Reader:
     def _integer(self, value: int) -> _Read:
         if value > MAX_INTEGER:
             raise ArithmeticTextError(f"a number of {len(str(value))} digits is larger than {MAX_INTEGER:,}")
-        return Integer(value), Bound.number(Integer(value))
+        return Integer(value), ExpansionBound.number(Integer(value))
 
     def _binary(self, node: ast.BinOp, operator: ast.operator, left: _Read, right: _Read) -> _Read:
         (a, of_a), (b, of_b) = left, right
@@ -134,7 +134,7 @@ class _Reader:
                 bound = self._held(of_a * of_b.inverse())
                 if isinstance(operator, ast.Div):
                     return a / b, bound
-                bound = self._held(Bound.call(ast.dump(node), [bound]))
+                bound = self._held(ExpansionBound.call(ast.dump(node), [bound]))
                 return floor(a / b), bound
             case ast.Pow():
                 if not (isinstance(b, Integer) and 0 <= int(b) <= MAX_EXPONENT):
@@ -146,7 +146,7 @@ class _Reader:
                 return a ** Integer(b), bound
         raise ArithmeticTextError(f"{quoted(self.text)} uses an unsupported operator; use + - * / // **")
 
-    def _held(self, bound: Bound) -> Bound:
+    def _held(self, bound: ExpansionBound) -> ExpansionBound:
         if bound.excess:
             raise ArithmeticTextError(f"{quoted(self.text)} when expanded can have {bound.excess}")
         return bound

@@ -22,7 +22,7 @@ Called = frozenset[tuple[object, int]]  # every distinct call with the number of
 
 
 @dataclass(frozen=True)
-class Bound:
+class ExpansionBound:
     """An upper bound on an expression's expanded form. The bound of a sum is the sum of the bounds, and so on."""
 
     degree: int
@@ -33,7 +33,7 @@ class Bound:
     width: int = 1  # the number of arguments of max and min, with directly nested calls flattened
 
     @classmethod
-    def of(cls, expr: Expr, known: Mapping[Symbol, Bound]) -> Bound:
+    def of(cls, expr: Expr, known: Mapping[Symbol, ExpansionBound]) -> ExpansionBound:
         """Return the bound of an expression, with known bounds for some symbols. Raises ValueError: not arithmetic."""
         if isinstance(expr, Rational):
             return cls.number(expr)
@@ -49,25 +49,25 @@ class Bound:
         raise ValueError(f"{expr} is not arithmetic over whole sizes")
 
     @classmethod
-    def number(cls, value: Rational) -> Bound:
+    def number(cls, value: Rational) -> ExpansionBound:
         """Return the bound of a number, which is exact."""
         return cls(0, 1, abs(int(value.p)), int(value.q))
 
     @classmethod
-    def call(cls, call: object, arguments: list[Bound]) -> Bound:
+    def call(cls, call: object, arguments: list[ExpansionBound]) -> ExpansionBound:
         """Return the bound of a call of ceil, floor, max or min, which may simplify to an argument plus a number."""
-        whole = reduce(add, arguments, Bound(0, 1, 1))
+        whole = reduce(add, arguments, ExpansionBound(0, 1, 1))
         width = sum(each.width for each in arguments) if len(arguments) > 1 else 1
         return replace(whole, called=whole.called | {(call, width**2)}, width=width)
 
-    def __add__(self, other: Bound) -> Bound:
+    def __add__(self, other: ExpansionBound) -> ExpansionBound:
         below = lcm(self.below, other.below)
         above = self.above * (below // self.below) + other.above * (below // other.below)
         terms = self.terms + other.terms
-        return Bound(max(self.degree, other.degree), terms, above, below, self.called | other.called)
+        return ExpansionBound(max(self.degree, other.degree), terms, above, below, self.called | other.called)
 
-    def __mul__(self, other: Bound) -> Bound:
-        return Bound(
+    def __mul__(self, other: ExpansionBound) -> ExpansionBound:
+        return ExpansionBound(
             self.degree + other.degree,
             self.terms * other.terms,
             self.above * other.above,
@@ -75,18 +75,18 @@ class Bound:
             self.called | other.called,
         )
 
-    def __pow__(self, exponent: int) -> Bound:
+    def __pow__(self, exponent: int) -> ExpansionBound:
         if exponent > MAX_DEGREE:  # exceeds the degree limit, so the coefficients are not computed
-            return Bound(max(1, self.degree) * exponent, self.terms, self.above, self.below, self.called)
+            return ExpansionBound(max(1, self.degree) * exponent, self.terms, self.above, self.below, self.called)
         terms = comb(self.terms + exponent - 1, exponent)
-        return Bound(self.degree * exponent, terms, self.above**exponent, self.below**exponent, self.called)
+        return ExpansionBound(self.degree * exponent, terms, self.above**exponent, self.below**exponent, self.called)
 
-    def inverse(self) -> Bound:
+    def inverse(self) -> ExpansionBound:
         """Return the bound of the reciprocal."""
         if self.degree == 0 and self.terms == 1:
-            return Bound(0, 1, self.below, max(1, self.above), self.called)
+            return ExpansionBound(0, 1, self.below, max(1, self.above), self.called)
         size = max(1, self.above) * self.below
-        return Bound(self.degree, self.terms, size, size, self.called)
+        return ExpansionBound(self.degree, self.terms, size, size, self.called)
 
     @property
     def excess(self) -> str:
@@ -102,7 +102,7 @@ class Bound:
         return ""
 
 
-SYMBOL = Bound(1, 1, 1)
+SYMBOL = ExpansionBound(1, 1, 1)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,11 @@ class Registry(Generic[T]):
     def __init__(self, package: str, folder: str, base: type[T]) -> None:
         self.package = package
         self.base = base
-        found = sorted(path for path in Path(folder).glob("*.py") if path.stem not in ("__init__", "base"))
+        found = sorted(
+            path
+            for path in Path(folder).glob("*.py")
+            if path.stem not in ("__init__", base.__module__.rpartition(".")[2])
+        )
         self.files = {path.stem.replace("_", "-"): path for path in found}
         self.names = sorted(self.files)
         self.load = cache(self._load)

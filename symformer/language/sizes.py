@@ -12,7 +12,7 @@ from sympy import Expr, Integer, Rational, S, Symbol, cancel, floor, fraction
 
 from .arithmetic import MAX_INTEGER, fault, size
 from .errors import ArithmeticTextError, SizeError, UnknownNameError
-from .limits import Bound, digits
+from .limits import ExpansionBound, digits
 from .notation.text import text
 from .symbols import SYMBOLS, letter, symbol
 
@@ -234,9 +234,9 @@ def at(target: Symbol, relation: Expr, numbers: Mapping[Symbol, int]) -> int:
     return int(_sound(target, relation, put_in(relation, numbers), numbers))
 
 
-def _bound(target: Symbol, value: Expr, known: Mapping[Symbol, Bound]) -> Bound:
+def _bound(target: Symbol, value: Expr, known: Mapping[Symbol, ExpansionBound]) -> ExpansionBound:
     try:
-        bound = Bound.of(value, known)
+        bound = ExpansionBound.of(value, known)
     except ValueError:
         raise SizeError(f"{target}={shown(value)} is not arithmetic over integer sizes") from None
     excess = bound.excess
@@ -283,7 +283,7 @@ def close(relations: Mapping[Symbol, Expr]) -> Relations:
     Raises SizeError if a relation depends on itself, can never be a size, or is too large to expand.
     """
     closed: Relations = {}
-    bounds: dict[Symbol, Bound] = {}
+    bounds: dict[Symbol, ExpansionBound] = {}
     under_way: set[Symbol] = set()
 
     def settle(target: Symbol) -> None:

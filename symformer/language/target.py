@@ -33,7 +33,7 @@ class ConfigObject(Protocol):
 AnyTarget = str | os.PathLike[str] | Mapping[str, Any] | ConfigObject  # all types that functions accept as a target
 
 
-class Kind(Enum):
+class TargetKind(Enum):
     """The kinds of targets, with a phrase for messages."""
 
     NAME = "an architecture or a preset"  # looked up in the presets and architectures
@@ -49,7 +49,7 @@ class Target:
     """A target with its kind: ``component:mlp`` is the component named ``mlp``."""
 
     text: str
-    kind: Kind
+    kind: TargetKind
     name: str  # the text without the prefix for its kind
     revision: str = ""  # branch, tag or commit of a model on the Hub
     config: Mapping[str, Any] | ConfigObject | None = field(
@@ -63,18 +63,18 @@ class Target:
     def refusal(self) -> str:
         """A message that a command does not accept this kind of target, with the command that does."""
         match self.kind:
-            case Kind.FACTORY:
+            case TargetKind.FACTORY:
                 return f"{self.text!r} is a factory; use symformer show, with --set for each argument"
-            case Kind.HF:
+            case TargetKind.HF:
                 return f"{self.text} is a model type of transformers; use symformer trace {self.text}"
-            case Kind.COMPONENT:
+            case TargetKind.COMPONENT:
                 return f"{self.text} is built in and has no torch code to trace; use symformer show {self.text}"
-            case Kind.NAME:
+            case TargetKind.NAME:
                 return (
                     f"trace needs torch code; write hf:{self.text} if {self.text} is a model type of transformers, "
                     f"or use symformer show {self.text} for the built-in model"
                 )
-            case Kind.CONFIG | Kind.HUB:
+            case TargetKind.CONFIG | TargetKind.HUB:
                 return f"{self.text} is {self.kind.value}; use symformer show"
 
 
@@ -95,7 +95,7 @@ def parse(target: AnyTarget) -> Target:
     Examples
     --------
     >>> parse("component:mlp").kind, parse("hf:gpt2").name, parse("torch.nn:Linear").kind.value
-    (<Kind.COMPONENT: 'a component'>, 'gpt2', 'a factory')
+    (<TargetKind.COMPONENT: 'a component'>, 'gpt2', 'a factory')
     >>> parse("models/mine.py:gpt").kind.value, factory_of("models/mine.py:gpt")
     ('a factory', ('models/mine.py', 'gpt'))
     >>> parse("openai/gpt2@main").name, parse("openai/gpt2@main").revision
@@ -107,18 +107,18 @@ def parse(target: AnyTarget) -> Target:
     if not isinstance(target, str):
         return _of_object(target)
     text = target
-    for prefix, kind in ((COMPONENT, Kind.COMPONENT), (HF, Kind.HF)):
+    for prefix, kind in ((COMPONENT, TargetKind.COMPONENT), (HF, TargetKind.HF)):
         if text.startswith(prefix):
             return Target(text, kind, text.removeprefix(prefix))
     if text == "-":
-        return Target(text, Kind.CONFIG, "/dev/stdin")
+        return Target(text, TargetKind.CONFIG, "/dev/stdin")
     if _FILE.fullmatch(text):
-        return Target(text, Kind.FACTORY, text)
+        return Target(text, TargetKind.FACTORY, text)
     if (named := _HUB.fullmatch(text)) and not text.endswith(CONFIG) and not os.path.lexists(text):
-        return Target(text, Kind.HUB, named[1], named[2] or "")
+        return Target(text, TargetKind.HUB, named[1], named[2] or "")
     if text in (os.curdir, os.pardir) or text.endswith(CONFIG) or any(separator in text for separator in _SEPARATORS):
-        return Target(text, Kind.CONFIG, text)
-    return Target(text, Kind.FACTORY if ":" in text else Kind.NAME, text)
+        return Target(text, TargetKind.CONFIG, text)
+    return Target(text, TargetKind.FACTORY if ":" in text else TargetKind.NAME, text)
 
 
 def factory_of(text: str) -> tuple[str, str]:
@@ -136,11 +136,11 @@ def _of_object(target: object) -> Target:
     """Parse a target that is not a string. Raises TargetError."""
     if isinstance(target, os.PathLike):
         path = os.fsdecode(target)
-        text = path if parse(path).kind is Kind.CONFIG and path != "-" else os.path.join(os.curdir, path)
-        return Target(text, Kind.CONFIG, text)
+        text = path if parse(path).kind is TargetKind.CONFIG and path != "-" else os.path.join(os.curdir, path)
+        return Target(text, TargetKind.CONFIG, text)
     if is_config(target):
         name = "config" if isinstance(target, Mapping) else type(target).__name__
-        return Target(name, Kind.CONFIG, name, config=target)
+        return Target(name, TargetKind.CONFIG, name, config=target)
     raise TargetError(_described(target))
 
 
@@ -174,9 +174,9 @@ def name_of(target: str) -> str:
     ('openai-community/gpt2', 'config.json')
     """
     kind = parse(target).kind
-    if kind is Kind.FACTORY:
+    if kind is TargetKind.FACTORY:
         return PurePath(target).name
-    if kind is not Kind.CONFIG:
+    if kind is not TargetKind.CONFIG:
         return target
     path = PurePath(target, *(["config.json"] if os.path.isdir(target) else []))
     beside = path.parent.name.strip(".") if path.name == "config.json" else ""

@@ -13,10 +13,10 @@ from typing import Any
 from sympy import Expr
 
 from ..language.errors import OptionError, RuleError, listed
-from ..language.shapes import Shape
+from ..language.shape_lines import Shape
 from ..language.symbols import H_adapter, R
-from .facts import Kind, Ledger, Part, Tensor, Weight
-from .kinds import sharing
+from .facts import Ledger, OperationKind, Part, Tensor, Weight
+from .layer_kinds import sharing
 from .operations import Operations, inputs_of
 
 
@@ -170,5 +170,5 @@ class _AdaptedOperations(Operations):
             raise RuleError(f"{path} is a matrix whose rows are used separately, and adapters of it are not supported")
         return super().parameter(name, **shapes)
 
-    def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
+    def _write(self, kind: OperationKind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         return super()._write(kind, name, inputs, shape, **facts, adapter=self._within)

@@ -12,7 +12,7 @@ from sympy import Expr, Integer, Symbol, cancel
 
 from ..language.errors import ShapeError
 from ..language.frozen import FrozenDict, FrozenList
-from ..language.shapes import Shape
+from ..language.shape_lines import Shape
 
 if TYPE_CHECKING:
     from .operations import Operations
@@ -54,7 +54,7 @@ Activation = Literal[
 ]
 
 
-class Kind(StrEnum):
+class OperationKind(StrEnum):
     """The closed set of operations. Every quantity has one rule for each."""
 
     LOOKUP = "lookup"  # rows of a table, chosen by index
@@ -85,15 +85,37 @@ class Kind(StrEnum):
 
 # Families of kinds; every kind except OBSERVED is in one. A table can give one rule to a whole family. A new kind joins
 # a family and needs its own row only if its rule differs.
-STORING = (Kind.LOOKUP, Kind.LINEAR, Kind.CONVOLUTION, Kind.NORM, Kind.EXPERTS, Kind.PARAMETER)  # have weights
-MULTIPLYING = (Kind.LINEAR, Kind.CONVOLUTION)  # multiply their whole input by a stored matrix; vectors are biases
-ATTENDING = (Kind.SCORES, Kind.MIX)  # read keys or values of earlier tokens
-POINTWISE = (Kind.SOFTMAX, Kind.ACTIVATION, Kind.MULTIPLY, Kind.ADD, Kind.ROTATE)  # compute each element by itself
-ARRANGING = (Kind.DROPOUT, Kind.POSITIONS, Kind.JOIN, Kind.SELECT, Kind.MOVE)  # compute nothing that is counted
-ROUTING = (Kind.ROUTE, Kind.COMBINE)  # choose experts and weight their outputs
-CARRYING = (Kind.SCAN,)  # carry a recurrent state
+STORING = (
+    OperationKind.LOOKUP,
+    OperationKind.LINEAR,
+    OperationKind.CONVOLUTION,
+    OperationKind.NORM,
+    OperationKind.EXPERTS,
+    OperationKind.PARAMETER,
+)  # have weights
+MULTIPLYING = (
+    OperationKind.LINEAR,
+    OperationKind.CONVOLUTION,
+)  # multiply their whole input by a stored matrix; vectors are biases
+ATTENDING = (OperationKind.SCORES, OperationKind.MIX)  # read keys or values of earlier tokens
+POINTWISE = (
+    OperationKind.SOFTMAX,
+    OperationKind.ACTIVATION,
+    OperationKind.MULTIPLY,
+    OperationKind.ADD,
+    OperationKind.ROTATE,
+)  # compute each element by itself
+ARRANGING = (
+    OperationKind.DROPOUT,
+    OperationKind.POSITIONS,
+    OperationKind.JOIN,
+    OperationKind.SELECT,
+    OperationKind.MOVE,
+)  # compute nothing that is counted
+ROUTING = (OperationKind.ROUTE, OperationKind.COMBINE)  # choose experts and weight their outputs
+CARRYING = (OperationKind.SCAN,)  # carry a recurrent state
 MATRICES = "matrices"  # the function of a product with a stored table of matrices (not attention)
-MATCHING = (Kind.MATCH, Kind.PRODUCT)  # multiply two computed tensors outside attention
+MATCHING = (OperationKind.MATCH, OperationKind.PRODUCT)  # multiply two computed tensors outside attention
 WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
 
 
@@ -135,7 +157,7 @@ class Weight:
 class Entry:
     """One operation of a model."""
 
-    kind: Kind
+    kind: OperationKind
     path: str  # "h.*.attn.c_attn": the torch path of the module, with * for a repeated layer
     inputs: tuple[Tensor, ...]
     output: Tensor
@@ -164,7 +186,7 @@ class Entry:
     summed: Shape | None = None  # linear layer with a sum over ranks: the shape of this rank's result, before the bias
 
     def __post_init__(self) -> None:
-        if self.weights and self.kind not in (*STORING, Kind.OBSERVED):
+        if self.weights and self.kind not in (*STORING, OperationKind.OBSERVED):
             raise ShapeError(f"{self.path}: the operation {self.kind.value!r} cannot store weights; see ledger.STORING")
 
 

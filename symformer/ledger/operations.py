@@ -13,7 +13,7 @@ from sympy import Expr, Integer, Mul, cancel, floor, sympify
 
 from ..language.errors import ShapeError
 from ..language.notation.text import text
-from ..language.shapes import Shape, shape_line, spell
+from ..language.shape_lines import Shape, shape_line, spell
 from ..language.symbols import S
 from .facts import (
     INDEXED,
@@ -22,10 +22,10 @@ from .facts import (
     ZERO,
     Entry,
     Factor,
-    Kind,
     Ledger,
     Mask,
     Mixture,
+    OperationKind,
     Order,
     Part,
     Scale,
@@ -35,11 +35,11 @@ from .facts import (
     Weight,
     equal,
 )
-from .kinds import sharing
+from .layer_kinds import sharing
 
 _OWN: Mapping[str, Weight] = {}
 MASKED = ("mask", "window", "whole", "chunked")  # the query-key pairs of an operation
-Trained = Callable[[Kind, str], bool]  # whether the weights of an operation are trained, by its kind and path
+Trained = Callable[[OperationKind, str], bool]  # whether the weights of an operation are trained, by its kind and path
 
 
 def record(part: Part, trained: Trained = lambda kind, path: True) -> Ledger:
@@ -49,7 +49,7 @@ def record(part: Part, trained: Trained = lambda kind, path: True) -> Ledger:
     ----------
     part : Part
         The part to record.
-    trained : Callable[[Kind, str], bool]
+    trained : Callable[[OperationKind, str], bool]
         Whether the weights of an operation are trained, by its kind and path. By default all are.
 
     Raises
@@ -183,7 +183,7 @@ class Operations:
         stored = self._weights_of(name, {"weight": (rows, width)}, shared)
         facts: dict[str, Any] = {"weights": stored, "shared": tuple(shared.values()), "function": table, "module": True}
         facts |= {"skipped": skipped, "fixed": fixed, "held": held}
-        return self._write(Kind.LOOKUP, name, (index,), (*index.shape, width), **facts)
+        return self._write(OperationKind.LOOKUP, name, (index,), (*index.shape, width), **facts)
 
     def linear(
         self,
@@ -208,7 +208,7 @@ class Operations:
         stored = self._weights_of(name, wanted, shared)
         facts = {"weights": stored, "shared": tuple(shared.values()), "module": module, "logits": logits}
         facts |= {"recalled": recalled, "capped": capped}
-        return self._write(Kind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
+        return self._write(OperationKind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
 
     def convolution(
         self,
@@ -245,7 +245,7 @@ class Operations:
             wanted["bias"] = (out,)
         places = (_slides(n, size, stride, padding) for n, size in zip(x.shape[2:], window, strict=True))
         facts = {"weights": self._weights_of(name, wanted, _OWN), "module": True, "causal": causal}
-        return self._write(Kind.CONVOLUTION, name, (x,), (x.shape[0], out, *places), **facts)
+        return self._write(OperationKind.CONVOLUTION, name, (x,), (x.shape[0], out, *places), **facts)
 
     def look_back(self, name: str, x: Tensor, kernel: Expr, *, bias: bool = True) -> Tensor:
         """x[B,E,S] -> y[B,E,S]: a causal depthwise convolution over the last ``kernel`` positions.
@@ -267,7 +267,9 @@ class Operations:
         weights = [self._store(name, "", (rows, out, x.width))]
         if bias:
             weights.append(self._store(f"{name}_bias", "", (rows, out)))
-        return self._write(Kind.EXPERTS, name, (x, chosen), (*chosen.shape, out), weights=tuple(weights), module=True)
+        return self._write(
+            OperationKind.EXPERTS, name, (x, chosen), (*chosen.shape, out), weights=tuple(weights), module=True
+        )
 
     def parameter(self, name: str, **shapes: Shape) -> dict[str, Weight]:
         """Store weights for other operations to share, and return them by name."""
@@ -275,12 +277,12 @@ class Operations:
         nowhere = Tensor(self._path(name), ())
         self._scopes[-1].items.append(
             Entry(
-                Kind.PARAMETER,
+                OperationKind.PARAMETER,
                 nowhere.name,
                 (),
                 nowhere,
                 weights=tuple(stored.values()),
-                frozen=not self._trained(Kind.PARAMETER, nowhere.name),
+                frozen=not self._trained(OperationKind.PARAMETER, nowhere.name),
                 module=True,
             )
         )
@@ -289,10 +291,10 @@ class Operations:
     def learned(self, name: str, *shape: Expr, fixed: bool = False) -> Tensor:
         """Store a weight and return it as a tensor, such as a class token; a ``fixed`` one is never trained."""
         weight = self._store(name, "", shape)
-        trained = not fixed and self._trained(Kind.PARAMETER, weight.path)
+        trained = not fixed and self._trained(OperationKind.PARAMETER, weight.path)
         x = Tensor(weight.path, shape, None, ONE if trained else ZERO)
         facts: dict[str, Any] = {"weights": (weight,), "frozen": not trained, "fixed": fixed, "module": True}
-        entry = Entry(Kind.PARAMETER, weight.path, (), x, **facts)
+        entry = Entry(OperationKind.PARAMETER, weight.path, (), x, **facts)
         self._scopes[-1].items.append(entry)
         return x
 
@@ -313,76 +315,76 @@ class Operations:
         """
         stored = [part for part, wanted in (("weight", scale), ("bias", bias)) if wanted]
         weights = tuple(self._store(name, part, (*each, x.width)) for part in stored)
-        return self._write(Kind.NORM, name, (x,), x.shape, weights=weights, function=function, module=module)
+        return self._write(OperationKind.NORM, name, (x,), x.shape, weights=weights, function=function, module=module)
 
     # -- operations without weights ------------------------------------------------------------------------------
 
     def activation(self, name: str, x: Tensor, function: str, *, module: bool = True) -> Tensor:
         """Apply an elementwise function by its usual name (gelu, silu, tanh)."""
-        return self._write(Kind.ACTIVATION, name, (x,), x.shape, function=function, module=module)
+        return self._write(OperationKind.ACTIVATION, name, (x,), x.shape, function=function, module=module)
 
     def dropout(self, name: str, x: Tensor) -> Tensor:
         """Apply dropout: no weights, the same shape."""
-        return self._write(Kind.DROPOUT, name, (x,), x.shape, module=True)
+        return self._write(OperationKind.DROPOUT, name, (x,), x.shape, module=True)
 
     def add(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """Return x + y, broadcast along axes of 1."""
-        return self._write(Kind.ADD, name, (x, y), self._broadcast(name, x, y))
+        return self._write(OperationKind.ADD, name, (x, y), self._broadcast(name, x, y))
 
     def multiply(self, name: str, x: Tensor, y: Tensor, function: Literal["", "lifted"] = "") -> Tensor:
         """Return x · y elementwise, broadcast along axes of 1; or x · (1 + y) with function="lifted"."""
-        return self._write(Kind.MULTIPLY, name, (x, y), self._broadcast(name, x, y), function=function)
+        return self._write(OperationKind.MULTIPLY, name, (x, y), self._broadcast(name, x, y), function=function)
 
     def scale(self, name: str, x: Tensor, function: Factor = "", *, logits: bool = False) -> Tensor:
         """Multiply x by a constant, by sqrt(width) or by 1 / sqrt(width), without weights or saved tensors."""
-        return self._write(Kind.MULTIPLY, name, (x,), x.shape, logits=logits, function=function)
+        return self._write(OperationKind.MULTIPLY, name, (x,), x.shape, logits=logits, function=function)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """Return a fixed table: [1, length, width] to add, or [2, length, width] (cosines and sines) to rotate by."""
         tables = Integer(2 if function in ROTARY else 1)
-        return self._write(Kind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
+        return self._write(OperationKind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
 
     def waves(self, name: str, x: Tensor, width: Expr) -> Tensor:
         """x[…] -> y[…, width]: sines and cosines of each number at fixed frequencies."""
-        return self._write(Kind.POSITIONS, name, (x,), (*x.shape, width), function="waves", module=True)
+        return self._write(OperationKind.POSITIONS, name, (x,), (*x.shape, width), function="waves", module=True)
 
     def slopes(self, name: str, heads: Expr, length: Expr) -> Tensor:
         """Return a fixed table [1, heads, 1, length] to add to scores: per head, a slope times the key position."""
-        return self._write(Kind.POSITIONS, name, (), (ONE, heads, ONE, length), function="slopes")
+        return self._write(OperationKind.POSITIONS, name, (), (ONE, heads, ONE, length), function="slopes")
 
     def rotate(self, name: str, x: Tensor, angles: Tensor) -> Tensor:
         """Apply rotary positions to x[B,A,S,D] by angles[2,S,D]; narrower angles rotate only the first elements."""
-        return self._write(Kind.ROTATE, name, (x, angles), x.shape)
+        return self._write(OperationKind.ROTATE, name, (x, angles), x.shape)
 
     def join(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """x[…, a], y[…, b] -> z[…, a+b]: concatenate along the last axis; the other axes broadcast."""
         ones = [Tensor(each.name, (*each.shape[:-1], ONE)) for each in (x, y)]
-        return self._write(Kind.JOIN, name, (x, y), (*self._broadcast(name, *ones)[:-1], x.width + y.width))
+        return self._write(OperationKind.JOIN, name, (x, y), (*self._broadcast(name, *ones)[:-1], x.width + y.width))
 
     def precede(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """x[B,a,E], y[B,b,E] -> z[B,a+b,E]: concatenate along the sequence; the other axes broadcast."""
         ones = [Tensor(each.name, (each.shape[0], ONE, each.width)) for each in (x, y)]
         batch, _, width = self._broadcast(name, *ones)
-        return self._write(Kind.JOIN, name, (x, y), (batch, x.shape[1] + y.shape[1], width), function="tokens")
+        return self._write(OperationKind.JOIN, name, (x, y), (batch, x.shape[1] + y.shape[1], width), function="tokens")
 
     def select(self, name: str, x: Tensor, *, each: bool = False) -> Tensor:
         """x[B,S,E] -> y[B,E]: one position per sequence; with ``each`` it differs by sequence, which needs a copy."""
         function = INDEXED if each else ""
-        return self._write(Kind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]), function=function)
+        return self._write(OperationKind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]), function=function)
 
     def match(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """x[B,E], y[C,E] -> s[B,C]: the product of each row of one with each row of the other."""
         self._same(self._path(name), "the widths of the matched tensors", x.shape[1:], y.shape[1:])
-        return self._write(Kind.MATCH, name, (x, y), (x.shape[0], y.shape[0]))
+        return self._write(OperationKind.MATCH, name, (x, y), (x.shape[0], y.shape[0]))
 
     def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
         """x[B,S,X] -> w[B,S,K]: choose K of the X experts, with their weights."""
-        return self._write(Kind.ROUTE, name, (x,), (*x.shape[:-1], chosen))
+        return self._write(OperationKind.ROUTE, name, (x,), (*x.shape[:-1], chosen))
 
     def combine(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
         """x[B,S,K,E], w[B,S,K] -> y[B,S,E]: the weighted sum over K."""
         self._same(self._path(name), "the axes of the summed tensor and of its weights", x.shape[:-1], weights.shape)
-        return self._write(Kind.COMBINE, name, (x, weights), (*x.shape[:-2], x.width))
+        return self._write(OperationKind.COMBINE, name, (x, weights), (*x.shape[:-2], x.width))
 
     # -- state ---------------------------------------------------------------------------------------------------
 
@@ -405,7 +407,7 @@ class Operations:
         self._same(path, "the shapes of write and read in a scan", write.shape, read.shape)
         self._same(path, "the tokens of a scan and of write", x.shape[2:3], write.shape[2:3])
         facts = {"shared": tuple(shared.values()), "chunk": chunk}
-        return self._write(Kind.SCAN, name, (x, step, write, read), x.shape, **facts)
+        return self._write(OperationKind.SCAN, name, (x, step, write, read), x.shape, **facts)
 
     # -- attention -----------------------------------------------------------------------------------------------
 
@@ -428,14 +430,14 @@ class Operations:
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
         facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "latent": latent}
         facts |= {"function": scale, "recalled": recalled, "capped": capped}
-        return self._write(Kind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
+        return self._write(OperationKind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "", sinks: Mapping[str, Weight] = _OWN) -> Tensor:
         """Apply softmax over the last axis; ``function`` is ``float32`` if it runs in float32 for every input dtype.
 
         With ``sinks``, each head has a learned sink logit that takes part in the softmax and is then dropped.
         """
-        return self._write(Kind.SOFTMAX, name, (x,), x.shape, function=function, shared=tuple(sinks.values()))
+        return self._write(OperationKind.SOFTMAX, name, (x,), x.shape, function=function, shared=tuple(sinks.values()))
 
     def mix(
         self,
@@ -458,7 +460,7 @@ class Operations:
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
         facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked}
         facts |= {"latent": latent, "function": function}
-        return self._write(Kind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
+        return self._write(OperationKind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
 
     # -- views: no entry, the same storage -----------------------------------------------------------------------
 
@@ -513,7 +515,7 @@ class Operations:
             self._same(self._path(name), f"the shared {part} and the required one", weight.shape, wanted[part])
         return tuple(self._store(name, part, shape) for part, shape in wanted.items() if part not in shared)
 
-    def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
+    def _write(self, kind: OperationKind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         path = self._path(name)
         has_weights = bool(facts.get("weights") or facts.get("shared"))
         trained = has_weights and not facts.get("fixed") and self._trained(kind, path)
@@ -523,7 +525,7 @@ class Operations:
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)
         if like is not None:
             facts = {name: getattr(like, name) for name in MASKED} | facts
-        pairs = {} if kind is Kind.MIX else {name: facts[name] for name in MASKED if name in facts}
+        pairs = {} if kind is OperationKind.MIX else {name: facts[name] for name in MASKED if name in facts}
         encoded = all(x.encoded for x in inputs) if inputs else given(path, shape).encoded
         output = Tensor(path, shape, None, grad, encoded=encoded, **pairs)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))

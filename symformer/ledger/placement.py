@@ -15,7 +15,7 @@ from sympy import Expr, Integer, Mul, Symbol, ceiling, fraction
 
 from ..language.errors import RuleError
 from ..language.notation.text import text
-from ..language.shapes import Shape, shape_line
+from ..language.shape_lines import Shape, shape_line
 from ..language.sizes import AtMost, Condition, Divides
 from ..language.symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V
 from .facts import (
@@ -27,9 +27,9 @@ from .facts import (
     ROTARY,
     STORING,
     Entry,
-    Kind,
     Ledger,
     Mask,
+    OperationKind,
     Order,
     Part,
     Scope,
@@ -37,21 +37,21 @@ from .facts import (
     Tensor,
     Weight,
 )
-from .kinds import sharing
+from .layer_kinds import sharing
 from .operations import Operations
 from .operations import given as input_of
 
 PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
 # The axis of its first input that an operation reduces or normalizes over: if ranks shard that axis, no rank can do it
 # alone. None: the operation is elementwise, or its method below defines how ranks do it together.
-REDUCED: Mapping[Kind, int | None] = {
+REDUCED: Mapping[OperationKind, int | None] = {
     **dict.fromkeys((*STORING, *POINTWISE, *ARRANGING), None),
-    **dict.fromkeys((Kind.NORM, Kind.SOFTMAX, Kind.ROUTE, *ATTENDING, *MULTIPLYING), -1),
-    **dict.fromkeys((Kind.LINEAR, Kind.CONVOLUTION), None),  # these have such methods
-    Kind.MATCH: -1,
-    Kind.COMBINE: -2,
-    Kind.SCAN: 2,  # from token to token
-    **dict.fromkeys((Kind.PRODUCT, Kind.OBSERVED), None),  # only in traces, which have no ranks
+    **dict.fromkeys((OperationKind.NORM, OperationKind.SOFTMAX, OperationKind.ROUTE, *ATTENDING, *MULTIPLYING), -1),
+    **dict.fromkeys((OperationKind.LINEAR, OperationKind.CONVOLUTION), None),  # these have such methods
+    OperationKind.MATCH: -1,
+    OperationKind.COMBINE: -2,
+    OperationKind.SCAN: 2,  # from token to token
+    **dict.fromkeys((OperationKind.PRODUCT, OperationKind.OBSERVED), None),  # only in traces, which have no ranks
 }
 
 # Each kind of parallelism is a convention; the first value means the whole model on one rank.
@@ -165,7 +165,7 @@ def place(part: Divisible, placement: Placement) -> Ledger:
         )
     inputs = [input_of(axes.name, ops.local(axes.example)) for axes in given]
     ledger = sharing(ops.root, ops.run(split, inputs))
-    if placement.expert == "on" and not any(entry.kind is Kind.EXPERTS for _, entry in ledger):
+    if placement.expert == "on" and not any(entry.kind is OperationKind.EXPERTS for _, entry in ledger):
         raise RuleError(f"{part.title} has no experts for expert=on to divide")
     if placement.pipeline != "off":
         return Ledger(_stage(ledger.root, placement.pipeline), ledger.output)
@@ -224,7 +224,7 @@ def ranks(placement: Placement, data: bool) -> Expr:
     return Mul(*(degree for degree, used in degrees.items() if used))
 
 
-def replicas(kind: Kind, placement: Placement, data: bool) -> Expr:
+def replicas(kind: OperationKind, placement: Placement, data: bool) -> Expr:
     """Return the number of ranks that hold the same weight and process different tokens; 1 if there are no others.
 
     Gradients are summed over these ranks, and ZeRO shards over them. Tensor-parallel ranks process the same tokens.
@@ -242,7 +242,7 @@ def replicas(kind: Kind, placement: Placement, data: bool) -> Expr:
     ranks: Expr = N_dp if data else ONE
     if placement.context == "on":
         ranks = ranks * N_cp
-    if placement.expert == "on" and kind is not Kind.EXPERTS:
+    if placement.expert == "on" and kind is not OperationKind.EXPERTS:
         ranks = ranks * N_ep
     return ranks
 
@@ -413,14 +413,14 @@ class _RankOperations(Operations):
             )
         return super().select(name, x, each=each)
 
-    def _write(self, kind: Kind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
+    def _write(self, kind: OperationKind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         """Record an operation on this rank's shards of its inputs.
 
         Raises RuleError for a reduction over a sharded axis, and for a partial sum as input.
         """
         path = self._path(name)
         for x in inputs:
-            if _of(self._partial, x) and kind is not Kind.COMBINE:
+            if _of(self._partial, x) and kind is not OperationKind.COMBINE:
                 raise RuleError(
                     f"{path} reads {x.name}, a partial sum on this rank; this operation has no rule for partial sums"
                 )
@@ -428,12 +428,12 @@ class _RankOperations(Operations):
         if axis is not None and inputs[0].shape[axis].free_symbols & {N_tp, N_cp, N_ep}:
             share = text(inputs[0].shape[axis])
             raise RuleError(f"{path}: {kind.value} needs a whole axis, but a rank has only a shard of it, {share}")
-        if kind is not Kind.EXPERTS:  # the choice of experts has no gradient
+        if kind is not OperationKind.EXPERTS:  # the choice of experts has no gradient
             like = Tensor(path, shape)
             inputs = tuple(self._meeting(name, like, x) for x in inputs)
-        if kind is Kind.LINEAR and self.sequence and inputs[0].width.has(N_tp):
+        if kind is OperationKind.LINEAR and self.sequence and inputs[0].width.has(N_tp):
             facts["summed"] = _along(shape, 1 / N_tp)
-        if kind in (Kind.SCORES, Kind.MIX):
+        if kind in (OperationKind.SCORES, OperationKind.MIX):
             facts["share"] = self._shares.get(id(inputs[1]))
         return super()._write(kind, name, inputs, shape, **facts)
 
@@ -446,7 +446,7 @@ class _RankOperations(Operations):
     def _move(self, name: str, function: str, x: Tensor, shape: Shape, base: Tensor | None) -> Tensor:
         path = self._path(".".join(filter(None, (name, function.replace("-", "_")))))
         y = Tensor(path, shape, base, x.grad, encoded=x.encoded)
-        self._scopes[-1].items.append(Entry(Kind.MOVE, path, (x,), y, function=function))
+        self._scopes[-1].items.append(Entry(OperationKind.MOVE, path, (x,), y, function=function))
         return y
 
     def _gathered(self, x: Tensor) -> Tensor:
@@ -487,7 +487,7 @@ class _RankOperations(Operations):
             )
         whole = k.view((batch, heads, length * N_cp, width), path)
         self._shares[id(whole)] = k
-        self._scopes[-1].items.append(Entry(Kind.MOVE, path, (k,), whole, function="ring"))
+        self._scopes[-1].items.append(Entry(OperationKind.MOVE, path, (k,), whole, function="ring"))
         return whole
 
 
@@ -522,12 +522,12 @@ def _stage(root: Scope, which: str) -> Scope:
             f"{root.part.title}: every layer reads {made.name} in addition to the output of the previous layer; "
             "pipeline stages support only layers that read the previous one"
         )
-    send = Entry(Kind.MOVE, "send", (last,), Tensor("send", last.shape, last, last.grad), function="send")
+    send = Entry(OperationKind.MOVE, "send", (last,), Tensor("send", last.shape, last, last.grad), function="send")
     if which == "first":
         return replace(root, items=[*before, stack, send])
-    tables = [item for item in before if isinstance(item, Entry) and item.kind is Kind.POSITIONS]
+    tables = [item for item in before if isinstance(item, Entry) and item.kind is OperationKind.POSITIONS]
     received = Tensor("receive", given.shape, None, ONE)
-    receive = Entry(Kind.MOVE, "receive", (), received, function="receive")
+    receive = Entry(OperationKind.MOVE, "receive", (), received, function="receive")
     layers = replace(stack, loop=(received, inner, last))
     if which == "middle":
         return replace(root, items=[*tables, receive, layers, send])

@@ -13,13 +13,13 @@ from ..components.base import Component
 from ..formulas.formula import Formula
 from ..language.errors import RuleError, SizeError, SymformerError, UnknownNameError
 from ..language.frozen import Immutable
-from ..language.notation.cards import Card, Shown, Table
+from ..language.notation.cards import Card, CardTable, Shown
+from ..language.notation.display_tree import tree
 from ..language.notation.text import text
-from ..language.notation.tree import tree
 from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, put_in, shown, sized, whole
 from ..language.symbols import RANK, SYMBOLS, letter, symbol
 from ..language.target import AnyTarget, is_config
-from ..ledger.facts import Kind, Ledger
+from ..ledger.facts import Ledger, OperationKind
 from ..quantities import quantity as find_quantity
 from .provenance import Provenance
 
@@ -151,7 +151,7 @@ class Model(Immutable, Shown):
             formula = find_quantity(quantity).formula(self.component, self.id, conventions, self.relations)
         except SymformerError:  # raised again when the formula is requested
             return frozenset()
-        if all(line.entry is None or line.entry.kind is Kind.OBSERVED for _, line in formula.root.leaves()):
+        if all(line.entry is None or line.entry.kind is OperationKind.OBSERVED for _, line in formula.root.leaves()):
             return frozenset()
         return frozenset(str(size) for size in formula.asks - self.known.keys() if not letter(size).run)
 
@@ -282,5 +282,5 @@ class Model(Immutable, Shown):
         except SymformerError:
             stored = None
         rows = [(tree(size), letter(size).meaning, f"{number:,}") for size, number in self.known.items()]
-        table = Table(("symbol", "meaning", "value"), rows, "llr") if rows else None
+        table = CardTable(("symbol", "meaning", "value"), rows, "llr") if rows else None
         return Card(self.title, stored.equations if stored else (), table)

@@ -13,7 +13,7 @@ from ..language.sizes import Numbers, Relations
 
 
 @dataclass(frozen=True)
-class Place:
+class ConfigLocation:
     """The config field of a size, or the argument of its class."""
 
     field: str
@@ -33,7 +33,7 @@ class Pinned:
 
 
 @dataclass(frozen=True)
-class Reading(Immutable):
+class TraceEvidence(Immutable):
     """How a formula was traced and checked."""
 
     points: int  # the held-out random configs at which every row matched
@@ -60,7 +60,7 @@ class Reading(Immutable):
 class Provenance(Immutable):
     """The source of a model's formulas, the config fields of its sizes, and the sizes and options of its target."""
 
-    places: Mapping[str, Place] = field(default_factory=dict)  # by letter
+    places: Mapping[str, ConfigLocation] = field(default_factory=dict)  # by letter
     numbers: Numbers = field(default_factory=dict)  # the sizes of the target itself, before any are set
     relations: Relations = field(default_factory=dict)  # the relations of the target itself
     options: Mapping[str, str] = field(default_factory=dict)  # the non-default options of the target itself
@@ -69,7 +69,7 @@ class Provenance(Immutable):
     commit: str = ""  # of the repository on the Hub from which the config was read
     unasked: str = ""  # why the config is from the cache without asking the Hub for a later commit
     quantized: str = ""  # the quantization stated in its config; its formulas describe the model before quantization
-    reading: Reading | None = None  # None for a built-in model, which certificates cover
+    reading: TraceEvidence | None = None  # None for a built-in model, which certificates cover
     config: Mapping[str, int] = field(default_factory=dict)  # every integer of the traced config
     # The provenance of one quantity, with the places of more letters.
     measured: Callable[[str, Collection[str]], Provenance] | None = field(default=None, compare=False)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .base_plot import Plot
 from .chart import POWERS, Exact
-from .picture import Picture
 from .style import HATCHES, INKS
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ ACROSS, LETTER, MOST = 2.35, 0.042, 1.8  # inches: the axes, a character of a va
 
 
 @dataclass(frozen=True)
-class Bars(Picture):
+class Bars(Plot):
     """A bar chart with one value per name and series. ``written`` holds the text of each value."""
 
     label: str

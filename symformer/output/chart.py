@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from .picture import Picture
+from .base_plot import Plot
 from .style import INKS, MARKS, STROKES, grid
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Across:
+class ReferenceLine:
     """A horizontal line, or a vertical one if ``upright``, at a value."""
 
     name: str
@@ -41,13 +41,13 @@ class Across:
 
 
 @dataclass(frozen=True)
-class Chart(Picture):
+class Chart(Plot):
     """A chart of several series over one x-axis."""
 
     xlabel: str
     ylabel: str
     series: Sequence[Series]
-    across: Sequence[Across] = ()
+    across: Sequence[ReferenceLine] = ()
     notes: Sequence[str] = ()
     from_zero: bool = True
     logarithmic: bool = False

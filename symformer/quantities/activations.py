@@ -10,10 +10,10 @@ from ..formulas.account import Line, Measure
 from ..formulas.formula import Formula
 from ..language.errors import RuleError
 from ..language.sizes import Condition
-from ..ledger.facts import Kind, Ledger
-from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
+from ..ledger.facts import Ledger, OperationKind
 from .kernels import IMPLEMENTATIONS
-from .quantity import BOTH, Convention, Conventions, Counted, Quantity, tally
+from .quantity import BOTH, Convention, Conventions, Countable, Quantity, tally
+from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
 
 GIVEN = "All lookup indices are inputs of the model"
 
@@ -26,7 +26,7 @@ class Activations(Quantity):
     """
 
     @property
-    def tables(self) -> Iterable[Mapping[Kind, Any]]:
+    def tables(self) -> Iterable[Mapping[OperationKind, Any]]:
         """One table per implementation."""
         return IMPLEMENTATIONS.values()
 
@@ -41,7 +41,7 @@ class Activations(Quantity):
             raise RuleError("implementation=megatron needs half precision; choose dtype=fp16, bf16 or symbolic")
         return chosen
 
-    def check(self, part: Counted, given: Mapping[str, str]) -> None:
+    def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError if transformers does not have the model and the implementation needs it."""
         implemented(part, self.choose(given)["implementation"])
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
-from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind
+from ..ledger.facts import STORING, WEIGHTLESS, Entry, OperationKind
+from .exclusions import WITHOUT, StorageQuantity
 from .quantity import Conventions, nothing, rows, stored, unseen
-from .without import WITHOUT, Weighed
 
 
 def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -19,16 +19,16 @@ def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return tuple(Term(weight.path, (some, *weight.shape[1:])) for weight in entry.weights)
 
 
-QUANTITY = Weighed(
+QUANTITY = StorageQuantity(
     Measure("active-params", "active parameters", "N_active", "elements"),
     "The number of parameters that one token uses: every element of every trained weight is counted, but only those "
     "experts of a layer that a token is routed to. The whole router, the embedding and the LM head are included. A "
     "weight used in two places counts once. Without experts, this equals the number of parameters.",
     {
         **rows(stored, *STORING),
-        Kind.EXPERTS: chosen,
+        OperationKind.EXPERTS: chosen,
         **rows(nothing, *WEIGHTLESS),
-        Kind.OBSERVED: unseen,
+        OperationKind.OBSERVED: unseen,
     },
     ("weight", "shape"),
     {"without": WITHOUT},

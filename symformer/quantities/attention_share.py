@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from ..formulas.account import Measure, Term
-from ..formulas.formula import Ratio, Source
+from ..formulas.formula import Ratio, SizeSource
 from ..language.sizes import Relations
-from ..ledger.facts import Entry, Kind
-from .by_token import of_one
+from ..ledger.facts import Entry, OperationKind
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, forward, rules
-from .quantity import BOTH, Conventions, Counted, Quantity, unseen
+from .per_token import of_one
+from .quantity import BOTH, Conventions, Countable, Quantity, unseen
 
 
 def attending(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -31,16 +31,16 @@ WHOLE = Quantity(
 
 
 @dataclass(frozen=True)
-class Share(Quantity):
+class AttentionShare(Quantity):
     """A ratio of part of a sum to the whole sum."""
 
     def formula(
         self,
-        part: Counted,
+        part: Countable,
         stem: str,
         given: Mapping[str, str],
         relations: Relations,
-        source: Source | None = None,
+        source: SizeSource | None = None,
     ) -> Ratio:
         """Return attention FLOPs over all FLOPs, under the same conventions.
 
@@ -54,12 +54,12 @@ class Share(Quantity):
         return Ratio(**{item.name: getattr(above, item.name) for item in fields(above)}, counts=ABOVE, over=below)
 
 
-QUANTITY = Share(
+QUANTITY = AttentionShare(
     Measure("attention-share", "attention's share of the FLOPs", "Y_attn", "of the FLOPs"),
     "The fraction of forward FLOPs in the two products of attention: the FLOPs of queries with keys and of attention "
     "weights with values, divided by all forward FLOPs, at 2 FLOPs per multiply-add. Both counts are for one sequence "
     "of S tokens if they are proportional to the number of sequences.",
-    {**rules(attending), Kind.OBSERVED: unseen},
+    {**rules(attending), OperationKind.OBSERVED: unseen},
     ("operation", "factors"),
     CONVENTIONS,
     "A share has no certificate of its own. The denominator is the forward FLOPs, which have a certificate, and the "

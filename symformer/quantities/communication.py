@@ -10,14 +10,14 @@ from sympy import Expr, Integer
 
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
-from ..language.shapes import Shape
+from ..language.shape_lines import Shape
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import N_cp, N_ep, N_tp
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ONE, STORING, WEIGHTLESS, Entry, Kind, Ledger, Weight
+from ..ledger.facts import ONE, STORING, WEIGHTLESS, Entry, Ledger, OperationKind, Weight
 from ..ledger.placement import Placement, evenly, replicas
-from .generation import DTYPE, SIZES
-from .quantity import Convention, Conventions, Counted, Quantity, nothing, rows, unseen
+from .cache_rules import DTYPE, SIZES
+from .quantity import Convention, Conventions, Countable, Quantity, nothing, rows, unseen
 
 # The communication of one move, forward and backward: the collective, its ranks (None for a point-to-point message),
 # and whether its full tensor is the input or the output.
@@ -84,7 +84,7 @@ def moved(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
     """Return the collectives of an entry's tensors, then those of its weights."""
     found: list[Collective] = []
-    if entry.kind is Kind.MOVE:
+    if entry.kind is OperationKind.MOVE:
         moves = [(move, ONE) for move in FORWARD[entry.function]]
         if conventions["step"] == "training":
             moves += [(move, _needed(move[0], entry)) for move in BACKWARD[entry.function]]
@@ -106,7 +106,7 @@ def _needed(what: str, entry: Entry) -> Expr:
     return ONE if what.endswith("again") else entry.output.grad
 
 
-def _weight(kind: Kind, weight: Weight, conventions: Conventions) -> list[tuple[str, Expr]]:
+def _weight(kind: OperationKind, weight: Weight, conventions: Conventions) -> list[tuple[str, Expr]]:
     """Return the collectives of a weight: its gradient is summed over all ranks that processed different tokens."""
     forward, backward = DATA[conventions["data"]]
     training = conventions["step"] == "training"
@@ -128,7 +128,7 @@ class Communication(Quantity):
             raise RuleError("communication of a model with adapters is not supported; remove the adapters")
         return super().account(ledger, conventions)
 
-    def format_dependence(self, part: Counted, given: Mapping[str, str]) -> str:
+    def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
         """Return the reason, or "" for a forward pass that moves only activations."""
         chosen = self.choose(given)
         return "" if chosen["step"] == "forward" and not DATA[chosen["data"]][0] else self.by_format
@@ -152,8 +152,8 @@ QUANTITY = Communication(
     "of a tied embedding between the first and last pipeline stages.",
     {
         **rows(nothing, *WEIGHTLESS),
-        **rows(moved, Kind.MOVE, *STORING),
-        Kind.OBSERVED: unseen,
+        **rows(moved, OperationKind.MOVE, *STORING),
+        OperationKind.OBSERVED: unseen,
     },
     ("tensor (collective)", "factors"),
     {

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sympy import Expr, Integer, ceiling
 
 from ..formulas.account import Term
-from ..ledger.facts import ARRANGING, ATTENDING, ONE, POINTWISE, ROUTING, ZERO, Entry, Kind
+from ..ledger.facts import ARRANGING, ATTENDING, ONE, POINTWISE, ROUTING, ZERO, Entry, OperationKind
 from .elementwise import at_the_last, elements, elementwise, slid
 from .quantity import Convention, Conventions, Rule, measured, rows, total, unseen
 
@@ -39,7 +39,7 @@ EMBEDDING = Convention(
         "matmul": "the token embedding is a matrix product of one-hot rows with the table of V rows; position and "
         "segment embeddings remain lookups",
     },
-    lambda entry: entry.kind is Kind.LOOKUP and entry.function == "tokens",
+    lambda entry: entry.kind is OperationKind.LOOKUP and entry.function == "tokens",
 )
 PRODUCTS = Convention(
     {
@@ -173,19 +173,19 @@ def none(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     return ()
 
 
-CONTRACTIONS: Mapping[Kind, Callable[[Entry, Conventions], tuple[Contraction, ...]]] = total(
+CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contraction, ...]]] = total(
     {
-        Kind.LOOKUP: lookup,
-        Kind.LINEAR: linear,
-        Kind.CONVOLUTION: convolution,
-        Kind.EXPERTS: experts,
-        Kind.SCORES: scores,
-        Kind.MIX: mix,
-        Kind.MATCH: match,
-        Kind.SCAN: scan,
-        Kind.PRODUCT: product,
-        **rows(none, Kind.NORM, Kind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
-        Kind.OBSERVED: unseen,
+        OperationKind.LOOKUP: lookup,
+        OperationKind.LINEAR: linear,
+        OperationKind.CONVOLUTION: convolution,
+        OperationKind.EXPERTS: experts,
+        OperationKind.SCORES: scores,
+        OperationKind.MIX: mix,
+        OperationKind.MATCH: match,
+        OperationKind.SCAN: scan,
+        OperationKind.PRODUCT: product,
+        **rows(none, OperationKind.NORM, OperationKind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
+        OperationKind.OBSERVED: unseen,
     },
     "contractions",
 )
@@ -237,7 +237,7 @@ def ran_once(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return (Term(entry.path, entry.output.shape),)
 
 
-def rules(counted: Rule, seen: str = "") -> Mapping[Kind, Rule]:
+def rules(counted: Rule, seen: str = "") -> Mapping[OperationKind, Rule]:
     """Return a table with one rule for the contractions of every kind.
 
     Parameters
@@ -248,7 +248,7 @@ def rules(counted: Rule, seen: str = "") -> Mapping[Kind, Rule]:
         The quantity whose traced products the table accepts; "" to accept none.
 
     """
-    traced = {Kind.OBSERVED: measured(seen, ran)} if seen else {}
+    traced = {OperationKind.OBSERVED: measured(seen, ran)} if seen else {}
     return {**rows(counted, *CONTRACTIONS), **traced}
 
 

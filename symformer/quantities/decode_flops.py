@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..formulas.account import Measure
 from ..language.symbols import B, C
+from .cache_rules import one_token
 from .contractions import COUNT, EMBEDDING, rules
-from .generation import one_token
 from .quantity import Quantity
 
 QUANTITY = Quantity(

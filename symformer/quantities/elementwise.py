@@ -14,9 +14,9 @@ from sympy import Expr, Integer, Min, ceiling
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
-from ..language.shapes import Shape
+from ..language.shape_lines import Shape
 from ..language.symbols import C
-from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, ROUTING, Entry, Kind, Weight
+from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, ROUTING, Entry, OperationKind, Weight
 from .quantity import Conventions, Rule, nothing, refused, refusing, rows, unseen
 
 
@@ -47,11 +47,11 @@ ACTIVATIONS: Mapping[str, Count] = {
     "gelu_pytorch_tanh": Count(9, "0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): as gelu_new"),
     "gelu_new": Count(9, "0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): six products, two sums, tanh"),
 }
-EACH: Mapping[Kind, Count] = {
-    Kind.SOFTMAX: Count(3, "exponential, sum, division; Hoffmann et al. 2022 [hoffmann2022], appendix F"),
-    Kind.ROTATE: Count(3, "x * cos + x' * sin: two products and a sum; Su et al. 2021 [su2021], eq. 34"),
-    Kind.ADD: Count(1, "a sum"),
-    Kind.MULTIPLY: Count(1, "a product"),
+EACH: Mapping[OperationKind, Count] = {
+    OperationKind.SOFTMAX: Count(3, "exponential, sum, division; Hoffmann et al. 2022 [hoffmann2022], appendix F"),
+    OperationKind.ROTATE: Count(3, "x * cos + x' * sin: two products and a sum; Su et al. 2021 [su2021], eq. 34"),
+    OperationKind.ADD: Count(1, "a sum"),
+    OperationKind.MULTIPLY: Count(1, "a product"),
 }
 BIAS = Count(1, "a sum")
 SCALE = Count(1, "a product, for the scale of a norm")
@@ -150,7 +150,7 @@ def softmax(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the FLOPs of a softmax over all pairs. Raises RuleError for a softmax with a sink."""
     if entry.shared:
         raise RuleError(f"{entry.path}: count=all does not support a softmax with a sink")
-    return _by(EACH[Kind.SOFTMAX].flops)(entry, conventions)
+    return _by(EACH[OperationKind.SOFTMAX].flops)(entry, conventions)
 
 
 def norm(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -165,7 +165,7 @@ def activation(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def multiply(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the FLOPs of a product: one per element, plus one per element of y in x * (1 + y)."""
-    product = _by(EACH[Kind.MULTIPLY].flops)(entry, conventions)
+    product = _by(EACH[OperationKind.MULTIPLY].flops)(entry, conventions)
     lifted = entry.function == "lifted"
     return (*product, _times(entry, " (lifted)", LIFTED.flops, entry.inputs[1].shape)) if lifted else product
 
@@ -173,7 +173,7 @@ def multiply(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def rotate(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the FLOPs of a rotation, for the part of each head that has angles."""
     x, angles = entry.inputs
-    return (_times(entry, "", EACH[Kind.ROTATE].flops, (*x.shape[:-1], angles.width)),)
+    return (_times(entry, "", EACH[OperationKind.ROTATE].flops, (*x.shape[:-1], angles.width)),)
 
 
 def _by(flops: int) -> Rule:
@@ -189,22 +189,24 @@ def _vectors(entry: Entry) -> list[Weight]:
     return [weight for weight in (*entry.weights, *entry.shared) if len(weight.shape) == 1]
 
 
-ELEMENTWISE: Mapping[Kind, Rule] = refusing(
+ELEMENTWISE: Mapping[OperationKind, Rule] = refusing(
     "count=all does not support the elementwise work of this operation",
     {
         **rows(linear, *MULTIPLYING),
-        Kind.SCORES: scores,
-        Kind.NORM: norm,
-        Kind.ACTIVATION: activation,
+        OperationKind.SCORES: scores,
+        OperationKind.NORM: norm,
+        OperationKind.ACTIVATION: activation,
         **{kind: _by(count.flops) for kind, count in EACH.items()},  # add
-        Kind.MULTIPLY: multiply,
-        Kind.SOFTMAX: softmax,
-        Kind.ROTATE: rotate,
-        Kind.SCAN: refused("count=all does not support the elementwise work of a scan"),
-        **rows(nothing, *MATCHING, Kind.LOOKUP, Kind.EXPERTS, Kind.PARAMETER, Kind.MIX),
+        OperationKind.MULTIPLY: multiply,
+        OperationKind.SOFTMAX: softmax,
+        OperationKind.ROTATE: rotate,
+        OperationKind.SCAN: refused("count=all does not support the elementwise work of a scan"),
+        **rows(
+            nothing, *MATCHING, OperationKind.LOOKUP, OperationKind.EXPERTS, OperationKind.PARAMETER, OperationKind.MIX
+        ),
         **rows(nothing, *ARRANGING),  # dropout is disabled, and positions are computed once
         **rows(refused("count=all does not support the routing and weighting of experts"), *ROUTING),
-        Kind.OBSERVED: unseen,
+        OperationKind.OBSERVED: unseen,
     },
 )
 

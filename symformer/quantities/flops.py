@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..formulas.account import Measure
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, PRODUCTS, forward, rules
-from .counted import IMAGES
-from .counted.rule_set import CountedAs
 from .quantity import BOTH
+from .rule_sets import IMAGES
+from .rule_sets.rule_set import RuleSetQuantity
 
-QUANTITY = CountedAs(
+QUANTITY = RuleSetQuantity(
     Measure("flops", "forward FLOPs", "F", "FLOPs"),
     "The FLOPs of one forward pass over B sequences of S tokens, at 2 FLOPs per multiply-add.",
     rules(forward, seen="flops"),

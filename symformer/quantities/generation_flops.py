@@ -8,8 +8,8 @@ from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import C, N_new, S
 from ..ledger.facts import Entry
+from .cache_rules import FromPrompt, one_token, prompt
 from .contractions import ATTENTION, COUNT, EMBEDDING, rules
-from .generation import FromPrompt, one_token, prompt
 from .quantity import Conventions
 
 PASSES = N_new - 1

@@ -7,8 +7,8 @@ from sympy import Integer
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ATTENDING, STORING, WEIGHTLESS, Entry, Kind
-from .generation import (
+from ..ledger.facts import ATTENDING, STORING, WEIGHTLESS, Entry, OperationKind
+from .cache_rules import (
     CONVOLUTION_BYTES,
     DTYPE,
     LATENT,
@@ -64,14 +64,14 @@ QUANTITY = Cached(
     "Temporary buffers are excluded.",
     {
         **rows(weights, *STORING),
-        Kind.LINEAR: linear,
-        Kind.CONVOLUTION: convolution,
+        OperationKind.LINEAR: linear,
+        OperationKind.CONVOLUTION: convolution,
         **rows(nothing, *WEIGHTLESS),
-        Kind.SELECT: pooled,
+        OperationKind.SELECT: pooled,
         **rows(cached, *ATTENDING),
-        Kind.SCAN: state,
-        Kind.PRODUCT: apart,
-        Kind.OBSERVED: unseen,
+        OperationKind.SCAN: state,
+        OperationKind.PRODUCT: apart,
+        OperationKind.OBSERVED: unseen,
     },
     ("tensor", "factors"),
     {

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from ..formulas.account import Measure, Term
-from ..formulas.formula import Formula, Ratio, Source
+from ..formulas.formula import Formula, Ratio, SizeSource
 from ..language.sizes import Relations
 from ..ledger.facts import Entry
-from .access import ENCODER, KERNELS, PHASE, RULES
+from .cache_rules import DTYPE, one_token
 from .contractions import ATTENTION, LOGITS, forward, rules
-from .generation import DTYPE, one_token
-from .quantity import Convention, Conventions, Counted, Quantity
+from .quantity import Convention, Conventions, Countable, Quantity
+from .traffic_rules import ENCODER, KERNELS, PHASE, RULES
 
 
 def counted(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -44,11 +44,11 @@ class Intensity(Quantity):
 
     def formula(
         self,
-        part: Counted,
+        part: Countable,
         stem: str,
         given: Mapping[str, str],
         relations: Relations,
-        source: Source | None = None,
+        source: SizeSource | None = None,
     ) -> Ratio:
         """Return FLOPs over bytes, under the same conventions. Raises OptionError, UnknownNameError, RuleError."""
         above: Formula = super().formula(part, stem, given, relations, source)

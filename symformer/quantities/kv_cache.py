@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
-from ..ledger.facts import ATTENDING, STATE, STORING, WEIGHTLESS, Entry, Kind
-from .generation import (
+from ..ledger.facts import ATTENDING, STATE, STORING, WEIGHTLESS, Entry, OperationKind
+from .cache_rules import (
     CONVOLUTION_BYTES,
     DTYPE,
     LATENT,
@@ -48,11 +48,11 @@ QUANTITY = Cached(
     {
         **rows(nothing, *STORING, *WEIGHTLESS),
         **rows(cached, *ATTENDING),
-        Kind.SELECT: pooled,
-        Kind.CONVOLUTION: places,
-        Kind.SCAN: state,
-        Kind.PRODUCT: apart,
-        Kind.OBSERVED: measured("kv-cache", held),
+        OperationKind.SELECT: pooled,
+        OperationKind.CONVOLUTION: places,
+        OperationKind.SCAN: state,
+        OperationKind.PRODUCT: apart,
+        OperationKind.OBSERVED: measured("kv-cache", held),
     },
     ("tensor", "factors"),
     {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..formulas.account import Measure
-from ..ledger.facts import Kind
+from ..ledger.facts import OperationKind
 from .contractions import ATTENTION, EMBEDDING, LOGITS, once, ran_once, rules
 from .quantity import BOTH, Quantity, measured
 
@@ -11,7 +11,7 @@ QUANTITY = Quantity(
     Measure("macs", "multiply-adds", "F_MAC", "MACs"),
     "The multiply-adds (MACs) of one forward pass over B sequences of S tokens: half the FLOPs of all contractions "
     "(matrix products). Elementwise operations add nothing.",
-    {**rules(once), Kind.OBSERVED: measured("flops", ran_once)},
+    {**rules(once), OperationKind.OBSERVED: measured("flops", ran_once)},
     ("operation", "factors"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING},
     "torch's FlopCounterMode counts 2 FLOPs per multiply-add. Twice this formula equals the forward FLOPs of "

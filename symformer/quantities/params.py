@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from ..formulas.account import Measure
-from ..ledger.facts import STORING, WEIGHTLESS, Kind
+from ..ledger.facts import STORING, WEIGHTLESS, OperationKind
+from .exclusions import NO_WEIGHTS, WITHOUT, StorageQuantity
 from .quantity import measured, nothing, rows, stored
-from .without import NO_WEIGHTS, WITHOUT, Weighed
 
-QUANTITY = Weighed(
+QUANTITY = StorageQuantity(
     Measure("params", "parameters", "N", "elements"),
     "The number of parameters: every element of every trained weight is counted, in matrices, in biases and in the "
     f"scales and biases of norms. A weight used in two places is stored once and counted once. {NO_WEIGHTS}",
     {
         **rows(stored, *STORING),
         **rows(nothing, *WEIGHTLESS),
-        Kind.OBSERVED: measured("params", stored),
+        OperationKind.OBSERVED: measured("params", stored),
     },
     ("weight", "shape"),
     {"without": WITHOUT},

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from ..formulas.account import Line, Measure, Term
-from ..formulas.formula import Formula, Ratio, Source
+from ..formulas.formula import Formula, Ratio, SizeSource
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import Condition, Divides, Relations, close
 from ..language.symbols import N_micro, N_pp, N_virt
-from ..ledger.facts import ONE, Kind, Ledger
+from ..ledger.facts import ONE, Ledger, OperationKind
 from ..ledger.placement import Placement, conditions, place
-from .quantity import PLACEMENT, Convention, Counted, Quantity, nothing, rows
+from .quantity import PLACEMENT, Convention, Countable, Quantity, nothing, rows
 
 IDLE = Measure("idle", "idle slots per stage", "I_wait", "micro-batches")
 WORK = Measure("work", "slots in the denominator", "I_time", "micro-batches")
@@ -43,11 +43,11 @@ class Bubble(Quantity):
 
     def formula(
         self,
-        part: Counted,
+        part: Countable,
         stem: str,
         given: Mapping[str, str],
         relations: Relations,
-        source: Source | None = None,
+        source: SizeSource | None = None,
     ) -> Ratio:
         """Return the idle slots over the slots of the denominator. Raises OptionError, UnknownNameError, RuleError."""
         chosen = self.choose(given)
@@ -78,10 +78,10 @@ class Bubble(Quantity):
             over=over,
         )
 
-    def _line(self, part: Counted, what: str, *turns: Expr) -> Line:
+    def _line(self, part: Countable, what: str, *turns: Expr) -> Line:
         return Line("", "", ONE, part=part, terms=tuple(Term(what, (each,)) for each in turns))
 
-    def _rules(self, part: Counted) -> list[Condition]:
+    def _rules(self, part: Countable) -> list[Condition]:
         """Return the divisibility of the layers. Raises RuleError for a model that cannot be divided into stages."""
         first = Placement(pipeline="first")
         try:
@@ -106,7 +106,7 @@ QUANTITY = Bubble(
     "working time or of the whole step. The idle time is the time until the first micro-batch reaches the last stage, "
     "plus the time until the last one returns from it. Assumes that all stages take the same time, that the ratio of "
     "backward to forward time is the same in every stage, and that communication takes no time.",
-    rows(nothing, *Kind),
+    rows(nothing, *OperationKind),
     ("state", "slots"),
     {"schedule": SCHEDULE, "over": OVER},
     "torch has no counter for this. The tests simulate the schedules, stage by stage and pass by pass, and compare.",

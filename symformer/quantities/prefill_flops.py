@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..formulas.account import Measure
+from .cache_rules import FromPrompt, prompt
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, rules
-from .counted import PROMPT
-from .counted.rule_set import CountedAs
-from .generation import FromPrompt, prompt
+from .rule_sets import PROMPT
+from .rule_sets.rule_set import RuleSetQuantity
 
 
 @dataclass(frozen=True)
-class PrefillFlops(CountedAs, FromPrompt):
+class PrefillFlops(RuleSetQuantity, FromPrompt):
     """Prefill FLOPs, by symformer's rules or by a published rule set."""
 
 

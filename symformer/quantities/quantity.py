@@ -13,14 +13,14 @@ from typing import Any, Protocol, Self, TypeVar, cast
 from sympy import Expr, Symbol
 
 from ..formulas.account import Line, Measure, Term
-from ..formulas.formula import Formula, Source
+from ..formulas.formula import Formula, SizeSource
 from ..language.errors import OptionError, RuleError, UnknownNameError
 from ..language.sizes import Condition, Divides, Relations, close
 from ..language.symbols import B_vis, C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ATTENDING, ONE, Entry, Kind, Ledger, Scope, Weight
+from ..ledger.facts import ATTENDING, ONE, Entry, Ledger, OperationKind, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place, ranks
-from .lengths import within
+from .length_conditions import within
 
 COUNTED = "counted"  # the convention that selects a published rule set
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
@@ -71,19 +71,19 @@ def unseen(entry: Entry, conventions: Conventions) -> Any:
     raise RuleError(f"{entry.path}: this was traced for {entry.measured} only, so other quantities cannot count it")
 
 
-def rows(rule: R, *kinds: Kind) -> dict[Kind, R]:
+def rows(rule: R, *kinds: OperationKind) -> dict[OperationKind, R]:
     """Return table rows with one rule for all these kinds."""
     return dict.fromkeys(kinds, rule)
 
 
-def refusing(because: str, table: Mapping[Kind, R]) -> dict[Kind, R]:
+def refusing(because: str, table: Mapping[OperationKind, R]) -> dict[OperationKind, R]:
     """Return the table completed with a refusal for every missing kind, including kinds added later."""
-    return {**rows(cast(R, refused(because)), *Kind), **table}
+    return {**rows(cast(R, refused(because)), *OperationKind), **table}
 
 
-def total(table: Mapping[Kind, R], what: str) -> Mapping[Kind, R]:
+def total(table: Mapping[OperationKind, R], what: str) -> Mapping[OperationKind, R]:
     """Return the table unchanged. Raises RuleError if it lacks a row for a kind of operation."""
-    if missing := [kind.value for kind in Kind if kind not in table]:
+    if missing := [kind.value for kind in OperationKind if kind not in table]:
         raise RuleError(f"the table of {what} has no row for {', '.join(missing)}; state a rule, nothing or refused")
     return table
 
@@ -117,7 +117,7 @@ class Convention:
 PLACEMENT: Mapping[str, Convention] = {name: Convention(meanings, quiet=True) for name, meanings in CHOICES.items()}
 
 
-class Counted(Divisible, Protocol):
+class Countable(Divisible, Protocol):
     """A part with a ledger, the conditions of its formulas, and the library of its torch class."""
 
     @property
@@ -147,7 +147,7 @@ class Quantity:
 
     measure: Measure
     statement: str  # the definition of the quantity, in words
-    rules: Mapping[Kind, Rule]
+    rules: Mapping[OperationKind, Rule]
     columns: tuple[str, str]  # the headers of the table of terms in a derivation: a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     checked: str = ""  # how it is checked if torch has no counter for it and there is no certificate
@@ -170,7 +170,7 @@ class Quantity:
             total(table, self.measure.name)
 
     @property
-    def tables(self) -> Iterable[Mapping[Kind, Any]]:
+    def tables(self) -> Iterable[Mapping[OperationKind, Any]]:
         """All tables of rules; each must be total."""
         return (self.rules,)
 
@@ -182,7 +182,7 @@ class Quantity:
     @property
     def seen(self) -> str:
         """The quantity whose traced, unrecognized rows answer this one."""
-        return self.measure.name if self.rules.get(Kind.OBSERVED) is unseen else self.asked
+        return self.measure.name if self.rules.get(OperationKind.OBSERVED) is unseen else self.asked
 
     @property
     def choices(self) -> Mapping[str, Convention]:
@@ -217,11 +217,11 @@ class Quantity:
 
     def formula(
         self,
-        part: Counted,
+        part: Countable,
         stem: str,
         given: Mapping[str, str],
         relations: Relations,
-        source: Source | None = None,
+        source: SizeSource | None = None,
     ) -> Formula:
         """Return the formula of a part. Every answer is computed here.
 
@@ -288,7 +288,7 @@ class Quantity:
             for name, value in formula.conventions.items()
             if not entries
             or value != self.choices[name].default
-            or any(self.choices[name].concerns(each) or each.kind is Kind.OBSERVED for each in entries)
+            or any(self.choices[name].concerns(each) or each.kind is OperationKind.OBSERVED for each in entries)
         }
 
     def states(self, formula: Formula) -> str:
@@ -301,7 +301,7 @@ class Quantity:
         elif Z in drawn and S not in drawn:  # the number of tokens follows from the image size
             read = IMAGES
         kinds = {each.kind for each in entries}
-        alone = self.carried and Kind.SCAN in kinds and kinds.isdisjoint(ATTENDING)
+        alone = self.carried and OperationKind.SCAN in kinds and kinds.isdisjoint(ATTENDING)
         said = [self.carried] if alone else [self.statement.replace(SEQUENCES, read)]
         if any(each.logits for each in entries):
             said.append(self.logits)
@@ -309,7 +309,7 @@ class Quantity:
             said.append(self.latent)
         if any(each.frozen for each in entries):
             said.append(self.frozen)
-        if any(each.kind is Kind.SCORES and _crosses(each) for each in entries):
+        if any(each.kind is OperationKind.SCORES and _crosses(each) for each in entries):
             said.append(self.encoder)
         return " ".join(filter(None, [*said, *self.noted(formula)]))
 
@@ -322,11 +322,11 @@ class Quantity:
         """Return how a formula without a certificate is checked; "" if there is no such check."""
         return self.checked
 
-    def format_dependence(self, part: Counted, given: Mapping[str, str]) -> str:
+    def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
         """Return why the storage format of a part's weights affects the answer; "" if it does not."""
         return self.by_format
 
-    def check(self, part: Counted, given: Mapping[str, str]) -> None:
+    def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError if a convention is not supported for this part."""
 
     def defining(self, conventions: Conventions) -> tuple[Symbol, ...]:

@@ -11,8 +11,8 @@ from ..formulas.account import Line, Measure
 from ..language.sizes import Condition, Divides
 from ..language.symbols import B, N_tok, S
 from ..ledger.facts import Ledger
-from .by_token import by_token, holds_tokens
-from .quantity import Conventions, Counted
+from .per_token import by_token, holds_tokens
+from .quantity import Conventions, Countable
 from .train_flops import QUANTITY as STEP
 from .train_flops import TrainFlops
 
@@ -21,7 +21,7 @@ from .train_flops import TrainFlops
 class RunFlops(TrainFlops):
     """Training FLOPs of many batches."""
 
-    def check(self, part: Counted, given: Mapping[str, str]) -> None:
+    def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError for a model with inputs other than tokens."""
         holds_tokens(part.title, part.ledger, self.measure.name)
 

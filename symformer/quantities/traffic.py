@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..formulas.account import Measure
-from .access import ENCODER, KERNELS, PHASE, RULES
+from .cache_rules import DTYPE
 from .contractions import LOGITS
-from .generation import DTYPE
 from .quantity import Convention, Quantity
+from .traffic_rules import ENCODER, KERNELS, PHASE, RULES
 
 QUANTITY = Quantity(
     Measure("traffic", "bytes of memory traffic", "Q", "bytes"),

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..ledger.adapters import Adapter, adapted, is_adapted
-from ..ledger.facts import Entry, Kind, Ledger, Scope
-from ..ledger.kinds import mixtures
+from ..ledger.facts import Entry, Ledger, OperationKind, Scope
+from ..ledger.layer_kinds import mixtures
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
 from .contractions import ATTENTION, EMBEDDING, contractions, rules
-from .counted import TRAINING
-from .counted.rule_set import CountedAs
+from .layer_kind_merge import Terms, together
 from .quantity import BOTH, Convention, Conventions, tally
-from .several import Terms, together
+from .rule_sets import TRAINING
+from .rule_sets.rule_set import RuleSetQuantity
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -30,7 +30,7 @@ def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 @dataclass(frozen=True)
-class TrainFlops(CountedAs):
+class TrainFlops(RuleSetQuantity):
     """Training FLOPs: the trained weights determine which gradients are needed."""
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
@@ -55,12 +55,15 @@ class TrainFlops(CountedAs):
             )
         if conventions["train"] == "lora":
             whole = Adapter("lora")
-            if not any(entry.kind is Kind.LINEAR and whole.wanted(entry.path) for _, entry in ledger):
+            if not any(entry.kind is OperationKind.LINEAR and whole.wanted(entry.path) for _, entry in ledger):
                 raise RuleError("train=lora updates the linear layers inside repeated layers, and this model has none")
             return super().account(adapted(ledger.root.part, [whole]), conventions)
-        part = record(ledger.root.part, lambda kind, path: kind is not Kind.LOOKUP)
+        part = record(ledger.root.part, lambda kind, path: kind is not OperationKind.LOOKUP)
         tables = {
-            weight for _, entry in part if entry.kind is Kind.LOOKUP for weight in (*entry.weights, *entry.shared)
+            weight
+            for _, entry in part
+            if entry.kind is OperationKind.LOOKUP
+            for weight in (*entry.weights, *entry.shared)
         }
 
         def terms(entry: Entry) -> tuple[Term, ...]:
@@ -81,7 +84,7 @@ def _hold(ledger: Ledger, terms: Terms) -> None:
                 "which layers receive gradients depends on the order of the layer kinds, which is not fixed in this "
                 "model; train-flops with adapters needs layers of one kind, or kinds that follow one another"
             )
-    if any(entry.kind is Kind.SCAN for _, entry in ledger):
+    if any(entry.kind is OperationKind.SCAN for _, entry in ledger):
         raise RuleError("train-flops does not support adapters in a model with a scan; remove the adapters")
 
 
@@ -105,7 +108,7 @@ def _whichever_is_first(kinds: Sequence[Scope], terms: Terms) -> bool:
 
 def _again(entry: Entry, recompute: str) -> bool:
     if recompute == "selective":
-        return entry.kind in (Kind.SCORES, Kind.MIX)
+        return entry.kind in (OperationKind.SCORES, OperationKind.MIX)
     return recompute == "full" and "*" in entry.path.split(".")
 
 

@@ -11,12 +11,12 @@ from sympy import Expr, Integer, Min, Mul, ceiling, floor
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..language.sizes import Condition
-from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind, Ledger, Weight
+from ..ledger.facts import STORING, WEIGHTLESS, Entry, Ledger, OperationKind, Weight
 from ..ledger.placement import Placement, evenly, replicas
-from .kept import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
 from .kernels import IMPLEMENTATIONS
 from .kernels.saves import SINGLE
-from .quantity import BOTH, Convention, Conventions, Counted, Quantity, nothing, rows, shared, tally, unseen
+from .quantity import BOTH, Convention, Conventions, Countable, Quantity, nothing, rows, shared, tally, unseen
+from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
 
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements per scale; elements of the smallest quantized weight
 STEP = Integer(4)  # bytes of torch's step counter, one per weight
@@ -119,11 +119,11 @@ class TrainMemory(Quantity):
     """Training memory: state of the weights by this table of rules, activations by those of an implementation."""
 
     @property
-    def tables(self) -> Iterable[Mapping[Kind, Any]]:
+    def tables(self) -> Iterable[Mapping[OperationKind, Any]]:
         """Its own table and one per implementation."""
         return (self.rules, *IMPLEMENTATIONS.values())
 
-    def check(self, part: Counted, given: Mapping[str, str]) -> None:
+    def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError if the implementation does not support the recipe or the model."""
         chosen = self.choose(given)
         if chosen["implementation"] == "megatron" and chosen["recipe"] == "fp32":
@@ -161,7 +161,7 @@ QUANTITY = TrainMemory(
     {
         **rows(state, *STORING),
         **rows(nothing, *WEIGHTLESS),
-        Kind.OBSERVED: unseen,
+        OperationKind.OBSERVED: unseen,
     },
     ("tensor", "factors"),
     {

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ..formulas.account import Measure, Term
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import STORING, WEIGHTLESS, Entry, Kind
-from .quantity import Conventions, Counted, Quantity, nothing, rows, stored, unseen
+from ..ledger.facts import STORING, WEIGHTLESS, Entry, OperationKind
+from .quantity import Conventions, Countable, Quantity, nothing, rows, stored, unseen
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -20,7 +20,7 @@ def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 class TrainableParams(Quantity):
     """The weights that training updates: those of the adapters if a model has any, otherwise all."""
 
-    def format_dependence(self, part: Counted, given: Mapping[str, str]) -> str:
+    def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
         """Return "" for adapters, which are stored next to the frozen, quantized weights."""
         return "" if is_adapted(part.ledger) else self.by_format
 
@@ -32,7 +32,7 @@ QUANTITY = TrainableParams(
     {
         **rows(trained, *STORING),
         **rows(nothing, *WEIGHTLESS),
-        Kind.OBSERVED: unseen,
+        OperationKind.OBSERVED: unseen,
     },
     ("weight", "shape"),
     weighs=True,

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from ..formulas.account import Line, Measure, Term
-from ..formulas.formula import Formula, Ratio, Source
+from ..formulas.formula import Formula, Ratio, SizeSource
 from ..language.errors import RuleError
 from ..language.sizes import Relations
 from ..language.symbols import N_dev, N_peak, N_tps
 from ..ledger.facts import ONE, Ledger
-from .by_token import by_token, holds_tokens
-from .quantity import PLACEMENT, Conventions, Counted
+from .per_token import by_token, holds_tokens
+from .quantity import PLACEMENT, Conventions, Countable
 from .train_flops import TrainFlops
 
 USED = Measure("used", "FLOPs per second", "F_used", "FLOPs")
@@ -27,11 +27,11 @@ class Utilization(TrainFlops):
 
     def formula(
         self,
-        part: Counted,
+        part: Countable,
         stem: str,
         given: Mapping[str, str],
         relations: Relations,
-        source: Source | None = None,
+        source: SizeSource | None = None,
     ) -> Ratio:
         """Return FLOPs per second over the peak. Raises OptionError, UnknownNameError, RuleError."""
         above = super().formula(part, stem, given, relations, source)
@@ -39,7 +39,7 @@ class Utilization(TrainFlops):
         below = Formula(f"{above.id}.{PEAK.name}", PEAK, peak, relations=above.relations, source=source)
         return Ratio(**{item.name: getattr(above, item.name) for item in fields(above)}, counts=self.counts, over=below)
 
-    def check(self, part: Counted, given: Mapping[str, str]) -> None:
+    def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError for a placement on ranks, or for a model with inputs other than tokens."""
         name = self.measure.name
         if ranks := [key for key in PLACEMENT if given.get(key, PLACEMENT[key].default) != PLACEMENT[key].default]:

@@ -145,7 +145,7 @@ def trace_diffusion(path: str, config: Mapping[str, Any]) -> Trace:
 
     Raises ConfigError, and WitnessError if no formula is found, or torch or diffusers is not installed.
     """
-    found: Trace = torch_side("diffusion").trace_diffusion(config, path)
+    found: Trace = torch_side("diffusers_classes").trace_diffusion(config, path)
     return found
 
 

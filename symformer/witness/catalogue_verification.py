@@ -15,18 +15,18 @@ from typing import Any
 from sympy import Integer
 
 from ..catalogue.codec import to_data
-from ..catalogue.matching import matched
+from ..catalogue.config_match import matched
+from ..catalogue.entries import CatalogueEntry, counted_kinds, finder, part_of, read
+from ..catalogue.measured_model import STORED
 from ..catalogue.record import opened
-from ..catalogue.shelf import Kept, counted_kinds, finder, part_of, read
-from ..catalogue.traced import STORED
 from ..language.errors import CatalogueError, SizeError, WitnessError
 from ..language.sizes import Equals
 from ..language.symbols import SYMBOLS
 from ..models.model import Model
 from ..models.provenance import Pinned
-from .inert_fields import TOKENS, Trials, others
+from .inert_fields import TOKENS, FieldTrials, others
 from .sampling import DEEP, usual
-from .transformers_classes import Source
+from .transformers_classes import TracedClass
 
 DRAWS, HELD = 240, 20  # most random configs to sample, and comparisons with torch that suffice
 DEEPER = 0.8  # share of samples with another depth, which a class may reject in any case
@@ -36,10 +36,10 @@ WHY = "at another value the class stores or does something else"
 BLAMED = 6  # most fields to fix at their usual value
 
 
-class Proving:
+class CatalogueVerification:
     """Comparisons of the entries of one class with torch."""
 
-    def __init__(self, source: Source, trials: Trials, given: Mapping[str, int]) -> None:
+    def __init__(self, source: TracedClass, trials: FieldTrials, given: Mapping[str, int]) -> None:
         self.source, self.trials, self.given = source, trials, given
         self.usual: Mapping[str, Any] = {**trials.usual, **given}
 
@@ -59,7 +59,7 @@ class Proving:
             found = self._still(found, blamed)
         raise WitnessError(f"the entry of {self.source.name} is wrong at {wrong}")
 
-    def agrees(self, kept: Kept, point: Mapping[str, Any]) -> bool | None:
+    def agrees(self, kept: CatalogueEntry, point: Mapping[str, Any]) -> bool | None:
         """Return True if torch agrees at a config; None if there is no such model or no answer."""
         try:
             fields = self.trials.fields(point)
@@ -81,12 +81,12 @@ class Proving:
             return None
         return True
 
-    def asked(self, kept: Kept) -> dict[str, Any]:
+    def asked(self, kept: CatalogueEntry) -> dict[str, Any]:
         """Return the fields that every config of an entry must state, with their usual values."""
         asked = (name for name in kept.entry.asked if "." not in name or part_of(name) in kept.entry.needed)
         return {name: self.usual[name] for name in (*asked, *counted_kinds(kept.entry))}
 
-    def least(self, kept: Kept, few: Mapping[str, int]) -> dict[str, int]:
+    def least(self, kept: CatalogueEntry, few: Mapping[str, int]) -> dict[str, int]:
         """Return the smallest correct value of each size at which the entry is wrong for smaller ones."""
         given = self.asked(kept)
         found = {}
@@ -96,7 +96,7 @@ class Proving:
                 found[name] = wrong[-1] + 1
         return found
 
-    def _wrong(self, kept: Kept) -> dict[str, Any] | None:
+    def _wrong(self, kept: CatalogueEntry) -> dict[str, Any] | None:
         """Return a random config that an entry covers but is wrong at, or None if it is right at all.
 
         Raises WitnessError if too few configs could be built.
@@ -117,7 +117,7 @@ class Proving:
             f"the entry of {self.source.name} could be compared with torch at only {held} random configs"
         )
 
-    def _blamed(self, kept: Kept, wrong: Mapping[str, Any]) -> str:
+    def _blamed(self, kept: CatalogueEntry, wrong: Mapping[str, Any]) -> str:
         """Return the field that must keep its usual value for an entry to be right, or "" if a switch is the cause.
 
         Of several such fields, fields without effect come first, then sizes other than usual ones.
@@ -150,7 +150,7 @@ class Proving:
             "turns": [{**turn, "records": _all_held(turn["records"], name, value)} for turn in data["turns"]],
         }
 
-    def _drawn(self, draw: random.Random, kept: Kept) -> dict[str, Any]:
+    def _drawn(self, draw: random.Random, kept: CatalogueEntry) -> dict[str, Any]:
         """Return a random config: some sizes, mostly simple multiples of their defaults, switches and idle fields."""
         found: dict[str, Any] = {}
         often = draw.choice((0.2, 0.4, 0.7))  # if all sizes change, they rarely divide each other as required
@@ -196,7 +196,7 @@ _EXAMPLES: Mapping[str, tuple[Any, ...]] = {
 }
 
 
-def _examples(kept: Kept, name: str) -> list[Any]:
+def _examples(kept: CatalogueEntry, name: str) -> list[Any]:
     """Return values to test for a field without a default."""
     known = "|".join((kept.entry.idle.get(name, ""), kept.entry.stored.get(name, "")))
     return [value for sort in known.split("|") for value in _EXAMPLES.get(sort, ())]

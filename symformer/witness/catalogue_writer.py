@@ -13,25 +13,25 @@ from typing import Any
 
 import torch
 
-from ..catalogue.shelf import COMMON, LIVE, TYPES, Filed
-from ..catalogue.store import versions
+from ..catalogue.disk_cache import versions
+from ..catalogue.entries import COMMON, LIVE, TYPES, CensusEntry
 from ..language.errors import CatalogueError, SymformerError, UnknownNameError
 from ..language.target import HF
-from .entry_builder import Shelving
+from .entry_builder import EntryBuilder
+from .error_messages import sentence
 from .fields_read import common
-from .raised import sentence
 from .trace_result import UnbuiltError
 from .transformers_classes import first_heads, of_head, types
-from .worker_pool import Lost, crew
+from .worker_pool import LostJob, crew
 
 LIMIT = 1800  # seconds per class
 
 
 @dataclass(frozen=True)
-class Written:
+class WriteResult:
     """The result of writing one class."""
 
-    filed: Filed
+    filed: CensusEntry
     common: set[str] = field(default_factory=set)  # names that the library's common code may read from its config
     left: dict[str, str] = field(default_factory=dict)  # the omitted parts, and why
 
@@ -56,7 +56,7 @@ def fill(
     limit: float,
     tell: Callable[[int], None] = lambda done: None,
     again: bool = False,
-) -> Iterator[tuple[str, Written]]:
+) -> Iterator[tuple[str, WriteResult]]:
     """Write a file for every class into a folder, and yield each result once it is written.
 
     Parameters
@@ -78,7 +78,7 @@ def fill(
     first = first_heads()
     with closing(crew(partial(_shelve, folder=str(folder), again=again), jobs, workers, limit)) as answers:
         for done, ((model_type, head), answer) in enumerate(answers, 1):
-            written = Written(Filed(head=head, why=answer.why)) if isinstance(answer, Lost) else answer
+            written = WriteResult(CensusEntry(head=head, why=answer.why)) if isinstance(answer, LostJob) else answer
             if (model_type, head) in first:
                 filed = {name: value for name, value in asdict(written.filed).items() if value not in ("", True)}
                 known = _read(folder / TYPES, {}) | {model_type: filed}
@@ -113,7 +113,7 @@ def _write(place: Path, data: Any) -> None:
     os.replace(partial, place)
 
 
-def _shelve(model_type: str, head: str, folder: str, again: bool) -> Written:
+def _shelve(model_type: str, head: str, folder: str, again: bool) -> WriteResult:
     """Write the file of one class."""
     torch.set_num_threads(1)
     name, left = "", {}
@@ -121,16 +121,16 @@ def _shelve(model_type: str, head: str, folder: str, again: bool) -> Written:
         source = of_head(model_type, head)
         name, place = source.name, Path(folder, f"{source.name}.{model_type}.json")
         if _here(place) and again:
-            _write(place, Shelving(source, f"{HF}{model_type}").again(_read(place, _NONE)))
+            _write(place, EntryBuilder(source, f"{HF}{model_type}").again(_read(place, _NONE)))
         elif not _here(place):
-            shelving = Shelving(source, f"{HF}{model_type}")
+            shelving = EntryBuilder(source, f"{HF}{model_type}")
             left = shelving.left
             _write(place, shelving.kept())
-        return Written(Filed(name=name, head=head), common(source), left)
+        return WriteResult(CensusEntry(name=name, head=head), common(source), left)
     except Exception as error:  # any error of the traced code
         why = str(error) if isinstance(error, SymformerError) else sentence(error)
-        filed = Filed(name=name, head=head, why=why, builds=not isinstance(error, UnbuiltError))
-        return Written(filed, left=left)
+        filed = CensusEntry(name=name, head=head, why=why, builds=not isinstance(error, UnbuiltError))
+        return WriteResult(filed, left=left)
 
 
 def _here(place: Path) -> bool:

@@ -11,7 +11,7 @@ from math import prod
 from sympy import Symbol
 
 from ..architectures import architecture, composed, presets_of, variants
-from ..architectures.base import Architecture
+from ..architectures.base_architecture import Architecture
 from ..certificates import Certificate
 from ..formulas.formula import Formula
 from ..language.errors import RuleError, WitnessError
@@ -23,9 +23,9 @@ from ..ledger.adapters import is_adapted
 from ..models.model import Model
 from ..quantities import quantities
 from .row_comparison import Mismatch, compare_parts, compare_rows
-from .sampling_plan import Plan, Side, new_tokens, plan, sides_of
+from .sampling_plan import SamplingPlan, Side, new_tokens, plan, sides_of
 from .stored_weights import build, class_path, stored_rows, versions, witness_class
-from .torch_counts import ORACLES, Witness, gives_last, keeps_cache
+from .torch_counts import ORACLES, TorchWitness, gives_last, keeps_cache
 
 Way = Mapping[str, str]
 
@@ -195,7 +195,7 @@ class Claim:
     def key(self) -> Key:
         return _key(self.quantity, self.way)
 
-    def points(self, planned: Plan) -> int:
+    def points(self, planned: SamplingPlan) -> int:
         """Return the number of points at each place."""
         needed = planned.points(self.formula)
         if not self.rests:
@@ -207,12 +207,12 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Check:
+class CertificationRun:
     """The claims of a model whose sizes are sampled alike, which share a session of the torch class at each point."""
 
     model: Model
     claims: tuple[Claim, ...]
-    planned: Plan
+    planned: SamplingPlan
 
     def compare(self, claims: Sequence[Claim], seed: int) -> list[tuple[Claim, list[Mismatch]]]:
         """Compare some claims at all their points; return for each the rows that differ at its first mismatch."""
@@ -224,14 +224,14 @@ class Check:
                 wrong |= self.compare_at(left, self.session(seed, place, point))
         return [(claim, wrong[claim.key]) for claim in claims]
 
-    def session(self, seed: int, place: int, point: int) -> Witness:
+    def session(self, seed: int, place: int, point: int) -> TorchWitness:
         """Return the session of the torch class at one point of a place."""
         numbers = self.planned.draw(random.Random(f"{seed} {place} {point}"), self.planned.places[place])
         component = self.model.component
         assert isinstance(component, Architecture)
-        return Witness(component, numbers, twice=point == 0)
+        return TorchWitness(component, numbers, twice=point == 0)
 
-    def compare_at(self, claims: Sequence[Claim], witness: Witness) -> dict[Key, list[Mismatch]]:
+    def compare_at(self, claims: Sequence[Claim], witness: TorchWitness) -> dict[Key, list[Mismatch]]:
         """Return the rows of each claim that differ at a point."""
         return {claim.key: _differences(self.model, claim, witness) for claim in claims}
 
@@ -260,7 +260,7 @@ class Check:
         )
 
 
-def checks(model: Model) -> list[Check]:
+def checks(model: Model) -> list[CertificationRun]:
     """Return all checks of a model, whatever is requested, so that a seed repeats each claim by itself."""
     component = model.component
     assert isinstance(component, Architecture)
@@ -273,12 +273,12 @@ def checks(model: Model) -> list[Check]:
         formula = general.formula(quantity, **counted_by(quantity, way))
         alike.setdefault(sides_of(formula), []).append(Claim(quantity, way, formula, _rests_on(model, formula)))
     return [
-        Check(general, tuple(claims), plan(general, [claim.formula for claim in claims], conditions))
+        CertificationRun(general, tuple(claims), plan(general, [claim.formula for claim in claims], conditions))
         for claims in alike.values()
     ]
 
 
-def _differences(model: Model, claim: Claim, witness: Witness) -> list[Mismatch]:
+def _differences(model: Model, claim: Claim, witness: TorchWitness) -> list[Mismatch]:
     formula, numbers = claim.formula, dict(witness.numbers)
     if claim.quantity == "params":
         rows = stored_rows(witness.component, witness.model(), numbers)

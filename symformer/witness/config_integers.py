@@ -20,7 +20,7 @@ _NEVER = ("_token_id", "_index", "seed", "_token")
 _NAMED = ("id2label", "label2id")  # the label names, which also determine the number of labels
 
 
-class Placing:
+class ConfigIntegers:
     """The default config of a class, at other sizes."""
 
     def __init__(self, default: Any) -> None:

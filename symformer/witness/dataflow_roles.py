@@ -25,7 +25,7 @@ Key = tuple[str, Site, Factors]  # identifies a product, as in a tally
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearProduct:
     """A product with a stored matrix, [out, in] or [in, out], and the bias added in the same operation."""
 
     weight: str
@@ -34,14 +34,14 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Stacked:
+class ExpertProduct:
     """A product of every token with every matrix of a stored table, [X, in, out]."""
 
     weight: str
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SelectedProduct:
     """A product with matrices selected from a stored table, [X, out, in] or [X, in, out]."""
 
     weight: str
@@ -56,7 +56,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Mix:
+class WeightedValues:
     """Attention weights times values."""
 
     scores: Key
@@ -65,7 +65,7 @@ class Mix:
 
 
 @dataclass(frozen=True)
-class Slid:
+class ConvolutionProduct:
     """A convolution with a stored matrix."""
 
     weight: str
@@ -75,7 +75,7 @@ class Slid:
     stride: tuple[int, ...]  # 0 if it equals the window
 
 
-Role = Linear | Stacked | Chosen | Scores | Mix | Slid
+Role = LinearProduct | ExpertProduct | SelectedProduct | Scores | WeightedValues | ConvolutionProduct
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Pattern:
 
 
 @dataclass(frozen=True)
-class Looked:
+class TableLookup:
     """A lookup of rows in a table."""
 
     module: str  # the module that ran it
@@ -134,7 +134,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         self.inputs = inputs  # the model's inputs, by what they index
         self.origins: dict[int, Origin] = {}
         self.roles: dict[Key, set[Role | None]] = defaultdict(set)
-        self.lookups: dict[str, list[Looked]] = defaultdict(list)  # by weight, in order
+        self.lookups: dict[str, list[TableLookup]] = defaultdict(list)  # by weight, in order
         self.norms: dict[str, set[str]] = defaultdict(set)  # by module with only vectors, the norm it computes
         self.normed: dict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)  # and the shapes of its inputs
         self.order: dict[str, int] = {}  # the order in which weights were first read and products ran
@@ -157,7 +157,7 @@ class Roles(Products):  # type: ignore[no-untyped-call]
         out = super().__torch_dispatch__(func, types, args, kwargs)
         packet = func.overloadpacket
         if packet is aten.embedding and (weight := self._origin(args[0]).weight):
-            self.lookups[weight].append(Looked(self.where.now, tuple(args[1].shape), *self._index(args[1])))
+            self.lookups[weight].append(TableLookup(self.where.now, tuple(args[1].shape), *self._index(args[1])))
         for each in _tensors((out,)) if packet not in PRODUCTS else ():
             self._follow(packet, args, each)
         return out
@@ -218,14 +218,14 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             plain = stored.tensor.stride(-1) == 1  # as the right factor it is [in, out]
             role = self._with(stored, bias, plain if stored is left else not plain)
             read = (right if stored is left else left).tensor
-            if isinstance(role, Chosen) and not read.is_meta:
+            if isinstance(role, SelectedProduct) and not read.is_meta:
                 with _disable_current_modes():
                     self.distinct[key].add(len(torch.unique(read.reshape(read.shape[0], -1), dim=0)))
         elif {*left.scores, *right.scores}:
             of, other = (left, right) if left.softmax else (right, left)
             if of.softmax and len(of.scores) == 1 and not other.scores:
                 (scores,) = of.scores
-                role = Mix(scores, other.elements, of is right)
+                role = WeightedValues(scores, other.elements, of is right)
                 self.roles[scores].add(Scores(self.keys_of.get(scores, 0)))
                 self.patterns[scores].add(_pattern(of.tensor, of is right))
         else:
@@ -245,17 +245,19 @@ class Roles(Products):  # type: ignore[no-untyped-call]
             return None
         back = alone and len(padding) == 1 and (*stride, *dilation) == (1, 1) and padding[0] == weight.shape[2] - 1
         steps = zip(stride, weight.shape[2:], strict=True)
-        return Slid(held, added, alone, back, tuple(0 if step == window > 1 else step for step, window in steps))
+        return ConvolutionProduct(
+            held, added, alone, back, tuple(0 if step == window > 1 else step for step, window in steps)
+        )
 
     def _with(self, stored: Origin, bias: Origin | None, out_first: bool) -> Role | None:
         """Return the role of a product with a stored matrix or with matrices selected from a stored table."""
         if stored.chosen:
-            return Chosen(stored.chosen, out_first) if bias is None else None
+            return SelectedProduct(stored.chosen, out_first) if bias is None else None
         if self.stored[stored.weight].dim() == 3:
-            return Stacked(stored.weight)
+            return ExpertProduct(stored.weight)
         if self.stored[stored.weight].dim() != 2 or (bias is not None and not bias.weight):
             return None
-        return Linear(stored.weight, out_first, bias.weight if bias else "")
+        return LinearProduct(stored.weight, out_first, bias.weight if bias else "")
 
     # -- facts that need values -----------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ aten = torch.ops.aten
 SHAPES, FAKES = Shapes(), FakeShapes()
 
 
-class Where:
+class RunningModule:
     """The module of a model that is currently running."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -63,7 +63,7 @@ class Where:
         return self.open[-1]
 
 
-class Tally:
+class ShapeTally:
     """The number of occurrences of each shape, by module path and call site."""
 
     def __init__(self) -> None:
@@ -100,14 +100,14 @@ def _site() -> Site:
     return tuple(found)
 
 
-class Keeper(Where):
+class SavedStorages(RunningModule):
     """Every storage that autograd saves, by the module in which it is first saved."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__(model)
         weights = (*model.parameters(), *model.buffers())
         self.weights = {parameter.untyped_storage()._cdata for parameter in weights}
-        self.tally = Tally()
+        self.tally = ShapeTally()
         self.held: dict[int, Tensor] = {}  # keeps the tensors, so that no storage is freed and its address reused
 
     def keep(self, tensor: Tensor) -> Tensor:
@@ -122,14 +122,14 @@ class Keeper(Where):
 
 
 @contextmanager
-def keeping(model: nn.Module) -> Iterator[Keeper]:
+def keeping(model: nn.Module) -> Iterator[SavedStorages]:
     """Record what autograd saves during a run of the model."""
-    seen = Keeper(model)
+    seen = SavedStorages(model)
     with seen, saved_tensors_hooks(seen.keep, lambda tensor: tensor):
         yield seen
 
 
-class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class UnmaskedMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """A mode in which every boolean tensor reads as True: no token is padding, so nothing is masked."""
 
     @classmethod
@@ -143,7 +143,7 @@ class Unmasked(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
-class Remembering(Unmasked):  # type: ignore[no-untyped-call]
+class OutputCache(UnmaskedMode):  # type: ignore[no-untyped-call]
     """A cache of the outputs that torch computes. Modes that observe a run must be above it to see every operation.
 
     Code that is only built has no mask: with ``masks`` false, reading a value raises.
@@ -161,7 +161,7 @@ class Remembering(Unmasked):  # type: ignore[no-untyped-call]
         return SHAPES.call(func, args, kwargs)
 
 
-class Faked(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class FakeOutputCache(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """The same for the fake tensors of a mode, which must be active below."""
 
     def __init__(self, mode: FakeTensorMode) -> None:
@@ -179,7 +179,7 @@ class Faked(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return FAKES.call(func, args, kwargs)
 
 
-class Counter(Remembering):
+class Counter(OutputCache):
     """The number of operations dispatched while this mode is active."""
 
     def __init__(self) -> None:
@@ -191,12 +191,12 @@ class Counter(Remembering):
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 
-class Products(Remembering):
+class Products(OutputCache):
     """Every matrix product dispatched while this mode is active, by the module that ran it."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.where, self.forward, self.backward = Where(model), Tally(), Tally()
+        self.where, self.forward, self.backward = RunningModule(model), ShapeTally(), ShapeTally()
         self.now = self.forward  # the tally of the current pass
         self.flops = 0  # by the formulas of torch's own counter
         # torch's sequence number of an operation's gradient -> the module it ran in and its call site

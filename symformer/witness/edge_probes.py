@@ -14,15 +14,15 @@ from math import gcd, prod
 
 from sympy import Integer, Symbol, cancel, floor
 
-from ..catalogue.traced import Traced
+from ..catalogue.measured_model import MeasuredModel
 from ..language.errors import WitnessError
 from ..language.sizes import AtMost, Condition, Differs, Divides
 from ..models.provenance import Pinned
+from .block_rounding import places
 from .row_samples import suspects
 from .sampling import DEEP, divides, odd, usual
-from .staircase import places
 from .trace_result import FROM, UP_TO, StartError
-from .validation import BATCH, Checking
+from .validation import BATCH, Validation
 
 # Offsets from a multiple: the smallest non-multiple, and some that pairs and blocks of four or eight still divide.
 OFF = (1, 2, 3, 4, 8, 12)
@@ -36,10 +36,10 @@ OTHERWISE = "for other values the code stores or multiplies something else"
 Named = Callable[[Sequence[str]], Mapping[str, Symbol]]
 
 
-class Probing:
+class EdgeProbes:
     """Tests of a formula, which held at random points, at special points."""
 
-    def __init__(self, checking: Checking, component: Traced, named: Named) -> None:
+    def __init__(self, checking: Validation, component: MeasuredModel, named: Named) -> None:
         self.checking, self.component, self.named = checking, component, named
         self.samples, self.first, self.letters = checking.samples, checking.first, checking.letters
         self.widths = checking.sizes.widths

@@ -19,28 +19,28 @@ from typing import Any, cast
 from sympy import Expr, Integer, Symbol, floor
 
 from ..catalogue.codec import to_data
-from ..catalogue.merging import short
+from ..catalogue.disk_cache import versions
+from ..catalogue.entries import BESIDE, EACH, HEAD, HOLDS, ClassConfig, last, letters_of, part_of, read
+from ..catalogue.json_merge import short
+from ..catalogue.measured_model import STORED, MeasuredModel
 from ..catalogue.record import OPERATIONS, Record
-from ..catalogue.shelf import BESIDE, EACH, HEAD, HOLDS, Shelved, last, letters_of, part_of, read
-from ..catalogue.store import versions
-from ..catalogue.traced import STORED, Traced
-from ..configs.known import INERT
+from ..configs.common_fields import INERT
 from ..language.errors import SymformerError, WitnessError
 from ..language.sizes import put_in
 from ..language.symbols import SYMBOLS
-from ..models.provenance import Reading
-from .catalogue_verification import Proving
+from ..models.provenance import TraceEvidence
+from .catalogue_verification import CatalogueVerification
 from .config_integers import PLACES, whole_numbers
 from .field_names import named
 from .field_sorts import PARTIAL, FieldSorts, sorts
+from .field_variants import COUNTED, FieldVariant, cut, deep, ending, indexed, paths, spellings
 from .fields_read import asked, common
-from .inert_fields import OLDER, ROTARY, Trials, holds, lists
+from .inert_fields import OLDER, ROTARY, FieldTrials, holds, lists
 from .row_interpolation import star
 from .sampling import DEEP, ENTRY, usual
 from .trace_result import Trace
 from .trace_sources import records_in, trace_source
-from .transformers_classes import Source
-from .variants import COUNTED, Variant, cut, deep, ending, indexed, paths, spellings
+from .transformers_classes import TracedClass
 
 BIASED = {"mm", "addmm"}  # a product without and with a bias
 WIDTH = ("hidden_size", "num_attention_heads")  # the head dimension is usually their quotient
@@ -56,16 +56,16 @@ MOST = 8  # most pairs of interacting switches to trace
 Structure = tuple[Mapping[str, Any], Mapping[str, Record]]  # the switches that are set, and the records
 
 
-class Shelving:
+class EntryBuilder:
     """The catalogue entry of one class."""
 
-    def __init__(self, source: Source, target: str) -> None:
+    def __init__(self, source: TracedClass, target: str) -> None:
         self.source, self.target = source, target
-        self.trials = Trials(source)
+        self.trials = FieldTrials(source)
         self.given = self._given()
         self.usual = self.trials.usual | self.given
         self.numbers = whole_numbers(self.trials.config(self.given))
-        self.proving = Proving(source, self.trials, self.given)
+        self.proving = CatalogueVerification(source, self.trials, self.given)
         self.traced: Trace | None = None  # of the default structure
         self.depths: dict[str, str] = {}  # for each part, the field with its number of layers, if that is a size
         self.until = 0.0  # the CPU time after which no further switch is traced
@@ -204,7 +204,7 @@ class Shelving:
             found = cast(Trace, self.traced).of("flops")
         except SymformerError:
             return None
-        component = cast(Traced, found.model.component)
+        component = cast(MeasuredModel, found.model.component)
         counts = {(names.get(path, path), shape): often for (path, shape), often in component.counts.items()}
         return replace(found, model=replace(found.model, component=replace(component, counts=counts)))
 
@@ -274,7 +274,7 @@ class Shelving:
 
     def _depth(self, part: str) -> tuple[str, ...]:
         """Return the field with the number of layers of a part, or the fields that count its layers of each kind."""
-        if isinstance(self.source, Variant) and self.source.listed and part_of(self.source.listed) == part:
+        if isinstance(self.source, FieldVariant) and self.source.listed and part_of(self.source.listed) == part:
             return tuple(f"{part}.{kind}{COUNTED}".lstrip(".") for kind in self.source.kinds)
         return (self.depths[part],) if part in self.depths else ()
 
@@ -305,13 +305,13 @@ class Shelving:
         still = {n for n, held in idle.items() if held != ROTARY and HOLDS[held](beside.get(n))} | tokens.keys()
         others = {name: value for name, value in beside.items() if name not in still}
         kinds = spellings(self.source)
-        given = dict(self.source.given) if isinstance(self.source, Variant) else {}
+        given = dict(self.source.given) if isinstance(self.source, FieldVariant) else {}
         listing = {*kinds, *indexed(self.source)}
         switches = {name: self._switch(name, value) for name, value in others.items() if name not in listing}
         made = self._made(sizes, switches)
         untaken = (name for name, taken in made.items() if not taken)
         unsaid = tuple(dict.fromkeys((*self._unsaid((*sizes, *beside)), *untaken)))
-        entry = Shelved(
+        entry = ClassConfig(
             name=self.source.name,
             model_type=self.source.model_type,
             versions=versions(),
@@ -494,7 +494,7 @@ class Shelving:
 _NOBODY: Mapping[str, Any] = {"name": "", "model_type": "", "versions": {}, "sizes": {}}
 
 
-def _anywhere(reading: Reading | None) -> Reading | None:
+def _anywhere(reading: TraceEvidence | None) -> TraceEvidence | None:
     """Return a reading without the comparison at its own config, because the catalogue covers other configs."""
     return reading and replace(reading, at_config="")
 

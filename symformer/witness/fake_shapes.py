@@ -22,7 +22,7 @@ CPU = torch.device("cpu")
 _SAID = (type(None), bool, int, float, torch.dtype, torch.layout, torch.device, torch.memory_format, str)
 
 
-class Made(NamedTuple):
+class TensorKey(NamedTuple):
     """The properties that distinguish one tensor without data from another."""
 
     shape: Sequence[int]
@@ -30,7 +30,7 @@ class Made(NamedTuple):
     dtype: torch.dtype
 
 
-class Layout(NamedTuple):
+class MemoryLayout(NamedTuple):
     """The output of an elementwise operation for inputs in a given memory order: its axis order and its dtype."""
 
     order: tuple[int, ...]
@@ -45,8 +45,8 @@ class Shapes:
     """A cache of operations that create new tensors on the meta device."""
 
     def __init__(self) -> None:
-        self.made: dict[Hashable, tuple[Made, ...] | None] = {}  # None if it must be computed every time
-        self.laid: dict[Hashable, Layout | None] = {}  # of elementwise operations, for all sizes
+        self.made: dict[Hashable, tuple[TensorKey, ...] | None] = {}  # None if it must be computed every time
+        self.laid: dict[Hashable, MemoryLayout | None] = {}  # of elementwise operations, for all sizes
         self.views: dict[Any, bool] = {aten._unsafe_view.default: True}  # its schema does not mark it as a view
 
     def call(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -70,7 +70,7 @@ class Shapes:
         tensors = [self.new(each) for each in made]
         return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
-    def new(self, made: Made) -> Tensor:
+    def new(self, made: TensorKey) -> Tensor:
         """Return a tensor without data."""
         return torch.empty_strided(made.shape, made.stride, dtype=made.dtype, device="meta")
 
@@ -82,7 +82,7 @@ class Shapes:
         """Return True if a tensor is one of those without data."""
         return type(tensor) in (Tensor, nn.Parameter) and tensor.is_meta
 
-    def _keep(self, key: Hashable, made: tuple[Made, ...] | None) -> None:
+    def _keep(self, key: Hashable, made: tuple[TensorKey, ...] | None) -> None:
         if key not in self.made and len(self.made) < MOST:
             self.made[key] = made
 
@@ -100,7 +100,7 @@ class Shapes:
             if isinstance(each, Tensor):
                 if not self.ours(each) or each.layout is not torch.strided or each.is_conj() or each.is_neg():
                     raise UnknownError
-                found.append(Made(each.shape, each.stride(), each.dtype))
+                found.append(TensorKey(each.shape, each.stride(), each.dtype))
             elif kind in (list, tuple):
                 found.append(self._spelt(each))
             elif kind in _SAID:
@@ -109,7 +109,7 @@ class Shapes:
                 raise UnknownError
         return tuple(found)
 
-    def _made(self, out: Any, args: Any) -> tuple[Made, ...] | None:
+    def _made(self, out: Any, args: Any) -> tuple[TensorKey, ...] | None:
         """Return the new outputs, or None for a view, an in-place result, or anything but plain tensors."""
         tensors = out if isinstance(out, tuple) and len(out) > 1 else (out,)
         given = {each.untyped_storage()._cdata for each in _tensors(args)}
@@ -124,22 +124,22 @@ class Shapes:
             for each in tensors
         ):
             return None
-        found = tuple(Made(each.shape, each.stride(), each.dtype) for each in tensors)
+        found = tuple(TensorKey(each.shape, each.stride(), each.dtype) for each in tensors)
         again = [self.new(each).untyped_storage().nbytes() for each in found]
         return found if again == [each.untyped_storage().nbytes() for each in tensors] else None
 
-    def _alike(self, key: Any) -> tuple[Made, ...] | None:
+    def _alike(self, key: Any) -> tuple[TensorKey, ...] | None:
         """Return the output of an elementwise operation if inputs with this memory order are cached."""
         if torch.Tag.pointwise not in key[0].tags or (pattern := _pattern(key)) is None:
             return None
         laid = self.laid.get(pattern[0])
         return (laid_out(pattern[1], laid),) if laid else None
 
-    def _learn(self, key: Any, made: tuple[Made, ...] | None) -> None:
+    def _learn(self, key: Any, made: tuple[TensorKey, ...] | None) -> None:
         if torch.Tag.pointwise not in key[0].tags or (pattern := _pattern(key)) is None:
             return
         order = made and len(made) == 1 and _order(made[0])
-        laid = Layout(order, made[0].dtype) if made and order else None
+        laid = MemoryLayout(order, made[0].dtype) if made and order else None
         if laid and (laid_out(pattern[1], laid),) != made:  # not an operation of this kind
             laid = None
         self.laid.setdefault(pattern[0], laid)
@@ -152,7 +152,7 @@ class FakeShapes(Shapes):
         super().__init__()
         self.mode: FakeTensorMode | None = None  # the mode of the current tensors
 
-    def new(self, made: Made) -> Tensor:
+    def new(self, made: TensorKey) -> Tensor:
         assert self.mode is not None
         with in_kernel_invocation_manager(self.mode):
             inner = super().new(made)
@@ -172,20 +172,20 @@ class FakeShapes(Shapes):
         return type(tensor) is FakeTensor and tensor.fake_device == CPU and tensor.fake_mode is self.mode
 
 
-def laid_out(shape: Sequence[int], layout: Layout) -> Made:
+def laid_out(shape: Sequence[int], layout: MemoryLayout) -> TensorKey:
     """Return a tensor without gaps and with this axis order, largest stride first."""
     stride, step = [0] * len(shape), 1
     for axis in reversed(layout.order):
         stride[axis], step = step, step * shape[axis]
-    return Made(torch.Size(shape), tuple(stride), layout.dtype)
+    return TensorKey(torch.Size(shape), tuple(stride), layout.dtype)
 
 
-def _order(made: Made) -> tuple[int, ...]:
+def _order(made: TensorKey) -> tuple[int, ...]:
     """Return the axes in the order of their strides, largest first."""
     return tuple(sorted(range(len(made.shape)), key=lambda axis: -made.stride[axis]))
 
 
-def _lies(made: Made) -> Hashable:
+def _lies(made: TensorKey) -> Hashable:
     """Return a tensor's memory order independent of its sizes, except those of 1."""
     steps = sorted({*made.stride, 0})
     ones = tuple(size == 1 for size in made.shape)
@@ -200,7 +200,7 @@ def _pattern(key: Any) -> tuple[Hashable, tuple[int, ...]] | None:
     shape: list[int] = []
     found: list[Hashable] = [func, default]
     for each in (*args, *(value for pair in kwargs for value in pair)):
-        if not isinstance(each, Made):
+        if not isinstance(each, TensorKey):
             if not isinstance(each, tuple) or len(each) != 2 or not isinstance(each[0], type):
                 return None  # a list of tensors
             found.append(each[0] if each[0] in (int, float) else each)

@@ -10,12 +10,12 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from ..catalogue.matching import shared
-from ..catalogue.shelf import BESIDE, NAMED, Shelved, counted_kinds, last, part_of, read
-from ..configs.known import INERT
+from ..catalogue.config_match import shared
+from ..catalogue.entries import BESIDE, NAMED, ClassConfig, counted_kinds, last, part_of, read
+from ..configs.common_fields import INERT
 from .fields_read import looked_up, names, taken, written
-from .inert_fields import Trials
-from .transformers_classes import Source, known
+from .inert_fields import FieldTrials
+from .transformers_classes import TracedClass, known
 
 SMALL = (1, 2, 3, 4, 5, 6, 7, 8)  # values of a period, the usual kind of such a field
 FIRST, DEPTH = "first_k", "num_hidden_layers"
@@ -24,7 +24,7 @@ FEW = 4  # most alternative names of a model type
 ODD = (7919, 6133)  # values that no config has by default, to identify another name of a field
 
 
-def named(source: Source, trials: Trials, data: Mapping[str, Any]) -> dict[str, Any]:
+def named(source: TracedClass, trials: FieldTrials, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return an entry as data, with the alternative names of its fields and the names that its code may read."""
     kept = read(data).entry
     found = FieldNames(source, trials, kept)
@@ -48,7 +48,7 @@ def named(source: Source, trials: Trials, data: Mapping[str, Any]) -> dict[str, 
 class FieldNames:
     """The field names of one class."""
 
-    def __init__(self, source: Source, trials: Trials, entry: Shelved) -> None:
+    def __init__(self, source: TracedClass, trials: FieldTrials, entry: ClassConfig) -> None:
         self.source, self.trials, self.entry = source, trials, entry
 
     def aliases(self) -> dict[str, str]:

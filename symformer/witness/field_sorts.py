@@ -12,14 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..catalogue.matching import CHECKPOINTING, shared
-from ..catalogue.shelf import BESIDE, KINDS, NAMED, PER_LAYER, PLACED, Shelved, counted_kinds, last, part_of
-from ..configs.known import INERT
+from ..catalogue.config_match import CHECKPOINTING, shared
+from ..catalogue.entries import BESIDE, KINDS, NAMED, PER_LAYER, PLACED, ClassConfig, counted_kinds, last, part_of
+from ..configs.common_fields import INERT
 from .config_integers import PLACES
 from .fields_read import taken
-from .inert_fields import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, Trials, unmoved
+from .inert_fields import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, FieldTrials, unmoved
 from .sampling import is_window
-from .transformers_classes import Source
+from .transformers_classes import TracedClass
 
 # Layer kinds that differ only in which tokens they attend to, and two names of one kind.
 ATTENDING = ("full_attention", "sliding_attention")
@@ -38,7 +38,7 @@ YARN = {"rope_type": "yarn", "factor": 4.0, THETA: 5000.0, "original_max_positio
 
 
 @dataclass
-class Freed:
+class FreedFields:
     """The tested fields, with the sorts of values without any effect or without effect on stored parameters."""
 
     idle: dict[str, list[str]] = field(default_factory=dict)
@@ -48,7 +48,9 @@ class Freed:
 class FieldSorts:
     """Tests of one class's fields other than sizes and switches, one sort of value after another."""
 
-    def __init__(self, source: Source, trials: Trials, entry: Shelved, settings: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, source: TracedClass, trials: FieldTrials, entry: ClassConfig, settings: Sequence[Mapping[str, Any]]
+    ) -> None:
         self.source, self.trials, self.entry, self.settings = source, trials, entry, settings
         self.layers = {part: _depth(settings, trials.usual, name) for part, name in entry.depths.items()}
         self.usual_layers = {part: entry.sizes.get(name, 0) for part, name in entry.depths.items()}
@@ -57,9 +59,9 @@ class FieldSorts:
             self.layers[part] = sum(_depth(settings, trials.usual, name) for name in kinds)
             self.usual_layers[part] = sum(entry.sizes[name] for name in kinds)
 
-    def found(self, fields: Mapping[str, Any]) -> Freed:
+    def found(self, fields: Mapping[str, Any]) -> FreedFields:
         """Return the result for the fields with a default value and for others that the code may read."""
-        freed = Freed()
+        freed = FreedFields()
         offered = {name: self._offered(name, value) for name, value in fields.items()}
         offered |= {path: _unsaid(last(path)) for path in self._others()}
         before = [self._told(setting) for setting in self.settings]
@@ -242,7 +244,7 @@ def _turned(usual: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{kind: {**each, THETA: theta} for kind, each in usual.items()} for theta in (5e3, 7e5)]
 
 
-def _patterns(entry: Shelved) -> tuple[str, ...]:
+def _patterns(entry: ClassConfig) -> tuple[str, ...]:
     """Return the pattern fields, given as strings of characters, that do not count layers."""
     return tuple(name for name in entry.asks or () if name.endswith(PATTERN) and name not in entry.kinds)
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .inert_fields import Trials
-from .transformers_classes import Source
+from .inert_fields import FieldTrials
+from .transformers_classes import TracedClass
 
 LIBRARY = "transformers"
 MODELS = f"{LIBRARY}.models."
@@ -25,18 +25,18 @@ AUTO = f"{MODELS}auto."  # names every model
 CONFIGS = ("config", "cfg")
 
 
-def asked(source: Source) -> set[str]:
+def asked(source: TracedClass) -> set[str]:
     """Return the names that a class and its config class may read from a config, without the library's common code."""
     return written(source) | looked_up(source)
 
 
-def written(source: Source) -> set[str]:
+def written(source: TracedClass) -> set[str]:
     """Return those of these names that occur literally in the code, not computed at run time."""
     own = (each for each in _modules(source) if each.startswith(MODELS) and not each.startswith(AUTO))
     return _named_in(own, source)
 
 
-def common(source: Source) -> set[str]:
+def common(source: TracedClass) -> set[str]:
     """Return the names that the library's common code may read from any config."""
     shared = (each for each in _modules(source) if not each.startswith(MODELS) or each.startswith(AUTO))
     return _named_in(shared, source)
@@ -62,7 +62,7 @@ def _taken_in(module: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def looked_up(source: Source) -> set[str]:
+def looked_up(source: TracedClass) -> set[str]:
     """Return the names that are looked up in a config while a model is built and run, including computed names."""
     from transformers import PretrainedConfig
 
@@ -75,19 +75,19 @@ def looked_up(source: Source) -> set[str]:
 
     PretrainedConfig.__getattribute__ = look  # type: ignore[method-assign]
     try:
-        Trials(source).told({})
+        FieldTrials(source).told({})
     finally:
         PretrainedConfig.__getattribute__ = plain  # type: ignore[method-assign]
     return {name for name in found if name[0].islower()}
 
 
-def _named_in(modules: Iterable[str], source: Source) -> set[str]:
+def _named_in(modules: Iterable[str], source: TracedClass) -> set[str]:
     makers = {each.__module__ for each in source.config_class.__mro__}  # in these, the config is ``self``
     found = (name for module in modules for name in names(module, module in makers))
     return {name for name in found if name[0].islower()}
 
 
-def _modules(source: Source) -> Iterator[str]:
+def _modules(source: TracedClass) -> Iterator[str]:
     """Yield the modules that define a class and its config class, and their imports from the library."""
     left = [each.__module__ for each in (*source.model_class.__mro__, *source.config_class.__mro__)]
     default = source.config({})

@@ -28,7 +28,7 @@ VIEWS = frozenset(
 )
 
 
-class InTable(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class IndexCheck(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """A mode that rejects an index beyond the last row of a table, if the index is known."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ def in_tables(call: Call) -> Call:
     """Return a call that fails if a real one would read beyond the end of a table."""
 
     def run(model: nn.Module, point: Point) -> Any:
-        with InTable():
+        with IndexCheck():
             return call(model, point)
 
     return run

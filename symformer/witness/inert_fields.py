@@ -9,13 +9,13 @@ from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
-from ..configs.known import INERT
-from .config_integers import Placing, whole_numbers
+from ..configs.common_fields import INERT
+from .config_integers import ConfigIntegers, whole_numbers
 from .dispatch_recorders import Rows
 from .measured_points import session
 from .model_calls import called, caller_for
 from .run_traces import RUNS
-from .transformers_classes import Source
+from .transformers_classes import TracedClass
 
 TOKENS = {"B": 2, "B_vis": 3, "S": 29, "S_enc": 31, "C": 23}
 # Effects that a run on shapes alone may not show: which tokens attend to which, and the order of layers.
@@ -32,13 +32,13 @@ ROTARY = "rotary"  # the sort of their values
 Told = tuple[Rows, Rows, Rows]
 
 
-class Trials:
+class FieldTrials:
     """A class of transformers, tested with one config after another."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: TracedClass) -> None:
         self.source = source
         self.default = source.config({})
-        self.placing = Placing(self.default)
+        self.placing = ConfigIntegers(self.default)
         self.usual = self.said({})
 
     def filled(self, point: Mapping[str, Any]) -> dict[str, Any]:

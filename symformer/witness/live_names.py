@@ -14,7 +14,7 @@ import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
-from ..catalogue.matching import CHECKPOINTING, SCALING, THETA, WINDOWS, shared
+from ..catalogue.config_match import CHECKPOINTING, SCALING, THETA, WINDOWS, shared
 from ..configs.rotary import PARTLY
 from .fields_read import looked_up
 from .inert_fields import UNSEEN

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import nn
 
-from .dispatch_recorders import Products, Remembering, Rows, keeping
+from .dispatch_recorders import OutputCache, Products, Rows, keeping
 from .interpolation import Point
 from .torch_session import Session
 
@@ -25,7 +25,7 @@ Frozen = tuple[tuple[str, int], ...]
 AGAIN = 2  # points at which to recheck a run that replaced another: one may agree by chance
 
 
-class Told(Enum):
+class TorchAnswers(Enum):
     """The kinds of results of a run."""
 
     FORWARD = auto()  # the products of a forward pass without training
@@ -51,25 +51,25 @@ class Points:
 
     def __init__(self, build: Build, call: Call) -> None:
         self.build, self.call = build, call
-        self.told: dict[tuple[Told, Frozen], Rows] = {}
+        self.told: dict[tuple[TorchAnswers, Frozen], Rows] = {}
         # Whether a by-product of a run equals the result of a dedicated run, in the same order: determined at the first
         # point that has both.
-        self.stands: dict[Told, bool] = {}
+        self.stands: dict[TorchAnswers, bool] = {}
 
     def forward(self, point: Point) -> Rows:
         """Return every matrix product of a forward pass, by the path of the module it ran in."""
-        return self._instead(Told.WHILE_TRAINED, point)
+        return self._instead(TorchAnswers.WHILE_TRAINED, point)
 
     def trained(self, point: Point) -> Rows:
         """Return every matrix product of a forward and a backward pass."""
-        return self._once(Told.TRAINED, point, lambda: self._run(point, backward=True))
+        return self._once(TorchAnswers.TRAINED, point, lambda: self._run(point, backward=True))
 
     def kept(self, point: Point) -> Rows:
         """Return what autograd saves in a forward pass, excluding weights: each storage where it is first saved."""
-        if (stands := self.stands.get(Told.KEPT)) is not False:
+        if (stands := self.stands.get(TorchAnswers.KEPT)) is not False:
             with nullcontext() if stands else suppress(Exception):  # the CPU run reports the error
-                self._once(Told.KEPT, point, lambda: self._kept(point))
-        return self._instead(Told.KEPT, point)
+                self._once(TorchAnswers.KEPT, point, lambda: self._kept(point))
+        return self._instead(TorchAnswers.KEPT, point)
 
     def really_kept(self, point: Point) -> Rows:
         """Return the same for fake CPU tensors."""
@@ -77,12 +77,12 @@ class Points:
         def rows() -> Rows:
             return session(self.build, point).kept(lambda model: self.call(model, point)).tally.rows
 
-        return self._once(Told.REALLY_KEPT, point, rows)
+        return self._once(TorchAnswers.REALLY_KEPT, point, rows)
 
     def cached(self, point: Point) -> Rows:
         """Return the shape of every tensor of the cache that a model fills."""
         return self._once(
-            Told.CACHED, point, lambda: session(self.build, point).cached(lambda model: self.call(model, point))
+            TorchAnswers.CACHED, point, lambda: session(self.build, point).cached(lambda model: self.call(model, point))
         )
 
     def counted(self, point: Point, backward: bool = False) -> tuple[Rows, int]:
@@ -105,7 +105,7 @@ class Points:
         self.stands |= dict.fromkeys(blamed, False)
         return bool(blamed)
 
-    def _again(self, beside: Told) -> bool:
+    def _again(self, beside: TorchAnswers) -> bool:
         latest = [at for each, at in reversed(self.told) if each is beside][:AGAIN]
         told, make = INSTEAD[beside]
         return all(
@@ -120,23 +120,23 @@ class Points:
             keeper = entered.enter_context(keeping(at.model())) if backward else None
             at.run(lambda model: self.call(model, point), seen, backward=backward)
         if keeper:
-            self.told[Told.KEPT, frozen(point)] = keeper.tally.rows
-            self.told[Told.WHILE_TRAINED, frozen(point)] = seen.forward.rows
+            self.told[TorchAnswers.KEPT, frozen(point)] = keeper.tally.rows
+            self.told[TorchAnswers.WHILE_TRAINED, frozen(point)] = seen.forward.rows
         return seen.rows
 
     def _kept(self, point: Point) -> Rows:
         at = session(self.build, point)
         with keeping(at.model()) as keeper:
-            at.run(lambda model: self.call(model, point), Remembering(), grad=True)
+            at.run(lambda model: self.call(model, point), OutputCache(), grad=True)
         return keeper.tally.rows
 
-    def _once(self, told: Told, point: Point, make: Callable[[], Rows]) -> Rows:
+    def _once(self, told: TorchAnswers, point: Point, make: Callable[[], Rows]) -> Rows:
         key = told, frozen(point)
         if key not in self.told:
             self.told[key] = make()
         return self.told[key]
 
-    def _instead(self, beside: Told, point: Point) -> Rows:
+    def _instead(self, beside: TorchAnswers, point: Point) -> Rows:
         """Return a by-product of a run if it is known to equal the dedicated run's result, or else that result."""
         told, make = INSTEAD[beside]
         instead = self.told.get((beside, frozen(point)))
@@ -154,7 +154,7 @@ def frozen(point: Point) -> Frozen:
 
 
 # The result that each by-product replaces, and how to compute it.
-INSTEAD: Mapping[Told, tuple[Told, Callable[[Points, Point], Rows]]] = {
-    Told.WHILE_TRAINED: (Told.FORWARD, Points._run),
-    Told.KEPT: (Told.REALLY_KEPT, Points.really_kept),
+INSTEAD: Mapping[TorchAnswers, tuple[TorchAnswers, Callable[[Points, Point], Rows]]] = {
+    TorchAnswers.WHILE_TRAINED: (TorchAnswers.FORWARD, Points._run),
+    TorchAnswers.KEPT: (TorchAnswers.REALLY_KEPT, Points.really_kept),
 }

@@ -15,13 +15,13 @@ import torch
 from torch import nn
 
 from ..language.errors import WitnessError
-from .config_integers import Placing
+from .config_integers import ConfigIntegers
 from .index_checks import in_tables
 from .interpolation import Point
 from .measured_points import Call, Points
 from .run_traces import BATCHED, BATCHES, PICTURED, RUNS, SHALLOW, SHORT, Run, accepts
 from .sampling import DEEP
-from .transformers_classes import Source
+from .transformers_classes import TracedClass
 
 PICTURES = "image"  # the head of a model that reads only images
 PIXELS = "pixel_values"
@@ -30,14 +30,14 @@ _PLACES = "torch_compilable_check"  # transformers' check that image tokens matc
 
 
 @dataclass(frozen=True)
-class Way:
+class CallSpec:
     """How a model is called: its head, and the letter of the number of images in addition to tokens, if any."""
 
     head: str
     pictures: str = ""
 
 
-def caller_for(way: Way, run: Run) -> Call:
+def caller_for(way: CallSpec, run: Run) -> Call:
     """Return a function that calls a model with eager attention and experts; after another pass, on one token."""
     head = way.head
 
@@ -82,19 +82,19 @@ def caller_for(way: Way, run: Run) -> Call:
 
 
 @cache
-def called(source: Source) -> Way:
+def called(source: TracedClass) -> CallSpec:
     """Return how a class is called: with images, with tokens, or with both if it reads both.
 
     The number of images is independent of the number of texts if the code accepts that. Models whose code rejects
     images of the config's size get none. This is tested on the default config, with few layers and unchanged.
     """
     if source.reads() == PIXELS:
-        return Way(PICTURES)
-    alone = Way(source.run_as)
+        return CallSpec(PICTURES)
+    alone = CallSpec(source.run_as)
     config = source.config({})
     if PIXELS not in source.unread() or not _pictured(config):
         return alone
-    placing = Placing(config)
+    placing = ConfigIntegers(config)
     shallow = {name: SHALLOW for name, size in placing.start.items() if DEEP.search(name) and size > SHALLOW}
     tokens = {"S": SHORT[0], "S_enc": SHORT[1], "B": BATCHES[0], "B_vis": PICTURED[0]}
 
@@ -102,7 +102,7 @@ def called(source: Source) -> Way:
         return source.build(placing.placed({}, {name: size for name, size in point.items() if name not in tokens}))
 
     for letter in ("B_vis", "B"):
-        way = Way(source.run_as, letter)
+        way = CallSpec(source.run_as, letter)
         goes = Points(build, in_tables(caller_for(way, RUNS["flops"]))).dispatched
         if any(accepts(goes, {**depth, **tokens}) for depth in (shallow, {})):
             return way
@@ -166,7 +166,7 @@ def _last(model: Any, given: dict[str, Any]) -> Iterator[None]:
         hook.remove()
 
 
-def lengths_of(way: Way, run: Run) -> tuple[str, ...]:
+def lengths_of(way: CallSpec, run: Run) -> tuple[str, ...]:
     """Return the letters of the batches and lengths of a run, with the encoder's input first."""
     if way.head == PICTURES:
         return ("B",)  # the config determines the number of patches, and so of tokens

@@ -8,17 +8,17 @@ from random import Random
 
 from sympy import Add, Expr, Mul, Pow, Symbol, expand, floor
 
-from ..catalogue.traced import Traced
+from ..catalogue.measured_model import MeasuredModel
 from .interpolation import Point
 from .row_samples import SEED
-from .validation import Checking
+from .validation import Validation
 
 ENOUGH = 3  # least number of points at which one size is not a multiple of the other
 
 Quotient = tuple[Symbol, Symbol]  # above, below
 
 
-def rounded_down(checking: Checking, found: Traced, checked: Iterable[Point]) -> Traced:
+def rounded_down(checking: Validation, found: MeasuredModel, checked: Iterable[Point]) -> MeasuredModel:
     """Return a formula with floors around the quotients that the code rounds down, so that no divisor is required."""
     exprs = {each for (_, shape), often in found.counts.items() for each in (*shape, *often)}
     for quotient in sorted({pair for each in exprs for pair in _quotients(each)}, key=str):
@@ -32,7 +32,7 @@ def rounded_down(checking: Checking, found: Traced, checked: Iterable[Point]) ->
     return found
 
 
-def _holds(checking: Checking, tried: Traced, quotient: Quotient, checked: Iterable[Point]) -> bool:
+def _holds(checking: Validation, tried: MeasuredModel, quotient: Quotient, checked: Iterable[Point]) -> bool:
     """Return True if every row matches at points where one size is not a multiple of the other."""
     names = {letter: name for name, letter in checking.letters.items()}
     above, below = (names[letter] for letter in quotient)

@@ -15,10 +15,10 @@ from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
-from ..ledger.facts import ROTARY, Entry, Kind
+from ..ledger.facts import ROTARY, Entry, OperationKind
 from ..models.model import Model
-from .stored_weights import Stored, starred
-from .torch_counts import BACKWARD, FORWARD, Found
+from .stored_weights import StoredWeight, starred
+from .torch_counts import BACKWARD, FORWARD, TorchCount
 
 Key = tuple[str, str]  # module, pass
 TABLES = Integer(2)
@@ -38,12 +38,12 @@ class Mismatch:
         return f"{self.path}: formula {self.ours}, torch {self.theirs} (at {sizes})"
 
 
-def compare_rows(model: Model, formula: Formula, numbers: Numbers, rows: list[Stored]) -> list[Mismatch]:
+def compare_rows(model: Model, formula: Formula, numbers: Numbers, rows: list[StoredWeight]) -> list[Mismatch]:
     """Return the rows that differ in presence, shape or number of copies; if there are none, compare the total."""
     if not rows:
         raise WitnessError(f"the torch model of {model.id} has no parameters: nothing was checked")
     differences: list[Mismatch] = []
-    theirs: dict[str, list[Stored]] = {}
+    theirs: dict[str, list[StoredWeight]] = {}
     patterns = {weight.path: _pattern(weight.path) for _, weight in model.ledger.weights}
     for row in rows:
         owners = [path for path, pattern in patterns.items() if pattern.fullmatch(row.path)]
@@ -68,7 +68,7 @@ def compare_rows(model: Model, formula: Formula, numbers: Numbers, rows: list[St
 
 
 @dataclass(frozen=True)
-class Part:
+class ComparedPart:
     """One product or tensor that a formula counts: its value and its number of occurrences."""
 
     path: str  # path of its entry
@@ -80,14 +80,14 @@ class Part:
     loops: bool = False  # True if torch may run it token by token
 
 
-def compare_parts(formula: Formula, numbers: Numbers, found: Found, added: bool = False) -> list[Mismatch]:
+def compare_parts(formula: Formula, numbers: Numbers, found: TorchCount, added: bool = False) -> list[Mismatch]:
     """Return the parts that differ, each named by its entry; if there are none, compare the total.
 
     Torch's parts are identified by their module; an entry that is not a module, or one that torch never calls, ran in
     the enclosing module. If several entries ran in one module, their parts are compared as a multiset, or by their sum
     if ``added`` is set or one of them is a scan.
     """
-    ours: dict[Key, list[Part]] = defaultdict(list)
+    ours: dict[Key, list[ComparedPart]] = defaultdict(list)
     for part in _parts(formula, numbers):
         ours[_home(part.path, found.ran), part.phase].append(part)
     theirs: dict[Key, Counter[int]] = defaultdict(Counter)
@@ -104,7 +104,7 @@ def compare_parts(formula: Formula, numbers: Numbers, found: Found, added: bool 
     return differences
 
 
-def _parts(formula: Formula, numbers: Numbers) -> list[Part]:
+def _parts(formula: Formula, numbers: Numbers) -> list[ComparedPart]:
     """Return every term of a formula with its number of copies; a fractional factor is a share of the copies."""
     given: dict[Symbol, Expr] = {name: Integer(number) for name, number in numbers.items()}
     known: dict[Expr, Fraction] = {}  # most factors occur in many terms
@@ -127,8 +127,10 @@ def _parts(formula: Formula, numbers: Numbers) -> list[Part]:
                 value, share = value // 2, 2 * share  # cosines and sines are separate tensors
             if value and share:
                 label, phase = term.label.removeprefix(line.path), BACKWARD if term.gradient else FORWARD
-                loops = line.entry is not None and line.entry.kind is Kind.SCAN
-                found.append(Part(line.path, term.label, phase, (_source(line.entry), label), value, share, loops))
+                loops = line.entry is not None and line.entry.kind is OperationKind.SCAN
+                found.append(
+                    ComparedPart(line.path, term.label, phase, (_source(line.entry), label), value, share, loops)
+                )
     return found
 
 
@@ -147,7 +149,7 @@ def _around(path: str) -> Iterator[str]:
     return (".".join(words[:length]) for length in range(len(words), -1, -1))
 
 
-def _sums(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:
+def _sums(key: Key, ours: list[ComparedPart], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:
     mine = sum((part.value * part.times for part in ours), start=Fraction(0))
     other = sum(value * times for value, times in theirs.items())
     if mine == other:
@@ -156,9 +158,9 @@ def _sums(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers: Number
     return [Mismatch(_named(key, ours), spelt, f"{other:,}", numbers)]
 
 
-def _collections(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:
+def _collections(key: Key, ours: list[ComparedPart], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:
     """Compare values and their numbers of occurrences, with joint products separate or merged, as torch may do."""
-    joined: dict[tuple[int, str], list[Part]] = defaultdict(list)
+    joined: dict[tuple[int, str], list[ComparedPart]] = defaultdict(list)
     for part in ours:
         joined[part.joins].append(part)
     as_one = [_one(parts) for parts in joined.values()]
@@ -178,20 +180,20 @@ def _collections(key: Key, ours: list[Part], theirs: Mapping[int, int], numbers:
     return differences or [Mismatch(_named(key, []), "has no such row", spelt, numbers)]
 
 
-def _one(parts: list[Part]) -> Part:
+def _one(parts: list[ComparedPart]) -> ComparedPart:
     first = parts[0]
     same = all(part.times == first.times for part in parts)
     return replace(first, value=sum(part.value for part in parts)) if same else first
 
 
-def _tally(parts: list[Part]) -> Mapping[int, Fraction]:
+def _tally(parts: list[ComparedPart]) -> Mapping[int, Fraction]:
     found: dict[int, Fraction] = defaultdict(Fraction)
     for part in parts:
         found[part.value] += part.times
     return found
 
 
-def _named(key: Key, ours: list[Part]) -> str:
+def _named(key: Key, ours: list[ComparedPart]) -> str:
     paths = " and ".join(dict.fromkeys(part.path for part in ours)) or key[0] or "the model itself"
     return f"{paths} (gradients)" if key[1] == BACKWARD else paths
 

@@ -11,16 +11,16 @@ from math import lcm
 
 from sympy import Expr, Integer, Symbol, fraction, together
 
-from ..catalogue.traced import Class
+from ..catalogue.measured_model import Class
 from ..language.errors import WitnessError
 from ..models.provenance import Pinned
+from .block_rounding import staircase
 from .interpolation import SPARE, Point, UnfitError, fit
 from .measured_points import frozen
 from .patterns import ROW, in_pattern
 from .row_samples import Samples
 from .sampling import BLOCK, DEEP, divides
 from .size_sensitivity import Sizes
-from .staircase import staircase
 from .trace_result import MeetingError, OutOfTimeError, UncountedError
 
 STEPS = (2, 3, 4, Fraction(1, 2), Fraction(1, 3))  # factors for changing one size: up first, which most code accepts
@@ -77,7 +77,7 @@ def first_points(samples: Samples, sizes: Sizes) -> list[dict[str, int]]:
     return points
 
 
-class Settling:
+class RowInterpolation:
     """The rows at a first point and at points around it, fitted one by one."""
 
     def __init__(

@@ -9,15 +9,15 @@ from random import Random
 from time import process_time
 from typing import TypeVar
 
-from ..catalogue.traced import STORED
+from ..catalogue.measured_model import STORED
 from ..language.errors import WitnessError
 from .dispatch_recorders import Rows
+from .error_messages import line_of, sentence
 from .interpolation import Point
 from .measured_points import Frozen, frozen
-from .numbering import Numbering
-from .raised import line_of, sentence
+from .numbered_names import NumberedNames
 from .sampling import SETTLING, Multiples
-from .trace_result import OutOfTimeError, Tie
+from .trace_result import OutOfTimeError, SizeTie
 
 SEED = 0  # of the random points
 LIMIT = 40  # CPU seconds, independent of the load of the machine
@@ -30,7 +30,7 @@ Decided = tuple[Rows, int | None]  # the rows of a dedicated run, and torch's to
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TraceGoal:
     """The quantity of a trace and the meaning of its rows."""
 
     quantity: str = STORED
@@ -46,7 +46,7 @@ class Wanted:
         return self.quantity != STORED
 
 
-WEIGHTS = Wanted()
+WEIGHTS = TraceGoal()
 
 
 class Samples:
@@ -56,13 +56,13 @@ class Samples:
         self,
         measure: CountRows,
         start: Point,
-        wanted: Wanted = WEIGHTS,
+        wanted: TraceGoal = WEIGHTS,
         *,
         draws: Mapping[str, Sequence[int]] = NOWHERE,
         lengths: tuple[str, ...] = (),
         decides: Callable[[Point], Decided] | None = None,
         takes: Callable[[Point], object] = lambda point: None,
-        ties: Mapping[str, Tie] | None = None,
+        ties: Mapping[str, SizeTie] | None = None,
         limit: float = LIMIT,
         near: bool = False,
     ) -> None:
@@ -80,7 +80,7 @@ class Samples:
         self.seen: dict[Frozen, Rows] = {}
         self.weighed: dict[Frozen, Decided] = {}
         self.refused: dict[Frozen, tuple[str, str]] = {}
-        self.numbering = Numbering(last=not wanted.tallied)
+        self.numbering = NumberedNames(last=not wanted.tallied)
         self.last = self.line = ""  # the last error of the code, and where it was raised
 
     def rows(self, point: Point) -> Rows | None:

@@ -9,18 +9,18 @@ from functools import cache, partial
 from math import prod
 from typing import Any, cast
 
+from ..catalogue.measured_model import STORED, MeasuredModel, answerable
 from ..catalogue.record import OPERATIONS
-from ..catalogue.traced import STORED, Traced, answerable
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import AtMost, Differs, Divides, without_implied
-from ..models.provenance import Place
+from ..models.provenance import ConfigLocation
 from ..quantities import quantity as find_quantity
 from .dispatch_recorders import Rows
 from .index_checks import in_tables
 from .interpolation import Point, UnfitError
 from .measured_points import Build, Call, Points
-from .row_samples import Decided, Samples, Wanted
+from .row_samples import Decided, Samples, TraceGoal
 from .sampling import BLOCK, DEEP, POSITIONS, is_window
 from .stored_weights import releases
 from .torch_session import is_state
@@ -46,7 +46,7 @@ CHUNK_LOOPED = (1_201, 34, 94, 20_011, 409, 62, 821)  # and with a loop over chu
 class Run:
     """A quantity that is measured in a run, and how the model is called for it."""
 
-    wanted: Wanted
+    wanted: TraceGoal
     each: int  # the value of one unit of a row's product
     rows: Callable[[Points, Point], Rows]
     decided: Callable[[Points, Point], Decided]
@@ -65,21 +65,21 @@ def _as_they_are(rows: Callable[[Points, Point], Rows]) -> Callable[[Points, Poi
 
 
 _RUNS = (
-    Run(Wanted("flops", "matrix product", tallied=True), 2, Points.forward, Points.counted),
+    Run(TraceGoal("flops", "matrix product", tallied=True), 2, Points.forward, Points.counted),
     Run(
-        Wanted("train-flops", "matrix product", tallied=True),
+        TraceGoal("train-flops", "matrix product", tallied=True),
         2,
         Points.trained,
         partial(Points.counted, backward=True),
     ),
     Run(
-        Wanted("activations", "tensor that is kept", tallied=True, held=True),
+        TraceGoal("activations", "tensor that is kept", tallied=True, held=True),
         1,
         Points.kept,
         _as_they_are(Points.really_kept),
     ),
     Run(
-        Wanted("kv-cache", "tensor in a cache", held=True, cached=True, state=is_state),
+        TraceGoal("kv-cache", "tensor in a cache", held=True, cached=True, state=is_state),
         2,  # bytes per element in bf16
         Points.cached,
         _as_they_are(Points.cached),
@@ -124,7 +124,7 @@ class Runner:
 
     def _trace(self, found: Trace, quantity: str, lengths: tuple[int, ...], points: Points, least: int) -> Trace:
         run = RUNS[quantity]
-        stacks = {counts for counts in cast(Traced, found.model.component).counts.values() if counts}
+        stacks = {counts for counts in cast(MeasuredModel, found.model.component).counts.values() if counts}
         takes = self.takes(run)
         # Lengths of different kinds of tokens differ, so that no shape is mistaken for another.
         tokens = [name for name in takes if name not in BATCHED]
@@ -168,7 +168,7 @@ class Runner:
             for each in found.model.constraints
             if isinstance(each, (Differs, Divides, AtMost)) and each.symbols <= {*traced.model.sizes}
         ]
-        component = cast(Traced, traced.model.component)
+        component = cast(MeasuredModel, traced.model.component)
         return with_facts(traced, maker=self.library, conditions=without_implied((*component.conditions, *told)))
 
     def room(self, takes: Callable[[Point], object], begin: Point, drawn: Mapping[str, list[int]]) -> Point:
@@ -279,8 +279,8 @@ class Runner:
 
         facts: dict[str, Any] = {"lifted": operations} if self.lift is not None else {}
 
-        def measure(quantity: str) -> Traced:
-            return cast(Traced, run(quantity).model.component)
+        def measure(quantity: str) -> MeasuredModel:
+            return cast(MeasuredModel, run(quantity).model.component)
 
         def whole(trace: Trace) -> Trace:
             known = trace if trace.quantity == "" else with_facts(trace, measure=measure, maker=self.library, **facts)
@@ -328,7 +328,7 @@ def for_quantity(lifted: Trace, quantity: str) -> Trace:
     component: Any = replace(cast(Any, model.component), asked=quantity)
     sizes = {str(size) for size in model.formula(quantity).asks}
     symbols = {letter: name for name, letter in lifted.letters.items() if letter in sizes}
-    places = {letter: Place(name) for letter, name in symbols.items()}
+    places = {letter: ConfigLocation(name) for letter, name in symbols.items()}
     provenance = replace(model.provenance, places=places)
     return replace(lifted, model=replace(model, component=component, provenance=provenance), symbols=symbols)
 

@@ -18,7 +18,7 @@ from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Divides, Numbers, Relations, at
 from ..language.symbols import RANK, C, N_new, P, S
-from ..ledger.facts import Entry, Kind
+from ..ledger.facts import Entry, OperationKind
 from ..models.model import Model
 
 TARGET = Fraction(1, 10**12)
@@ -35,7 +35,7 @@ Side = AtMost | Divides  # the branch of a min, or the condition that a ceiling 
 
 
 @dataclass(frozen=True)
-class Place:
+class SamplingRegion:
     """A region to sample points in: one depth and one branch of every min, where a formula is a polynomial."""
 
     depth: Numbers
@@ -53,10 +53,10 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SamplingPlan:
     """A sampling plan: each size is a product of fresh variables, so that divisibility conditions hold."""
 
-    places: tuple[Place, ...]
+    places: tuple[SamplingRegion, ...]
     fresh: tuple[Symbol, ...]
     largest: int
     distinct: Fraction  # a lower bound on the probability that all sizes differ; samples with equal sizes are dropped
@@ -80,7 +80,7 @@ class Plan:
         """Return the probability that a wrong formula passes at this many points by chance."""
         return float(f"{float(self.once(formula) ** points):.2e}")
 
-    def draw(self, source: random.Random, place: Place) -> Numbers:
+    def draw(self, source: random.Random, place: SamplingRegion) -> Numbers:
         """Return sizes that all differ, also from the numbers of new tokens, sampled uniformly.
 
         S and C are equal: the prompt of S tokens fills the cache, and no formula has both.
@@ -111,7 +111,7 @@ def sides_of(formula: Formula) -> tuple[tuple[Side, ...], ...]:
     return tuple(_sides(_products(formula)))
 
 
-def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | AtMost, ...]) -> Plan:
+def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | AtMost, ...]) -> SamplingPlan:
     """Return one plan for formulas with the same branches. The model runs, so its activations count too."""
     totals = model.component.totals
     entries = [(count.xreplace(totals), entry) for count, entry in model.ledger]
@@ -122,8 +122,10 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     weights = [weight.shape for _, weight in model.ledger.weights]
     shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
     tensors = [*weights, *shapes]  # and a gathered matrix for each expert that a token is routed to
-    tensors += [(*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is Kind.EXPERTS]
-    tensors += [shape for _, entry in entries if entry.kind is Kind.SCAN for shape in _states(entry)]
+    tensors += [
+        (*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is OperationKind.EXPERTS
+    ]
+    tensors += [shape for _, entry in entries if entry.kind is OperationKind.SCAN for shape in _states(entry)]
     needed = {name for dims in (*products, *weights, *shapes) for dim in dims for name in dim.free_symbols}
     needed |= {name for condition in conditions for name in condition.symbols}
     looped = _looped(entries, C if C in needed else S)
@@ -163,8 +165,10 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         for depth in _grid(depths)
         for values in product(*looped.values())
     ]
-    places = tuple(Place(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid)
-    return Plan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes, totals, fewest)
+    places = tuple(
+        SamplingRegion(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid
+    )
+    return SamplingPlan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes, totals, fewest)
 
 
 def _apart(degrees: Sequence[int], constants: int, largest: int) -> Fraction:
@@ -181,9 +185,9 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
     """Return the sizes that code loops over, or that bound such sizes, with the values to test."""
     found: dict[Symbol, tuple[int, ...]] = {}
     for _, entry in entries:
-        if entry.kind is Kind.CONVOLUTION and entry.causal:
+        if entry.kind is OperationKind.CONVOLUTION and entry.causal:
             found |= {name: KERNELS for place in entry.weights[0].shape[2:] for name in place.free_symbols}
-        if entry.kind is Kind.SCAN and entry.chunk is None:
+        if entry.kind is OperationKind.SCAN and entry.chunk is None:
             found[length] = READ
     return found
 

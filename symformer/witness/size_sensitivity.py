@@ -12,7 +12,7 @@ from ..models.provenance import Pinned
 from .interpolation import Point, monomial
 from .row_samples import Samples, suspects
 from .sampling import DEEP, usual
-from .trace_result import Tie, UnbuiltError
+from .trace_result import SizeTie, UnbuiltError
 
 # Changes of one size: doubled first, which most code accepts; otherwise plus one, halved and tripled.
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
@@ -33,7 +33,7 @@ class Sizes:
     pinned: list[Pinned]  # sizes fixed at a number
 
 
-class Moving:
+class SizeSensitivity:
     """Changes of a model's sizes, one by one and together."""
 
     def __init__(self, samples: Samples, held: Mapping[str, Pinned], idle: Sequence[str]) -> None:
@@ -115,7 +115,7 @@ class Moving:
                 continue
             if (moved := self.samples.rows(together)) is not None and moved.keys() == rows.keys() and moved != rows:
                 first, second = sorted((other, name), key=lambda each: not usual(each))
-                self.samples.ties[second] = Tie(Fraction(1), {first: 1})
+                self.samples.ties[second] = SizeTie(Fraction(1), {first: 1})
                 return True
         return False
 
@@ -124,7 +124,7 @@ class Moving:
 
         It may also follow a single other size, if the config states the head dimension.
         """
-        single: dict[str, Tie] = {}
+        single: dict[str, SizeTie] = {}
         for name in sorted(fixed, key=lambda each: (usual(each), not re.search("dim|d_head", each))):
             powers = {}
             for other in fixed:
@@ -134,7 +134,7 @@ class Moving:
                         powers[other] = power
                         break
             if powers:
-                found = Tie(base[name] / monomial(tuple(powers.items()), base), powers)
+                found = SizeTie(base[name] / monomial(tuple(powers.items()), base), powers)
                 if len(powers) > 1:
                     self.samples.ties[name] = found
                     return

@@ -12,7 +12,7 @@ from typing import Any
 from sympy import Expr, Symbol
 from torch import nn
 
-from ..architectures.base import Architecture
+from ..architectures.base_architecture import Architecture
 from ..language.errors import WitnessError
 from ..language.sizes import evaluate
 from . import INSTALL
@@ -20,7 +20,7 @@ from .torch_session import Session
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredWeight:
     """One parameter of a torch model, under our name for it."""
 
     path: str
@@ -67,10 +67,12 @@ def build(component: Architecture, numbers: Mapping[Symbol, int], device: str = 
     return Session(recipe(component, numbers)).model(device)
 
 
-def stored_rows(component: Architecture, model: nn.Module, numbers: Mapping[Symbol, int] | None = None) -> list[Stored]:
+def stored_rows(
+    component: Architecture, model: nn.Module, numbers: Mapping[Symbol, int] | None = None
+) -> list[StoredWeight]:
     """Return every unique parameter once, under our ledger's name; ``numbers`` distinguish stacks of layers."""
     return [
-        Stored(our_path(component, name, numbers or {}), tuple(parameter.shape))
+        StoredWeight(our_path(component, name, numbers or {}), tuple(parameter.shape))
         for name, parameter in model.named_parameters(remove_duplicate=True)
     ]
 

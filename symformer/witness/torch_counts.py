@@ -21,13 +21,13 @@ from sympy import Symbol
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
-from ..architectures.base import Architecture
+from ..architectures.base_architecture import Architecture
 from ..language.errors import WitnessError
-from ..language.shapes import shape_line
+from ..language.shape_lines import shape_line
 from ..language.sizes import evaluate
 from ..language.symbols import B, C, N_new, P, S, V_type
-from ..ledger.facts import Kind
-from .dispatch_recorders import Keeper, Products
+from ..ledger.facts import OperationKind
+from .dispatch_recorders import Products, SavedStorages
 from .model_calls import unpadded
 from .stored_weights import our_path, recipe, starred, witness_class
 from .torch_session import Run, Session, silence, tensors_of, trainable
@@ -43,32 +43,32 @@ _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True)
-class Found:
+class TorchCount:
     """Torch's count of one quantity: the total, and its parts if they have names."""
 
     total: int
     parts: Parts | None = None
     ran: frozenset[str] = frozenset()  # our names of all modules that may have parts
 
-    def __add__(self, other: Found) -> Found:
+    def __add__(self, other: TorchCount) -> TorchCount:
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for each in (self, other):
             for key, values in (each.parts or {}).items():
                 parts[key].update(values)
-        return Found(self.total + other.total, parts, self.ran | other.ran)
+        return TorchCount(self.total + other.total, parts, self.ran | other.ran)
 
 
 @dataclass(frozen=True)
 class Oracle:
     """The check of one quantity: torch's conventions and its count."""
 
-    count: Callable[..., Found]  # takes a witness and further conventions
+    count: Callable[..., TorchCount]  # takes a witness and further conventions
     by: str  # the counter, in words
     conventions: Mapping[str, str]
     ways: tuple[Mapping[str, str], ...] = ()  # further conventions, checked for the first variant of an architecture
     once: bool = False  # slow, so checked for the first variant of an architecture only
     cached: bool = False  # needs a class with a cache
-    needs: Kind | None = None  # an operation without which there is nothing to check
+    needs: OperationKind | None = None  # an operation without which there is nothing to check
     library: str = ""  # the only library whose code it counts; "" for any
     last: bool = False  # needs a class that can return the logits of the last position alone
     added: bool = False  # compares the sum of a module's parts
@@ -77,25 +77,25 @@ class Oracle:
 
 
 @dataclass
-class Prompted:
+class PromptRun:
     """A cache filled by a prompt, its size at that time, and the passes of one token made since."""
 
     cache: Any
-    read: Found
+    read: TorchCount
     held: Mapping[str, int]  # bytes
-    passes: list[Found] = field(default_factory=list)
+    passes: list[TorchCount] = field(default_factory=list)
     logits: int = 0  # bytes of one pass's logits
 
 
-class Witness(Session):
+class TorchWitness(Session):
     """The session of an architecture's torch class at some sizes."""
 
     def __init__(self, component: Architecture, numbers: Numbers, twice: bool = False) -> None:
         super().__init__(recipe(component, numbers))
         self.component, self.numbers = component, numbers
         self.twice = twice  # count FLOPs also with torch's FlopCounterMode
-        self._prompts: dict[int, Prompted] = {}
-        self._kept: dict[tuple[str, ...], Found] = {}
+        self._prompts: dict[int, PromptRun] = {}
+        self._kept: dict[tuple[str, ...], TorchCount] = {}
         self._memory: Tensor | None = None  # the encoder's output
         self._chances: dict[tuple[int, str], float] = {}  # dropout of each module of a model kept here
         self._states: dict[tuple[str, str, bool], tuple[int, int, int, int]] = {}
@@ -134,7 +134,7 @@ class Witness(Session):
                     return model(*inputs.values())
             new = numbers[S]
             facts: dict[str, Any] = {}
-            attends = any(entry.kind is Kind.SCORES for _, entry in component.ledger)
+            attends = any(entry.kind is OperationKind.SCORES for _, entry in component.ledger)
             if masked and attends and component.witness.masked:  # the model cannot create a mask on meta
                 kinds: list[str] = getattr(config, "layer_types", None) or [""]
                 masks = {}
@@ -194,16 +194,16 @@ class Witness(Session):
     # -- FLOPs ---------------------------------------------------------------------------------------------------
 
     @cached_property
-    def forward(self) -> Found:
+    def forward(self) -> TorchCount:
         """One forward pass."""
         return self.counted(self.call())
 
     @cached_property
-    def trained(self) -> Found:
+    def trained(self) -> TorchCount:
         """One forward and one backward pass."""
         return self.counted(self.call(), backward=True)
 
-    def prompted(self, length: Symbol) -> Prompted:
+    def prompted(self, length: Symbol) -> PromptRun:
         """Return a prompt whose keys and values are cached."""
         tokens = self.numbers[length]
         if tokens not in self._prompts:
@@ -212,10 +212,10 @@ class Witness(Session):
             held = {row: tensor.numel() * tensor.element_size() for row, tensor in tensors_of(cache).items()}
             if not held:
                 raise WitnessError(f"the cache of {self.component.name} is empty: nothing was counted")
-            self._prompts[tokens] = Prompted(cache, read, held)
+            self._prompts[tokens] = PromptRun(cache, read, held)
         return self._prompts[tokens]
 
-    def decoded(self, length: Symbol, passes: int = 1) -> Prompted:
+    def decoded(self, length: Symbol, passes: int = 1) -> PromptRun:
         """Return a prompt and at least this many passes of one token after it."""
         prompted = self.prompted(length)
         while len(prompted.passes) < passes:
@@ -223,11 +223,11 @@ class Witness(Session):
         return prompted
 
     @cached_property
-    def prompt_for_one(self) -> Found:
+    def prompt_for_one(self) -> TorchCount:
         """A prompt that returns the logits of the last position only."""
         return self.counted(self.call(cache=self.empty(), last=True))
 
-    def counted(self, run: Run, *, backward: bool = False) -> Found:
+    def counted(self, run: Run, *, backward: bool = False) -> TorchCount:
         """Count the products of a run, each in the module that ran it, and their FLOPs by torch's formulas."""
         seen, how = Products(self.model()), {"backward": backward, "train": backward}
         # A trainable weight is multiplied unchanged; a linear layer may copy a frozen one for each sequence.
@@ -248,7 +248,7 @@ class Witness(Session):
             name = self.component.name
             raise WitnessError(f"torch counts {total:,} FLOPs of {name}, but its products sum to {named:,}")
         _something(self.component, seen)
-        return Found(seen.flops, parts, self.named(seen.where.ran))
+        return TorchCount(seen.flops, parts, self.named(seen.where.ran))
 
     # -- names ---------------------------------------------------------------------------------------------------
 
@@ -262,14 +262,14 @@ class Witness(Session):
 
     # -- bytes ---------------------------------------------------------------------------------------------------
 
-    def held(self) -> Found:
+    def held(self) -> TorchCount:
         """Return the tensors of the cache after C tokens, each by its attention module."""
         held = self.prompted(C).held
         # An encoder-decoder has two caches: for self-attention and for cross-attention to the encoder.
         attends = {
             starred(entry.path.rpartition(".")[0]): "cross.layers" if entry.inputs[1].encoded else "self.layers"
             for _, entry in self.component.ledger
-            if entry.kind is Kind.SCORES and not entry.output.encoded
+            if entry.kind is OperationKind.SCORES and not entry.output.encoded
         }
         both = len(set(attends.values())) > 1
         layers: dict[str, str] = {}
@@ -283,7 +283,7 @@ class Witness(Session):
             if path is None:
                 raise WitnessError(f"no attention of {self.component.name} owns {row} of the cache")
             parts[starred(self.ours(path)), FORWARD][size] += 1
-        return Found(sum(held.values()), parts, self.named(layers.values()) | {""})
+        return TorchCount(sum(held.values()), parts, self.named(layers.values()) | {""})
 
     def activations(
         self,
@@ -292,7 +292,7 @@ class Witness(Session):
         recompute: str = "none",
         dtype: str = "fp32",
         device: str = "fake",
-    ) -> Found:
+    ) -> TorchCount:
         """Return the bytes of every storage that a forward pass saves for the backward pass, excluding weights.
 
         Tensors are fake CPU tensors unless real memory is requested. The meta device does not work, because a model
@@ -301,7 +301,7 @@ class Witness(Session):
         key = (implementation, dropout, recompute, dtype, device)
         if key not in self._kept:
 
-            def within(model: nn.Module, seen: Keeper) -> AbstractContextManager[None]:
+            def within(model: nn.Module, seen: SavedStorages) -> AbstractContextManager[None]:
                 trainable(model)
                 for module in model.modules():
                     for name, value in vars(module).items():
@@ -321,7 +321,7 @@ class Witness(Session):
             total = sum(value * times for value, times in values.items())
             if not total:
                 raise WitnessError(f"{self.component.name} saves nothing for the backward pass: nothing was counted")
-            self._kept[key] = Found(total, {("", FORWARD): values}, frozenset([""]))
+            self._kept[key] = TorchCount(total, {("", FORWARD): values}, frozenset([""]))
         return self._kept[key]
 
     def states(self, optimizer: str, single: bool, device: str = "meta") -> tuple[int, int, int, int]:
@@ -355,7 +355,7 @@ class Witness(Session):
         return self._states[key]
 
 
-def _one_more(run: Run, prompted: Prompted, model: nn.Module) -> Any:
+def _one_more(run: Run, prompted: PromptRun, model: nn.Module) -> Any:
     output = run(model)
     logits = getattr(output, "logits", None)
     prompted.logits = logits.untyped_storage().nbytes() if logits is not None else 0
@@ -373,7 +373,7 @@ def train_flops(
 
     By default, torch stops recomputing early, when it has every tensor that the backward pass reads.
     """
-    witness = Witness(component, numbers)
+    witness = TorchWitness(component, numbers)
 
     def checkpointed(model: Any) -> None:
         prepare(model)
@@ -424,7 +424,7 @@ def _checkpointed_attention(model: nn.Module) -> Iterator[None]:
 
 def activation_bytes(component: Architecture, numbers: Numbers, fake: bool = True, **way: str) -> int:
     """Return the bytes that a forward pass saves for the backward pass, with fake or real tensors."""
-    return Witness(component, numbers).activations(**way, device="fake" if fake else "cpu").total
+    return TorchWitness(component, numbers).activations(**way, device="fake" if fake else "cpu").total
 
 
 @contextmanager
@@ -466,17 +466,17 @@ def _recomputing(model: Any, recompute: str, keep: Callable[[Tensor], Tensor]) -
 
 def train_bytes(component: Architecture, numbers: Numbers, device: str = "meta", **way: str) -> int:
     """Return the bytes of parameters, gradients and optimizer state after a step, plus activations if requested."""
-    return train_memory(Witness(component, numbers), device=device, **way).total
+    return train_memory(TorchWitness(component, numbers), device=device, **way).total
 
 
 def train_memory(
-    witness: Witness,
+    witness: TorchWitness,
     recipe: str = "fp32",
     optimizer: str = "adam",
     implementation: str = "none",
     recompute: str = "none",
     device: str = "meta",
-) -> Found:
+) -> TorchCount:
     single = recipe == "fp32"
     parameters, gradients, masters, state = witness.states(optimizer, single, device)
     if recipe == "bf16-fp32-gradients":
@@ -485,10 +485,10 @@ def train_memory(
     if implementation != "none":
         dtype, where = "fp32" if single else "bf16", "fake" if device == "meta" else device
         total += witness.activations(implementation, recompute=recompute, dtype=dtype, device=where).total
-    return Found(total)
+    return TorchCount(total)
 
 
-def generation_flops(witness: Witness, new: int) -> Found:
+def generation_flops(witness: TorchWitness, new: int) -> TorchCount:
     """Count a prompt of S tokens and one pass per new token except the first, which the prompt's logits give."""
     prompted = witness.decoded(S, new - 1)
     found = tensors_of(prompted.cache)
@@ -501,13 +501,13 @@ def generation_flops(witness: Witness, new: int) -> Found:
     return sum(prompted.passes[: new - 1], start=witness.prompt_for_one)
 
 
-def inference_memory(witness: Witness) -> Found:
+def inference_memory(witness: TorchWitness) -> TorchCount:
     """Return the bytes of the parameters, of the cache after C tokens, and of the logits of one more token."""
     parameters = _bytes(list(witness.model().parameters()))
-    return Found(parameters + witness.held().total + witness.decoded(C).logits)
+    return TorchCount(parameters + witness.held().total + witness.decoded(C).logits)
 
 
-def active_elements(witness: Witness) -> Found:
+def active_elements(witness: TorchWitness) -> TorchCount:
     """Count every unique parameter, but of the experts' tables only the experts of one token."""
     model: Any = witness.model()
     total, experts = sum(int(parameter.numel()) for parameter in model.parameters()), 0
@@ -519,16 +519,16 @@ def active_elements(witness: Witness) -> Found:
             total -= sum(int(weight.numel()) // int(weight.shape[0]) * int(idle) for weight in tables)
     if not experts:
         raise WitnessError(f"the torch class of {witness.component.name} has no experts: nothing was counted")
-    return Found(total)
+    return TorchCount(total)
 
 
 def keeps_cache(component: Architecture) -> bool:
     """Return True if the witness has a cache that all its layers can use: causal attention or a scan."""
     if component.witness.library != "transformers" or not component.witness.cached:
         return False
-    attention = [entry for _, entry in component.ledger if entry.kind in (Kind.SCORES, Kind.MIX)]
+    attention = [entry for _, entry in component.ledger if entry.kind in (OperationKind.SCORES, OperationKind.MIX)]
     back = any(entry.mask == "causal" for entry in attention)
-    back |= any(entry.kind is Kind.SCAN for _, entry in component.ledger)
+    back |= any(entry.kind is OperationKind.SCAN for _, entry in component.ledger)
     return back and all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
 
 
@@ -546,9 +546,9 @@ def _something(component: Architecture, seen: Products) -> None:
     """Raise WitnessError if part of a model was silently not counted."""
     kinds = {entry.kind for _, entry in component.ledger}
     ran = {path.rpartition(".")[2] for path in seen.forward.times}
-    if Kind.SCORES in kinds and "bmm" not in ran:
+    if OperationKind.SCORES in kinds and "bmm" not in ran:
         raise WitnessError(f"no FLOPs were counted for the attention of {component.name}; counted: {', '.join(ran)}")
-    if Kind.EXPERTS in kinds and not any(".experts." in path for path in seen.forward.times):
+    if OperationKind.EXPERTS in kinds and not any(".experts." in path for path in seen.forward.times):
         raise WitnessError(
             f"no FLOPs were counted for the experts of {component.name}; counted: {', '.join(seen.forward.times)}"
         )
@@ -603,10 +603,10 @@ ORACLES: dict[str, Oracle] = {
         active_elements,
         "the elements of the parameters, less those of the experts that a token does not go to",
         {},
-        needs=Kind.EXPERTS,
+        needs=OperationKind.EXPERTS,
     ),
     "activations": Oracle(
-        Witness.activations,
+        TorchWitness.activations,
         "the total of every unique storage that torch's saved_tensors_hooks and its checkpoint are given",
         {"implementation": "eager", "dropout": "off", "recompute": "none", "dtype": "fp32"},
         (
@@ -643,7 +643,7 @@ ORACLES: dict[str, Oracle] = {
         length=C,
     ),
     "kv-cache": Oracle(
-        Witness.held,
+        TorchWitness.held,
         "the total of the model's own cache after a forward pass",
         {"dtype": "fp32", "window": "needed", "latent": "compressed"},
         cached=True,

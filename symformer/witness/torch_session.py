@@ -23,8 +23,17 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from ..language.errors import WitnessError
-from .dispatch_recorders import CORRECTED, Counter, Faked, Keeper, Products, Remembering, Rows, Unmasked
-from .values import has_values
+from .dispatch_recorders import (
+    CORRECTED,
+    Counter,
+    FakeOutputCache,
+    OutputCache,
+    Products,
+    Rows,
+    SavedStorages,
+    UnmaskedMode,
+)
+from .value_reads import has_values
 
 KEPT = ("keys", "values")  # the names of cached tensors with a place for each token
 Run = Callable[[nn.Module], Any]  # calls a model and returns its output
@@ -64,8 +73,8 @@ class Session:
     def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounterMode:
         """Return torch's own counter after a run; other modes may observe the same run."""
         counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))
-        counter.mod_tracker = Whole()  # type: ignore[assignment]
-        self.run(run, *(modes or [Remembering()]), counter, **how)
+        counter.mod_tracker = WholeModelCounter()  # type: ignore[assignment]
+        self.run(run, *(modes or [OutputCache()]), counter, **how)
         return counter
 
     def operations(self, run: Run) -> int:
@@ -105,14 +114,14 @@ class Session:
         device: str = "fake",
         dtype: torch.dtype = torch.float32,
         train: bool = False,
-        within: Callable[[nn.Module, Keeper], AbstractContextManager[Any]] = lambda model, seen: _unmasked(),
-    ) -> Keeper:
+        within: Callable[[nn.Module, SavedStorages], AbstractContextManager[Any]] = lambda model, seen: _unmasked(),
+    ) -> SavedStorages:
         """Return what autograd saves in a forward pass, excluding weights: each storage where it is first saved.
 
         Tensors are fake unless real memory is requested. On meta, a layer norm saves other tensors.
         """
         model = self.model(device, dtype).train(train)
-        seen = Keeper(model)
+        seen = SavedStorages(model)
         hooks = saved_tensors_hooks(seen.keep, lambda tensor: tensor)
         with silence(), self._on(device), within(model, seen), seen, hooks:
             output = run(model)
@@ -122,7 +131,7 @@ class Session:
 
     def cached(self, run: Run) -> Rows:
         """Return the shape of every tensor of the cache that a model fills and returns."""
-        output = self.run(run, Remembering())
+        output = self.run(run, OutputCache())
         return {
             row: tuple(tensor.shape) for row, tensor in tensors_of(getattr(output, "past_key_values", None)).items()
         }
@@ -132,18 +141,18 @@ class Session:
         with ExitStack() as entered:
             if device == "fake":
                 entered.enter_context(self.fake)
-                entered.enter_context(Faked(self.fake))
+                entered.enter_context(FakeOutputCache(self.fake))
             yield
 
 
-class Whole(nullcontext[None]):
+class WholeModelCounter(nullcontext[None]):
     """A module tracker for torch's counter that counts only in the model as a whole."""
 
     parents = frozenset(["Global"])
 
 
 def _unmasked() -> AbstractContextManager[Any]:
-    return Unmasked()  # type: ignore[no-untyped-call]
+    return UnmaskedMode()  # type: ignore[no-untyped-call]
 
 
 def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
@@ -159,7 +168,7 @@ def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
             entered.enter_context(each)
         entered.enter_context(_without_old_constructors())
         if device == "meta":
-            entered.enter_context(Remembering(masks=False))
+            entered.enter_context(OutputCache(masks=False))
         model = build()
         if hasattr(model, "tie_weights"):
             cast(Any, model).tie_weights()  # on meta, the weights are not tied yet
@@ -216,7 +225,7 @@ def _stacks(cache: Any) -> list[tuple[str, Any]]:
     return [("", cache)]
 
 
-class Nowhere(io.TextIOBase):
+class NullStream(io.TextIOBase):
     """A stream that discards everything. It stays open, because traced code may keep a reference to it."""
 
     encoding = "utf-8"
@@ -229,7 +238,7 @@ class Nowhere(io.TextIOBase):
         return True
 
 
-NOWHERE = Nowhere()
+NOWHERE = NullStream()
 
 
 @contextmanager

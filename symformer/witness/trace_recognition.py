@@ -10,25 +10,25 @@ from typing import cast
 
 from sympy import Expr, Symbol
 
-from ..catalogue.lifted import CHUNKS, OTHERWISE, Lifted
-from ..catalogue.traced import Traced
+from ..catalogue.measured_model import MeasuredModel
+from ..catalogue.recognized_model import CHUNKS, OTHERWISE, RecognizedModel
 from ..language.errors import SizeError, SymformerError, WitnessError
-from ..language.shapes import Shape
+from ..language.shape_lines import Shape
 from ..language.sizes import Condition, Equals, without_implied
 from ..language.symbols import SYMBOLS, C
-from ..output.waiting import waiting
+from ..output.status_line import waiting
+from .error_messages import sentence
 from .interpolation import Point
-from .lifting import Reader, Sight, Sights, Trained
-from .lifting.latents import decoded, from_latents
-from .lifting.observations import Numbers, Row, number
-from .lifting.observed_run import Calls, numbers_at, sight_at, tied, trained_at
-from .lifting.recognition_check import NEW, Check, active
-from .lifting.tiny_run import deeper, real_sight, small
 from .measured_points import session
-from .raised import sentence
+from .recognition import Observation, Observations, Recognizer, Trained
+from .recognition.latents import decoded, from_latents
+from .recognition.observations import Numbers, Row, number
+from .recognition.observed_run import Calls, numbers_at, sight_at, tied, trained_at
+from .recognition.recognition_check import NEW, RecognitionCheck, active
+from .recognition.tiny_run import deeper, real_sight, small
 from .run_traces import RUNS, Runner
 from .sampling import BLOCK, DEEP, POSITIONS, is_window
-from .trace_result import Tie, Trace
+from .trace_result import SizeTie, Trace
 from .tracer import whole_conditions
 
 # The quantities to check against torch, each by its own run or its own tensors.
@@ -58,7 +58,7 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
 
 def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     calls = Calls(runner.build, runner.calls(RUNS["flops"]), runner.calls(RUNS["kv-cache"]))
-    component = cast(Traced, products.model.component)
+    component = cast(MeasuredModel, products.model.component)
     letters = {name: SYMBOLS[letter] for name, letter in products.letters.items() if letter in SYMBOLS}
     products = replace(products, checked=tuple(tied(products, point) for point in products.checked))
     sights = [sight_at(calls, point, letters) for point in products.checked]
@@ -75,27 +75,27 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         rows = session(calls.build, far).cached(partial(calls.cached, point=far))
         return {shape[2] for name, shape in rows.items() if name.endswith(".keys")} == {max(CACHES)}
 
-    def deep() -> Sight | None:
+    def deep() -> Observation | None:
         return real_sight(calls, deeper(point), letters)
 
-    def cached() -> Traced:
-        return cast(Traced, products.of("kv-cache").model.component)
+    def cached() -> MeasuredModel:
+        return cast(MeasuredModel, products.of("kv-cache").model.component)
 
     def trained() -> Trained | None:
         return trained_at(calls, products.checked[0], letters)
 
-    held = cast(Traced, stored.model.component)
+    held = cast(MeasuredModel, stored.model.component)
     same = {SYMBOLS[each]: tie.expr(letters) for each, tie in _ties(products, letters)}
     same |= {each.size: each.value for each in component.conditions if isinstance(each, Equals)}
     counts = {(path, _known(shape, same)): _known(often, same) for (path, shape), often in held.counts.items()}
-    reader = Reader(
-        Sights(
+    reader = Recognizer(
+        Observations(
             replace(held, counts=counts), component, sights, real, list(windows.values()), cached, trained, deep, whole
         )
     )
     rows = reader.rows()
     rounds = whole_conditions(each for counts, _ in rows for each in counts)
-    lifted = Lifted(
+    lifted = RecognizedModel(
         title=component.title,
         stem=component.stem,
         rows=rows,
@@ -115,9 +115,9 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     # Structures with equal products and caches share one comparison with torch at this config.
     own = _own(runner, products.checked[0], bool(calls.cached)) if runner.like is None else None
 
-    def hold(lifted: Lifted) -> dict[str, str]:
+    def hold(lifted: RecognizedModel) -> dict[str, str]:
         """Return for each quantity why it is refused, or "" if torch agrees."""
-        check = Check(replace(products.model, component=lifted), calls, points, letters)
+        check = RecognitionCheck(replace(products.model, component=lifted), calls, points, letters)
         if own is not None and _fits(lifted, numbers_at(own, letters)):
             check.at_config(own, letters, _past(runner.start))
         for sight in sights:
@@ -163,7 +163,7 @@ def _own(runner: Runner, drawn: Point, cached: bool) -> Point | None:
     return {**drawn, **runner.start, **lengths, **({"C": min(CACHES[0], most - NEW)} if cached else {})}
 
 
-def _fits(lifted: Lifted, numbers: Mapping[Symbol, int]) -> bool:
+def _fits(lifted: RecognizedModel, numbers: Mapping[Symbol, int]) -> bool:
     """Return whether sizes satisfy all conditions of a model; its formulas do not cover other sizes."""
     try:
         for condition in lifted.constraints:
@@ -211,7 +211,7 @@ def _deep(point: Point, conditions: Sequence[Condition], letters: Mapping[str, S
     return point
 
 
-def _ties(trace: Trace, letters: Mapping[str, Symbol]) -> Iterator[tuple[str, Tie]]:
+def _ties(trace: Trace, letters: Mapping[str, Symbol]) -> Iterator[tuple[str, SizeTie]]:
     """Yield the letters of sizes that a run requires to equal others."""
     for name, tie in trace.ties.items():
         if name in letters and tie.powers.keys() <= letters.keys():

@@ -9,7 +9,7 @@ from typing import Any
 
 from sympy import Expr, Integer, Mul, Rational, Symbol
 
-from ..catalogue.traced import answerable, unrun
+from ..catalogue.measured_model import answerable, unrun
 from ..language.errors import WitnessError
 from ..language.frozen import Immutable
 from ..language.sizes import AtMost, Equals
@@ -82,7 +82,7 @@ class Trace(Immutable):
     symbols: Mapping[str, str]
     pinned: tuple[Pinned, ...]
     checked: tuple[Point, ...]
-    ties: Mapping[str, Tie]
+    ties: Mapping[str, SizeTie]
     depth: int
     builds: int
     seconds: float
@@ -123,7 +123,7 @@ class Trace(Immutable):
 
 
 @dataclass(frozen=True)
-class Tie(Immutable):
+class SizeTie(Immutable):
     """The value that the code requires for a size: a number times powers of other sizes."""
 
     factor: Fraction
@@ -146,7 +146,7 @@ class Tie(Immutable):
 
 
 @dataclass(frozen=True)
-class Bound:
+class LengthBound:
     """A bound on a length of a run: a multiple of another size plus a number."""
 
     size: str

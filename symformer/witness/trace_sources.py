@@ -26,30 +26,30 @@ from typing import Any, cast
 from sympy import Symbol
 from torch import nn
 
-from ..catalogue.lifted import Lifted
+from ..catalogue.measured_model import STORED, MeasuredModel
+from ..catalogue.recognized_model import RecognizedModel
 from ..catalogue.record import Find, Record, opened
-from ..catalogue.traced import STORED, Traced
-from ..configs.opening import Opened, open_config
+from ..configs.config_source import OpenedConfig, open_config
 from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError, listed
 from ..language.sizes import Equals, whole
 from ..language.symbols import SYMBOLS, E, V, name_size
-from ..language.target import HF, AnyTarget, Kind, factory_of, parse
+from ..language.target import HF, AnyTarget, TargetKind, factory_of, parse
 from ..models.model import Model
 from ..models.provenance import Pinned
 from . import trace_diffusion
-from .config_integers import Placing, whole_numbers
+from .config_integers import ConfigIntegers, whole_numbers
+from .error_messages import line_of, sentence
 from .interpolation import Point
 from .measured_points import Build, Points, session, weights_at
-from .model_calls import PIXELS, Way, called, caller_for, caller_of_factory, lengths_of
-from .raised import line_of, sentence
+from .model_calls import PIXELS, CallSpec, called, caller_for, caller_of_factory, lengths_of
 from .row_samples import LIMIT, Samples
 from .run_traces import RUNS, Runner
 from .torch_session import silence
 from .trace_recognition import lift
 from .trace_result import Trace, UnbuiltError
 from .tracer import Tracer
-from .transformers_classes import Source, assumed, ignored, known, near_type, of_config, of_head
-from .values import built_with_values, reads_values
+from .transformers_classes import TracedClass, assumed, ignored, known, near_type, of_config, of_head
+from .value_reads import built_with_values, reads_values
 
 # The note on images, by the letter that counts them and by whether image tokens replace text tokens.
 IMAGES = {
@@ -93,13 +93,13 @@ def trace_config(config: AnyTarget, head: str = "") -> Trace:
     return _read_at(traced, found)
 
 
-def _read_at(traced: Trace, found: Opened) -> Trace:
+def _read_at(traced: Trace, found: OpenedConfig) -> Trace:
     """Return the trace with the source of its config and the config's facts in the provenance of every quantity."""
     run = traced.run
     return replace(traced, model=_stating(traced.model, found), run=run and (lambda name: _read_at(run(name), found)))
 
 
-def _stating(model: Model, found: Opened) -> Model:
+def _stating(model: Model, found: OpenedConfig) -> Model:
     return replace(model, provenance=replace(model.provenance, **found.facts))
 
 
@@ -109,7 +109,7 @@ def records(path: str, config: Mapping[str, Any]) -> Find:
     return records_of(source, _fields(config, path, source), path, assumed(config, source))
 
 
-def records_of(source: Source, fields: Mapping[str, Any], target: str, said: tuple[str, ...] = ()) -> Find:
+def records_of(source: TracedClass, fields: Mapping[str, Any], target: str, said: tuple[str, ...] = ()) -> Find:
     """Return the traced records of a class at a config with some fields set, by quantity. Raises WitnessError."""
     return records_in(trace_source(source, fields, target, ignored(source, fields)), fields, said)
 
@@ -119,7 +119,7 @@ def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] =
 
     Raises WitnessError if the counts differ.
     """
-    source, target = cast(Source, traced.source), traced.model.target
+    source, target = cast(TracedClass, traced.source), traced.model.target
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         numbers = whole_numbers(source.config(fields))
@@ -129,9 +129,9 @@ def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] =
         found = traced.of(quantity)
         component, read = found.model.component, found.model.provenance
         kept = Record(letters=found.letters, places=read.places, reading=read.reading, config=numbers, assumed=said)
-        if isinstance(component, Lifted):
+        if isinstance(component, RecognizedModel):
             return replace(kept, lifted=component)
-        return replace(kept, traced=replace(cast(Traced, component), measure=None, lifted=None))
+        return replace(kept, traced=replace(cast(MeasuredModel, component), measure=None, lifted=None))
 
     try:
         value = opened(target, find).params.value()
@@ -142,14 +142,14 @@ def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] =
     return find
 
 
-def _fields(config: Mapping[str, Any], path: str, source: Source) -> dict[str, Any]:
+def _fields(config: Mapping[str, Any], path: str, source: TracedClass) -> dict[str, Any]:
     """Return the fields for a config class, without its class names and references to remote code."""
     own = source.own(config, path)
     return {name: value for name, value in own.items() if name not in ("auto_map", "architectures")}
 
 
 def trace_source(
-    source: Source,
+    source: TracedClass,
     fields: Mapping[str, Any],
     target: str,
     idle: tuple[str, ...] = (),
@@ -188,7 +188,7 @@ def trace_source(
         except Exception as error:  # any error of the config class: there is no model to trace
             refused = WitnessError if fields else UnbuiltError
             raise refused(f"cannot create the config of {source.model_type}: {sentence(error)}") from None
-        placing = Placing(default)
+        placing = ConfigIntegers(default)
         start = placing.start
 
         def build(point: Point) -> nn.Module:
@@ -208,7 +208,7 @@ def trace_source(
         return replace(runner.attached(traced), source=source)
 
 
-def hf_runner(build: Build, start: Point, source: Source) -> Runner:
+def hf_runner(build: Build, start: Point, source: TracedClass) -> Runner:
     """Return the runner for a model of transformers."""
     refusal = ""
     if (reads := source.reads()) not in ("input_ids", "pixel_values"):
@@ -382,36 +382,36 @@ def trace_target(
     """Return the trace of a target: hf:MODEL_TYPE, a local or Hub config.json, or package.module:factory."""
     named = parse(given)
     target = named.text
-    factory = named.kind is Kind.FACTORY
+    factory = named.kind is TargetKind.FACTORY
     if factory and head:
         raise OptionError(f"head={head} applies only to models of transformers, but {target} is a factory")
     if not factory and (sizes or inputs):
         given = f"{next(iter(sizes))}={next(iter(sizes.values()))}" if sizes else "inputs"
-        written = ":".join(target.rsplit(".", 1)) if named.kind is Kind.NAME else ""
+        written = ":".join(target.rsplit(".", 1)) if named.kind is TargetKind.NAME else ""
         raise OptionError(
             f"{given} requires a factory, package.module:name, "
             + (f"such as {written}" if ":" in written else f"but {target} has its sizes in its config")
         )
     match named.kind:
-        case Kind.HF:
+        case TargetKind.HF:
             return trace_type(named.name, head)
-        case Kind.CONFIG:
+        case TargetKind.CONFIG:
             return trace_config(named.name if named.config is None else named.config, head)
-        case Kind.HUB:
+        case TargetKind.HUB:
             return trace_config(named.text, head)
-        case Kind.NAME if os.path.isdir(named.name):
+        case TargetKind.NAME if os.path.isdir(named.name):
             return trace_config(named.name, head)
-        case Kind.FACTORY:
+        case TargetKind.FACTORY:
             made = _imported(inputs) if isinstance(inputs, str) and inputs else inputs
             return trace(_imported(target), sizes, target, made or None)
-    near = near_type(named.name) if named.kind is Kind.NAME else ""
+    near = near_type(named.name) if named.kind is TargetKind.NAME else ""
     raise TargetError(named.refusal + (f"; did you mean {HF}{near}?" if near else ""))
 
 
 def _imported(target: str) -> Callable[..., Any]:
     """Return the function of a factory: package.module:name, or path/file.py:name. Raises WitnessError."""
     where, name = factory_of(target)
-    file = Path(where) if where.endswith(".py") and parse(target).kind is Kind.FACTORY else None
+    file = Path(where) if where.endswith(".py") and parse(target).kind is TargetKind.FACTORY else None
     if file is not None and not file.is_file():
         raise WitnessError(f"{target}: the file {where} does not exist")
     if file is None and not all(word.isidentifier() for word in [*where.split("."), name]):
@@ -504,10 +504,10 @@ def ignored_at(traced: Trace, path: str) -> tuple[str, ...]:
     return ignored(source, fields)
 
 
-def _config_at(traced: Trace, path: str, config: Mapping[str, Any]) -> tuple[Source, dict[str, Any], Any]:
+def _config_at(traced: Trace, path: str, config: Mapping[str, Any]) -> tuple[TracedClass, dict[str, Any], Any]:
     """Return the traced class, the fields of a config for it, and the config built from them. Raises ConfigError."""
     source = traced.source
-    if not isinstance(source, Source):
+    if not isinstance(source, TracedClass):
         raise ConfigError(
             f"{traced.model.target} is a factory; only models of transformers can be evaluated at a config"
         )
@@ -523,7 +523,7 @@ def _config_at(traced: Trace, path: str, config: Mapping[str, Any]) -> tuple[Sou
         raise ConfigError(f"transformers cannot read the config {path}: {sentence(error)}") from None
 
 
-def _counted(quantity: str, way: Way | None, build: Build, point: Point) -> int:
+def _counted(quantity: str, way: CallSpec | None, build: Build, point: Point) -> int:
     if way is None:
         return sum(map(prod, weights_at(build)(point).values()))
     return RUNS[quantity].count(Points(build, caller_for(way, RUNS[quantity])), point)

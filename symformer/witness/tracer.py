@@ -15,23 +15,23 @@ from typing import cast
 
 from sympy import Add, Expr, Integer, Symbol, fraction, together
 
-from ..catalogue.traced import Class, Traced
+from ..catalogue.measured_model import Class, MeasuredModel
 from ..language.errors import SizeError, UnknownNameError, WitnessError
 from ..language.sizes import AtMost, Condition, Divides, Equals, without_implied
 from ..language.symbols import RANK
 from ..models.model import Model
-from ..models.provenance import Pinned, Place, Provenance, Reading
-from ..output.waiting import waiting
-from .edge_probes import Probing
+from ..models.provenance import ConfigLocation, Pinned, Provenance, TraceEvidence
+from ..output.status_line import waiting
+from .edge_probes import EdgeProbes
 from .interpolation import Point, UnfitError
 from .rounding import rounded_down
-from .row_interpolation import Settling, first_points, star
+from .row_interpolation import RowInterpolation, first_points, star
 from .row_samples import SEED, Samples
 from .sampling import DEEP, odd, usual
-from .size_sensitivity import Moving
+from .size_sensitivity import SizeSensitivity
 from .stored_weights import releases
 from .trace_result import MeetingError, OutOfTimeError, StartError, Trace, UnbuiltError, UncountedError
-from .validation import BATCH, Checking
+from .validation import BATCH, Validation
 
 MEETINGS = 3  # attempts in which two formulas may coincide by chance
 COPIES = (3, 12)  # numbers of copies to try for sizes that start smaller: two after a first one, a pattern of twelve
@@ -150,11 +150,11 @@ class Tracer:
         repeated: Mapping[str, int],
     ) -> Trace:
         samples, wanted = self.samples, self.samples.wanted
-        sizes = Moving(samples, held, self.idle).find(depth, repeated)
+        sizes = SizeSensitivity(samples, held, self.idle).find(depth, repeated)
         points = first_points(samples, sizes)
         first, pinned = points[0], sizes.pinned
         order = [*sizes.widths, *sizes.counts]
-        settling = Settling(samples, sizes, points, self.letters(order))
+        settling = RowInterpolation(samples, sizes, points, self.letters(order))
         shapes = settling.shapes()
         classes: dict[str, Class] = {name: (star(name), shape) for name, shape in shapes.items()}
         totals = settling.counts(classes)
@@ -162,7 +162,7 @@ class Tracer:
         totals = {(path, tuple(dim.xreplace(kept) for dim in shape)): count for (path, shape), count in totals.items()}
         moving = {*sizes.widths, *sizes.counts}
         letters = {name: symbol for name, symbol in settling.letters.items() if name in moving}
-        found = Traced(
+        found = MeasuredModel(
             title=title,
             stem=self.stem or target.replace(":", "-"),
             counts=totals,
@@ -170,12 +170,12 @@ class Tracer:
             quantity=wanted.quantity,
             states=frozenset(path for path, _ in totals if wanted.state(path)),
         )
-        checking = Checking(samples, sizes, first, letters)
+        checking = Validation(samples, sizes, first, letters)
         checked = checking.fresh(found)
         if not wanted.held:
             found = rounded_down(checking, found, checked)
             found = replace(found, conditions=_conditions(found.counts))
-        probing = Probing(checking, found, self._named)
+        probing = EdgeProbes(checking, found, self._named)
         loose = probing.conditions()
         for each in loose:
             name = next((n for n, symbol in letters.items() if isinstance(each, AtMost) and each.high == symbol), "")
@@ -188,7 +188,7 @@ class Tracer:
         bounds = checking.bounds(probed)
         beside = [n for n in first if usual(n) and n not in samples.ties and n not in {each.name for each in pinned}]
         known = self._named([*order, *probing.beside, *(beside if wanted.held else ())])
-        edges = Checking(samples, sizes, first, known).edges(probed)
+        edges = Validation(samples, sizes, first, known).edges(probed)
         named = self._named([*known, *(each.limit for each in bounds), *samples.ties, *(each.name for each in pinned)])
         ends = [each.condition({**named, **letters}) for each in bounds]
         if odd(name := self._broken((*edges, *ends), named)) and name not in held:
@@ -199,7 +199,7 @@ class Tracer:
         names = {symbol: name for name, symbol in named.items()}
         places = {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)}
         component = replace(found, conditions=conditions)
-        read = Reading(
+        read = TraceEvidence(
             points=len(checked),
             builds=samples.builds,
             seed=SEED,
@@ -208,7 +208,7 @@ class Tracer:
             ties={name: str(tie) for name, tie in samples.ties.items()},
             at_config=at_config,
         )
-        provenance = Provenance(places={name: Place(place) for name, place in places.items()}, reading=read)
+        provenance = Provenance(places={name: ConfigLocation(place) for name, place in places.items()}, reading=read)
         return Trace(
             Model(target=target, component=component, provenance=provenance),
             places,

@@ -16,10 +16,10 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from ..configs.known import adds_weights, spelling
+from ..configs.common_fields import adds_weights, spelling
 from ..language.errors import ConfigError, UnknownNameError, WitnessError, quoted
 from .dispatch_recorders import Rows
-from .raised import sentence
+from .error_messages import sentence
 from .torch_session import Session, silence
 from .trace_result import UnbuiltError
 
@@ -62,7 +62,7 @@ def _untied(model_class: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Source:
+class TracedClass:
     """A class of transformers, its config class, and the head that determines how it is called."""
 
     model_type: str
@@ -197,7 +197,7 @@ def near_type(name: str) -> str:
     return next(iter(get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.8)), "")
 
 
-def of_head(model_type: str, head: str = "") -> Source:
+def of_head(model_type: str, head: str = "") -> TracedClass:
     """Return a model type's class for a head, by default its preferred head. Raises WitnessError, UnknownNameError."""
     made_by = config_class(model_type)
     offered = [name for name in FIRST if model_type in types(name)]
@@ -218,10 +218,10 @@ def of_head(model_type: str, head: str = "") -> Source:
     made = found[0] if isinstance(found, tuple) else found
     # Some classes that transformers lists as sequence-to-sequence have a decoder with its own tokens, and some do not.
     run_as = _run_as(made, model_type) if head == "seq2seq" or _decodes(made) else head
-    return _of_part(Source(model_type, made_by, made, run_as))
+    return _of_part(TracedClass(model_type, made_by, made, run_as))
 
 
-def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
+def of_config(config: Mapping[str, Any], path: str, head: str = "") -> TracedClass:
     """Return the class that a config names in ``architectures``, or else its model type's class for a head.
 
     Raises ConfigError, WitnessError and UnknownNameError.
@@ -236,11 +236,11 @@ def of_config(config: Mapping[str, Any], path: str, head: str = "") -> Source:
         raise ConfigError(f"{path} has architectures={str(named)[:80]}; give exactly one class name")
     found = _class(_named(named[0], model_type), path, model_type)
     if not known(model_type):
-        return Source(
+        return TracedClass(
             found.config_class.model_type, found.config_class, found, _run_as(found, found.config_class.model_type)
         )
     made_by = config_class(model_type)
-    source = _of_part(Source(model_type, made_by, found, _run_as(found, model_type)))
+    source = _of_part(TracedClass(model_type, made_by, found, _run_as(found, model_type)))
     if not issubclass(source.config_class, found.config_class) and not _filed(made_by, found):
         raise ConfigError(
             f"{path} names {named[0]}, which is built from a {found.config_class.__name__}, but its model_type is "
@@ -277,7 +277,7 @@ def _several(filed: Any) -> tuple[Any, ...]:
     return filed if isinstance(filed, tuple) else ()
 
 
-def _of_part(source: Source) -> Source:
+def _of_part(source: TracedClass) -> TracedClass:
     """Return the source with the sub-config that the class is built from, such as text_config, if there is one."""
     wanted, holds = source.model_class.config_class, source.config_class
     if wanted is None or issubclass(holds, wanted):
@@ -337,7 +337,7 @@ def _run_as(found: Any, model_type: str) -> str:
     return next((head for head in ("masked", "causal") if head in offered), "base")
 
 
-def assumed(config: Mapping[str, Any], source: Source) -> tuple[str, ...]:
+def assumed(config: Mapping[str, Any], source: TracedClass) -> tuple[str, ...]:
     """Return notes on what a config does not state about the class that it is read with."""
     model_type = config["model_type"]
     found = [f"model_type {model_type!r} is unknown; the class {source.name} determines the model"] * (
@@ -351,7 +351,7 @@ def assumed(config: Mapping[str, Any], source: Source) -> tuple[str, ...]:
     return (*found, *[said] * (config.get("architectures") is None))
 
 
-def ignored(source: Source, fields: Mapping[str, Any]) -> tuple[str, ...]:
+def ignored(source: TracedClass, fields: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the switches in a config that do not affect the stored parameters, tied weights first.
 
     The class is built once more for each switch, with that switch inverted.
@@ -379,7 +379,7 @@ def _switches(fields: Mapping[str, Any], into: str = "") -> Iterator[tuple[str, 
             yield from _switches(value, f"{name}.")
 
 
-def _rows(source: Source, fields: Mapping[str, Any]) -> Rows | None:
+def _rows(source: TracedClass, fields: Mapping[str, Any]) -> Rows | None:
     """Return the parameters that the class stores for these fields, or None if it rejects them."""
     try:
         with warnings.catch_warnings(), torch.device("meta"):

@@ -10,7 +10,7 @@ from time import process_time
 
 from sympy import Add, Expr, Integer, Mul, Symbol, floor
 
-from ..catalogue.traced import Traced
+from ..catalogue.measured_model import MeasuredModel
 from ..language.errors import SizeError, WitnessError
 from ..language.sizes import AtMost, Condition, Divides, Excludes
 from .dispatch_recorders import Rows
@@ -21,7 +21,7 @@ from .row_interpolation import DRAWS, TRIES, star
 from .row_samples import Samples, suspects
 from .sampling import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, UNSEEN_SMALL, Multiples, is_window, odd
 from .size_sensitivity import Sizes
-from .trace_result import FROM, UP_TO, Bound, StartError
+from .trace_result import FROM, UP_TO, LengthBound, StartError
 
 FRESH = 3  # random points that take no part in the fit and decide
 FAR = (64, 16, 4)  # factors of the longest sampled length to test, largest first, as time permits
@@ -38,14 +38,14 @@ ROWS, TOTAL = "row by row", "in all"  # how a formula and torch agree
 NOTHING: Mapping[str, Symbol] = {}
 
 
-class Checking:
+class Validation:
     """Comparisons of a formula with the model at points."""
 
     def __init__(self, samples: Samples, sizes: Sizes, first: Point, letters: Mapping[str, Symbol]) -> None:
         self.samples, self.sizes, self.letters = samples, sizes, letters
         self.first = first  # the first point of the fit
 
-    def agrees(self, component: Traced, point: Point, rows: Rows | None = None) -> bool:
+    def agrees(self, component: MeasuredModel, point: Point, rows: Rows | None = None) -> bool:
         """Return True if every row matches: its path, its shape and its number of copies."""
         numbers = self._numbers(point)
         expected: dict[tuple[str, tuple[object, ...]], object] = defaultdict(int)
@@ -61,13 +61,13 @@ class Checking:
     def _numbers(self, point: Point) -> dict[Symbol, Expr]:
         return {self.letters[name]: Integer(value) for name, value in point.items() if name in self.letters}
 
-    def predicted(self, component: Traced, point: Point) -> Expr:
+    def predicted(self, component: MeasuredModel, point: Point) -> Expr:
         """Return the total of the rows at a point, by the formula."""
         numbers = self._numbers(point)
         each = (Mul(*shape, *counts[-1:]).xreplace(numbers) for (_, shape), counts in component.counts.items())
         return Add(*each)
 
-    def fresh(self, component: Traced) -> list[Point]:
+    def fresh(self, component: MeasuredModel) -> list[Point]:
         """Return random points at which every row matches. Raises WitnessError if one does not, or too few build."""
         widths, counts = self.sizes.widths, self.sizes.counts
         used = set(self.samples.seen)
@@ -120,7 +120,7 @@ class Checking:
             point[name] = first[name] + more + (random.choice(ROW) if name in uneven else 0)
         return point
 
-    def _plainly(self, component: Traced, point: Point) -> bool:
+    def _plainly(self, component: MeasuredModel, point: Point) -> bool:
         """Return True if all sizes differ, and a divisor of a product divides one of its factors.
 
         Code that computes G times E/A rounded down stores less if A divides only E*G.
@@ -136,7 +136,7 @@ class Checking:
         products = (c for c in component.conditions if isinstance(c, Divides) and isinstance(c.dividend, Mul))
         return all(any(divided(f, c.divisor.xreplace(numbers)) for f in c.dividend.args) for c in products)
 
-    def _found(self, component: Traced, point: Point) -> bool:
+    def _found(self, component: MeasuredModel, point: Point) -> bool:
         """Return True if the formula and the code accept a point and every row matches."""
         return self.holds(component, point) and self.samples.rows(point) is not None and self.agrees(component, point)
 
@@ -152,7 +152,7 @@ class Checking:
         if stays:
             raise StartError(stays, start[stays], why)
 
-    def at_config(self, component: Traced) -> str:
+    def at_config(self, component: MeasuredModel) -> str:
         """Compare the formula with the model at its config's own sizes and depth, at the shortest and longest lengths.
 
         Return ROWS or TOTAL for what agreed, or "" if the formula does not cover the config or the code rejects it.
@@ -181,7 +181,7 @@ class Checking:
             raise WitnessError(f"the formula does not hold at the config's own sizes, {dict(point)}")
         return TOTAL if TOTAL in same else ROWS if same else ""
 
-    def _culprit(self, component: Traced, point: Point) -> str:
+    def _culprit(self, component: MeasuredModel, point: Point) -> str:
         """Return a non-essential size with whose sampled value the formula holds at the config, or ""."""
         first = self.first
         moved = [name for name, size in point.items() if odd(name) and first.get(name, size) != size]
@@ -204,11 +204,11 @@ class Checking:
         draws = self.samples.draws
         return [{**point, **{n: end(draws[n]) for n in self.samples.lengths}} for end in (min, max)]
 
-    def _sums(self, component: Traced, point: Point, rows: Rows) -> bool:
+    def _sums(self, component: MeasuredModel, point: Point, rows: Rows) -> bool:
         """Return True if rows of other shapes have the same total: with two equal sizes, runs may use other shapes."""
         return bool(self.predicted(component, point) == sum(map(prod, rows.values())))
 
-    def holds(self, component: Traced, point: Point, beside: Mapping[str, Symbol] = NOTHING) -> bool:
+    def holds(self, component: MeasuredModel, point: Point, beside: Mapping[str, Symbol] = NOTHING) -> bool:
         """Return True if a point satisfies all known conditions on the formula's sizes and those in ``beside``."""
         letters = {**self.letters, **beside}
         numbers = {letters[name]: value for name, value in point.items() if name in letters}
@@ -219,7 +219,7 @@ class Checking:
             return False
         return True
 
-    def edges(self, component: Traced) -> list[Condition]:
+    def edges(self, component: MeasuredModel) -> list[Condition]:
         """Return the conditions under which a run's tensors keep their form: required multiples, and sizes above 1."""
         if not self.samples.wanted.held:
             return []
@@ -268,12 +268,12 @@ class Checking:
                 found.append(Excludes((letters[BATCH], letters[name]), "the code then keeps other tensors"))
         return found
 
-    def bounds(self, component: Traced) -> list[Bound]:
+    def bounds(self, component: MeasuredModel) -> list[LengthBound]:
         """Return the bounds on the lengths of a run, due to windows, blocks and tables, and on the batch size."""
         if not self.samples.wanted.needs_run:
             return []
         first, letters = self.first, self.letters
-        found: list[Bound] = []
+        found: list[LengthBound] = []
 
         def agrees(point: Point) -> bool:
             return self.samples.rows(point) is not None and self.agrees(component, point)
@@ -291,7 +291,7 @@ class Checking:
         for name in lengths:
             found += self._longest(name, times * max(self.samples.draws[name]), agrees)
             if times < FAR[0] and not any(each.size == name for each in found):
-                found.append(Bound(name, "", 0, times * max(self.samples.draws[name]), UP_TO))
+                found.append(LengthBound(name, "", 0, times * max(self.samples.draws[name]), UP_TO))
         shortest = min((value for name in lengths for value in self.samples.draws[name]), default=0)
         least = dict.fromkeys(self.samples.lengths, shortest)
         for size in [each for each in NEAR if each < shortest]:
@@ -308,12 +308,12 @@ class Checking:
             if near is None:
                 break
             least = near
-        found += [Bound(name, "", 0, least[name], FROM) for name in lengths if least[name] > 1]
+        found += [LengthBound(name, "", 0, least[name], FROM) for name in lengths if least[name] > 1]
         if BATCH in letters and BATCH in self.samples.draws and self._other_alone(component, differs):
-            found.append(Bound(BATCH, "", 0, min(self.samples.draws[BATCH]), FROM))
+            found.append(LengthBound(BATCH, "", 0, min(self.samples.draws[BATCH]), FROM))
         return found
 
-    def _other_alone(self, component: Traced, differs: Callable[[Point], bool]) -> bool:
+    def _other_alone(self, component: MeasuredModel, differs: Callable[[Point], bool]) -> bool:
         """Return True if a batch of one has another total, and not only products of other shapes."""
         single = {**self.first, BATCH: 1}
         if not differs(single):
@@ -322,7 +322,7 @@ class Checking:
         summed = not self.samples.wanted.held and rows is not None
         return not (summed and self.predicted(component, single) == sum(map(prod, (rows or {}).values())))
 
-    def _longest(self, length: str, far: int, agrees: Callable[[Point], bool]) -> list[Bound]:
+    def _longest(self, length: str, far: int, agrees: Callable[[Point], bool]) -> list[LengthBound]:
         """Return the bound on a length, by another size or by a number; [] if it exceeds ``far``.
 
         Another size is the bound if the length follows it at further values too.
@@ -365,8 +365,8 @@ class Checking:
                 and not goes({**first, name: other, length: times * other + more + 1})
                 for other in (value + each for each in BEYOND)
             ):
-                return [Bound(length, name, times, more, why.partition(":")[0])]
-        return [Bound(length, "", 0, most, why)]
+                return [LengthBound(length, name, times, more, why.partition(":")[0])]
+        return [LengthBound(length, "", 0, most, why)]
 
 
 def _without(point: Point, names: Sequence[str]) -> dict[str, int]:

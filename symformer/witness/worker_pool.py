@@ -23,7 +23,7 @@ Job = tuple[Any, ...]  # the arguments of one call
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostJob:
     """A job without a result, the reason, and its duration."""
 
     why: str
@@ -52,19 +52,19 @@ class _Worker:
         """Return the result of its job after it answered, died or exceeded its time limit."""
         found = self._heard()
         spent = self.limit - (self.until - monotonic())
-        return replace(found, seconds=spent) if isinstance(found, Lost) else found
+        return replace(found, seconds=spent) if isinstance(found, LostJob) else found
 
     def _heard(self) -> object:
         if monotonic() > self.until and not self.pipe.poll():
             self.end()
-            return Lost(f"killed after {self.limit:g} s")
+            return LostJob(f"killed after {self.limit:g} s")
         try:
             return self.pipe.recv()
         except (EOFError, OSError):
             self.process.join(1)
             status = self.process.exitcode
             self.end()
-            return Lost(f"the process died with exit status {status}")
+            return LostJob(f"the process died with exit status {status}")
 
     def end(self) -> None:
         self.process.kill()
@@ -73,7 +73,7 @@ class _Worker:
 
 
 def crew(work: Callable[..., Any], jobs: Sequence[Job], workers: int, limit: float) -> Generator[tuple[Job, Any]]:
-    """Yield each job with the result of ``work(*job)`` as it completes, or Lost if it exceeds ``limit`` seconds.
+    """Yield each job with the result of ``work(*job)`` as it completes, or LostJob if it exceeds ``limit`` seconds.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def crew(work: Callable[..., Any], jobs: Sequence[Job], workers: int, limit: flo
             ready = wait([each.pipe for each in team], max(0, min(each.until for each in team) - monotonic()))
             for worker in [each for each in team if each.pipe in ready or monotonic() > each.until]:
                 job, answer = worker.job, worker.answer()
-                if job is None and isinstance(answer, Lost):
+                if job is None and isinstance(answer, LostJob):
                     raise WitnessError(f"a worker process could not start: {answer.why}")
                 if waiting and worker.process.is_alive():
                     worker.give(waiting.popleft(), limit)
@@ -129,7 +129,7 @@ def _serve(pipe: Connection, work: Callable[..., Any], memory: int) -> None:
             try:
                 pipe.send(work(*job))
             except BaseException as error:  # any error of the job's code, even SystemExit
-                pipe.send(Lost(f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"))
+                pipe.send(LostJob(f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"))
 
 
 def _end_with_parent() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from symformer.catalogue.traced import TOGETHER
+from symformer.catalogue.measured_model import TOGETHER
 from symformer.language.errors import SymformerError
 from symformer.witness import torch_session, trace
 from symformer.witness.torch_session import Session

@@ -14,7 +14,7 @@ effect. A subclass adds to these. It changes a part by overriding the property o
 part:
 
     norm = RMSNorm(offset=True)
-    tied: bool = option(Switch("tie_word_embeddings", True))
+    tied: bool = option(BoolField("tie_word_embeddings", True))
 
     @property
     def attention(self) -> Component:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...components import MLP, Component, CrossAttention, Dropout, PositionEmbedding, SelfAttention
-from ...configs.fields import Fields
-from ...configs.places import Chance, Field, Function
-from ...configs.usual import Called
+from ...configs.config_fields import Field, Function, ProbabilityField
+from ...configs.field_mapping import Fields
+from ...configs.usual_fields import Called
 from ...language.sizes import Condition, Divides
 from ...language.symbols import A, E, L_dec, L_enc
 from ...ledger.facts import Activation, Tensor
 from ...ledger.operations import Operations
-from ..base import Variants, option
+from ..base_architecture import Variants, option
 from .encoder_decoder import EncoderDecoder, Tower
 
 FAIRSEQ: Called = {
@@ -42,9 +42,9 @@ class BartLike(EncoderDecoder):
     variants: ClassVar[Variants] = ({}, {"head": "none"})
 
     activation: Activation = option(Function("activation_function", "gelu"))
-    dropout: bool = option(Chance("dropout", 0.1))
-    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
-    activation_dropout: bool = option(Chance("activation_dropout", 0.0))
+    dropout: bool = option(ProbabilityField("dropout", 0.1))
+    attention_dropout: bool = option(ProbabilityField("attention_dropout", 0.0))
+    activation_dropout: bool = option(ProbabilityField("activation_dropout", 0.0))
 
     @property
     def heads_alike(self) -> dict[str, Any]:

@@ -19,12 +19,12 @@ from ...components import (
     SelfAttention,
     TokenEmbedding,
 )
-from ...configs.places import Chance, Function, Switch
+from ...configs.config_fields import BoolField, Function, ProbabilityField
 from ...language.sizes import Divides
 from ...language.symbols import A, E
 from ...ledger.facts import Activation, Tensor
 from ...ledger.operations import Operations
-from ..base import Names, option
+from ..base_architecture import Names, option
 from .stacked import Stacked, with_positions
 
 FIXED: Mapping[str, tuple[Any, ...]] = {"position_embedding_type": ("absolute",), "is_decoder": (False,)}
@@ -38,10 +38,10 @@ class BertLike(Stacked):
     names = Names(table="embeddings.word_embeddings", layers="encoder.layer")
     constraints = (Divides(A, E),)
 
-    tied: bool = option(Switch("tie_word_embeddings", True))
+    tied: bool = option(BoolField("tie_word_embeddings", True))
     activation: Activation = option(Function("hidden_act", "gelu"))
-    hidden_dropout: bool = option(Chance("hidden_dropout_prob", 0.1))
-    attention_dropout: bool = option(Chance("attention_probs_dropout_prob", 0.1))
+    hidden_dropout: bool = option(ProbabilityField("hidden_dropout_prob", 0.1))
+    attention_dropout: bool = option(ProbabilityField("attention_probs_dropout_prob", 0.1))
 
     @property
     def width(self) -> Expr:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ...components import Component, GatedMLP, SelfAttention
-from ...configs.places import Switch
-from ..base import Variants, option
+from ...configs.config_fields import BoolField
+from ..base_architecture import Variants, option
 from .llama_like import LlamaLike
 
 
@@ -17,7 +17,7 @@ class Biased(LlamaLike):
 
     variants: ClassVar[Variants] = ({}, {"tied": True}, {"attention_bias": True}, {"head": "none"})
 
-    attention_bias: bool = option(Switch("attention_bias", False))
+    attention_bias: bool = option(BoolField("attention_bias", False))
 
     @property
     def rotary_attention(self) -> SelfAttention:
@@ -30,7 +30,7 @@ class BiasedThroughout(Biased):
 
     variants: ClassVar[Variants] = ({}, {"tied": True}, {"attention_bias": True}, {"mlp_bias": True}, {"head": "none"})
 
-    mlp_bias: bool = option(Switch("mlp_bias", False))
+    mlp_bias: bool = option(BoolField("mlp_bias", False))
 
     @property
     def mlp(self) -> Component:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from ...components import Component, LMHead, RMSNorm
-from ...configs.places import Switch
+from ...configs.config_fields import BoolField
 from ...ledger.facts import Tensor
 from ...ledger.operations import Operations
-from ..base import option
+from ..base_architecture import option
 from .stacked import Stacked
 
 
@@ -48,7 +48,7 @@ class HubDecoder(Decoder):
     logits: ClassVar[LMHead] = LMHead()  # the LM head
 
     head: Literal["lm", "none"] = "lm"
-    tied: bool = option(Switch("tie_word_embeddings", False))
+    tied: bool = option(BoolField("tie_word_embeddings", False))
 
     @property
     def lm_head(self) -> LMHead | None:

@@ -13,7 +13,7 @@ from ...components import Component, LMHead, TokenEmbedding
 from ...language.symbols import L_dec, L_enc
 from ...ledger.facts import Tensor
 from ...ledger.operations import Operations
-from ..base import Architecture
+from ..base_architecture import Architecture
 
 Tower = Literal["encoder", "decoder"]  # torch's names
 

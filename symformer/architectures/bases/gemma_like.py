@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...components import Component, RMSNorm
-from ...configs.fields import Fields
-from ...configs.places import Function, Switch
+from ...configs.config_fields import BoolField, Function
+from ...configs.field_mapping import Fields
 from ...ledger.facts import Activation
-from ..base import Variants, option
+from ..base_architecture import Variants, option
 from .local_global import LocalGlobal
 from .sandwich import Sandwich
 
@@ -30,7 +30,7 @@ class GemmaLike(LocalGlobal, Sandwich):
     rooted = True
     variants: ClassVar[Variants] = ({}, {"tied": False}, {"head": "none"})
 
-    tied: bool = option(Switch("tie_word_embeddings", True))
+    tied: bool = option(BoolField("tie_word_embeddings", True))
     activation: Activation = option(Function("hidden_activation", "gelu_pytorch_tanh"))
 
     @property

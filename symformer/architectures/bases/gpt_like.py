@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...components import Component, LayerNorm, SelfAttention
-from ...configs.places import Switch
+from ...configs.config_fields import BoolField
 from ...language.sizes import Condition, Divides
 from ...language.symbols import A, E
-from ..base import Variants, option
+from ..base_architecture import Variants, option
 from .decoder import HubDecoder
 
 
@@ -20,7 +20,7 @@ class GPTLike(HubDecoder):
     constraints: ClassVar[tuple[Condition, ...]] = (Divides(A, E),)
     variants: ClassVar[Variants] = ({}, {"tied": False}, {"head": "none"})
 
-    tied: bool = option(Switch("tie_word_embeddings", True))
+    tied: bool = option(BoolField("tie_word_embeddings", True))
 
     @property
     def norm(self) -> Component:

@@ -8,10 +8,10 @@ from typing import ClassVar
 from sympy import Integer
 
 from ...components import Component, GatedMLP, LatentAttention, MoE
-from ...configs.fields import Fields
+from ...configs.field_mapping import Fields
 from ...language.sizes import AtMost, Condition, Divides
 from ...language.symbols import A, D_nope, D_rope, K, L_dense, L_moe, M, R_q, X, X_shared
-from ..base import Variants
+from ..base_architecture import Variants
 from .llama_like import LlamaLike
 from .stacked import Stack
 

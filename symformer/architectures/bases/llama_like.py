@@ -8,14 +8,14 @@ from typing import ClassVar
 from sympy import Expr, Integer
 
 from ...components import Component, GatedMLP, LMHead, ParallelBlock, PreNormBlock, RotaryPositions, SelfAttention
-from ...configs.fields import Fields
-from ...configs.places import Chance, Function
-from ...configs.usual import NO_TABLE
+from ...configs.config_fields import Function, ProbabilityField
+from ...configs.field_mapping import Fields
+from ...configs.usual_fields import NO_TABLE
 from ...language.sizes import AtMost, Condition, Divides
 from ...language.symbols import A, D, D_rope, E, G
 from ...ledger.facts import Activation, Scale, Tensor
 from ...ledger.operations import Operations
-from ..base import Variants, option
+from ..base_architecture import Variants, option
 from .decoder import HubDecoder
 
 # Rotary embeddings rotate pairs of elements. Each query head has one key/value head.
@@ -40,7 +40,7 @@ class LlamaLike(HubDecoder):
     tables: ClassVar[str] = "rotary"  # "rotary_single" if the angles stay in single precision
 
     activation: Activation = option(Function("hidden_act", "silu"))
-    attention_dropout: bool = option(Chance("attention_dropout", 0.0))
+    attention_dropout: bool = option(ProbabilityField("attention_dropout", 0.0))
 
     @property
     def rotary_attention(self) -> SelfAttention:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ...configs.config_fields import Field
 from ...configs.layers import Layers
-from ...configs.places import Field
 from ...language.symbols import C_win, L_global, L_local
 from .llama_like import ROTARY_HEADS, LlamaLike
 from .stacked import Stack

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...components import MLP, Component, PreNormBlock, SelfAttention
-from ...configs.fields import Fields
-from ...configs.places import Chance, Function
+from ...configs.config_fields import Function, ProbabilityField
+from ...configs.field_mapping import Fields
 from ...ledger.facts import Activation
-from ..base import Names, option
+from ..base_architecture import Names, option
 from .gpt_like import GPTLike
 
 
@@ -25,9 +25,9 @@ class OpenAILike(GPTLike):
     )
 
     activation: Activation = option(Function("activation_function", "gelu_new"))
-    embedding_dropout: bool = option(Chance("embd_pdrop", 0.1))
-    attention_dropout: bool = option(Chance("attn_pdrop", 0.1))
-    residual_dropout: bool = option(Chance("resid_pdrop", 0.1))
+    embedding_dropout: bool = option(ProbabilityField("embd_pdrop", 0.1))
+    attention_dropout: bool = option(ProbabilityField("attn_pdrop", 0.1))
+    residual_dropout: bool = option(ProbabilityField("resid_pdrop", 0.1))
 
     @property
     def attention(self) -> SelfAttention:

@@ -10,11 +10,11 @@ from typing import ClassVar
 from sympy import Symbol
 
 from ...components import Component, PreNormBlock
-from ...configs.fields import Fields
-from ...configs.places import Function, Switch
+from ...configs.config_fields import BoolField, Function
+from ...configs.field_mapping import Fields
 from ...language.symbols import A_ssm, C_chunk, D_ssm, G_ssm, K_conv, N_state
 from ...ledger.facts import Activation
-from ..base import Names, Variants, option
+from ..base_architecture import Names, Variants, option
 from .decoder import HubDecoder
 
 # The config fields of a mixer's sizes.
@@ -43,9 +43,9 @@ class Recurrent(HubDecoder):
         )
     )
 
-    tied: bool = option(Switch("tie_word_embeddings", True))
-    bias: bool = option(Switch("use_bias", False))
-    convolution_bias: bool = option(Switch("use_conv_bias", True))
+    tied: bool = option(BoolField("tie_word_embeddings", True))
+    bias: bool = option(BoolField("use_bias", False))
+    convolution_bias: bool = option(BoolField("use_conv_bias", True))
     activation: Activation = option(Function("hidden_act", "silu"))
 
     @property

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from ...components import Component, MoE
 from ...components.moe import SOFTMAX, SOFTMAX_MAYBE_DIVIDED
-from ...configs.fields import Fields
-from ...configs.usual import NO_WINDOW
+from ...configs.field_mapping import Fields
+from ...configs.usual_fields import NO_WINDOW
 from ...language.sizes import AtMost
 from ...language.symbols import K, X
 from .llama_like import ROTARY_HEADS, LlamaLike

@@ -13,7 +13,7 @@ from ...language.sizes import Relations
 from ...language.symbols import L
 from ...ledger.facts import Order, Tensor
 from ...ledger.operations import Operations
-from ..base import Architecture, Names
+from ..base_architecture import Architecture, Names
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from sympy import Integer
 
 from ...components import SelfAttention
-from ...configs.fields import Fields
+from ...configs.field_mapping import Fields
 from ...language.sizes import AtMost, Condition
 from ...language.symbols import C_win
 from .llama_like import ROTARY_HEADS, LlamaLike

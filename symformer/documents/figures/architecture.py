@@ -9,11 +9,11 @@ from ...formulas import ranks
 from ...formulas.formula import Formula
 from ...language.errors import OptionError
 from ...models.model import Model
-from .beside import compared
-from .drawing import drawing
 from .figure import Figure
-from .reading import Reader
-from .shapes import Drawing
+from .figure_builder import FigureBuilder
+from .figure_diff import compared
+from .figure_page import drawing
+from .primitives import Drawing
 
 Counted = tuple[Model, Formula]
 
@@ -38,7 +38,7 @@ def drawn(models: Sequence[Counted], part: str | None = None) -> Drawing:
     """
     if len(models) > 2:
         raise OptionError(f"{len(models)} targets are given; give one, or two to draw side by side")
-    reader, *others = [Reader(model, formula) for model, formula in models]
+    reader, *others = [FigureBuilder(model, formula) for model, formula in models]
     notes = [ranks.stated(formula.ranks, model.known) for model, formula in models]
     if part is not None:
         if others:

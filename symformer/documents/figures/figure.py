@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from sympy import Expr
 
+from ...language.notation.display_tree import Tree
 from ...language.notation.text import percent, text
-from ...language.notation.tree import Tree
-from ...language.shapes import Shape
+from ...language.shape_lines import Shape
 from ...ledger.facts import ONE
 from ..blocks import Line
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sympy import Expr
 
 from ...formulas.account import Line
-from ...ledger.facts import ONE, ROTARY, Entry, Kind, Ledger, Scope, Tensor
+from ...ledger.facts import ONE, ROTARY, Entry, Ledger, OperationKind, Scope, Tensor
 from .figure import Arrow, Node, Plus
 
 HIDDEN = (*ROTARY, "slopes")  # tables passed to every layer; their readers have a note instead of an arrow
@@ -36,20 +36,20 @@ class Draft:
     def adds(self) -> bool:
         """Whether it is a sum of two tensors with an amount of 0."""
         entry = self.line.entry
-        return entry is not None and entry.kind is Kind.ADD and self.line.each == 0
+        return entry is not None and entry.kind is OperationKind.ADD and self.line.each == 0
 
     @property
     def passes(self) -> bool:
         """Whether a figure draws its output as its input: dropout, a scale, or a part with an amount of 0."""
         return self.line.each == 0 and all(
-            entry.kind is Kind.DROPOUT or (entry.kind is Kind.MULTIPLY and len(entry.inputs) == 1)
+            entry.kind is OperationKind.DROPOUT or (entry.kind is OperationKind.MULTIPLY and len(entry.inputs) == 1)
             for entry in self.entries
         )
 
     @property
     def hidden(self) -> bool:
         """Whether it is a table passed to every layer."""
-        tables = [entry.kind is Kind.POSITIONS and entry.function in HIDDEN for entry in self.entries]
+        tables = [entry.kind is OperationKind.POSITIONS and entry.function in HIDDEN for entry in self.entries]
         return self.line.each == 0 and bool(tables) and all(tables)
 
 
@@ -69,7 +69,7 @@ class Flow:
         self._made: dict[int, Entry] = {}
         for _, entry in ledger:  # the first wins: moves between ranks are views of another operation's output
             self._made.setdefault(id(root_of(entry.output)), entry)
-        stored = (entry for _, entry in ledger if entry.kind is Kind.PARAMETER)
+        stored = (entry for _, entry in ledger if entry.kind is OperationKind.PARAMETER)
         self._stored = {weight.path: entry.output for entry in stored for weight in entry.weights}
         self._chains: dict[int, Chain] = {}  # the place of each operation
         self._inside: dict[

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from ...language.notation.text import text
 from ..blocks import Code, Line, Math
+from .box_content import FORMULA, LEADING, SMALL, TITLE, BoxContent, counted, cut, fitted, title_lines
 from .figure import Frame
-from .layout import Layout
-from .looks import FORMULA, LEADING, SMALL, TITLE, Look, counted, cut, fitted, title_lines
-from .measure import Ruler
-from .places import BRACKET, EDGE, Placed, times_of
-from .shapes import BLACK, GREY, Path, Rect, Shape, Words
+from .graph_layout import GraphLayout
+from .primitives import BLACK, GREY, Path, Rect, Shape, Words
+from .text_width import Ruler
+from .x_coordinates import BRACKET, EDGE, PlacedGraph, times_of
 
 
-def framed(frame: Frame, width: float, ruler: Ruler, shapes: bool, margin: float) -> Placed:
+def framed(frame: Frame, width: float, ruler: Ruler, shapes: bool, margin: float) -> PlacedGraph:
     """Return a frame with its contents and, for repeated layers, a bracket with the number of repetitions."""
     says = times_of(frame)
-    inner = Layout(frame.graph, width - margin - 2 * EDGE, ruler, framed, shapes).placed()
+    inner = GraphLayout(frame.graph, width - margin - 2 * EDGE, ruler, framed, shapes).placed()
     head = _head(frame, width - margin - 2 * EDGE, inner.out if frame.graph.gives else None, ruler)
     foot = 0.0 if frame.graph.arrows else EDGE
     height = foot + inner.height + head.height
@@ -44,10 +44,10 @@ def framed(frame: Frame, width: float, ruler: Ruler, shapes: bool, margin: float
     drawn += [shape.moved(margin + EDGE, head.height) for shape in inner.shapes]
     if frame.graph.gives:
         drawn.append(Path(((margin + EDGE + inner.out, head.height), (margin + EDGE + inner.out, 0))))
-    return Placed(width, height, drawn, [margin + EDGE + x for x in inner.ports], margin + EDGE + inner.out)
+    return PlacedGraph(width, height, drawn, [margin + EDGE + x for x in inner.ports], margin + EDGE + inner.out)
 
 
-def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> Look:
+def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxContent:
     """Return the title of a frame and the amount of one copy, on either side of its outgoing line."""
     left, right = (width, width) if out is None else (out - 5, width - out - 5)
     rows: list[tuple[Line, float, str]] = [(line, TITLE, BLACK) for line in title_lines(frame, ruler, left)]
@@ -84,4 +84,4 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> Look:
     for line, size in beside:
         high += LEADING
         drawn.append(Words(width, high - 2, line, ruler.width(line, size), size, "right"))
-    return Look(drawn, width, max(y, high) + (1 if frame.graph.arrows else EDGE))
+    return BoxContent(drawn, width, max(y, high) + (1 if frame.graph.arrows else EDGE))

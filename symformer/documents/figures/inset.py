@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...answers.summary import value_of
 from ...formulas.formula import Formula
 from ...models.model import Model
-from ..blocks import Block, Line, Picture
+from ...views.summary import value_of
+from ..blocks import Block, FigureBlock, Line
 
 if TYPE_CHECKING:
-    from .measure import Ruler
-    from .shapes import Drawing
+    from .primitives import Drawing
+    from .text_width import Ruler
 
 
 def illustration(model: Model, formula: Formula) -> list[Block]:
     """Return the figure of a model; empty for a ratio, which is not a sum over boxes."""
     if not formula.additive:
         return []
-    return [Picture(partial(_drawn, model, formula), _caption(model, formula), formula.id)]
+    return [FigureBlock(partial(_drawn, model, formula), _caption(model, formula), formula.id)]
 
 
 def beside(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
@@ -32,7 +32,7 @@ def beside(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
         f"{one.title} and {other.title} side by side, each with its own symbols; ≠ marks parts that the other lacks or "
         "has with a different formula."
     ]
-    return [Picture(partial(_both, models, formulas), caption, f"{formulas[0].id}.beside")]
+    return [FigureBlock(partial(_both, models, formulas), caption, f"{formulas[0].id}.beside")]
 
 
 def _caption(model: Model, formula: Formula) -> Line:
@@ -46,19 +46,19 @@ def _caption(model: Model, formula: Formula) -> Line:
 
 
 def _drawn(model: Model, formula: Formula, column: float, most: float, ruler: Ruler | None = None) -> Drawing:
-    from .drawing import drawing  # most languages never need it
-    from .reading import Reader
+    from .figure_builder import FigureBuilder
+    from .figure_page import drawing  # most languages never need it
 
-    return drawing(Reader(model, formula).architecture(), column=column, most=most, ruler=ruler)
+    return drawing(FigureBuilder(model, formula).architecture(), column=column, most=most, ruler=ruler)
 
 
 def _both(
     models: Sequence[Model], formulas: Sequence[Formula], column: float, most: float, ruler: Ruler | None = None
 ) -> Drawing:
-    from .beside import compared
-    from .drawing import BETWEEN, drawing
-    from .reading import Reader
+    from .figure_builder import FigureBuilder
+    from .figure_diff import compared
+    from .figure_page import BETWEEN, drawing
 
-    figures = [Reader(model, formula).architecture() for model, formula in zip(models, formulas, strict=True)]
+    figures = [FigureBuilder(model, formula).architecture() for model, formula in zip(models, formulas, strict=True)]
     half = min(column, (most - BETWEEN) / 2)
     return drawing(*compared(*figures), column=half, most=half, ruler=ruler)

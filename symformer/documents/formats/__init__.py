@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from ..blocks import Document
-    from .language import Format
+    from .base_language import Format
 
 Engine = Literal["typst", "latex"]
 Flavour = Literal["github", "jupyter", "commonmark"]

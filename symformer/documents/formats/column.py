@@ -1,6 +1,6 @@
 """Layout for a column of a two-column page: line breaks in mathematics, also inside brackets, and narrow tables.
 
-Widths are in characters of prose, as in layout.py.
+Widths are in characters of prose, as in page_layout.py.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ...language.notation.display_tree import FractionNode, Label, Minus, Product, Sum, Times, Tree
 from ...language.notation.emitter import under
 from ...language.notation.latex import LatexEmitter, upright
-from ...language.notation.tree import Fraction, Label, Minus, Product, Sum, Times, Tree
 from ..blocks import Cited, Code, Line, Math, Ref, Strong, Table
-from .layout import breadth, extent
-from .letters import WIDE, lettered, wide
+from .missing_glyphs import WIDE, lettered, wide
+from .page_layout import breadth, extent
 
 ROOM = 37  # of an equation in normal type, in the narrowest usual column: 200 pt in the 10 pt article class
 TYPES = {"": 1.0, r"\small": 0.9, r"\footnotesize": 0.8, r"\scriptsize": 0.7}
@@ -84,7 +84,7 @@ def chunks(shown: Tree, room: int) -> list[Chunk]:
             return _signed(shown, room, first=True)
         case Product(factors) | Times(factors):
             return list(_factors(factors, room, isinstance(shown, Times)))
-        case Fraction(above, below):
+        case FractionNode(above, below):
             first, *rest = _bracketed(chunks(below, room - 2))
             return [*_bracketed(chunks(above, room - 2)), replace(first, sign=r"\big/"), *rest]
     return [Chunk("", latex(shown), across(shown))]

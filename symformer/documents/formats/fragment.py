@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...language.notation.tree import Tree, tree
+from ...language.notation.display_tree import Tree, tree
 from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, References, Table, lines
+from .base_language import printable
 from .column import ROOM, TYPES, Fit, across, chunks, filled, fit, latex, pieces, runs, split
-from .language import printable
-from .letters import label
+from .missing_glyphs import label
 from .tex import Latex
 
 _BREAK = r"\allowbreak{}"

@@ -14,13 +14,13 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from ...language.notation.mathml import Piece as MathPiece
+from ...language.notation.display_tree import TensorName, Tree, tree
+from ...language.notation.mathml import MathRun as MathPiece
 from ...language.notation.mathml import mathml, pieces, sign
 from ...language.notation.text import text
-from ...language.notation.tree import Name, Tree, tree
-from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, Math, Picture, Piece, Ref, Table
-from .language import Language, printable, templates
-from .layout import Page, Row
+from ..blocks import Cited, Code, Computation, Document, Equation, FigureBlock, Heading, Line, Math, Piece, Ref, Table
+from .base_language import Language, printable, templates
+from .page_layout import EquationLine, Page
 from .tex import FORMAT as LATEX
 
 NARROW, WIDE = 24, 44  # maximum characters of a label next to a line, on any screen and on a wide one
@@ -31,11 +31,11 @@ PHONE = 26  # characters of mathematics that fit the narrowest screen
 class Screen(Page):
     """A page of unlimited width: the browser breaks lines, and tables scroll."""
 
-    def rows(self, equation: Equation) -> list[Row]:
+    def rows(self, equation: Equation) -> list[EquationLine]:
         """Return every line unbroken."""
         steps = equation.chain.steps
         reasons = [*equation.reasons, *[()] * (len(steps) - len(equation.reasons))]
-        return [Row("=", step, reason) for step, reason in zip(steps, reasons, strict=True)]
+        return [EquationLine("=", step, reason) for step, reason in zip(steps, reasons, strict=True)]
 
     def columns(self, table: Table) -> str:
         """Return the alignment, with "w" for columns that would otherwise be squeezed to one word per line."""
@@ -107,15 +107,15 @@ class HTML(Language):
             rows.append(f'<div class="label">{self.math(each.name)}</div>{side}')
         return markup("\n".join(rows))
 
-    def picture(self, block: Picture) -> Markup:
+    def picture(self, block: FigureBlock) -> Markup:
         """Return a figure that is legible on a narrow screen."""
-        from ..figures.screen import ScreenRuler  # not needed by pages without figures
-        from .svg import drawn
+        from ..figures.browser_text_width import ScreenRuler  # not needed by pages without figures
+        from .inline_svg import drawn
 
         return markup(drawn(block.draw(*self.page.figure, ScreenRuler())))
 
     def ranging(self, last: str) -> Markup:
-        return markup(f", {mathml(Name('n'))} = 1, …, {last}")
+        return markup(f", {mathml(TensorName('n'))} = 1, …, {last}")
 
     def room(self, equation: Equation) -> str:
         """Return the place of the label: next to the lines on any screen, only on a wide one, or above them."""

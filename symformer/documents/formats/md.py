@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from ...language.notation.display_tree import Tree, tree
 from ...language.notation.latex import latex
 from ...language.notation.text import text
-from ...language.notation.tree import Tree, tree
 from ..blocks import Cited, Computation, Equation, Math, Piece, Ref
-from .language import Language, printable
-from .letters import plain
+from .base_language import Language, printable
+from .missing_glyphs import plain
 
 
 class Markdown(Language):

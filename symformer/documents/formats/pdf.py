@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ...language.errors import DocumentError
 from ..blocks import Document
-from .language import Format, templates
+from .base_language import Format, templates
 from .tex import FORMAT as LATEX
 from .typ import PRINTED
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ...language.notation.display_tree import Tree
 from ...language.notation.latex import latex
-from ...language.notation.tree import Tree
-from ..blocks import Picture
-from .language import Language, broken, parted
-from .letters import label, lettered, plain, with_macro
+from ..blocks import FigureBlock
+from .base_language import Language, broken, parted
+from .missing_glyphs import label, lettered, plain, with_macro
 
 
 class Latex(Language):
@@ -62,9 +62,9 @@ class Latex(Language):
     def inline(self, mathematics: str, shown: Tree) -> str:
         return f"${mathematics}$"
 
-    def picture(self, block: Picture) -> str:
+    def picture(self, block: FigureBlock) -> str:
         """Return a figure that fits the page, drawn by LaTeX itself."""
-        from .drawn import picture  # not needed by documents without figures
+        from .tex_pictures import picture  # not needed by documents without figures
 
         drawing = block.draw(*self.page.figure)
         return picture(drawing, self, self.page.enlarged(drawing.width, drawing.height))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+from ...language.notation.display_tree import Tree
 from ...language.notation.text import text
-from ...language.notation.tree import Tree
 from ...language.notation.typst import typst
-from ..blocks import Picture
-from .language import Language, broken, environment, parted, printable
-from .letters import in_typst, plain
+from ..blocks import FigureBlock
+from .base_language import Language, broken, environment, parted, printable
+from .missing_glyphs import in_typst, plain
 
 
 class Typst(Language):
@@ -39,7 +39,7 @@ class Typst(Language):
     def inline(self, mathematics: str, shown: Tree) -> str:
         return f"#m({_string(text(shown))})[${mathematics}$];"
 
-    def picture(self, block: Picture) -> str:
+    def picture(self, block: FigureBlock) -> str:
         """Return a figure that fits the page, with alternative text."""
         drawing = block.draw(*self.page.figure)
         body = str(environment().get_template("figure.typ.jinja").module.place(drawing, self))  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ def _string(text: str) -> str:
     return json.dumps("".join(told), ensure_ascii=False)
 
 
-class Printed(Typst):
+class PrintableTypst(Typst):
     """Typst for PDFs with its embedded fonts: characters that these lack are written as code points."""
 
     def prose(self, text: str) -> str:
@@ -106,4 +106,4 @@ class Printed(Typst):
 
 
 FORMAT = Typst()
-PRINTED = Printed()
+PRINTED = PrintableTypst()

@@ -9,22 +9,22 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from .display_tree import Tree
 from .latex import latex
-from .tree import Tree
 
 
 @dataclass(frozen=True)
-class Name:
+class CodeName:
     """A name from code."""
 
     text: str
 
 
-Cell = str | Name | Tree
+Cell = str | CodeName | Tree
 
 
 @dataclass(frozen=True)
-class Table:
+class CardTable:
     """A table. The alignment has one letter per column, l or r; ``total`` separates the last row."""
 
     head: Sequence[Cell]
@@ -39,7 +39,7 @@ class Card:
 
     title: str = ""
     equations: Sequence[tuple[Sequence[Tree], Sequence[Tree]]] = ()
-    table: Table | None = None
+    table: CardTable | None = None
     notes: Sequence[str] = ()  # sentences between the equations and the table
 
     def html(self) -> str:
@@ -142,7 +142,7 @@ def _html(cell: Cell) -> str:
     match cell:
         case str():
             return escape(cell).replace("$", "<span>$</span>")
-        case Name(text):
+        case CodeName(text):
             return f"<code>{escape(text)}</code>"
     return f"${escape(latex(cell))}$"
 
@@ -155,7 +155,7 @@ def _markdown(cell: Cell) -> str:
     match cell:
         case str():
             return _prose(cell)
-        case Name(text):
+        case CodeName(text):
             fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
             space = " " * bool(text.strip("`") != text)
             return f"{fence}{space}{' '.join(text.split())}{space}{fence}".replace("|", "\\|")
@@ -178,5 +178,5 @@ _SPECIAL = {
 def _latex(cell: Cell) -> str:
     if isinstance(cell, Tree):
         return latex(cell)
-    words, font = (cell.text, "mathtt") if isinstance(cell, Name) else (cell, "mathrm")
+    words, font = (cell.text, "mathtt") if isinstance(cell, CodeName) else (cell, "mathrm")
     return rf"\{font}{{{''.join(_SPECIAL.get(each, each) for each in words)}}}"

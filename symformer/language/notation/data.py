@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .tree import Call, Cross, Fraction, Minus, Number, Power, Product, Size, Sum, Times, Tree
+from .display_tree import Call, Cross, FractionNode, Minus, Number, Power, Product, Size, Sum, Times, Tree
 
 Data = str | list["Data"]  # digits, the name of a size, or a list of an operation and its operands
 
@@ -11,7 +11,7 @@ def data(shown: Tree) -> Data:
     """Return a tree as nested lists, with numbers as strings of digits so that no reader rounds them.
 
     >>> from symformer.language.symbols import E, L, V
-    >>> from symformer.language.notation.tree import tree
+    >>> from symformer.language.notation.display_tree import tree
     >>> data(tree(12*L*E**2 - V/2))
     ['+', ['*', '12', 'L', ['^', 'E', '2']], ['-', ['/', 'V', '2']]]
     """
@@ -28,7 +28,7 @@ def data(shown: Tree) -> Data:
             return ["*", *map(data, factors)]
         case Power(base, exponent):
             return ["^", data(base), str(exponent)]
-        case Fraction(numerator, denominator):
+        case FractionNode(numerator, denominator):
             return ["/", data(numerator), data(denominator)]
         case Call(function, arguments):
             return [function, *map(data, arguments)]

@@ -7,16 +7,15 @@ from abc import ABC, abstractmethod
 from sympy import Symbol
 
 from ..symbols import letter as row
-from .tree import (
+from .display_tree import (
     Applied,
     Call,
     Cross,
-    Fraction,
+    FractionNode,
     Indexed,
     Label,
     Listed,
     Minus,
-    Name,
     Number,
     Pointwise,
     Power,
@@ -25,6 +24,7 @@ from .tree import (
     Size,
     Stretch,
     Sum,
+    TensorName,
     Times,
     Total,
     Transposed,
@@ -86,15 +86,15 @@ class Emitter(ABC):
                 return self.cross([self._within(factor, _PRODUCT) for factor in factors])
             case Power(base, exponent):
                 return self.power(self._within(base, _ATOM), exponent)
-            case Fraction(numerator, denominator):
+            case FractionNode(numerator, denominator):
                 if self.fraction_binds == _ATOM:
                     return self.fraction(self.emit(numerator), self.emit(denominator))
                 return self.fraction(self._within(numerator, _PRODUCT), self._within(denominator, _POWER))
             case Call(function, arguments):
                 return self.call(function, [self.emit(argument) for argument in arguments])
-            case Name(letter, below, None):
+            case TensorName(letter, below, None):
                 return self.name(letter, fitting(below, self.told))
-            case Name(letter, below, index):
+            case TensorName(letter, below, index):
                 which = self.emit(index) if index else ""
                 return self.numbered(letter, f"{self.word(fitting(below, self.told))},{which}" if below else which)
             case Word(word):
@@ -143,7 +143,7 @@ class Emitter(ABC):
                 return _PRODUCT
             case Power():
                 return _POWER
-            case Fraction():
+            case FractionNode():
                 return self.fraction_binds
         return _ATOM
 

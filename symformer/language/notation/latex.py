@@ -7,8 +7,8 @@ import re
 from sympy import Expr, Symbol
 
 from ..symbols import letter as row
+from .display_tree import Tree, tree
 from .emitter import Emitter, spelt_out, under
-from .tree import Tree, tree
 
 _CALLS = {"ceil": (r"\lceil ", r" \rceil"), "floor": (r"\lfloor ", r" \rfloor")}
 

@@ -9,9 +9,9 @@ from html import escape
 from sympy import Expr, Symbol
 
 from ..symbols import letter as row
+from .display_tree import Applied, Cross, Minus, Product, Sum, Times, Transposed, Tree, tree
 from .emitter import POINTWISE, PRODUCT, Emitter, spelt_out, under
 from .text import text
-from .tree import Applied, Cross, Minus, Product, Sum, Times, Transposed, Tree, tree
 
 TIMES = "\N{INVISIBLE TIMES}"  # between factors: read by screen readers, but invisible
 THIN = '<mspace width="0.17em"></mspace>'
@@ -120,7 +120,7 @@ class MathMLEmitter(Emitter):
 
 
 @dataclass(frozen=True)
-class Piece:
+class MathRun:
     """An unbreakable piece: the content of a ``math`` element and its alternative text."""
 
     content: str
@@ -148,7 +148,7 @@ def mathml(shown: Tree | Expr) -> str:
     <math alttext="L_enc + E"><mrow><msub><mi>L</mi><mtext>enc</mtext></msub><mo>+</mo><mi>E</mi></mrow></math>
     """
     made = shown if isinstance(shown, Tree) else tree(shown)
-    return Piece(_MATHML.emit(made), text(made)).element
+    return MathRun(_MATHML.emit(made), text(made)).element
 
 
 def equated(sides: Sequence[Tree]) -> str:
@@ -163,16 +163,16 @@ def equated(sides: Sequence[Tree]) -> str:
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block" alttext="{told}">{content}</math>'
 
 
-def sign(spelt: str) -> Piece:
+def sign(spelt: str) -> MathRun:
     """Return a sign by itself, between two sides or before a continuation line.
 
     >>> sign("=").content
     '<mo form="infix">=</mo>'
     """
-    return Piece(f'<mo form="infix">{_SIGNS.get(spelt, spelt)}</mo>', spelt)
+    return MathRun(f'<mo form="infix">{_SIGNS.get(spelt, spelt)}</mo>', spelt)
 
 
-def pieces(shown: Tree | Expr) -> list[Piece]:
+def pieces(shown: Tree | Expr) -> list[MathRun]:
     """Split a formula into pieces between which a line may break: terms of a sum, also of a long sum in brackets.
 
     >>> from symformer.language.symbols import E, L
@@ -186,7 +186,7 @@ def pieces(shown: Tree | Expr) -> list[Piece]:
     return _pieces(shown if isinstance(shown, Tree) else tree(shown))
 
 
-def _pieces(shown: Tree) -> list[Piece]:
+def _pieces(shown: Tree) -> list[MathRun]:
     match shown:
         case Sum(terms):
             return [piece for place, term in enumerate(terms) for piece in _term(term, first=not place)]
@@ -197,35 +197,35 @@ def _pieces(shown: Tree) -> list[Piece]:
     return [_whole(shown)]
 
 
-def _factors(shown: Product | Times | Cross) -> list[Piece]:
+def _factors(shown: Product | Times | Cross) -> list[MathRun]:
     """Return the pieces of a product, including those of a factor that is a long sum."""
     dot = isinstance(shown, Times) or (isinstance(shown, Product) and spelt_out(shown.factors))
     between = "\N{MULTIPLICATION SIGN}" if isinstance(shown, Cross) else "\N{DOT OPERATOR}" if dot else TIMES
     said = {Times: " · ", Cross: " × "}.get(type(shown), "·" if "·" in text(shown) else "")
-    found: list[Piece] = []
-    begun = Piece("", "")
+    found: list[MathRun] = []
+    begun = MathRun("", "")
     for place, factor in enumerate(shown.factors):
         if place:
-            begun = Piece(begun.content + _sign(between), begun.alternative + said)
+            begun = MathRun(begun.content + _sign(between), begun.alternative + said)
         inside = _in_brackets(factor, begun) if isinstance(factor, Sum) else []
         if inside:
             *more, begun = inside
             found += more
         else:
-            begun = Piece(begun.content + _MATHML.factor(factor), begun.alternative + _alternative(factor))
+            begun = MathRun(begun.content + _MATHML.factor(factor), begun.alternative + _alternative(factor))
     return [*found, begun] if found else [_whole(shown)]
 
 
-def _in_brackets(shown: Sum, begun: Piece = Piece("", "")) -> list[Piece]:
+def _in_brackets(shown: Sum, begun: MathRun = MathRun("", "")) -> list[MathRun]:
     """Return the pieces of a long sum in brackets after a prefix; empty for a short sum or one with fractions."""
     first, *middle, last = _pieces(shown)
     if len(text(shown)) <= SHORT or any("<mfrac>" in piece.content for piece in (first, *middle, last)):
         return []
-    first = Piece(f"{begun.content}{_open()}{first.content}", f"{begun.alternative}({first.alternative}")
-    return [first, *middle, Piece(f"{last.content}{_shut()}", f"{last.alternative})")]
+    first = MathRun(f"{begun.content}{_open()}{first.content}", f"{begun.alternative}({first.alternative}")
+    return [first, *middle, MathRun(f"{last.content}{_shut()}", f"{last.alternative})")]
 
 
-def _term(term: Tree, first: bool) -> list[Piece]:
+def _term(term: Tree, first: bool) -> list[MathRun]:
     """Return the pieces of a term of a sum, after its sign."""
     operand = term.operand if isinstance(term, Minus) else term
     whole = _in_brackets(operand) or [_whole(operand)] if isinstance(operand, Sum) else _pieces(operand)
@@ -234,11 +234,11 @@ def _term(term: Tree, first: bool) -> list[Piece]:
     begun, *others = whole
     spelt, form, apart = "-" if isinstance(term, Minus) else "+", *(("prefix", "") if first else ("infix", " "))
     content = f'<mo form="{form}">{_SIGNS.get(spelt, spelt)}</mo>{begun.content}'
-    return [Piece(content, f"{spelt}{apart}{begun.alternative}"), *others]
+    return [MathRun(content, f"{spelt}{apart}{begun.alternative}"), *others]
 
 
-def _whole(shown: Tree) -> Piece:
-    return Piece(_MATHML.term(shown), _alternative(shown))
+def _whole(shown: Tree) -> MathRun:
+    return MathRun(_MATHML.term(shown), _alternative(shown))
 
 
 def _alternative(shown: Tree) -> str:

@@ -9,9 +9,9 @@ from html import escape
 from sympy import Expr, Symbol
 
 from ..symbols import letter as row
+from .display_tree import Tree, tree
 from .emitter import spelt_out, under
 from .text import CodeEmitter
-from .tree import Tree, tree
 
 DOT = "\N{DOT OPERATOR}"
 SMALLER = 0.7  # relative size of subscripts and superscripts

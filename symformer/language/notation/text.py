@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sympy import Expr, Symbol
 
+from .display_tree import Applied, Call, Indexed, Label, Listed, Power, Size, TensorName, Transposed, Tree, tree
 from .emitter import PRODUCT, Emitter
-from .tree import Applied, Call, Indexed, Label, Listed, Name, Power, Size, Transposed, Tree, tree
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -89,7 +89,7 @@ class TextEmitter(CodeEmitter):
         bases = [factor.base if isinstance(factor, Power) else factor for factor in trees]
         letters = [base.symbol.name for base in bases if isinstance(base, Size)]
         letters += [base.letter for base in bases if isinstance(base, Label)]
-        if any(isinstance(base, Name | Transposed | Applied | Indexed | Listed) for base in bases):
+        if any(isinstance(base, TensorName | Transposed | Applied | Indexed | Listed) for base in bases):
             return " ".join(factors)
         apart = any(len(name) > 1 for name in letters) or any(isinstance(base, Call) for base in bases)
         return ("·" if apart else "").join(factors)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sympy import Expr, Symbol
 
 from ..symbols import letter as row
+from .display_tree import Tree, tree
 from .emitter import Emitter, spelt_out, under
-from .tree import Tree, tree
 
 
 class TypstEmitter(Emitter):

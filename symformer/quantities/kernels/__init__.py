@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...ledger.facts import Kind
-from . import eager, megatron, sdpa
+from ...ledger.facts import OperationKind
+from . import eager, megatron_kernels, sdpa
 from .saves import Saver
 
-IMPLEMENTATIONS: dict[str, dict[Kind, Saver]] = {
+IMPLEMENTATIONS: dict[str, dict[OperationKind, Saver]] = {
     "eager": eager.KERNELS,
     "sdpa": sdpa.KERNELS,
-    "megatron": megatron.KERNELS,
+    "megatron": megatron_kernels.KERNELS,
 }

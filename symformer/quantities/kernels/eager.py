@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...formulas.account import Term
-from ...ledger.facts import Entry, Kind
+from ...ledger.facts import Entry, OperationKind
 from ..quantity import Conventions, unseen
-from .common import COMMON
 from .saves import SINGLE, SIZES, Saver, Saves, made, single, softmax
+from .transformers_kernels import COMMON
 
 
 def scores(entry: Entry, conventions: Conventions) -> Saves:
@@ -37,10 +37,10 @@ def observed(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(makes=(Term(entry.path, entry.output.shape),))
 
 
-KERNELS: dict[Kind, Saver] = {
+KERNELS: dict[OperationKind, Saver] = {
     **COMMON,
-    Kind.SCORES: scores,
-    Kind.SOFTMAX: weights,
-    Kind.MIX: mix,
-    Kind.OBSERVED: observed,
+    OperationKind.SCORES: scores,
+    OperationKind.SOFTMAX: weights,
+    OperationKind.MIX: mix,
+    OperationKind.OBSERVED: observed,
 }

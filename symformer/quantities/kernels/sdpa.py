@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...ledger.facts import Entry, Kind
+from ...ledger.facts import Entry, OperationKind
 from ..quantity import Conventions
-from .common import COMMON
 from .saves import SINGLE, SIZES, Saver, Saves, made, none
+from .transformers_kernels import COMMON
 
 
 def scores(entry: Entry, conventions: Conventions) -> Saves:
@@ -23,4 +23,9 @@ def mix(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(entry.inputs[1:], True, tuple(makes))
 
 
-KERNELS: dict[Kind, Saver] = {**COMMON, Kind.SCORES: scores, Kind.SOFTMAX: none, Kind.MIX: mix}
+KERNELS: dict[OperationKind, Saver] = {
+    **COMMON,
+    OperationKind.SCORES: scores,
+    OperationKind.SOFTMAX: none,
+    OperationKind.MIX: mix,
+}

@@ -25,7 +25,7 @@ def shifted(scores: Tensor) -> Tensor:
     return padded.view(batch, heads, keys + 1, queries)[:, :, 1:].reshape(scores.shape)
 
 
-class RelativeAttention(nn.Module):
+class GopherAttention(nn.Module):
     def __init__(self, width: int, heads: int, bias: bool) -> None:
         super().__init__()
         self.heads = heads
@@ -47,7 +47,7 @@ class RelativeAttention(nn.Module):
         return self.o_proj(y.transpose(1, 2).flatten(2))
 
 
-class FeedForward(nn.Module):
+class GopherFeedForward(nn.Module):
     def __init__(self, width: int, hidden: int, bias: bool) -> None:
         super().__init__()
         self.up = nn.Linear(width, hidden, bias=bias)
@@ -58,13 +58,13 @@ class FeedForward(nn.Module):
         return self.down(self.act(self.up(x)))
 
 
-class Layer(nn.Module):
+class GopherLayer(nn.Module):
     def __init__(self, width: int, hidden: int, heads: int, bias: bool) -> None:
         super().__init__()
         self.norm_1 = nn.RMSNorm(width)
-        self.attention = RelativeAttention(width, heads, bias)
+        self.attention = GopherAttention(width, heads, bias)
         self.norm_2 = nn.RMSNorm(width)
-        self.mlp = FeedForward(width, hidden, bias)
+        self.mlp = GopherFeedForward(width, hidden, bias)
 
     def forward(self, x: Tensor, distances: Tensor) -> Tensor:
         x = x + self.attention(self.norm_1(x), distances)
@@ -75,7 +75,7 @@ class Gopher(nn.Module):
     def __init__(self, vocabulary: int, width: int, hidden: int, layers: int, heads: int, bias: bool = True) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, width)
-        self.layers = nn.ModuleList(Layer(width, hidden, heads, bias) for _ in range(layers))
+        self.layers = nn.ModuleList(GopherLayer(width, hidden, heads, bias) for _ in range(layers))
         self.norm = nn.RMSNorm(width)
         self.head = nn.Linear(width, vocabulary, bias=False)
         self.head.weight = self.embedding.weight

@@ -31,7 +31,7 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj((weights @ v).transpose(1, 2).flatten(2))
 
 
-class FeedForward(nn.Module):
+class ScratchFeedForward(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.layers = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
@@ -44,7 +44,7 @@ class TransformerBlock(nn.Module):
     def __init__(self, width: int, heads: int, qkv_bias: bool) -> None:
         super().__init__()
         self.att = MultiHeadAttention(width, heads, qkv_bias)
-        self.ff = FeedForward(width)
+        self.ff = ScratchFeedForward(width)
         self.norm1 = nn.LayerNorm(width)
         self.norm2 = nn.LayerNorm(width)
         self.drop_shortcut = nn.Dropout(0.1)

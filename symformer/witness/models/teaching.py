@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 
-class MLP(nn.Module):
+class TeachingMLP(nn.Module):
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
         self.up = nn.Linear(width, hidden)
@@ -25,7 +25,7 @@ class FeedForwardLM(nn.Module):
     def __init__(self, vocabulary: int, width: int, hidden: int) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, width)
-        self.mlp = MLP(width, hidden)
+        self.mlp = TeachingMLP(width, hidden)
         self.head = nn.Linear(width, vocabulary, bias=False)
         self.head.weight = self.embedding.weight
 
@@ -48,13 +48,13 @@ class SingleHeadAttention(nn.Module):
         return self.o_proj(weights @ self.v_proj(x))
 
 
-class Layer(nn.Module):
+class TeachingLayer(nn.Module):
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
         self.norm_1 = nn.LayerNorm(width)
         self.attention = SingleHeadAttention(width)
         self.norm_2 = nn.LayerNorm(width)
-        self.mlp = MLP(width, hidden)
+        self.mlp = TeachingMLP(width, hidden)
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.attention(self.norm_1(x))
@@ -68,7 +68,7 @@ class BareBonesTransformerLM(nn.Module):
         super().__init__()
         self.token_embedding = nn.Embedding(vocabulary, width)
         self.position_embedding = nn.Embedding(positions, width)
-        self.layer = Layer(width, hidden)
+        self.layer = TeachingLayer(width, hidden)
         self.head = nn.Linear(width, vocabulary, bias=False)
         self.head.weight = self.token_embedding.weight
 

@@ -1,0 +1,133 @@
+"""Readings: counts of a model under a given number of changed conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+
+from sympy import Add, Expr, Symbol, expand
+
+from ...language.notation.text import number
+from ...language.printed_number import PrintedNumber
+from ...language.sizes import put_in
+from .counting_changes import CountingChange, Rank, reckoned
+from .counting_methods import CountingMethod
+
+
+@dataclass(frozen=True, eq=False)
+class CountingVariant:
+    """One count under some changed conventions, and its value."""
+
+    way: CountingMethod
+    switches: tuple[CountingChange, ...]
+    value: Fraction
+
+    @property
+    def otherwise(self) -> tuple[str, ...]:
+        """All changed conventions, in words."""
+        return (*self.way.says, *(switch.says for switch in self.switches))
+
+    @property
+    def rank(self) -> Rank:
+        """The rank of the least plausible convention in this reading."""
+        return max((self.way.rank, *(switch.rank for switch in self.switches)))
+
+    @property
+    def sizes(self) -> Mapping[Symbol, int]:
+        """The sizes that this reading changes."""
+        return {size: value for switch in self.switches for size, value in switch.sizes.items()}
+
+    def how(self, asked: PrintedNumber) -> str:
+        """Return how a printed number represents the value: exact, rounded or cut off."""
+        return asked.fits(self.value)
+
+    def said(self, otherwise: str) -> CountingVariant:
+        """Return this reading with one more convention, which does not change the number."""
+        rank = max(self.way.rank, Rank.BINARY)
+        return replace(self, way=replace(self.way, says=(*self.way.says, otherwise), rank=rank))
+
+    def change(self, plain: CountingMethod) -> Expr | None:
+        """Return this count minus the plain count as a formula, or None if their units or scales differ."""
+        scaled = (plain.scale, self.way.scale, *(switch.scale for switch in self.switches))
+        if any(scale != 1 for scale in scaled) or plain.unit != self.way.unit:
+            return None
+        changed, sizes = Add(*(switch.change for switch in self.switches)), self.sizes
+        own = plain.formula.simplified
+        whole = self.way.whole - plain.whole + changed
+        if sizes:
+            old = {size: plain.numbers[size] for size in sizes}
+            at_new, at_old = put_in(self.way.whole + changed, sizes), put_in(plain.whole, old)
+            return expand((at_new - at_old).xreplace({size: value for size, value in own.items() if size not in sizes}))
+        return expand(whole.xreplace(own))
+
+    def steps(self) -> str:
+        """Return the arithmetic that leads from the value of the unchanged count to the value of this reading."""
+        total, said = self.way.value / self.way.scale, ""
+        said = number(plainly(total))
+        numbers: Mapping[Symbol, int] = self.way.numbers
+        for switch in self.switches:
+            before = total
+            if switch.sizes:
+                numbers = {**numbers, **switch.sizes}
+                done = Add(self.way.whole, *(each.change for each in self.switches[: self.switches.index(switch)]))
+                total = reckoned(done, numbers)
+            else:
+                total += reckoned(switch.change, numbers)
+            if total != before:
+                said += f" {'+' if total > before else '−'} {number(plainly(abs(total - before)))}"
+        scale = self.way.scale
+        for switch in self.switches:
+            scale *= switch.scale
+        if scale != 1:
+            said = f"({said})" if " " in said else said
+            said += f" × {number(scale.numerator)}" * (scale.numerator != 1)
+            said += f" / {number(scale.denominator)}" * (scale.denominator != 1)
+        return said if said == number(plainly(self.value)) else f"{said} = {number(plainly(self.value))}"
+
+
+def readings(found: Sequence[CountingMethod], count: int) -> Iterator[CountingVariant]:
+    """Yield every reading with a given number of changed conventions."""
+    for way in found:
+        if way.cost <= count:
+            yield from _of_way(way, count - way.cost)
+
+
+def _of_way(way: CountingMethod, count: int) -> Iterator[CountingVariant]:
+    resized: tuple[CountingChange | None, ...] = (None, *(switch for switch in way.switches if switch.sizes))
+    others = [switch for switch in way.switches if not switch.sizes]
+    for size in resized:
+        taken = (size,) if size is not None else ()
+        if len(taken) > count:
+            continue
+        numbers = {**way.numbers, **(size.sizes if size is not None else {})}
+        whole = reckoned(way.whole, numbers)
+        changes = [reckoned(switch.change, numbers) for switch in others] if count > len(taken) else []
+        for chosen in combinations(range(len(changes)), count - len(taken)):
+            switches = (*taken, *(others[place] for place in chosen))
+            if _clash(switches):
+                continue
+            value = way.scale * (whole + sum((changes[place] for place in chosen), Fraction(0)))
+            for switch in switches:
+                value *= switch.scale
+            yield CountingVariant(way, switches, value)
+
+
+def _clash(switches: Sequence[CountingChange]) -> bool:
+    settled = [each for switch in switches for each in switch.decides]
+    return len(settled) != len(set(settled))
+
+
+def value_of(way: CountingMethod, switches: Sequence[CountingChange]) -> Fraction:
+    """Return the value of a count under some changed conventions."""
+    numbers = {**way.numbers, **{size: value for switch in switches for size, value in switch.sizes.items()}}
+    value = way.scale * reckoned(Add(way.whole, *(switch.change for switch in switches)), numbers)
+    for switch in switches:
+        value *= switch.scale
+    return value
+
+
+def plainly(value: Fraction | int) -> int | Fraction:
+    """Return a value as an int if it is an integer."""
+    return int(value) if Fraction(value).denominator == 1 else value

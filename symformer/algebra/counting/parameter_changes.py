@@ -1,0 +1,296 @@
+"""Alternative parameter counts: embeddings, heads, biases, norms, vocabularies, packed weights, replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
+from sympy import Add, Expr, Integer, Mul, expand
+
+from ...formulas.formula import Formula
+from ...language.symbols import A, E, G, L, P, V, X, symbol
+from ...ledger.facts import OperationKind
+from ...models.model import Model
+from .counting_changes import CountingChange, FormulaTerm, Rank, RowTotal, found, less, more, rows_of
+
+BLOCKS = (64, 128, 256, 1024)  # multiples to which vocabularies are padded
+# Other vocabularies used in counts of an architecture: the tokenizer's own, or another model's.
+VOCABULARIES: Mapping[str, Mapping[int, str]] = {
+    "gpt2": {40478: "GPT-1's", 50257: "GPT-2's", 51200: "Megatron's"},
+    "gpt-neo": {50257: "GPT-2's"},
+    "gptj": {50257: "GPT-2's", 50400: "GPT-J's"},
+    "opt": {50265: "RoBERTa's", 50257: "GPT-2's"},
+    "gpt-neox": {50254: "its tokenizer's without added tokens", 50277: "its tokenizer's"},
+    "llama": {32000: "Llama's", 32001: "Llama's with a padding token", 128000: "Llama 3's without special tokens"},
+    "mistral": {32000: "Llama's", 32768: "Mistral v3's"},
+    "mixtral": {32000: "Llama's", 32768: "Mistral v3's"},
+    "qwen2": {151643: "its tokenizer's without added tokens", 151646: "its tokenizer's", 151665: "its tokenizer's"},
+    "qwen3": {151643: "its tokenizer's without added tokens", 151665: "its tokenizer's", 151669: "its tokenizer's"},
+    "t5": {32000: "its tokenizer's", 32100: "its tokenizer's with sentinels"},
+    "bert": {30000: "the paper's, rounded", 28996: "cased BERT's", 30522: "uncased BERT's"},
+    "bloom": {250680: "its tokenizer's"},
+    "phi": {50295: "its tokenizer's", 50257: "GPT-2's"},
+}
+REPLICAS = (2, 4, 8)
+MASKED = ("gpt2", "gpt-neo")  # architectures whose classes stored causal masks
+OUTSIDE = "tokens positions segments head pooler norms biases fixed V"  # decided if only the layers are counted
+_EITHER = frozenset({"tokens", "head"})  # two tables of equal size: the number does not show which one is left out
+BACK = ("out_proj", "o_proj", "c_proj", "fc_out", "fc2", "dense_4h_to_h", "down_proj")  # row-parallel layers
+
+
+def switches(model: Model, formula: Formula, width: Fraction | None = None) -> list[CountingChange]:
+    """Return the alternative conventions for a count of parameters.
+
+    ``width`` is the number of bytes per element if the count is in bytes; packed weights then have another width.
+    """
+    rows = rows_of(formula)
+    groups = {
+        Rank.EMBEDDINGS: _tables(rows, formula),
+        Rank.HEAD: _heads(rows, formula),
+        Rank.PARTS: [*_small(rows), *_layers(rows)],
+        Rank.RARE: [
+            *_masks(model),
+            *_fixed(rows),
+            *_sizes(model, formula, rows),
+            *(_packed(rows) if width is None else _packed_bytes(rows, width)),
+            *_replicas(rows),
+            *_of_experts(model, formula),
+        ],
+    }
+    found = [replace(each, rank=rank) for rank, group in groups.items() for each in group]
+    return [replace(each, rank=Rank.HEAD) if each.decides == _EITHER else each for each in found]
+
+
+def _head(rows: list[FormulaTerm]) -> RowTotal:
+    """Return the rows of the head if its matrix is not tied."""
+    own = [row for row in rows if row.entry.logits or row.line.path.partition(".")[0] == "classifier"]
+    return found(own) if any(len(row.term.factors) > 1 for row in own) else RowTotal(Integer(0), ())
+
+
+def _table(rows: list[FormulaTerm], *functions: str) -> RowTotal:
+    return found(row for row in rows if row.entry.kind is OperationKind.LOOKUP and row.entry.function in functions)
+
+
+def _tables(rows: list[FormulaTerm], formula: Formula) -> list[CountingChange]:
+    tokens, positions, segments = (_table(rows, name) for name in ("tokens", "positions", "segments"))
+    head = _head(rows)
+    padding = found(
+        replace(row, term=replace(row.term, factors=(row.entry.skipped, *row.term.factors[1:])))
+        for row in rows
+        if row.entry.kind is OperationKind.LOOKUP and row.entry.skipped != 0
+    )
+    ids = [row for row in rows if "position_embedding" in row.term.label or "embed_positions" in row.term.label]
+    several = positions.there or segments.there
+    everything = tokens + positions + segments
+    return [
+        *(less("tokens positions segments", "every embedding left out", everything) if several else []),
+        *_one_of_two(tokens, head),
+        *less("positions", "the position embedding left out", positions),
+        *(
+            less("tokens positions segments head", "every embedding and the head left out", everything + head)
+            if head.there and tokens.there
+            else []
+        ),
+        *(less("segments", "the segment embedding left out", segments)),
+        *less("positions", "the rows of the position embedding before the first token left out", padding),
+        *(
+            switch
+            for row in ids
+            for switch in more(
+                f"ids {row.line.path}",
+                f"the position ids of {row.line.path} counted as parameters",
+                Mul(row.count, *row.term.factors[:-1]),
+                [row.line.path],
+            )
+        ),
+    ]
+
+
+def _one_of_two(tokens: RowTotal, head: RowTotal) -> list[CountingChange]:
+    """Return switches that omit the token embedding or the head: a single one if the two have the same size."""
+    if head.there and expand(tokens.total - head.total) == 0:
+        either = RowTotal(head.total, (*tokens.rows, *head.rows))
+        return less(" ".join(_EITHER), "either the token embedding or the head left out", either)
+    return [*less("tokens", "the token embedding left out", tokens), *less("head", "the head left out", head)]
+
+
+def _heads(rows: list[FormulaTerm], formula: Formula) -> list[CountingChange]:
+    made: list[CountingChange] = []
+    for count, line in formula.root.leaves():
+        if line.entry is not None and line.entry.logits and line.entry.shared and not _head(rows).there:
+            again = Mul(count, *line.entry.shared[0].shape)
+            made += more("head", "the tied head counted a second time", again, [line.path])
+    pooler = found(row for row in rows if row.line.path.startswith("pooler"))
+    made += less("pooler", "the pooler left out", pooler)
+    encoder = any(row.entry.function == "segments" for row in rows)
+    if encoder and not pooler.there and not any(line.entry and line.entry.logits for line in formula.root.walk()):
+        made += more("pooler", "a pooler (E × E with a bias) added", E**2 + E)
+    return made
+
+
+def _small(rows: list[FormulaTerm]) -> list[CountingChange]:
+    norms = [row for row in rows if row.entry.kind is OperationKind.NORM]
+    last = [row for row in norms if "*" not in row.line.path and "embed" not in row.line.path.lower()]
+    final = [row for row in last if row.line.path == last[-1].line.path]
+    return [
+        *less("biases", "the biases left out", found(row for row in rows if row.is_bias)),
+        *less("norms biases", "the norms left out", found(norms)),
+        *less(
+            "norms biases",
+            "the biases and the norms left out",
+            found(row for row in rows if row.entry.kind is OperationKind.NORM or row.is_bias),
+        ),
+        *less("norms biases", "the final norm left out", found(final)),
+    ]
+
+
+def _layers(rows: list[FormulaTerm]) -> list[CountingChange]:
+    """Return the switches that count only the layers, or only their weight matrices."""
+    outside = found(row for row in rows if "*" not in row.line.path)
+    small = found(row for row in rows if "*" in row.line.path and (row.entry.kind is OperationKind.NORM or row.is_bias))
+    if not outside.there or not any("*" in row.line.path for row in rows):
+        return []
+    alone = less(OUTSIDE, "only the layers counted", outside)
+    return alone + (
+        less(OUTSIDE, "only the weight matrices of the layers counted", outside + small) if small.there else []
+    )
+
+
+def _masks(model: Model) -> list[CountingChange]:
+    """Return the switch that adds the causal masks that some classes store: P × P per layer."""
+    if model.id not in MASKED or P not in model.known:
+        return []
+    return more("masks", "the causal-mask buffers (P × P per layer) added", L * P**2)
+
+
+def _fixed(rows: list[FormulaTerm]) -> list[CountingChange]:
+    return less("fixed", "the fixed sinusoidal positions left out", found(row for row in rows if row.entry.fixed))
+
+
+def _sizes(model: Model, formula: Formula, rows: list[FormulaTerm]) -> list[CountingChange]:
+    numbers = model.known
+    made: list[CountingChange] = []
+    if V in numbers and V in formula.root.each.free_symbols:
+        blocks: dict[int, list[str]] = {}
+        for block in BLOCKS:
+            blocks.setdefault(ceil(Fraction(numbers[V], block)) * block, []).append(str(block))
+        padded = {other: f"padded to a multiple of {' or '.join(known)}" for other, known in blocks.items()}
+        others = {**padded, **VOCABULARIES.get(model.id, {})}
+        tables = tuple(dict.fromkeys(row.line.path for row in rows if V in row.term.expr.free_symbols))
+        for other, whose in others.items():
+            if other != numbers[V]:
+                said = f"a vocabulary of {other:,} ({whose}) instead of {numbers[V]:,}"
+                made.append(CountingChange(frozenset({"V"}), said, sizes={V: other}, rows=tables))
+    if G in numbers and A in numbers and numbers[G] != numbers[A]:
+        grouped = tuple(dict.fromkeys(row.line.path for row in rows if G in row.term.expr.free_symbols))
+        said = f"keys and values for all {numbers[A]:,} heads (G = A) instead of {numbers[G]:,}"
+        made.append(CountingChange(frozenset({"G"}), said, sizes={G: numbers[A]}, rows=grouped))
+    return made
+
+
+def _packed(rows: list[FormulaTerm]) -> list[CountingChange]:
+    """Return the numbers of stored elements for packed weights: 8 bits with scales, or several 4-bit weights in one."""
+    matrices = [
+        row
+        for row in rows
+        if len(row.term.factors) > 1 and row.entry.kind in (OperationKind.LINEAR, OperationKind.LOOKUP)
+    ]
+    channels = [row for row in matrices if row.entry.function in ("", "tokens")]
+    scales = Add(*(row.count * row.term.factors[0] for row in channels))
+    inner, whole, inputs, _ = _inner(rows)
+    one_of = {
+        "an int8 scale per output channel of each matrix": scales,
+        "4-bit weights packed in eights, a scale and a zero point per 128 weights, and input order (GPTQ)": -whole
+        + whole / 8
+        + whole / 128
+        + whole / 1024
+        + inputs,
+        "4-bit weights packed in eights, and a scale and a zero point per 128 weights (AWQ)": -whole
+        + whole / 8
+        + whole / 128
+        + whole / 1024,
+        "4-bit weights packed two to a byte": -whole / 2,
+        "an fp8 scale per block of 128 × 128 weights": whole / 128**2,
+    }
+    paths = tuple(dict.fromkeys(row.line.path for row in inner))
+    return [switch for says, change in one_of.items() for switch in more("packed", says, expand(change), paths)]
+
+
+def _packed_bytes(rows: list[FormulaTerm], width: Fraction) -> list[CountingChange]:
+    """Return the packed formats of the layers' matrices if all other weights have 2 bytes per element; else none.
+
+    Each change is in elements of that width. Scales have 2 bytes (GPTQ, AWQ) or 4 (other formats); packed zero points
+    and the input order have 4, as in GPTQModel, AutoAWQ and bitsandbytes.
+    """
+    if width != 2:
+        return []
+    inner, whole, inputs, outputs = _inner(rows)
+    grouped = whole / 2 + 2 * whole / 128 + 4 * whole / 1024
+    bytes_of = {
+        "the layers' weight matrices in 4 bits": whole / 2,
+        "the layers' weight matrices in 4 bits, with a scale and a zero point per 128 weights (AWQ)": grouped,
+        "the layers' weight matrices in 4 bits, with a scale and a zero point per 128 weights and input order (GPTQ)": (
+            grouped + 4 * inputs
+        ),
+        "the layers' weight matrices in 1 byte": whole,
+        "the layers' weight matrices in int8, with a scale per output": whole + 4 * outputs,
+        "the layers' weight matrices in fp8, with a scale per block of 128 × 128": whole + 4 * whole / 128**2,
+    }
+    paths = tuple(dict.fromkeys(row.line.path for row in inner))
+    found = []
+    for says, stored in bytes_of.items():
+        found += more("packed", says, expand(stored / 2 - whole), paths)
+    return found
+
+
+def _inner(rows: list[FormulaTerm]) -> tuple[list[FormulaTerm], Expr, Expr, Expr]:
+    """Return the rows of the layers' matrices and, over all copies, their elements, inputs and outputs."""
+    inner = [
+        row
+        for row in rows
+        if "*" in row.line.path and row.entry.kind in (OperationKind.LINEAR, OperationKind.EXPERTS) and not row.is_bias
+    ]
+    whole = Add(*(row.total for row in inner))
+    inputs = Add(*(row.count * Mul(*row.term.factors[:-2]) * row.term.factors[-1] for row in inner))
+    outputs = Add(*(row.count * Mul(*row.term.factors[:-1]) for row in inner))
+    return inner, whole, inputs, outputs
+
+
+def _replicas(rows: list[FormulaTerm]) -> list[CountingChange]:
+    """Return switches that count the weights that tensor parallelism replicates on every rank."""
+    copied = [
+        row
+        for row in rows
+        if row.entry.kind is OperationKind.NORM or (row.is_bias and row.line.path.rpartition(".")[2] in BACK)
+    ]
+    each = found(copied)
+    if not any("*" in row.line.path and row.is_bias for row in copied):
+        return []
+    made: list[CountingChange] = []
+    for ranks in REPLICAS:
+        again = (ranks - 1) * each.total
+        said = f"the norms and output biases counted on each of {ranks} model-parallel ranks"
+        made += more("replicas", said, again, each.rows)
+        said += ", and an embedding bias"
+        made += more("replicas", said, again + ranks * E, each.rows)
+    return made
+
+
+def _of_experts(model: Model, formula: Formula) -> list[CountingChange]:
+    """Return switches of DeepSeek-V3 models: the multi-token-prediction layer and the routers' correction biases."""
+    if model.id != "deepseek-v3":
+        return []
+    whole, kinds = formula.root.each, symbol("L_moe")
+    layer: Expr = expand(whole.diff(kinds) + whole.diff(L))
+    module = layer + 2 * E**2 + 3 * E
+    rows = ("layers.*", "moe_layers.*")
+    return [
+        *more("mtp", "a multi-token-prediction layer added", module, rows),
+        *more(
+            "mtp", "a multi-token-prediction layer with its own embedding and head added",
+            module + 2 * V * E, rows,
+        ),
+        *more("router", "the routers' correction-bias buffers added", kinds * X, ("moe_layers.*",)),
+    ]  # fmt: skip

@@ -1,0 +1,198 @@
+"""Rows that explain a difference: omitted, counted twice, or with another size or factor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from sympy import Add, Expr, Integer, Rational, Symbol, expand
+
+from ..formulas.formula import Formula
+from ..language.notation.text import code, text
+from .account_terms import PRIME, AccountTerm, fingerprint, is_zero, pieces
+
+MOST = 12  # maximum number of reported rows
+SIZES = 12  # maximum number of sizes tried in place of another one
+
+
+@dataclass(frozen=True)
+class DifferenceRow:
+    """One row, and how the printed formula treats it."""
+
+    path: str
+    said: str  # "is left out", "has A instead of G"
+    ours: Expr  # the row's total in our formula
+    amount: Expr  # the part of the difference that it explains
+
+    def to_json(self) -> dict[str, str]:
+        """Return the row as ``check --json`` prints it."""
+        return {"path": self.path, "said": self.said, "ours": code(self.ours), "amount": code(self.amount)}
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    path: str
+    total: Expr
+    row: bool  # True for a weight, a product or a row, False for a part
+
+
+def explain(formula: Formula, difference: Expr) -> list[DifferenceRow]:
+    """Return the rows that explain a difference, ours minus theirs.
+
+    Each row explains all of it. If there is no such row, return two kinds of rows that explain it together, or else the
+    rows with similar terms.
+    """
+    found = pieces(formula)
+    candidates = _candidates(formula, found)
+    named: dict[str, DifferenceRow] = {}
+    for each in (*in_one(formula, difference), *_multiple(candidates, difference)):
+        named.setdefault(each.path, each)
+    if named:
+        return list(named.values())[:MOST]
+    return (list(_of_two(candidates, difference)) or list(_in_common(candidates, difference)))[:MOST]
+
+
+def in_one(formula: Formula, difference: Expr) -> list[DifferenceRow]:
+    """Return the rows that each explain a difference alone: omitted, counted twice, or with another size."""
+    candidates = _candidates(formula, pieces(formula))
+    return [*_left_out(candidates, difference), *_swapped(candidates, difference, formula)]
+
+
+def _candidates(formula: Formula, found: Sequence[AccountTerm]) -> list[_Candidate]:
+    """Return each weight or product, then each row with several of them, then each part."""
+    terms: dict[str, dict[str, Expr]] = {}
+    for piece in found:
+        row = terms.setdefault(piece.path, {})
+        row[piece.label] = row.get(piece.label, Integer(0)) + piece.total
+    made = [
+        _Candidate(path if len(row) == 1 else label, total, True)
+        for path, row in terms.items()
+        for label, total in row.items()
+    ]
+    made += [_Candidate(path, Add(*row.values()), True) for path, row in terms.items() if len(row) > 1]
+    made += [
+        _Candidate(line.path, expand((count * line.each).xreplace(formula.relations)), False)
+        for count, line in formula.root.counted()
+        if line.entry is None and line.path and line.path not in terms and line is not formula.root
+    ]
+    return [each for each in made if each.total != 0]
+
+
+def _left_out(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
+    for each in candidates:
+        if each.total == difference:
+            yield DifferenceRow(each.path, "is left out", each.total, difference)
+        elif each.total == -difference:
+            yield DifferenceRow(each.path, "is counted one extra time", each.total, difference)
+
+
+def _swapped(candidates: Sequence[_Candidate], difference: Expr, formula: Formula) -> Iterator[DifferenceRow]:
+    """Yield rows with another size in place of their own: a single row, or all rows with the same total."""
+    sizes = sorted({*formula.expanded.free_symbols, *difference.free_symbols}, key=str)[:SIZES]
+    rows: dict[Expr, list[str]] = {}
+    for each in candidates:
+        if each.row:
+            rows.setdefault(each.total, []).append(each.path)
+    wanted = fingerprint(difference)
+    for total, paths in rows.items():
+        for own in sorted(total.free_symbols, key=str):
+            if (number := _number(total, own, difference)) is not None:
+                yield from (
+                    DifferenceRow(path, f"has {text(number)} instead of {own}", total, difference) for path in paths
+                )
+            for other in (*sizes, Integer(1)):
+                times = None if other == own else _swaps(total, own, other, difference, wanted, len(paths))
+                if times is not None:
+                    said = f"has {text(other)} instead of {own}" if other != 1 else f"lacks the factor {own}"
+                    yield from (DifferenceRow(path, said, total, expand(difference / times)) for path in paths)
+
+
+def _number(total: Expr, own: Symbol, difference: Expr) -> Expr | None:
+    """Return the number, more than 1, that replaces a size in the printed formula, or None."""
+    if isinstance(total, Add):
+        return None
+    rest = total - difference
+    if isinstance(rest, Add):  # a number in place of the size leaves a single term
+        return None
+    found = expand(rest * own / total)
+    return found if found.is_Rational and found > 1 else None
+
+
+def _swaps(total: Expr, own: Symbol, other: Expr, difference: Expr, wanted: int | None, alike: int) -> int | None:
+    """Return how many of some equal rows must have another size, in one place or in all, to explain a difference."""
+    ways = [total * other / own]
+    if total.has(own**2):
+        ways.append(total.xreplace({own: other}))
+    first = fingerprint(total)
+    for theirs in ways:
+        then = fingerprint(theirs)
+        for times in range(1, alike + 1):
+            unlike = None in (wanted, first, then) or ((first or 0) - (then or 0)) * times % PRIME != wanted
+            if not unlike and expand(times * (total - theirs) - difference) == 0:
+                return times
+    return None
+
+
+def _multiple(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
+    for each in candidates:
+        share = _times(difference, each.total)
+        if share is not None and share < 1 and (2 * share).is_integer:  # such as three times, or half
+            yield DifferenceRow(each.path, f"is counted {text(1 - share)} times", each.total, difference)
+
+
+def _of_two(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
+    """Yield two rows that together explain a difference, each omitted or counted one extra time."""
+    totals: dict[Expr, list[_Candidate]] = {}
+    for each in candidates:
+        totals.setdefault(each.total, []).append(each)
+    some = [(fingerprint(each), each) for each in list(totals)[:60]]
+    wanted = fingerprint(difference)
+    for (first, one), (second, two) in combinations(some, 2):
+        for sign, other in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+            unlike = None not in (first, second, wanted) and (
+                (sign * (first or 0) + other * (second or 0) - (wanted or 0)) % PRIME != 0
+            )
+            if not unlike and expand(sign * one + other * two - difference) == 0:
+                for total, which in ((one, sign), (two, other)):
+                    said = "is left out" if which > 0 else "is counted one extra time"
+                    for each in totals[total]:
+                        yield DifferenceRow(each.path, said, total, expand(which * total))
+                return
+
+
+def _in_common(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
+    """Yield rows with terms of the same sizes as the difference, or of sizes that differ in one factor."""
+    wanted = [_monomial(term) for term in Add.make_args(difference)]
+    leaves = [each for each in candidates if each.row]
+    exact = [each for each in leaves if any(_monomial(term) in wanted for term in Add.make_args(each.total))]
+    for each in exact or [each for each in leaves if _near(each, wanted)]:
+        yield DifferenceRow(each.path, "has similar terms", each.total, difference)
+
+
+def _near(each: _Candidate, wanted: Sequence[Expr]) -> bool:
+    for term in Add.make_args(each.total):
+        for other in wanted:
+            powers = (_monomial(term) / other).as_powers_dict()
+            if sum(abs(power) for base, power in powers.items() if base != 1 and power.is_number) <= 2:
+                return True
+    return False
+
+
+def _monomial(term: Expr) -> Expr:
+    return term.as_coeff_Mul()[1]
+
+
+def _times(difference: Expr, amount: Expr) -> Rational | None:
+    """Return the number by which an amount is multiplied to equal a difference, or None."""
+    if amount == 0 or difference == 0:
+        return None
+    first, own = Add.make_args(difference), Add.make_args(amount)
+    if len(first) != len(own):
+        return None
+    share = first[0].as_coeff_Mul()
+    match = next((term for term in own if _monomial(term) == share[1]), None)
+    if match is None:
+        return None
+    times = share[0] / match.as_coeff_Mul()[0]
+    return times if isinstance(times, Rational) and is_zero(difference - times * amount) else None

@@ -1,0 +1,412 @@
+"""Comparisons of models, role by role: the difference and the ratio of the first model and each other one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeVar
+
+from sympy import Expr, Symbol, expand
+
+from ..formulas import ranks
+from ..formulas.formula import Formula, Leading
+from ..language.errors import OptionError, SizeError
+from ..language.frozen import FrozenDict
+from ..language.notation.cards import Card, CardTable, Cell, CodeName
+from ..language.notation.display_tree import FractionNode as Quotient
+from ..language.notation.display_tree import Label, Minus, Sum, Tree, tree
+from ..language.notation.text import code, text
+from ..language.sizes import Numbers
+from ..language.symbols import RANK, symbol
+from ..ledger.facts import ONE
+from ..models.model import Model
+from ..output.base_plot import Plot
+from ..quantities import quantity as find_quantity
+from ..quantities.quantity import COUNTED
+from .crossover import AllowedValues, CrossoverPoint, Span, crossings, solved
+from .equal_totals import TotalTie
+from .quotient_limits import Limit, limits, quotient
+from .result import Answer
+from .tied_crossover import TiedCrossover
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ComparisonCell:
+    """One row of one model."""
+
+    expr: Expr
+    value: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the formula and its value as JSON data."""
+        return {"formula": code(self.expr), "value": self.value}
+
+
+Row = tuple[str, *tuple[ComparisonCell, ...]]  # a role, and its total in each model
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Answer):
+    """A comparison of two or more models in one quantity, each with the first.
+
+    A letter with different numbers is split into two sizes: ``E_1`` of the first model, ``E_2`` of the second. The
+    difference is the first minus the other, and the ratio is the first over the other. For three models, ``pairs`` has
+    two comparisons.
+    """
+
+    models: tuple[Model, ...]
+    formulas: tuple[Formula, ...]
+    rows: tuple[Row, ...]  # by role; the last is the total
+    sizes: tuple[Numbers, ...]  # the known numbers of the symbols in each side's formulas
+    own: tuple[Mapping[Symbol, Symbol], ...]  # each side's letters that differ between models, with their new names
+    places: tuple[int, ...]  # positions from 1; a pair keeps the positions of the full comparison
+    ties: Mapping[int, TotalTie] = field(default_factory=dict)  # by position, the tie that makes the totals equal
+    per: Expr = ONE  # the divisor of everything: B·C for the bytes per token
+
+    @property
+    def left(self) -> Model:
+        """The first model."""
+        return self.models[0]
+
+    @property
+    def right(self) -> Model:
+        """The second of two models."""
+        return self._pair(self.models)[1]
+
+    @property
+    def totals(self) -> tuple[ComparisonCell, ...]:
+        """The total of each model."""
+        return self.rows[-1][1:]
+
+    @property
+    def parts(self) -> list[str]:
+        """The compared part of each model, one copy of it; empty for the whole model."""
+        return [formula.root.key if formula.within is not None else "" for formula in self.formulas]
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each model: its target, with its position if another has the same target, and its part."""
+        whole = list(zip((model.target for model in self.models), self.parts, strict=True))
+        found = []
+        for place, (target, part) in zip(self.places, whole, strict=True):
+            told = [str(place)] * (whole.count((target, part)) > 1) + [part] * bool(part)
+            found.append(f"{target} ({', '.join(told)})" if told else target)
+        return found
+
+    @property
+    def numbers(self) -> Numbers:
+        """All known sizes with their numbers."""
+        return {size: number for sizes in self.sizes for size, number in sizes.items()}
+
+    @cached_property
+    def pairs(self) -> tuple[Comparison, ...]:
+        """The comparisons of the first model with each other one, with the letters of the full comparison."""
+        if len(self.models) == 2:
+            return (self,)
+        return tuple(self._beside(other) for other in range(1, len(self.models)))
+
+    def _beside(self, other: int) -> Comparison:
+        rows = tuple((role, sides[0], sides[other]) for role, *sides in self.rows)
+        return Comparison(
+            (self.models[0], self.models[other]),
+            (self.formulas[0], self.formulas[other]),
+            tuple(row for row in rows if row[0] == "total" or any(side.expr != 0 for side in row[1:])),
+            (self.sizes[0], self.sizes[other]),
+            (self.own[0], self.own[other]),
+            (self.places[0], self.places[other]),
+            {place: tie for place, tie in self.ties.items() if place == self.places[other]},
+            self.per,
+        )
+
+    def _pair(self, each: Sequence[T]) -> tuple[T, T]:
+        """Return both of two items. Raises OptionError for more than two models."""
+        if len(each) != 2:
+            raise OptionError(
+                f"{len(each)} models have {len(each) - 1} differences from the first; use .pairs for each"
+            )
+        return each[0], each[1]
+
+    @cached_property
+    def difference(self) -> Expr:
+        """The first total minus the other."""
+        left, right = self._pair(self.totals)
+        return expand(left.expr - right.expr)
+
+    @property
+    def difference_leading(self) -> Expr:
+        """The terms of the difference that grow fastest."""
+        return Leading.of(self.difference).expr
+
+    @property
+    def difference_value(self) -> int | None:
+        """The value of the difference, or None if a size has no number."""
+        left, right = self._pair(self.totals)
+        return None if left.value is None or right.value is None else left.value - right.value
+
+    @cached_property
+    def ratio(self) -> Tree | None:
+        """The first total over the other in lowest terms, or None if the other is 0 for all sizes."""
+        left, right = self._pair(self.totals)
+        return quotient(left.expr, right.expr)
+
+    @property
+    def ratio_leading(self) -> Tree | None:
+        """The leading terms of the first total over the leading terms of the other."""
+        left, right = self._pair(self.totals)
+        return quotient(Leading.of(left.expr).expr, Leading.of(right.expr).expr)
+
+    @property
+    def ratio_value(self) -> Fraction | None:
+        """The exact value of the ratio, or None if a size has no number or the other total is 0."""
+        left, right = self._pair(self.totals)
+        return None if left.value is None or not right.value else Fraction(left.value, right.value)
+
+    @cached_property
+    def limits(self) -> Mapping[Symbol, Limit]:
+        """The limit of the ratio as each size alone tends to infinity."""
+        left, right = self._pair(self.totals)
+        return FrozenDict(limits(left.expr, right.expr))
+
+    @property
+    def tie(self) -> TotalTie | None:
+        """The tie that makes the two totals equal, or None."""
+        return self.ties.get(self._pair(self.places)[1])
+
+    @cached_property
+    def tied_difference(self) -> Expr | None:
+        """The difference while the totals are tied, or None if they are not."""
+        return self.tie and self.tie.put_into(self.difference)
+
+    @cached_property
+    def tied_ratio(self) -> Expr | None:
+        """The ratio while the totals are tied, or None if they are not."""
+        left, right = self._pair(self.totals)
+        return self.tie and self.tie.put_into(left.expr, right.expr)
+
+    @cached_property
+    def crossings(self) -> Mapping[Symbol, tuple[Span, ...]]:
+        """For each size, the ranges of its allowed values in which each side is larger, holding the others fixed."""
+        return FrozenDict(crossings(self.difference, self.numbers, self._allowed))
+
+    @cached_property
+    def _allowed(self) -> dict[Symbol, AllowedValues]:
+        """The values of each size that the conditions of both formulas allow."""
+        allowed: dict[Symbol, AllowedValues] = {}
+        for model, formula, own in zip(self._pair(self.models), self.formulas, self.own, strict=True):
+            for size in formula.symbols:
+                name = own.get(size, size)
+                found = AllowedValues.of(size, formula.constraints, model.known)
+                allowed[name] = allowed.get(name, AllowedValues()) & found
+        return allowed
+
+    @cached_property
+    def held(self) -> TiedCrossover | None:
+        """The crossovers while the totals stay tied; None without a tie, or if the difference has a min or max."""
+        return None if self.tie is None else TiedCrossover.of(self.tie, self.difference, self.numbers, self._allowed)
+
+    @cached_property
+    def crossovers(self) -> Mapping[Symbol, CrossoverPoint]:
+        """For each size, the value at which the totals are equal as a formula, if there is exactly one."""
+        sizes = sorted(self.difference.free_symbols, key=RANK.__getitem__)
+        return FrozenDict({size: found for size in sizes if (found := solved(self.difference, size)) is not None})
+
+    def crossover(self, size: Symbol | str) -> Mapping[Symbol, CrossoverPoint]:
+        """Return the crossovers of one size by its letter: E finds E_1 and E_2. Raises SizeError if it is absent."""
+        base = symbol(str(size))
+        names = self.letters(base)
+        if not names & self.difference.free_symbols:
+            one, other = self.names
+            raise SizeError(f"{base} is not in the difference between {one} and {other}: {text(self.difference)}")
+        return {name: found for name, found in self.crossovers.items() if name in names}
+
+    def letters(self, size: Symbol) -> set[Symbol]:
+        """Return the names of a size in the models."""
+        return {own.get(size, size) for own in self.own}
+
+    @property
+    def no_ratio(self) -> str:
+        """The reason if there is no ratio, otherwise empty."""
+        _, right = self._pair(self.totals)
+        return "the second is 0" if right.expr == 0 or right.value == 0 else ""
+
+    @cached_property
+    def shared(self) -> Mapping[str, str]:
+        """The conventions that all models share."""
+        first, *others = (formula.conventions for formula in self.formulas)
+        usual = self._usual
+        alike = {
+            name: each
+            for name, each in first.items()
+            if all(other.get(name, None if COUNTED in other else usual.get(name, each)) == each for other in others)
+        }
+        return FrozenDict(alike)
+
+    @property
+    def special(self) -> list[dict[str, str]]:
+        """The conventions of each model that not all models share."""
+        usual = self._usual
+        return [
+            {
+                name: choice
+                for name, choice in formula.conventions.items()
+                if name not in self.shared and (name in self.formulas[0].conventions or usual.get(name) != choice)
+            }
+            for formula in self.formulas
+        ]
+
+    @property
+    def _usual(self) -> dict[str, str]:
+        return {name: each.default for name, each in find_quantity(self.formulas[0].measure.name).choices.items()}
+
+    @property
+    def loose(self) -> list[Symbol]:
+        """Letters with a number in only some models, which are assumed to be the same size in all."""
+        used = [side.expr.free_symbols for side in self.totals]
+        found = set()
+        for size in set().union(*used):
+            has = [size in sizes for sizes, each in zip(self.sizes, used, strict=True) if size in each]
+            if any(has) and not all(has):
+                found.add(size)
+        return sorted(found, key=RANK.__getitem__)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as ``compare --json`` prints it; a ratio that is not an integer is a string "p/q"."""
+        measure = self.formulas[0].measure
+        head: dict[str, Any] = {"quantity": measure.name, "unit": measure.unit}
+        if self.per != 1:
+            head["per"] = code(self.per)
+        head["conventions"] = self.shared
+        sides = ("left", "right")
+        if any(self.parts):
+            head["parts"] = dict(zip(sides, self.parts, strict=True)) if len(self.models) == 2 else self.parts
+        options = [model.component.chosen for model in self.models]
+        sizes = [{str(size): number for size, number in each.items()} for each in self.sizes]
+        if len(self.models) == 2:
+            if any(self.special):
+                head["conventions_of"] = dict(zip(sides, self.special, strict=True))
+            return {
+                "left": self.left.target,
+                "right": self.right.target,
+                **head,
+                "options": dict(zip(sides, options, strict=True)),
+                "sizes": dict(zip(sides, sizes, strict=True)),
+                "rows": [
+                    {"part": role, **{side: each.to_json() for side, each in zip(sides, both, strict=True)}}
+                    for role, *both in self.rows
+                ],
+                **self._differs(),
+            }
+        if any(self.special):
+            head["conventions_of"] = self.special
+        return {
+            "models": [model.target for model in self.models],
+            **head,
+            "options": options,
+            "sizes": sizes,
+            "rows": [{"part": role, "models": [each.to_json() for each in sides]} for role, *sides in self.rows],
+            "pairs": [
+                {"left": pair.left.target, "right": pair.right.target, "places": list(pair.places), **pair._differs()}
+                for pair in self.pairs
+            ],
+        }
+
+    def _differs(self) -> dict[str, Any]:
+        """Return the JSON data of a comparison of two models."""
+        ratio, leading, value = self.ratio, self.ratio_leading, self.ratio_value
+        found = {
+            "difference": code(self.difference),
+            "difference_leading": code(self.difference_leading),
+            "difference_value": self.difference_value,
+            "ratio": None if ratio is None else code(ratio),
+            "ratio_leading": None if leading is None else code(leading),
+            "ratio_value": _exact(value),
+            "no_ratio": self.no_ratio or None,
+            "limits": {str(size): each.to_json() for size, each in self.limits.items()},
+            "crossover": {
+                str(size): {
+                    side: [[each.first, each.last] for each in spans if each.sign == sign]
+                    for side, sign in (("left", 1), ("equal", 0), ("right", -1))
+                }
+                for size, spans in self.crossings.items()
+            },
+            "crossover_formulas": {
+                str(size): {"formula": code(each.shown), "above": "left" if each.above > 0 else "right"}
+                for size, each in self.crossovers.items()
+            },
+        }
+        if self.tie is None:
+            return found
+        under = {"difference": self.tied_difference, "ratio": self.tied_ratio}
+        return {
+            **found,
+            "tied": {
+                **self.tie.to_json(),
+                **{name: None if expr is None else code(expr) for name, expr in under.items()},
+                **(self.held.to_json() if self.held is not None else {"crossover": None, "crossover_formulas": None}),
+            },
+        }
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return the rows by role, with a formula and a number for each model."""
+        columns: dict[str, list[Any]] = {"part": [role for role, *_ in self.rows]}
+        columns |= {name: [sides[place].expr for _, *sides in self.rows] for place, name in enumerate(self.names)}
+        return columns | {
+            f"{name} value": [sides[place].value for _, *sides in self.rows] for place, name in enumerate(self.names)
+        }
+
+    def plot(self, path: str | None = None, *, by: str = "") -> Plot:
+        """Plot the rows side by side, or the totals against one size, with their crossovers.
+
+        With ``by``, that size is the x-axis and has the same value in all models.
+        """
+        return self._put(path, by)
+
+    def _picture(self, by: str) -> Plot:
+        from .result_plots.comparison_plot import drawn
+
+        return drawn(self, by)
+
+    def __repr__(self) -> str:
+        amounts = (code(side.expr) if side.value is None else f"{side.value:,}" for side in self.totals)
+        each = [f"of {model.target}, {amount}" for model, amount in zip(self.models, amounts, strict=True)]
+        return f"<{self.formulas[0].measure.name} {', '.join(each[:-1])}, and {each[-1]}>"
+
+    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+        """Return the number of ranks of each model if the values are per rank."""
+        sides = [
+            (name, formula.ranks, model.known)
+            for name, model, formula in zip(self.names, self.models, self.formulas, strict=True)
+        ]
+        return ranks.stated_of_each(sides, spell)
+
+    @property
+    def card(self) -> Card:
+        """The rows side by side, with the difference and the ratio of the first model and each other one."""
+        cells: list[list[Cell]] = []
+        for role, *sides in self.rows:
+            values = ["" if side.value is None else f"{side.value:,}" for side in sides]
+            cells.append([role, *(tree(side.expr) for side in sides), *values])
+        measure = self.formulas[0].measure
+        equations: list[tuple[Sequence[Tree], Sequence[Tree]]] = []
+        for pair in self.pairs:
+            labels = [
+                Label(measure.letter, str(place), side.expr * self.per)
+                for place, side in zip(pair.places, pair.totals, strict=True)
+            ]
+            left, right = (each if self.per == 1 else Quotient(each, tree(self.per)) for each in labels)
+            equations.append(((Sum((left, Minus(right))),), (tree(pair.difference),)))
+            if pair.ratio is not None:
+                equations.append(((Quotient(*labels),), (pair.ratio,)))
+        columns = len(self.models)
+        heads = [CodeName(model.target) for model in self.models]
+        table = CardTable(("part", *heads, *heads), cells, "l" * (columns + 1) + "r" * columns, total=True)
+        of = [f"of {model.target} ({place})" for model, place in zip(self.models, self.places, strict=True)]
+        return Card(f"{measure.title} {', '.join(of[:-1])} and {of[-1]}", equations, table, self.of_ranks())
+
+
+def _exact(ratio: Fraction | None) -> int | str | None:
+    return ratio if ratio is None else int(ratio) if ratio.denominator == 1 else str(ratio)

@@ -1,0 +1,138 @@
+"""The inputs of a search or sweep: a model with some sizes fixed, some defined by others, and some unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sympy import Expr, Symbol
+
+from ..architectures import composed
+from ..formulas.formula import Formula
+from ..language.errors import OptionError, SizeError, UnknownNameError
+from ..language.notation.text import text
+from ..language.sizes import sized
+from ..language.symbols import RANK, letter, symbol
+from ..language.target import AnyTarget
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
+
+Given = Mapping[str, int | Expr] | None
+Where = Mapping[str, str | Expr] | None
+
+
+@dataclass(frozen=True)
+class OpenModel:
+    """A model whose open sizes are symbols in its formulas."""
+
+    model: Model
+    formulas: tuple[Formula, ...]
+    follows: Mapping[Symbol, Expr]  # the sizes that are defined by others
+    free: Mapping[Symbol, int | None]  # the sizes determined by conditions, each with its value in the model
+
+    @classmethod
+    def of(
+        cls,
+        target: Model | AnyTarget,
+        open_sizes: Iterable[str],
+        quantities: Sequence[str],
+        given: Given,
+        where: Where,
+        conventions: Mapping[str, str],
+    ) -> OpenModel:
+        """Return the model and formulas with unknown sizes. Raises SizeError, OptionError, UnknownNameError."""
+        try:
+            import numpy  # noqa: F401
+        except ImportError:
+            raise OptionError("this needs numpy; run pip install numpy, or pip install symformer[sweep]") from None
+        model = composed(target)
+        names = tuple(open_sizes)
+        fixed = {name: sized(symbol(name), value) for name, value in {**(given or {}), **(where or {})}.items()}
+        for name in names:
+            if name in fixed:
+                raise SizeError(f"{name} is an unknown, but is also set to {text(fixed[name])}; remove one of the two")
+        free = {name: symbol(name) for name in names if symbol(name) in model.settable}
+        model = model.unchecked({**fixed, **free})
+        formulas = _formulas(model, quantities, conventions)
+        for name in names:
+            _concerns(symbol(name), formulas, model)
+        decided = _free(model, formulas, {*map(symbol, (*names, *fixed))})
+        if any(size in model.numbers for size in decided):
+            model = replace(model, numbers={size: each for size, each in model.numbers.items() if size not in decided})
+            formulas = _formulas(model, quantities, conventions)
+        model.checked().asked_by(formulas)
+        relations = {size: value for each in formulas for size, value in each.relations.items()}
+        follows = {
+            size: relations[size]
+            for size in map(symbol, where or {})
+            if size in relations and not relations[size].is_number
+        }
+        return cls(model, tuple(formulas), follows, decided)
+
+
+def _formulas(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> list[Formula]:
+    """Return the formula of each quantity, with the conventions that apply to it. Raises UnknownNameError."""
+    every = {key: choice for name in quantities for key, choice in find_quantity(name).choices.items()}
+    for key in conventions:
+        if key not in every:
+            raise UnknownNameError(f"convention of {' and '.join(quantities)}", key, every)
+    found = []
+    for name in quantities:
+        known = find_quantity(name).choices
+        found.append(model.formula(name, **{key: value for key, value in conventions.items() if key in known}))
+    return found
+
+
+def _free(model: Model, formulas: Sequence[Formula], named: set[Symbol]) -> dict[Symbol, int | None]:
+    """Return the sizes that conditions determine row by row, each with its value in the model.
+
+    These sizes are in no formula and were not named, and they share a condition with a named size or with another such
+    size. If all named sizes are sizes of the run, there are none: the question is then about the unchanged model, whose
+    positions limit the length of a sequence.
+    """
+    if all(letter(size).run for size in named):
+        return {}
+    relations = {size: value for each in formulas for size, value in each.relations.items()}
+    contained = {size for each in formulas for size in each.symbols}
+    conditions = [
+        {size for name in condition.symbols for size in relations.get(name, name).free_symbols}
+        for condition in {*model.constraints, *(condition for each in formulas for condition in each.constraints)}
+    ]
+    conditions += [each.free_symbols for each in relations.values() if not (each.is_integer and each.is_positive)]
+    found: set[Symbol] = set()
+    while more := {
+        size for sizes in conditions if sizes & (named | found) for size in sizes - contained - named - found
+    }:
+        found |= more
+    known = {size: number for each in formulas if each.source for size, number in each.source.known.items()}
+    return {size: known.get(size) for size in sorted(found, key=RANK.__getitem__)}
+
+
+def stated(free: Mapping[Symbol, int | None], names: Iterable[str]) -> list[str]:
+    """Return a line for each free size that states where its values come from."""
+    found = []
+    for name in names:
+        preferred = free.get(symbol(name))
+        closest = "the smallest value" if preferred is None else f"{preferred:,} or the closest value"
+        found.append(
+            f"{name} is not in the formula and was not given; each row uses {closest} that its conditions allow"
+        )
+    return found
+
+
+def conventions_of(formula: Formula) -> dict[str, str]:
+    """Return the conventions that affect a formula."""
+    return find_quantity(formula.measure.name).said(formula)
+
+
+def _concerns(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
+    """Raise SizeError for a size that does not affect the formulas, or that is a sum of other sizes."""
+    for each in formulas:
+        if size in each.totals:
+            raise SizeError(f"{size} is {text(each.relations[size])} in {each.id}; use those sizes instead")
+    if not any(size in each.takes for each in formulas):
+        ids = " and ".join(each.id for each in formulas)
+        what = letter(size).meaning
+        raise SizeError(
+            f"{size} has no effect: {ids} does not depend on {size} ({what}), and {model.target} does not have it"
+        )

@@ -1,0 +1,48 @@
+"""Published formulas and numbers by source, with their recorded verdicts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ..papers import papers
+from .formula_claims import PrintedFormula, printed
+from .number_claims import PublishedNumber, numbers
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A paper, a book, a model card or code, by its key."""
+
+    id: str
+    title: str
+    formulas: tuple[PrintedFormula, ...]
+    numbers: tuple[PublishedNumber, ...]
+
+    @property
+    def entries(self) -> tuple[PrintedFormula | PublishedNumber, ...]:
+        """All formulas and numbers of the source."""
+        return (*self.formulas, *self.numbers)
+
+    @property
+    def amiss(self) -> int:
+        """The number of entries with a correction."""
+        return sum(bool(each.correction) for each in self.entries)
+
+
+@cache
+def publications() -> dict[str, Publication]:
+    """Return every source by its id: papers by year, then books, model cards and code."""
+    other: dict[str, str] = json.loads((Path(__file__).parent.parent / "papers" / "sources.json").read_text("utf-8"))
+    known = {
+        key: f"{found.short}, {found.title}" for key, found in sorted(papers().items(), key=lambda each: each[1].year)
+    }
+    found = {}
+    for key, title in {**known, **other}.items():
+        formulas = tuple(each for each in printed() if (each.paper or each.source) == key)
+        counts = tuple(each for each in numbers() if each.source == key)
+        if formulas or counts:
+            found[key] = Publication(key, title, formulas, counts)
+    return found

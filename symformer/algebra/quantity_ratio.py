@@ -1,0 +1,216 @@
+"""Quotients of two quantities of one model, such as the training FLOPs per parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sympy import Expr, Symbol
+
+from ..architectures import composed
+from ..formulas import ranks
+from ..formulas.formula import Formula, Leading
+from ..language.errors import OptionError, SizeError, UnknownNameError
+from ..language.frozen import FrozenDict
+from ..language.notation.cards import Card
+from ..language.notation.display_tree import FractionNode as Quotient
+from ..language.notation.display_tree import Label, Tree, tree, value
+from ..language.notation.text import code, text
+from ..language.symbols import RANK
+from ..language.target import AnyTarget
+from ..models.model import Model
+from ..output.base_plot import Plot
+from ..quantities import quantity as find_quantity
+from .equal_totals import model_of
+from .quotient_limits import Limit, limits, quotient
+from .result import Answer
+from .role_totals import gathers
+
+
+@dataclass(frozen=True, repr=False)
+class QuantityRatio(Answer):
+    """The quotient of two formulas of one model."""
+
+    above: Formula
+    below: Formula
+
+    @property
+    def model(self) -> Model:
+        """The model of both formulas."""
+        return model_of(self.above)
+
+    @property
+    def part(self) -> str:
+        """The part of the model, one copy, that both formulas describe; empty for the whole model."""
+        return self.above.root.key if self.above.within is not None else ""
+
+    @cached_property
+    def sides(self) -> tuple[Expr, Expr]:
+        """Both polynomials, with a total such as L in place of its summands if they occur in neither."""
+        both = (self.above, self.below)
+        whole = [each.written for each in both] if all(map(gathers, both)) else [each.expanded for each in both]
+        kinds = {kind for each in both for total in each.totals for kind in each.relations[total].free_symbols}
+        used = whole[0].free_symbols | whole[1].free_symbols
+        if used & kinds and used & (
+            self.above.totals | self.below.totals
+        ):  # a total on one side, summands on the other
+            whole = [each.expanded for each in both]
+        return whole[0], whole[1]
+
+    @property
+    def unit(self) -> str:
+        """The unit of the quotient: ``FLOPs/element``."""
+        return f"{self.above.measure.unit}/{self.below.measure.unit.removesuffix('s')}"
+
+    @cached_property
+    def ratio(self) -> Tree:
+        """The quotient in lowest terms."""
+        found = quotient(*self.sides)
+        if found is None:
+            raise SizeError(f"{self.below.id} is 0 for all sizes, so the ratio is undefined")
+        return found
+
+    @cached_property
+    def leading(self) -> Tree:
+        """The leading terms of the numerator over the leading terms of the denominator."""
+        found = quotient(*(Leading.of(side).expr for side in self.sides))
+        return self.ratio if found is None else found
+
+    @cached_property
+    def value(self) -> Fraction | None:
+        """The exact value, or None if a size has no number or the denominator is 0."""
+        known = self.model.known
+        if not {*self.above.symbols, *self.below.symbols} <= known.keys():
+            return None if value(self.ratio).free_symbols else _rational(value(self.ratio))
+        below = self.below.value()
+        return Fraction(self.above.value(), below) if below else None
+
+    @property
+    def missing(self) -> list[Symbol]:
+        """The sizes without a number."""
+        needed = {*self.above.symbols, *self.below.symbols} - self.model.known.keys()
+        return sorted(needed, key=RANK.__getitem__)
+
+    @cached_property
+    def limits(self) -> Mapping[Symbol, Limit]:
+        """The limit of the quotient as each size alone tends to infinity."""
+        return FrozenDict(limits(*self.sides))
+
+    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+        """Return the number of ranks of each quantity if the values are per rank."""
+        sides = [(each.measure.name, each.ranks, self.model.known) for each in (self.above, self.below)]
+        return ranks.stated_of_each(sides, spell)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the quotient as ``compare --over --json`` prints it; a fraction is a string "p/q"."""
+        exact = self.value
+        totals = {
+            str(total): code(self.above.relations[total])
+            for total in sorted(self.above.totals, key=RANK.__getitem__)
+            if total in value(self.ratio).free_symbols
+        }
+        return {
+            "target": self.model.target,
+            **({"part": self.part} if self.part else {}),
+            "quantity": self.above.measure.name,
+            "over": self.below.measure.name,
+            "unit": self.unit,
+            **self._ranks_json,
+            "conventions": {**self.below.conventions, **self.above.conventions},
+            "options": self.model.component.chosen,
+            "symbols": {str(size): number for size, number in self.model.known.items()},
+            **({"totals": totals} if totals else {}),
+            "ratio": code(self.ratio),
+            "ratio_leading": code(self.leading),
+            "ratio_value": exact if exact is None else int(exact) if exact.denominator == 1 else str(exact),
+            "missing": [] if exact is not None else list(map(str, self.missing)),
+            "limits": {str(size): each.to_json() for size, each in self.limits.items()},
+        }
+
+    @property
+    def _ranks_json(self) -> dict[str, Any]:
+        """The numbers of ranks as JSON data, by quantity if they differ between the two."""
+        both = [ranks.facts(each.ranks, self.model.known).get("ranks") for each in (self.above, self.below)]
+        if both[0] == both[1]:
+            return {"ranks": both[0]} if both[0] else {}
+        return {"ranks": {each.measure.name: one for each, one in zip((self.above, self.below), both, strict=True)}}
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return one row: the quotient, its leading terms and its value."""
+        return {
+            "model": [self.model.target],
+            "ratio": [value(self.ratio)],
+            "leading": [value(self.leading)],
+            "value": [self.value],
+        }
+
+    def plot(self, path: str | None = None, *, by: str = "") -> Plot:
+        """Plot the quotient and its limit against one size.
+
+        By default it is the only size without a number, or else the sequence length or the number of layers.
+        """
+        return self._put(path, by)
+
+    def _picture(self, by: str) -> Plot:
+        from .result_plots.ratio_plot import drawn
+
+        return drawn([self], by)
+
+    def __repr__(self) -> str:
+        return code(self.ratio)
+
+    @property
+    def card(self) -> Card:
+        """The quotient as an equation."""
+        labels = [Label(each.measure.letter, each.measure.name, each.expanded) for each in (self.above, self.below)]
+        exact = self.value
+        steps = [self.ratio]
+        if exact is not None and value(self.ratio).free_symbols:
+            from sympy import Rational
+
+            steps.append(tree(Rational(exact.numerator, exact.denominator)))
+        return Card(f"{self.above.id} over {self.below.id}", [((Quotient(*labels),), steps)], notes=self.of_ranks())
+
+
+def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: str) -> QuantityRatio:
+    """Divide one quantity of a model by another one.
+
+    Parameters
+    ----------
+    model
+        A model or its name.
+    quantity, divisor
+        The numerator and the denominator.
+    conventions
+        Conventions, each applied to every quantity that has it.
+
+    Raises
+    ------
+    OptionError
+        If a quantity is a ratio itself.
+
+    Examples
+    --------
+    >>> over("gpt2", "flops", "params", attention="causal")
+    (2*B*S**2*L + 24*B*S*L*E + 2*B*S*L + 2*B*S*V)/(12*L*E + 13*L + V + P + 2)
+
+    """
+    found = composed(model)
+    known = [find_quantity(name).choices for name in (quantity, divisor)]
+    for name in conventions:
+        if not any(name in each for each in known):
+            raise UnknownNameError(f"convention of {quantity} and {divisor}", name, {**known[0], **known[1]})
+    formulas = []
+    for name, choices in zip((quantity, divisor), known, strict=True):
+        formula = found.formula(name, **{key: each for key, each in conventions.items() if key in choices})
+        if not formula.additive:
+            raise OptionError(f"{name} is a ratio itself; divide quantities that add up over parts")
+        formulas.append(formula)
+    return QuantityRatio(formulas[0], formulas[1])
+
+
+def _rational(expr: Any) -> Fraction:
+    return Fraction(int(expr.p), int(expr.q))

@@ -1,0 +1,67 @@
+"""The base class of all results of the algebra, with the same views for each."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from sympy import Expr
+
+from ..language.errors import DocumentError
+from ..language.frozen import Immutable
+from ..language.notation.cards import Shown
+from ..language.notation.text import text
+from ..output.base_plot import Plot
+from ..output.files import check_output
+from ..output.style import FORMATS
+from .result_plots import rank_notes
+
+Told = Callable[[int, int], None]  # called with the work done and the total
+
+
+def untold(done: int, total: int) -> None:
+    """Ignore a progress report."""
+
+
+class Answer(Immutable, Shown):
+    """A result as a table, LaTeX, JSON and a plot. A notebook shows the table with its equations."""
+
+    @abstractmethod
+    def table(self) -> dict[str, Any]:
+        """Return the columns by name, with exact numbers and SymPy expressions: ``pandas.DataFrame(found.table())``."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Return the data that the command prints with ``--json``."""
+
+    @abstractmethod
+    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+        """Return a line for each number of ranks if the values are per rank, and [] for whole models."""
+
+    def latex(self) -> str:
+        """Return the equations and the table in LaTeX, in display style."""
+        card = self.card
+        if card is None or not (card.equations or card.table):
+            raise DocumentError(f"{self!r} has no equation and no table; print it, or use to_json()")
+        return card.latex()
+
+    def plot(self, path: str | None = None) -> Plot:
+        """Plot the result, and write the plot to FILE.svg, .pdf or .png if a path is given.
+
+        Raises OptionError if the result has no plot, and SizeError if a size has no number.
+        """
+        return self._put(path)
+
+    def _put(self, path: str | None, by: str = "") -> Plot:
+        """Return the picture, and write it to a file after checking that the file can be written."""
+        if path is not None:
+            check_output(path, "a plot", FORMATS)
+        found = self._picture(by).with_notes(map(rank_notes.line, self.of_ranks(rank_notes.spell)))
+        if path is not None:
+            found.write(path)
+        return found
+
+    @abstractmethod
+    def _picture(self, by: str) -> Plot:
+        """Return the picture, with the size ``by`` as the x-axis if it is given."""

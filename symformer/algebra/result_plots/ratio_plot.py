@@ -1,0 +1,105 @@
+"""Plots of quotients of two quantities against one size, with their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sympy import Symbol
+
+from ...formulas import ranks
+from ...language.errors import OptionError, SizeError, listed
+from ...language.notation.display_tree import tree, value
+from ...language.notation.latex import latex
+from ...language.symbols import RANK, letter, symbol
+from ...language.target import name_of
+from ...output.chart import Chart, ReferenceLine, Series
+from ...output.style import MOST, literal
+from ..crossover import AllowedValues
+from . import rank_notes
+from .axis import USUAL, along, at, furthest, label, only
+
+if TYPE_CHECKING:
+    from ..quantity_ratio import QuantityRatio
+
+WIDE = 4  # end of the axis, as a multiple of the size's number
+NEAR = 10  # the axis extends until the quotient is within 1/NEAR of its limit
+DOUBLED = 64  # maximum extension of the axis for a distant limit, as a factor
+
+
+def drawn_together(found: Sequence[QuantityRatio], by: str) -> Chart:
+    """Return the plot of several quotients, with notes on per-rank values. Raises OptionError, SizeError."""
+    sides = [
+        (f"{side.measure.name} of {name_of(each.model.target)}", side.ranks, each.model.known)
+        for each in found
+        for side in (each.above, each.below)
+    ]
+    return drawn(found, by).with_notes(map(rank_notes.line, ranks.stated_of_each(sides, rank_notes.spell)))
+
+
+def drawn(found: Sequence[QuantityRatio], by: str) -> Chart:
+    """Return the plot of some quotients. Raises OptionError, SizeError."""
+    if len(found) > MOST:
+        raise OptionError(f"{len(found)} quotients do not fit in one plot; choose at most {MOST}")
+    size = symbol(by) if by else _usual(found)
+    series: list[Series] = []
+    across: list[ReferenceLine] = []
+    notes: list[str] = []
+    tops = [_top(each, size) for each in found]
+    for each in found:
+        ratio, name = value(each.ratio), literal(name_of(each.model.target) + (f" ({each.part})" if each.part else ""))
+        if size not in ratio.free_symbols and len(found) == 1:
+            has = listed(sorted(ratio.free_symbols, key=RANK.__getitem__))
+            raise SizeError(
+                f"{each.unit} of {each.model.target} does not depend on {size}"
+                + (f"; its sizes are {has}" if has else "")
+            )
+        exact = only(ratio, size, each.model.known, each.model.target)
+        allowed = AllowedValues()
+        for formula in (each.above, each.below):
+            allowed &= AllowedValues.of(size, formula.constraints, each.model.known)
+        xs = along(max(tops), allowed)
+        series.append(Series(name, xs, [at(exact, size, x) for x in xs]))
+        limit = each.limits.get(size)
+        if limit is None:
+            continue
+        number = limit.value(each.model.known)
+        spelt = f"as ${latex(tree(size))}$ grows"
+        if number is not None:
+            across.append(ReferenceLine(f"{name} {spelt}", number))
+            told = f"{number.numerator:,}" + (f"/{number.denominator:,}" if number.denominator != 1 else "")
+            near = "" if number.denominator == 1 else rf" $\approx$ {float(number):,.6g}"
+            notes.append(f"{name} tends to {told}{near} {spelt}")
+        else:
+            notes.append(f"{name} tends to 0 {spelt}" if limit.kind == "0" else f"{name} grows without bound")
+    first = found[0]
+    return Chart(label(size), f"{first.above.measure.title} over\n{first.below.measure.title}", series, across, notes)
+
+
+def _usual(found: Sequence[QuantityRatio]) -> Symbol:
+    """Return the only size without a number, or else the first of S, C, L and E in the quotients."""
+    used = set().union(*(value(each.ratio).free_symbols for each in found))
+    free = set().union(*(value(each.ratio).free_symbols - each.model.known.keys() for each in found))
+    if not used:
+        raise OptionError(
+            f"{found[0].above.id} over {found[0].below.id} is {found[0]!r} for all sizes; there is nothing to plot"
+        )
+    if len(free) == 1:
+        return free.pop()
+    ordered = sorted(used, key=RANK.__getitem__)
+    usual = (each for name in ("S", "C", "L", "E") for each in ordered if each.name == name)
+    return next(usual, ordered[0])
+
+
+def _top(found: QuantityRatio, size: Symbol) -> int:
+    """Return the end of the axis: a multiple of the size's number, extended until the quotient is near its limit."""
+    known = found.model.known.get(size)
+    top = USUAL if known is None and letter(size).run else furthest([WIDE * (known or 8)])
+    limit = found.limits.get(size)
+    number = limit.value(found.model.known) if limit is not None else None
+    if not number:
+        return top
+    exact, most = only(value(found.ratio), size, found.model.known, found.model.target), DOUBLED * top
+    while top < most and abs(at(exact, size, top) - number) * NEAR > number:
+        top *= 2
+    return top

@@ -1,0 +1,69 @@
+"""Plots of a sensitivity: the elasticities as bars, or the quantity and its asymptote against one size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...language.errors import OptionError, SizeError
+from ...language.notation.display_tree import tree
+from ...language.notation.latex import latex
+from ...language.symbols import symbol
+from ...language.target import name_of
+from ...output.bars import Bars
+from ...output.base_plot import Plot
+from ...output.chart import Chart, Series
+from ...output.style import escaped, literal
+from ..crossover import AllowedValues
+from .axis import USUAL, along, at, furthest, label
+
+if TYPE_CHECKING:
+    from ..sensitivity import Sensitivity
+
+WIDE = 2  # end of the axis, as a multiple of the size's number
+LONG = 70  # maximum number of LaTeX characters in a legend
+
+
+def drawn(found: Sensitivity, by: str) -> Plot:
+    """Return the plot of a sensitivity. Raises OptionError, SizeError."""
+    return curve(found, by) if by else bars(found)
+
+
+def bars(found: Sensitivity) -> Bars:
+    """Return bars of the elasticities."""
+    numbers = {each.size: each.at(each.elasticity) for each in found.changes}
+    if not numbers:
+        raise OptionError(f"{found.formula.id} does not depend on any size, so there is nothing to plot")
+    known = {size: number for size, number in numbers.items() if number is not None}
+    if not known:
+        names = ", ".join(str(each.size) for each in found.changes if each.value is None)
+        raise SizeError(
+            f"a plot of elasticities needs a value for {names}; choose a preset, or set each one with --set"
+            if names
+            else f"{found.formula.id} has no elasticity: floor, ceiling, min and max are not differentiable"
+        )
+    sizes = [f"${latex(tree(size))}$" for size in known]
+    notes = [f"{escaped(found.formula.measure.title)} of {literal(name_of(found.model.target))}"]
+    if without := [latex(tree(size)) for size in numbers if size not in known]:
+        notes.append(f"no elasticity for ${', '.join(without)}$: a value is missing, or it is not differentiable")
+    column = list(known.values())
+    written = [f"{float(number):.4g}" for number in column]
+    name = "elasticity"
+    return Bars("change in percent per percent of the size", sizes, {name: column}, {name: written}, notes)
+
+
+def curve(found: Sensitivity, by: str) -> Chart:
+    """Return the quantity and its asymptote against one size, holding the others fixed."""
+    change = found[by]
+    size = symbol(by)
+    if lacking := sorted(str(each) for each in change.alone.free_symbols - {size}):
+        raise SizeError(f"a plot needs a value for {', '.join(lacking)}; set each one with --set")
+    allowed = AllowedValues.of(size, found.formula.constraints, found.model.known)
+    xs = along(USUAL if change.value is None else furthest([WIDE * change.value]), allowed)
+    series = [Series(literal(name_of(found.model.target)), xs, [at(change.alone, size, x) for x in xs])]
+    if change.value is not None:
+        series.append(Series("", [change.value], [at(change.alone, size, change.value)], "mark"))
+    if change.asymptote is not None and change.asymptote != change.alone:
+        spelt = latex(tree(change.asymptote))
+        word = f"asymptote ${spelt}$" if len(spelt) <= LONG else "asymptote"
+        series.append(Series(word, xs, [at(change.asymptote, size, x) for x in xs]))
+    return Chart(label(size), found.formula.measure.title, series)

@@ -1,0 +1,156 @@
+"""Computation of the rows of a sweep, one piece at a time, with programs compiled before the first row."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from sympy import Expr, Symbol
+
+from ..formulas.compiled_formula import Compiled
+from ..formulas.compiler import program, tested
+from ..formulas.program import Program, Range
+from ..language.errors import SizeError, quoted
+from ..language.symbols import RANK, symbol
+from .filters import Filter
+from .free_sizes import FreeSizes
+from .grid import RowChunk
+from .row_program import RowProgram
+
+
+class RowSource(Protocol):
+    """A source of sizes in pieces: a grid, or the rows of a file."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+    @property
+    def ranges(self) -> Mapping[str, Range]: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def pieces(self) -> Iterator[RowChunk]: ...
+
+
+class RowEvaluator:
+    """The programs of a sweep, with fixed numbers substituted, compiled for the shape of a piece."""
+
+    def __init__(
+        self,
+        target: str,
+        rows: RowSource,
+        compiled: Mapping[str, Compiled],
+        relations: Mapping[Symbol, Expr],
+        where: Sequence[Symbol],
+        filters: Sequence[Filter],
+        free: Mapping[str, int | None],
+    ) -> None:
+        names = frozenset(rows.names)
+        self.ready: dict[str, RowProgram] = {}
+        ranges = dict(rows.ranges)
+        shapes = {name: _axis(rows, place) for place, name in enumerate(rows.names)}
+        lacking = set[str]()
+        fixed: dict[str, int] = {}
+        for each in compiled.values():
+            known = {name: number for name, number in each.given.items() if name not in names and name not in free}
+            fixed |= known
+            lacking |= {name for name in each.symbols if name not in known and name not in names}
+        if lacking:
+            spelt = ", ".join(sorted(lacking, key=lambda name: RANK[symbol(name)]))
+            raise SizeError(f"a sweep of {target} needs {spelt}; set a number with --given or values with --over")
+        said: set[str] = set()
+        deciding: list[Program] = []  # programs with conditions on the free sizes
+        for quantity, each in compiled.items():
+            own = each.program.concerned(frozenset({*fixed, *names, *free}))
+            kept = tuple(held for held in own.conditions if held.said not in said)  # check shared conditions only once
+            said |= {held.said for held in kept}
+            made = Program(own.value, own.definitions, kept).at(fixed)
+            deciding.append(made)
+            self.ready[quantity] = RowProgram(made.concerned(names), shapes, ranges)
+        for quantity in compiled:
+            ranges[quantity] = self.ready[quantity].plan.above.within(self.ready[quantity].plan.ranges, [])
+            below = self.ready[quantity].plan.below.within(self.ready[quantity].plan.ranges, [])
+            if below != (1, 1):
+                ranges[quantity] = _over(ranges[quantity])
+            shapes[quantity] = rows.shape
+        self.ranges = ranges
+        self.filters = []
+        for condition in filters:
+            sides = [side.xreplace(relations) for side in (condition.left, condition.right)]
+            asked = {str(name) for side in sides for name in side.free_symbols}
+            if unknown := sorted(asked - {*fixed, *names, *compiled, *free}):
+                raise SizeError(f"{quoted(condition.said)} needs a value for {', '.join(unknown)}")
+            made = tested(condition.said, condition.how, *sides).at(fixed)
+            if asked & free.keys():
+                deciding.append(made)
+            else:
+                self.filters.append(RowProgram(made, shapes, ranges))
+        self.free = FreeSizes(deciding, free)
+        every = [*self.ready.values(), *self.filters]
+        self.cost = sum(each.cost for each in every) / math.prod(rows.shape)  # operations per row
+        self.where = {
+            str(size): Compiled(str(size), program(relations[size]), (), frozenset({*fixed, *names}), fixed)
+            for size in where
+        }
+
+    def reckoned(self, piece: RowChunk, seen: Counter[str]) -> tuple[dict[str, Any], Any]:
+        """Return the values of each quantity in a piece, and a flat mask of the remaining rows, or None for all."""
+        import numpy
+
+        values: dict[str, Any] = {}
+        allowed: Any = None
+        for quantity, ready in self.ready.items():
+            values[quantity], holds = ready.run(piece.arrays)
+            for said, each in holds:
+                allowed = _both(allowed, each, said, seen, piece)
+        for group in self.free.groups:
+            chosen, each = group.chosen(
+                {**piece.arrays, **{name: numpy.asarray(value) for name, value in values.items()}}
+            )
+            values |= chosen
+            allowed = _both(allowed, each, group.said, seen, piece)
+        for ready in self.filters:
+            arrays = {**piece.arrays, **{name: numpy.asarray(value) for name, value in values.items()}}
+            for said, each in ready.run(arrays)[1]:
+                allowed = _both(allowed, each, said, seen, piece)
+        if allowed is not None:
+            allowed = numpy.broadcast_to(allowed, piece.shape).reshape(-1)
+        return values, allowed
+
+
+def _both(allowed: Any, holds: Any, said: str, seen: Counter[str], piece: RowChunk) -> Any:
+    """Combine two masks, and count the rows that the second one removes."""
+    import numpy
+
+    holds = numpy.asarray(holds, bool)
+    if holds.all():
+        return allowed
+    before = numpy.ones((), bool) if allowed is None else allowed
+    after = before & holds
+    seen[said] += _rows_of(before, piece) - _rows_of(after, piece)
+    return after
+
+
+def _rows_of(mask: Any, piece: RowChunk) -> int:
+    return int(mask.sum()) * (piece.count // int(mask.size))
+
+
+def _over(above: Range) -> Range:
+    """Return bounds of a quotient by an integer of either sign."""
+    most = max(map(abs, above))
+    return -most, most
+
+
+def _axis(rows: RowSource, place: int) -> tuple[int, ...]:
+    """Return the shape of one size's array in a piece."""
+    shape = rows.shape
+    return (shape[place], *(1,) * (len(shape) - place - 1)) if len(shape) == len(rows.names) else shape

@@ -1,1 +1,0 @@
-"""Answers: the results and sentences about the models that a user names."""

@@ -1,0 +1,219 @@
+"""A traced model, with a ledger of the same kind as the ledger of a built-in model."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+from sympy import Add, Expr, Mul, cancel, expand, floor
+
+from ..components.base import Component
+from ..language.errors import RuleError, WitnessError
+from ..language.sizes import Condition, some_of_each
+from ..ledger.facts import ONE, STATE, Entry, Ledger, OperationKind, Scope, Tensor, Weight
+from ..ledger.operations import Operations
+from ..quantities import quantity as find_quantity
+from ..quantities.quantity import Quantity
+
+Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
+
+STORED = "params"  # the quantity that needs no run
+DIFFUSERS = "diffusers"  # the library for which only params is supported
+# The quantities that torch measures, and the conventions that do not affect the measurement.
+MEASURED: Mapping[str, tuple[str, ...]] = {
+    "params": (),
+    "flops": (),
+    "train-flops": (),
+    "activations": (),
+    "kv-cache": ("dtype",),
+}
+# The order that needs the fewest runs: a training run also shows the saved tensors and the products of a forward pass.
+TOGETHER = ("params", "train-flops", "activations", "flops", "kv-cache")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredModel(Component):
+    """A traced model: rows by module path, with symbolic shapes and numbers of layers."""
+
+    title: str = ""  # type: ignore[misc]
+    stem: str = ""
+    counts: Mapping[Class, tuple[Expr, ...]] = field(default_factory=dict, hash=False)
+    conditions: tuple[Condition, ...] = ()
+    quantity: str = STORED  # the quantity of its rows
+    states: frozenset[str] = frozenset()  # the paths of cache rows that are neither keys nor values
+    maker: str = ""  # the library that its code comes from
+    measure: Callable[[str], Component] | None = field(default=None, compare=False)  # measures a quantity in torch
+    lifted: Callable[[], Component] | None = field(default=None, compare=False)  # its operations, if recognized
+    role = "model"
+    shapes = "tokens[B,S] -> nothing[B,S]"
+
+    @property
+    def name(self) -> str:
+        return self.stem
+
+    @cached_property
+    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
+        dims = {dim for _, shape in self.counts for dim in shape if dim.has(floor)}
+        return tuple(dict.fromkeys((*self.conditions, *some_of_each(dims))))
+
+    @property
+    def library(self) -> str:
+        return self.maker
+
+    @property
+    def about(self) -> str:
+        return f"{self.title}: its formula is obtained by building the class at several sizes."
+
+    @property
+    def total(self) -> Expr:
+        """Return the sum of all rows times their numbers of copies, expanded."""
+        return Add(*(expand(Mul(*shape, *often[-1:])) for (_, shape), often in self.counts.items()))
+
+    def __copy__(self) -> MeasuredModel:
+        return self
+
+    def __deepcopy__(self, memo: object) -> MeasuredModel:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to pickle. Raises WitnessError for a model whose code runs in this process."""
+        if self.measure is not None or self.lifted is not None:
+            raise WitnessError(
+                f"{self.stem} is traced: it runs its code in this process and cannot be pickled; trace it again in the "
+                "other process, or send the result of a formula's code()"
+            )
+        return vars(self)
+
+    def forward(self, ops: Operations, *inputs: Any) -> Any:
+        raise WitnessError(f"{self.stem} is traced, so it has no forward pass in symformer")
+
+    def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
+        """Return the component that has a quantity, measured under the conventions of a torch run.
+
+        Raises RuleError for other conventions and for a quantity that is not known.
+        """
+        name = question.seen
+        if self.maker == DIFFUSERS and name != STORED:
+            raise RuleError(f"only params is supported for diffusers models, not {name} of {self.stem}")
+        if name not in MEASURED and self.lifted is not None:
+            return self.lifted().answering(question, given)
+        answerable(name)
+        for convention, value in question.choose(given).items():
+            ran = question.choices[convention].default
+            if value != ran and convention not in MEASURED[name]:
+                if self.lifted is not None:
+                    return self.lifted().answering(question, given)
+                raise RuleError(
+                    f"{convention}={value}: {self.stem} is traced, so its {question.measure.title} are known only for "
+                    f"{convention}={ran}"
+                )
+        if name == self.quantity:
+            return self
+        if self.measure is None:
+            raise unrun(self.stem, name)
+        return self.measure(name)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Return the rows as a tree of modules, with one entry per module or per operation."""
+        tree = ScopeTree(self)
+        if self.quantity != STORED:
+            for (path, shape), counts in self.counts.items():
+                output = Tensor(path, tuple(dim for dim in shape if dim != 1), grad=ONE)
+                what = STATE if path in self.states else ""
+                seen = Entry(OperationKind.OBSERVED, path, (), output, function=what, measured=self.quantity)
+                tree.scope(path.split("."), counts).items.append(seen)
+            return Ledger(tree.root, None)
+        modules: dict[tuple[str, tuple[Expr, ...]], list[Weight]] = defaultdict(list)
+        for (path, shape), counts in self.counts.items():
+            # In a list of bare parameters the star is last in the path: there is no module around each parameter.
+            owner = path if path.endswith("*") else path.rpartition(".")[0]
+            modules[owner, counts].append(Weight(path, shape))
+        owners = {module for module, _ in modules}
+        for (module, counts), weights in modules.items():
+            words = module.split(".")
+            if any(other.startswith(f"{module}.") for other in owners):
+                words.append("")  # it contains modules and weights
+            nowhere = Tensor(module or "weights", ())
+            held = tuple(weights)
+            entry = Entry(
+                OperationKind.OBSERVED, nowhere.name, (), nowhere, weights=held, measured=self.quantity, module=True
+            )
+            tree.scope(words, counts).items.append(entry)
+        return Ledger(tree.root, None)
+
+
+def answerable(quantity: str) -> None:
+    """Raise UnknownNameError or RuleError for a quantity that a trace cannot measure."""
+    find_quantity(quantity)
+    if quantity not in MEASURED:
+        raise RuleError(f"a torch run does not measure {quantity}; a trace supports {', '.join(MEASURED)}")
+
+
+def unrun(stem: str, quantity: str) -> RuleError:
+    """Return the error for a quantity that needs a forward pass, if only the stored weights were traced."""
+    return RuleError(
+        f"{stem}: {quantity} needs a forward pass; describe the inputs of the model with `inputs` (without inputs, "
+        "only params is known)"
+    )
+
+
+@lru_cache(maxsize=4096)  # the layers of a model are counted alike in every row
+def _times(copies: Expr, before: Expr) -> Expr:
+    """Return the number of copies inside each copy of the enclosing part."""
+    return cancel(copies / before)
+
+
+class ScopeTree:
+    """A tree of scopes by path and count: a module for each word, and a repeated part for the words up to a star."""
+
+    def __init__(self, part: Component) -> None:
+        self.root = Scope("", part)
+        self.scopes: dict[tuple[object, ...], Scope] = {(): self.root}
+
+    def scope(self, words: Sequence[str], counts: Sequence[Expr]) -> Scope:
+        """Return the scope that contains the last word of a path.
+
+        ``counts`` has the total number of copies up to each star. One further count is the number of times that the
+        part runs, with weights that are stored only once.
+        """
+        if words.count("*") not in (len(counts), len(counts) - 1):
+            raise WitnessError(f"{'.'.join(words)} has {len(counts)} numbers of copies, which do not match its stars")
+        each = (_times(n, before) for before, n in zip((ONE, *counts), counts, strict=False))
+        scope, name = self.root, ""
+        key: tuple[object, ...] = ()
+        for place, word in enumerate(words):
+            name = f"{name}.{word}" if name else word
+            if word != "*" and (place == len(words) - 1 or "*" in words[place:]):
+                continue
+            count = next(each) if word == "*" else ONE
+            key = (*key, (name, count))
+            if key not in self.scopes:
+                self.scopes[key] = Scope(name, Module(name.removesuffix(".*")), count)
+                scope.items.append(self.scopes[key])
+            scope, name = self.scopes[key], ""
+        for again in each:
+            key = (*key, (words[-1], again))
+            if key not in self.scopes:
+                self.scopes[key] = Scope("", Module(words[-1]), again, distinct=ONE)
+                scope.items.append(self.scopes[key])
+            scope = self.scopes[key]
+        return scope
+
+
+@dataclass(frozen=True)
+class Module:
+    """The name of a torch module."""
+
+    name: str
+    shapes: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    def forward(self, ops: Operations, *inputs: Any) -> Any:
+        raise WitnessError(f"{self.name} is a torch module, so it has no forward pass in symformer")

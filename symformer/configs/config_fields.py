@@ -1,0 +1,265 @@
+"""Fields of sizes and options in a config: their names, their defaults, and the errors for unsupported values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
+
+from sympy import Expr, Symbol
+
+from ..language.errors import ConfigError, SizeError, UnreadError
+from ..language.notation.text import text
+from ..language.sizes import Numbers, evaluate, shown, whole
+from ..language.symbols import letter
+from ..ledger.facts import Activation
+from .common_fields import Config
+from .rotary import PARTLY, ROTARY
+
+SAME_FUNCTION = {"swish": "silu"}  # alias in transformers -> symformer's name
+
+
+@dataclass(frozen=True)
+class Field:
+    """The config field of a size: its names, the current one first, and its default."""
+
+    names: tuple[str, ...]
+    default: int | Expr | None = None
+    beside: Symbol | None = None  # another size, if the field holds the sum of the two
+    null: bool = False  # whether the class accepts null, and treats it as missing
+    auto: bool = field(default=False, repr=False)  # whether the class accepts "auto", and treats it as missing
+    twins: tuple[str, ...] = ()  # fields of the same size in another part, with the same default; all must agree
+
+    @property
+    def part_of(self) -> str:
+        """Return the size that the field is a fraction or a multiple of, or "" if the field holds the size itself."""
+        return ""
+
+    def read(self, size: Symbol, config: Config) -> int | Expr:
+        """Return the number, or an expression over other sizes.
+
+        Raises
+        ------
+        ConfigError
+            If the value is malformed, or two names of the field have different values.
+        UnreadError
+            If the value is null, or missing without a default, or differs between two parts that share the size.
+
+        """
+        number = self._read(size, config)
+        for twin in self.twins:
+            if (other := replace(self, names=(twin,), twins=()).read(size, config)) != number:
+                raise UnreadError(
+                    f"in the config {self.names[0]!r} is {number} and {twin!r} is {other}; both must be the same "
+                    f"{size} ({letter(size).meaning})"
+                )
+        return number
+
+    def _read(self, size: Symbol, config: Config) -> int | Expr:
+        found = {name: config[name] for name in self.names if name in config}
+        found = {name: value for name, value in found.items() if not (self.auto and value == "auto")}
+        for name in [name for name, value in found.items() if value is None]:
+            if not self.null:  # some classes accept null, with a behavior that no built-in architecture has
+                raise UnreadError(
+                    f"{name!r} is null in the config, but {size} ({letter(size).meaning}) is an integer; set it or "
+                    "remove the field"
+                )
+            del found[name]
+        if not found:
+            if self.default is None:
+                names = " or ".join(map(repr, self.names))
+                raise UnreadError(f"the config has no {names}, and {size} ({letter(size).meaning}) has no default")
+            return self.default
+        numbers = {name: whole_number(name, value) for name, value in found.items()}
+        if len(set(numbers.values())) > 1:
+            both = " and ".join(f"{name!r} = {number}" for name, number in numbers.items())
+            raise ConfigError(f"the config sets {size} ({letter(size).meaning}) twice: {both}; keep one")
+        return next(iter(numbers.values()))
+
+
+class Derived(Field):
+    """The config field of a size that is relative to another size."""
+
+    def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
+        """Return the number, as the class computes it. Raises ConfigError."""
+        raise NotImplementedError
+
+    def written(self, number: int, numbers: Mapping[Symbol, int]) -> float:
+        """Return the field's value for a number."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultipleField(Derived):
+    """The config field of a size that is a multiple of another, such as a mixer's inner width by its expansion."""
+
+    of: Symbol
+
+    @property
+    def part_of(self) -> str:
+        return str(self.of)
+
+    def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
+        return int(self.read(size, config)) * numbers[self.of]
+
+    def written(self, number: int, numbers: Mapping[Symbol, int]) -> int:
+        return number // numbers[self.of]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FractionField(Derived):
+    """The config field of a size that is a fraction of another, such as the rotary dimensions of a head."""
+
+    of: Expr
+    part: float  # the default
+
+    @property
+    def part_of(self) -> str:
+        return text(self.of)
+
+    def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
+        """Return the number, as the class computes it. Raises ConfigError."""
+        parts = {name: config[name] for name in self.names if name in config}
+        for name in ROTARY:
+            if isinstance(inside := config.get(name), dict) and PARTLY in inside:
+                parts[f"{name}.{PARTLY}"] = inside[PARTLY]
+        if any(part != next(iter(parts.values())) for part in parts.values()):
+            both = " and ".join(f"{name!r} = {shown(value)}" for name, value in parts.items())
+            raise ConfigError(f"the config sets {size} ({letter(size).meaning}) twice: {both}; keep one")
+        name, value = next(iter(parts.items()), (self.names[0], self.part))
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+            raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be above 0 and at most 1")
+        whole = evaluate(self.of, numbers, str(size))
+        if not (number := int(whole * value)):
+            raise ConfigError(
+                f"{name!r} is {shown(value)} in the config, which rounds down to 0 of {self.part_of} = {whole}"
+            )
+        return number
+
+    def written(self, number: int, numbers: Mapping[Symbol, int]) -> float:
+        """Return a fraction that reads as this number."""
+        whole = evaluate(self.of, numbers, self.names[0])
+        exact = number / whole
+        return exact if int(whole * exact) == number else (number + 0.5) / whole
+
+
+@dataclass(frozen=True)
+class Labels(Field):
+    """The config field of the number of classes of a classifier, or of their names."""
+
+    def read(self, size: Symbol, config: Config) -> int | Expr:
+        """Return the number of names if there are any, as transformers does, otherwise the number."""
+        number, names = self.names
+        counted = super().read(size, {name: value for name, value in config.items() if name != names})
+        if config.get(names) is None:
+            return counted
+        if not isinstance(config[names], dict) or not config[names]:
+            raise ConfigError(f"{names!r} is {shown(config[names])} in the config; it should be a name for each class")
+        if number in config and counted != len(config[names]):
+            raise ConfigError(
+                f"{number!r} is {counted} in the config, but {names!r} names {len(config[names])}; keep one"
+            )
+        return len(config[names])
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The config field of an option, with a value of the option for each value of the field, and a default."""
+
+    name: str
+    meanings: Mapping[Any, Any]  # the field's value -> the option's
+    default: Any
+
+    def read(self, config: Config) -> Any:
+        """Return the option. Raises UnreadError."""
+        value = config.get(self.name, self.default)
+        for known, option in self.meanings.items():
+            if value == known and isinstance(value, bool) == isinstance(known, bool):
+                return option
+        known = " or ".join(map(repr, self.meanings))
+        raise UnreadError(f"{self.name!r} is {shown(value)} in the config; only {known} is supported")
+
+    def write(self, option: Any) -> Any:
+        """Return the first of the field's values for an option. Raises ConfigError if it has none."""
+        for value, meaning in self.meanings.items():
+            if meaning == option:
+                return value
+        known = " or ".join(dict.fromkeys(str(meaning) for meaning in self.meanings.values()))
+        raise ConfigError(f"no value of {self.name!r} in a config means {option}; possible options: {known}")
+
+
+@dataclass(frozen=True)
+class BoolField:
+    """The config field of an option that is true or false, and its default."""
+
+    name: str
+    default: bool
+
+    def read(self, config: Config) -> bool:
+        """Return the option. Raises ConfigError."""
+        value = config.get(self.name, self.default)
+        if not isinstance(value, bool):
+            refused = UnreadError if value is None else ConfigError
+            raise refused(f"{self.name!r} is {shown(value)} in the config, which is not true or false")
+        return value
+
+    def write(self, option: Any) -> Any:
+        """The field's value for an option."""
+        return option
+
+
+@dataclass(frozen=True)
+class Function:
+    """The config field of the activation function, which has the names of transformers."""
+
+    name: str
+    default: str
+    same: Mapping[str, str] = field(default_factory=dict)  # a name -> the function that the class uses for it
+
+    def read(self, config: Config) -> str:
+        """Return symformer's name of the function. Raises UnreadError."""
+        value = config.get(self.name, self.default)
+        if isinstance(value, str):
+            value = {**SAME_FUNCTION, **self.same}.get(value, value)
+        if value not in get_args(Activation):
+            raise UnreadError(
+                f"{self.name!r} is {shown(value)} in the config, which is not a supported activation function; "
+                f"choose from {', '.join(get_args(Activation))}"
+            )
+        return str(value)
+
+    def write(self, option: Any) -> Any:
+        """The field's value for an option."""
+        return option
+
+
+@dataclass(frozen=True)
+class ProbabilityField:
+    """The config field of a dropout probability. The option is whether the probability is above 0."""
+
+    name: str
+    default: float
+
+    def read(self, config: Config) -> bool:
+        """Return True if the dropout probability is above 0. Raises ConfigError."""
+        value = config.get(self.name, self.default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+            refused = UnreadError if value is None else ConfigError
+            raise refused(
+                f"{self.name!r} is {shown(value)} in the config; a dropout probability is at least 0 and less than 1"
+            )
+        return value > 0
+
+    def write(self, option: Any) -> Any:
+        """Return a probability that reads as the option."""
+        return (self.default or 0.1) if option else 0.0
+
+
+Setting = Choice | BoolField | Function | ProbabilityField  # the config field of an option
+
+
+def whole_number(name: str, value: object) -> int:
+    try:
+        return whole(f"{name!r}", value)
+    except SizeError as error:
+        raise ConfigError(f"in the config, {error}") from None

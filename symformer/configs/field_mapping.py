@@ -1,0 +1,264 @@
+"""The mapping between a config.json and an architecture: every field is read, ignored as irrelevant, or rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sympy import Expr, Symbol
+
+from ..language.errors import ConfigError, SizeError, UnreadError, listed
+from ..language.sizes import Numbers, evaluate, shown
+from ..language.symbols import letter
+from .common_fields import FIXED, INERT, LAYER_TYPES, READ, Config, spelling
+from .config_fields import Derived, Field, FractionField, Setting, whole_number
+from .layers import Layers
+from .rotary import ROPES, ROTARY, check_rotary
+from .sections import flat, nested
+
+if TYPE_CHECKING:
+    from ..components.base import Component
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The mapping between the fields of a config and the sizes and options of an architecture, in both directions.
+
+    The mapping is total. A field is read, repeats a value that is read, must have a supported value, or does not affect
+    any count. Every other field is an error that names it.
+    """
+
+    sizes: Mapping[Symbol, Field] = field(default_factory=dict)
+    options: Mapping[str, Setting] = field(default_factory=dict)
+    layers: Layers | None = None  # for models that mix layers of several kinds
+    # option -> the size whose field is null without the option, or repeats the default if the default is another size
+    nullable: Mapping[str, Symbol] = field(default_factory=dict)
+    apart: Mapping[str, tuple[Symbol, Symbol]] = field(default_factory=dict)  # option -> two sizes, equal without it
+    needs: Mapping[Symbol, str] = field(default_factory=dict)  # size -> the option that uses it
+    nested: Mapping[str, Fields] = field(default_factory=dict)  # a field that holds fields, none of which is read
+    # A field that holds the fields of a part, which are read by path -> another field that can repeat them.
+    sections: Mapping[str, str] = field(default_factory=dict)
+    model_types: tuple[str, ...] = ()
+    classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it implies
+    restated: Mapping[str, Expr] = field(default_factory=dict)  # a field that repeats sizes, or is null -> its value
+    echoes: Mapping[str, tuple[str, Mapping[Any, Any]]] = field(default_factory=dict)  # a field that repeats an option
+    fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that affects counts -> allowed values
+    rotary: bool = False  # whether the model has rotary position embeddings
+    ropes: tuple[str, ...] = ROPES  # the types of rotary embedding that its class supports
+    apiece: tuple[str, ...] = ()  # the layer kinds that each have an entry of their own in 'rope_parameters'
+    inert: tuple[str, ...] = ()  # further fields that do not affect any count
+
+    def beside(self, base: Fields) -> Fields:
+        """Return the fields of this class merged with the fields of a base class; this class takes precedence."""
+        said: dict[str, Any] = {"inert": (*base.inert, *self.inert)}
+        for item in fields(self):
+            ours, theirs = getattr(self, item.name), getattr(base, item.name)
+            if isinstance(ours, Mapping):
+                said[item.name] = {**theirs, **ours}
+            elif item.name not in said:
+                said[item.name] = theirs if ours == item.default else ours
+        return Fields(**said)
+
+    def read(self, config: Config) -> tuple[dict[str, Any], Numbers]:
+        """Return the options and the sizes of a config.
+
+        Raises
+        ------
+        ConfigError
+            If a field is malformed, or contradicts another field.
+        UnreadError
+            If a field or its value is not supported.
+
+        """
+        self._hold(flat(config, {*self.sections, *self.sections.values()}))
+        for section, again in self.sections.items():
+            config = self._once(config, section, again)
+        return self._read(flat(config, self.sections))
+
+    def _once(self, config: Config, section: str, again: str) -> Config:
+        """Return a config without the second copy of a section. Raises ConfigError.
+
+        transformers reads the second copy, with defaults for its missing fields, so both must have the same values.
+        """
+        once = {name: value for name, value in config.items() if name != again}
+        if config.get(again) is None:
+            return once
+        other = {**once, section: config[again]}
+        if once.get(section):
+            (options, numbers), (switched, counted) = self.read(once), self.read(other)
+            places = {size: place.names[0] for size, place in self.sizes.items()}
+            places |= {option: place.name for option, place in self.options.items()}
+            for each, name in places.items():
+                ours, theirs = (found.get(each) for found in ({**options, **numbers}, {**switched, **counted}))
+                if ours != theirs:
+                    raise ConfigError(
+                        f"{name!r} is {ours} in {section!r} but {theirs} in {again!r} in the config; "
+                        "keep one of the two sections"
+                    )
+        return other
+
+    def _read(self, config: Config) -> tuple[dict[str, Any], Numbers]:
+        """Return the options and the sizes of a flat config with only supported fields. Raises ConfigError."""
+        options = self._options(config)
+        options |= {option: setting.read(config) for option, setting in self.options.items()}
+        left_out = set()
+        for option, size in self.nullable.items():
+            options[option] = self._given(size, config)
+            left_out |= set() if options[option] else {size}
+        left_out |= {size for size, option in self.needs.items() if not options[option]}
+        derived = {size: place for size, place in self.sizes.items() if isinstance(place, Derived)}
+        left_out |= derived.keys()
+        found = {size: place.read(size, config) for size, place in self.sizes.items() if size not in left_out}
+        numbers: Numbers = {size: value for size, value in found.items() if isinstance(value, int)}
+        numbers |= self.layers.read(config) if self.layers else {}
+        for size, place in self.sizes.items():
+            if place.beside is not None:
+                total, other = numbers[size], numbers[place.beside]
+                if total <= other:
+                    both = f"{place.names[0]!r} is {total} and {self.sizes[place.beside].names[0]!r} is {other}"
+                    raise ConfigError(f"in the config {both}, which leaves no {letter(size).meaning}")
+                numbers[size] = total - other
+        for size, value in found.items():
+            if isinstance(value, Expr):
+                try:
+                    numbers[size] = evaluate(value, numbers, str(size))
+                except SizeError:
+                    sizes = ", ".join(f"{name}={numbers[name]}" for name in sorted(value.free_symbols, key=str))
+                    raise ConfigError(
+                        f"the config has no {size}, and its default {value} is not an integer for {sizes}"
+                    ) from None
+        numbers |= {size: place.taken(size, config, numbers) for size, place in derived.items()}
+        for option, (size, other) in self.apart.items():
+            options[option] = numbers[size] != numbers[other]
+            if not options[option]:
+                del numbers[size]
+        for name, (option, values) in self.echoes.items():
+            if name in config and config[name] != values[options[option]]:
+                raise ConfigError(
+                    f"{name!r} is {shown(config[name])} in the config, but {self.options[option].name!r} implies "
+                    f"{values[options[option]]!r}; remove the field"
+                )
+        for name, expr in self.restated.items():
+            expected = evaluate(expr, numbers, name)
+            if config.get(name) is not None and whole_number(name, config[name]) != expected:
+                raise ConfigError(
+                    f"{name!r} is {config[name]} in the config, but {expr} is {expected}; remove the field"
+                )
+        if self.layers is None and config.get(LAYER_TYPES) is not None:
+            self._alike(config[LAYER_TYPES], options, numbers)
+        return options, numbers
+
+    def _given(self, size: Symbol, config: Config) -> bool:
+        """Return True if a config has a size that is optional in the model."""
+        place = self.sizes[size]
+        numbers = [config[name] for name in place.names if name in config]
+        return any(number is not None for number in numbers) if numbers else place.default is not None
+
+    def _hold(self, config: Config) -> None:
+        """Raise ConfigError for an unsupported field or an unsupported value."""
+        fixed = {name: known for name, known in self._everywhere(FIXED).items() if name not in self.known}
+        fixed |= self.fixed
+        twice = {again: section for section, again in self.sections.items()}
+        for name, value in config.items():
+            head, dot, inside = name.partition(".")
+            path = f"{twice.get(head, head)}{dot}{inside}"  # a second copy has the path of the first
+            if path in fixed:
+                if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in fixed[path]):
+                    known = " or ".join(map(repr, fixed[path]))
+                    raise UnreadError(
+                        f"{name!r} is {shown(value)} in the config; this affects the count, and only {known} is "
+                        "supported"
+                    )
+            elif name in self.nested:
+                if not isinstance(value, dict | None):
+                    raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be an object or null")
+                self.nested[name]._hold(value or {})
+            elif self.rotary and name in ROTARY:
+                self._hold_rotary(name, value)
+            elif path not in self.known:
+                raise UnreadError(
+                    f"the field {shown(name)} = {shown(value)} is not supported; remove it if it does not affect the "
+                    "model"
+                )
+
+    def _hold_rotary(self, name: str, value: Any) -> None:
+        """Raise ConfigError for unsupported rotary embeddings, of all layers or of one layer kind."""
+        partly = any(isinstance(each, FractionField) for each in self.sizes.values())
+        if not self.apiece or name != "rope_parameters" or not isinstance(value, dict):
+            check_rotary(name, value, self.ropes, partly)
+            return
+        for kind, given in value.items():
+            if kind not in self.apiece:
+                raise ConfigError(
+                    f"{name!r} has {shown(kind)} = {shown(given)} in the config; it should have an object for each of "
+                    f"{' and '.join(map(repr, self.apiece))}"
+                )
+            check_rotary(f"{name}.{kind}", given, self.ropes, partly)
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Return all fields that are read, repeat a value that is read, or have no effect."""
+        read = {name for place in self.sizes.values() for name in (*place.names, *place.twins)}
+        read |= {place.name for place in self.options.values()} | set(self.restated) | set(self.echoes)
+        read |= set(self.layers.names) if self.layers else set() if self.sections else {LAYER_TYPES}
+        said = self._everywhere(dict.fromkeys(("architectures", *INERT)))
+        return frozenset({*read, *READ, *said, *self.inert})
+
+    def _everywhere(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """Return rules for fields of every config, extended to the same fields in each section of this config."""
+        return {**known, **{f"{section}.{name}": each for section in self.sections for name, each in known.items()}}
+
+    def _alike(self, listed: Any, options: Mapping[str, Any], numbers: Numbers) -> None:
+        """Raise ConfigError for a layer list with kinds other than the only one of this architecture."""
+        kind = "sliding_attention" if options.get("window") else "full_attention"
+        depth = sum(number for size, number in numbers.items() if letter(size).base == "L")
+        if not isinstance(listed, list) or len(listed) != depth or any(each != kind for each in listed):
+            raise UnreadError(
+                f"{LAYER_TYPES!r} is {shown(listed)} in the config; only {depth} layers of {kind!r} are supported"
+            )
+
+    def _options(self, config: Config) -> dict[str, Any]:
+        named = config.get("architectures")
+        if named is None:
+            return {}
+        if not (isinstance(named, list) and len(named) == 1 and isinstance(named[0], str)):
+            raise ConfigError(f"'architectures' is {shown(named)} in the config; it should be a list of one class name")
+        known = next((name for name in self.classes if spelling(name) == spelling(named[0])), "")
+        if not known:
+            raise UnreadError(
+                f"'architectures' names {shown(named[0])}, whose head is not supported; supported classes: "
+                f"{listed(name for name in self.classes if name.isidentifier())}"
+            )
+        return dict(self.classes[known])
+
+    def write(self, component: Component, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """Return the config of a component at given sizes: the inverse of `read`."""
+        config: dict[str, Any] = {
+            name: numbers[size] + (numbers[place.beside] if place.beside else 0)
+            for size, place in self.sizes.items()
+            if size in numbers and not isinstance(place, Derived)
+            for name in (place.names[0], *place.twins)
+        }
+        config |= {
+            place.names[0]: place.written(numbers[size], numbers)
+            for size, place in self.sizes.items()
+            if isinstance(place, Derived)
+        }
+        config |= {each.name: each.write(getattr(component, option)) for option, each in self.options.items()}
+        config |= self.layers.write(numbers) if self.layers else {}
+        for option, size in self.nullable.items():
+            if not getattr(component, option):
+                config[self.sizes[size].names[0]] = None
+        for option, (size, other) in self.apart.items():
+            if not getattr(component, option):
+                config[self.sizes[size].names[0]] = numbers[other]
+        return nested(config, self.sections)
+
+    def class_for(self, component: Component) -> str:
+        """Return the torch class with the same options as the component. Raises ConfigError."""
+        for name, options in self.classes.items():
+            if all(getattr(component, option) == value for option, value in options.items()):
+                return name
+        raise ConfigError(f"no torch class corresponds to {component.name} with {component.spell()}")

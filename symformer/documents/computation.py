@@ -1,0 +1,581 @@
+"""The computation of a part as mathematics with shapes, from the operations that the part recorded.
+
+Sizes are capital letters, so tensors are small ones: q, k and v for the inputs of attention, y for the output of a
+part. A result that is used once is written where it is used; one that is split, or used again, has its own line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sympy import Expr, Integer, expand
+
+from ..language.notation.display_tree import (
+    Applied,
+    FractionNode,
+    Indexed,
+    Listed,
+    Minus,
+    Number,
+    Pointwise,
+    Power,
+    Product,
+    Root,
+    Sum,
+    TensorName,
+    Total,
+    Transposed,
+    Tree,
+    Word,
+    tree,
+)
+from ..language.notation.text import text
+from ..ledger.facts import ATTENDING, ROTARY, Entry, OperationKind, Scope, Tensor, Weight
+from .blocks import Assignment
+from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, read_by, root_of, weights_of
+
+_ROLES = {  # the usual names of the inputs of an operation
+    OperationKind.SCORES: ("q", "k"),
+    OperationKind.MIX: ("", "v"),
+    OperationKind.SCAN: ("u", "Δ", "b", "c"),
+    OperationKind.COMBINE: ("", "w"),
+}
+_THROUGH = (
+    OperationKind.ROTATE,
+    OperationKind.DROPOUT,
+    OperationKind.NORM,
+    OperationKind.ACTIVATION,
+    OperationKind.CONVOLUTION,
+    OperationKind.JOIN,
+)  # keep a role
+_FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # names for tensors without a usual name
+_TABLES = {
+    "tokens": "t",
+    "positions": "i",
+    "segments": "s",
+    "distances": "d",
+    "classes": "c",
+}  # the index into each table
+_NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
+    **dict.fromkeys(("layer", "layer_cast"), (True, "std")),
+    **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_offset"), (False, "rms")),
+    "rms_groups": (False, "rms"),
+    "l2": (False, "length"),
+}
+_THIS = TensorName("n")
+_FACTOR = TensorName("α")  # a constant of the model
+_EXPERT = TensorName("e")  # an expert that a token is routed to
+_BEFORE = Sum((_THIS, Minus(Number(1))))
+_STACKS = ("x", "z", "g", "j")  # outputs of repeated layers
+_FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ"}
+
+
+_APART: tuple[
+    tuple[OperationKind, ...], ...
+] = (  # the kinds with their own lines, tried in order while lines are too long
+    (),
+    (OperationKind.MIX,),
+    (OperationKind.MIX, OperationKind.SCAN, OperationKind.JOIN),
+    (OperationKind.MIX, OperationKind.SCAN, OperationKind.JOIN, OperationKind.SCORES),
+    (OperationKind.MIX, OperationKind.SCAN, OperationKind.JOIN, OperationKind.MULTIPLY, OperationKind.LINEAR),
+    (
+        OperationKind.MIX,
+        OperationKind.SCAN,
+        OperationKind.JOIN,
+        OperationKind.MULTIPLY,
+        OperationKind.LINEAR,
+        OperationKind.OBSERVED,
+    ),
+    tuple(OperationKind),
+)
+_NAME = 32  # characters of a part's name
+_LONG = 68  # characters of a line that is easy to read
+
+
+def computed(scope: Scope) -> list[Assignment]:
+    """Return the computation of a part line by line; empty if an operation is unknown or moves data between ranks."""
+    lines: list[Assignment] = []
+    anywhere = "[..." in scope.part.shapes  # a part that accepts any leading axes
+    for apart in _APART:
+        try:
+            lines = _Computing(scope, apart).lines() if scope.items else []
+        except _UnknownError:
+            return []
+        while len(lines) > 1 and lines[-1].shown == lines[-2].name:  # a repeated line, since dropout is omitted
+            lines[-2:] = [replace(lines[-2], name=lines[-1].name)]
+        if len(lines) == 1 and isinstance(lines[0].shown, TensorName):
+            return []  # such as dropout alone
+        if all(len(text(line.name)) + len(text(line.shown)) <= _LONG for line in lines):
+            break
+    return [replace(line, shape=_last(line.shape)) for line in lines] if anywhere else lines
+
+
+def _last(shape: Tree) -> Tree:
+    return Listed((TensorName("…"), shape.items[-1])) if isinstance(shape, Listed) else shape
+
+
+def ideas(scope: Scope) -> dict[str, str]:
+    """Return the roles of the operations and parts of an attention part: queries, keys, values or the output."""
+    entries = [item for item in items_of(scope) if isinstance(item, Entry)]
+    if not any(entry.kind is OperationKind.SCORES for entry in entries):
+        return {}
+    readers: dict[int, list[tuple[Item, int]]] = {}
+    for item in items_of(scope):
+        for place, x in enumerate(read_by(item)):
+            readers.setdefault(id(root_of(x)), []).append((item, place))
+
+    def reached(x: Tensor) -> set[str]:
+        found: set[str] = set()
+        for item, place in readers.get(id(x), []):
+            if isinstance(item, Entry) and item.kind in ATTENDING:
+                role = _ROLES[item.kind][place]
+                found |= {role} if role else set()
+            else:
+                found |= reached(given_by(item))
+        return found
+
+    names = {"q": "queries", "k": "keys", "v": "values"}
+    said: dict[str, str] = {}
+    for item in items_of(scope):
+        roles = reached(given_by(item))
+        *first, last = [names[role] for role in "qkv" if role in roles] or ["output"]
+        said[_name(item, scope)] = f"{', '.join(first)} and {last}" if first else last
+    return said
+
+
+def _name(item: Item, scope: Scope) -> str:
+    """Return the name of an operation or a part inside a part."""
+    if isinstance(item, Scope):
+        return item.name
+    own = next(iter(entries_of(scope))).path
+    outside = own[: own.rfind(f"{scope.name}.") + len(scope.name) + 1] if f"{scope.name}." in own else ""
+    return item.path.removeprefix(outside)
+
+
+def named_parts(scope: Scope) -> dict[str, Scope]:
+    """Return the parts of a part by their names in its lines."""
+    own = _Computing(scope)
+    return {own.name(item): item for item in own.items if isinstance(item, Scope)}
+
+
+class _UnknownError(Exception):
+    """Raised for an operation whose computation is unknown."""
+
+
+class _Computing:
+    """The computation of one part: the names of tensors, and a line for each name."""
+
+    def __init__(self, scope: Scope, apart: tuple[OperationKind, ...] = ()) -> None:
+        self.scope = scope
+        self.apart = apart  # kinds of operations whose results have their own lines
+        self.items = list(items_of(scope))
+        self.made = {id(item.output): item for item in self.items if isinstance(item, Entry)}
+        self.parts: dict[int, Scope] = {}
+        for item in self.items:
+            if isinstance(item, Scope):
+                self.parts |= {id(entry.output): item for entry in entries_of(item)}
+                if item.loop:
+                    self.parts[id(item.loop[2])] = item
+        self.uses: dict[int, list[tuple[Item, int, Tensor]]] = {}
+        for item in self.items:
+            for place, x in enumerate(read_by(item)):
+                self.uses.setdefault(id(root_of(x)), []).append((item, place, x))
+        self.named: dict[object, TensorName] = {}
+        self.found: list[Assignment] = []
+
+    def lines(self) -> list[Assignment]:
+        """Return the lines; the last one is the output of the part. Raises _UnknownError."""
+        last = self.items[-1]
+        for item in self.items:
+            if isinstance(item, Scope) and item.loop:
+                mixed = item.mixture is not None and item.mixture.order != "kind by kind"
+                self._mixed(item) if mixed else self._repeated(item)
+            elif item is not last and self._needs_a_name(item):
+                self._assign(given_by(item))
+        y = given_by(last)
+        alone = [
+            item for item in self.items[:-1] if isinstance(item, Entry) and item.kind is not OperationKind.PARAMETER
+        ]
+        if not any(isinstance(item, Scope) and item.loop for item in self.items) and any(
+            id(item.output) not in self.uses for item in alone
+        ):
+            raise _UnknownError  # more than one output
+        last_layers = id(y) in self.named  # the output of repeated layers has a name
+        self.found.append(Assignment(TensorName("y"), self._shown(y, whole=not last_layers), _shape(y)))
+        return self.found
+
+    def _mixed(self, scope: Scope) -> None:
+        """Add the lines for layers of several kinds, in any order, each of which reads the output of the previous."""
+        kinds = [item for item in self.items if isinstance(item, Scope) and item.mixture is scope.mixture]
+        last = kinds[-1].loop
+        if scope.mixture is None or scope is not kinds[0] or scope.loop is None or last is None:
+            return
+        name = scope.mixture.path.removesuffix(".*").rpartition(".")[2]
+        self._run(name, scope.loop[0], last[2], self._of_kinds(kinds), scope.mixture.total)
+
+    def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
+        """Return the other inputs of layers of several kinds, with the index n if each kind has its own."""
+        read = [[x for x in read_by(kind) if kind.loop and root_of(x) is not root_of(kind.loop[1])] for kind in kinds]
+        if len({len(each) for each in read}) != 1:
+            raise _UnknownError
+        found = []
+        for each in zip(*read, strict=True):
+            if len({id(root_of(x)) for x in each}) == 1:
+                found.append(self._beside(each[0]))
+                continue
+            shown = {self._shown(x) for x in each}
+            if len(shown) != 1 or not isinstance(one := shown.pop(), TensorName):
+                raise _UnknownError
+            found.append(replace(one, index=_THIS))
+        return found
+
+    def _repeated(self, scope: Scope) -> None:
+        """Add the lines for repeated layers, each of which reads the output of the previous."""
+        if scope.loop is None:
+            raise _UnknownError
+        before, inner, after = scope.loop
+        others = [self._beside(x) for x in read_by(scope) if root_of(x) is not root_of(inner)]
+        self._run(self.name(scope), before, after, others, scope.count)
+
+    def _run(self, name: str, before: Tensor, after: Tensor, others: Sequence[Tree], count: Expr) -> None:
+        letter = next((each for each in _STACKS if all(each != name.letter for name in self.named.values())), "")
+        if not letter:
+            raise _UnknownError
+        self.found.append(Assignment(TensorName(letter, index=Number(0)), self._shown(before), _shape(before)))
+        layer = Applied(name, (TensorName(letter, index=_BEFORE), *others))
+        self.found.append(Assignment(TensorName(letter, index=_THIS), layer, _shape(after), count))
+        self.named[id(root_of(after))] = TensorName(letter, index=tree(count))
+
+    def _beside(self, x: Tensor) -> Tree:
+        """Return the name of another input of every layer; adds a line for it if necessary."""
+        shown = self._shown(x)
+        if isinstance(shown, TensorName):
+            return shown
+        self.named[id(root_of(x))] = name = self._fresh("β" if len(x.shape) == 4 else "m")
+        self.found.append(Assignment(name, shown, _shape(x)))
+        return name
+
+    # -- names -------------------------------------------------------------------------------------------------------
+
+    def _needs_a_name(self, item: Item) -> bool:
+        x = given_by(item)
+        uses = self.uses.get(id(x), [])
+        if not uses or (
+            isinstance(item, Entry)
+            and item.kind in (OperationKind.PARAMETER, OperationKind.LOOKUP, OperationKind.POSITIONS)
+        ):
+            return False
+        if len(uses) > 1 or self._pieces(x):
+            return True
+        if (item.kind if isinstance(item, Entry) else OperationKind.OBSERVED) in self.apart:  # parts count as OBSERVED
+            return True
+        reader = uses[0][0]
+        if isinstance(reader, Entry) and reader.kind is OperationKind.NORM:  # a norm reads its input twice
+            return isinstance(item, Entry)
+        made = isinstance(item, Scope) or item.kind in (
+            OperationKind.LINEAR,
+            OperationKind.EXPERTS,
+            OperationKind.ROUTE,
+        )
+        return made and bool(self._called(x)[0])
+
+    def _pieces(self, x: Tensor) -> list[Tensor]:
+        """Return the used pieces of a split tensor, in order."""
+        found: dict[int, Tensor] = {}
+        for _, _, view in self.uses.get(id(x), []):
+            piece = piece_of(view)
+            if piece is not None and piece.place is not None:
+                found[piece.place] = piece
+        return [found[place] for place in sorted(found)]
+
+    def _assign(self, x: Tensor) -> None:
+        shown = self._shown(x, whole=True)
+        pieces = self._pieces(x)
+        if not pieces:
+            name = self._fresh(*self._called(x))
+            self.named[id(x)] = name = TensorName(name.letter, index=_EXPERT) if self._by_expert(x) else name
+            uses = self.uses[id(x)]
+            shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
+            self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
+            return
+        names: list[Tree] = []
+        for piece in pieces:
+            names += [TensorName("·")] * ((piece.place or 0) - len(names))
+            name = self._fresh(*self._called(x, piece.place))
+            if self._by_expert(x):
+                name = TensorName(name.letter, index=_EXPERT)
+            self.named[id(x), piece.place] = name
+            names.append(name)
+        self.found.append(Assignment(Listed(tuple(names)), shown, _side_by_side(pieces)))
+
+    def _by_expert(self, x: Tensor) -> bool:
+        """Return True if a tensor exists once per expert that a token is routed to."""
+        entry = self.made.get(id(root_of(x)))
+        if entry is None or entry.kind in (OperationKind.COMBINE, OperationKind.ROUTE):
+            return False
+        return entry.kind is OperationKind.EXPERTS or any(map(self._by_expert, entry.inputs))
+
+    def _called(self, x: Tensor, place: int | None = None) -> tuple[str, bool]:
+        """Return the usual name of a tensor, or of a piece of it, from the operation that reads it.
+
+        The second value is True if the tensor is only a part of that input.
+        """
+        for item, position, view in self.uses.get(id(x), []):
+            piece = piece_of(view)
+            if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
+                continue
+            roles = _ROLES.get(item.kind, ())
+            if position < len(roles) and roles[position]:
+                return roles[position], False
+            role, partly = self._called(item.output) if item.kind in _THROUGH else ("", False)
+            if role and (position == 0 or item.kind is OperationKind.JOIN):
+                return role, partly or item.kind is OperationKind.JOIN
+        return "", False
+
+    def _fresh(self, wanted: str = "", partly: bool = False) -> TensorName:
+        """Return an unused name: the wanted one, if necessary with a number as its index."""
+        taken = {(name.letter, name.index) for name in self.named.values()}
+        if wanted:
+            free = [TensorName(wanted), *(TensorName(wanted, index=Number(number)) for number in range(1, 99))]
+            return next(name for name in free[partly:] if (wanted, name.index) not in taken)
+        letters = (letter for letter in _FREE if all(letter != other for other, _ in taken))
+        return next((TensorName(letter) for letter in letters), None) or self._fresh(_FREE[0])
+
+    # -- operations --------------------------------------------------------------------------------------------------
+
+    def _shown(self, x: Tensor, whole: bool = False) -> Tree:
+        """Return a tensor as written where it is read; with ``whole``, as written on its own line."""
+        root = root_of(x)
+        piece = piece_of(x)
+        if not whole:
+            if piece is not None and (id(root), piece.place) in self.named:
+                return self.named[id(root), piece.place]
+            if id(root) in self.named:
+                return self.named[id(root)]
+        if id(root) in self.parts:
+            return self._part(self.parts[id(root)])
+        if id(root) in self.made:
+            return self._entry(self.made[id(root)])
+        return self._given(root)
+
+    def _given(self, x: Tensor) -> TensorName:
+        """Return the name of an input of the part."""
+        if id(x) not in self.named:
+            stored = next((each for each in weights_of(self.scope) if each.path == x.name), None)
+            self.named[id(x)] = _vector(stored) if stored else self._fresh(self._wanted(x))
+        return self.named[id(x)]
+
+    def _wanted(self, x: Tensor) -> str:
+        if table := _looked_up(x, self.scope):
+            return _TABLES[table]
+        if x.shape and x.shape[0] == 2:
+            return "θ"  # cosines and sines
+        first = next((root_of(each) for each in read_by(self.scope)), None)
+        if x is first:
+            return "x"
+        sums = (each for each in entries_of(self.scope) if each.kind is OperationKind.ADD)
+        if any(root_of(view) is x and len(view.shape) == 4 for each in sums for view in each.inputs):
+            return "β"  # added to scores
+        taken = {name.letter for name in self.named.values()}
+        other = first is None or first.shape[:1] == (2,) or _looked_up(first, self.scope)  # x is free
+        return "x" if other and "x" not in taken else "m"
+
+    def _part(self, scope: Scope) -> Tree:
+        read = read_by(scope)
+        if scope.loop:
+            raise _UnknownError
+        return Applied(self.name(scope), tuple(self._shown(x) for x in read))
+
+    def name(self, scope: Scope) -> str:
+        """Return the name of a part: its last word if that is unique, otherwise shortened to fit a line."""
+        name = scope.name.removesuffix(".*")
+        words = name.split(".")
+        first, last = words[0], words[-1]
+        others = [item.name.removesuffix(".*") for item in self.items if isinstance(item, Scope) and item is not scope]
+        if all(other.rpartition(".")[2] != last for other in others):
+            return last
+        return f"{first}…{last}" if len(name) > _NAME and len(words) > 2 else name
+
+    def _entry(self, entry: Entry) -> Tree:
+        kind = entry.kind
+        if kind in (OperationKind.OBSERVED, OperationKind.MOVE):
+            raise _UnknownError
+        if kind is OperationKind.PARAMETER:
+            return _vector(entry.weights[0])
+        if kind is OperationKind.LOOKUP:
+            index = self._shown(entry.inputs[0])
+            row = Sum((index, tree(entry.skipped))) if entry.skipped != 0 else index
+            return Indexed(self._weight(entry, "W"), row)
+        if kind is OperationKind.POSITIONS and not entry.inputs:
+            return TensorName("θ" if entry.function in ROTARY else "β" if entry.function == "slopes" else "p")
+        first, *rest = [self._shown(x) for x in entry.inputs]
+        match kind:
+            case OperationKind.DROPOUT:
+                return first
+            case OperationKind.POSITIONS:
+                return Applied("waves", (first,))
+            case OperationKind.LINEAR | OperationKind.EXPERTS:
+                return _capped(entry, self._affine(entry, Product((first, Transposed(self._weight(entry, "W"))))))
+            case OperationKind.SCORES:
+                return _capped(entry, _scores(entry, first, rest[0]))
+            case OperationKind.SOFTMAX:
+                below: Tree | None = Word("causal") if entry.mask == "causal" else None
+                if (window := self._window(entry)) is not None:
+                    below = Applied("causal" if entry.mask == "causal" else "near", (tree(window),))
+                if entry.shared:
+                    first = Listed((first, _vector(entry.shared[0])))
+                return Applied("softmax", (first,), below)
+            case OperationKind.MIX:
+                return Product((first, *rest))
+            case OperationKind.NORM:
+                return self._norm(entry, first)
+            case OperationKind.ACTIVATION:
+                return _activated(entry.function, first)
+            case OperationKind.MULTIPLY:
+                return _multiplied(entry, first, rest)
+            case OperationKind.ADD:
+                return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))
+            case OperationKind.ROTATE:
+                return Applied("rotate", (first, *rest))
+            case OperationKind.JOIN:
+                return Listed((first, *rest), rows=entry.function == "tokens")
+            case OperationKind.SELECT:
+                return Applied("select", (first,))
+            case OperationKind.ROUTE:
+                return Applied("route", (first,), tree(entry.output.width))
+            case OperationKind.COMBINE:
+                return Total(_EXPERT, Product((_of_expert(rest[0]), first)))
+            case OperationKind.MATCH | OperationKind.PRODUCT:
+                return Product((first, Transposed(rest[0])))
+            case OperationKind.CONVOLUTION:
+                return self._affine(entry, Applied("conv", (self._weight(entry, "W"), first)))
+            case OperationKind.SCAN:
+                return self._scan(entry, first, rest)
+        raise _UnknownError
+
+    def _window(self, entry: Entry) -> Expr | None:
+        """Return the window of the scores in a softmax, looking through operations between the two."""
+        made = [self.made[id(root_of(x))] for x in entry.inputs if id(root_of(x)) in self.made]
+        found = [each.window if each.kind is OperationKind.SCORES else self._window(each) for each in made]
+        return next((window for window in found if window is not None), None)
+
+    def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
+        """Return a scan with positive steps and with the decay computed from its stored logarithm."""
+        stored = {weight.path.rpartition(".")[2]: _vector(weight) for weight in entry.shared}
+        step, *along = rest
+        step = Applied("softplus", (Sum((step, stored.pop("dt_bias"))) if "dt_bias" in stored else step,))
+        decay = Minus(Applied("exp", (stored.pop("A_log"),)))
+        return Applied("scan", (u, step, decay, *along, *stored.values()))
+
+    def _affine(self, entry: Entry, product: Tree) -> Tree:
+        bias = any(weight.path.rpartition(".")[2].endswith("bias") for weight in (*entry.weights, *entry.shared))
+        return Sum((product, self._weight(entry, "b"))) if bias else product
+
+    def _norm(self, entry: Entry, x: Tree) -> Tree:
+        stored = {weight.path.rpartition(".")[2] for weight in entry.weights}
+        if entry.function not in _NORMS:
+            raise _UnknownError
+        about, divided = _NORMS[entry.function]
+        which = Word("group") if entry.function == "rms_groups" else None
+        shown: Tree = FractionNode(
+            Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,), which)
+        )
+        own = entry.path.rpartition(".")[2]
+        below = "" if own == self.scope.name.rpartition(".")[2] or not self.scope.name else own
+        if "weight" in stored:
+            w = TensorName("w", below)
+            shown = Pointwise((shown, Sum((Number(1), w)) if entry.function == "rms_offset" else w))
+        return Sum((shown, TensorName("b", below))) if "bias" in stored else shown
+
+    def _weight(self, entry: Entry, letter: str) -> TensorName:
+        """Return a weight, named after its torch module inside the part."""
+        every_axis = sorted((*entry.weights, *entry.shared), key=lambda weight: -len(weight.shape))
+        own = every_axis[-1:] if letter == "b" else every_axis[:1]
+        module, called = _module(own[0].path) if own else ("", "")
+        every = {_module(each.path) for item in self.items if isinstance(item, Entry) for each in item.weights}
+        if any(other != module and name == called for other, name in every):  # such as two adapters: qualify the name
+            called = ".".join(module.split(".")[-2:])
+        which = _EXPERT if entry.kind is OperationKind.EXPERTS else None
+        if own and any(each.path == own[0].path and each.shape != own[0].shape for each in weights_of(self.scope)):
+            which = TensorName(
+                self._called(entry.output)[0] or entry.path.rpartition(".")[2]
+            )  # rows of a larger matrix
+        return TensorName(letter, called.removesuffix("*"), which)
+
+
+def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:
+    """Return the product of each query with each key, divided by the root of the head dimension or scaled by α."""
+    if entry.function == "number":
+        return Product((_FACTOR, q, Transposed(k)))
+    product = Product((q, Transposed(k)))
+    divided = product if entry.function == "none" else FractionNode(product, Root(tree(entry.inputs[0].width)))
+    return Applied("shift", (divided,)) if entry.function == "distances" else divided
+
+
+def _capped(entry: Entry, shown: Tree) -> Tree:
+    return Applied("cap", (shown,)) if entry.capped else shown
+
+
+def _multiplied(entry: Entry, x: Tree, others: Sequence[Tree]) -> Tree:
+    """Return an elementwise product, or a product with a constant or with the root of a width."""
+    if others:
+        return Pointwise((x, *(Sum((Number(1), each)) if entry.function == "lifted" else each for each in others)))
+    root = Root(tree(entry.inputs[0].width))
+    factors = {"": Product((_FACTOR, x)), "root": Product((root, x)), "over root": FractionNode(x, root)}
+    return factors[entry.function]
+
+
+def _terms(shown: Tree) -> tuple[Tree, ...]:
+    return shown.terms if isinstance(shown, Sum) else (shown,)
+
+
+def _module(path: str) -> tuple[str, str]:
+    """Return the module of a weight and its name in a line, the last word of the path."""
+    module, _, last = path.rpartition(".")
+    if last in ("weight", "bias"):
+        return module, module.rpartition(".")[2]
+    return path.removesuffix("_bias"), last.removesuffix("_bias")
+
+
+def _of_expert(shown: Tree) -> Tree:
+    return TensorName(shown.letter, index=_EXPERT) if isinstance(shown, TensorName) else shown
+
+
+def _is_kind(item: Item, kind: OperationKind) -> bool:
+    return isinstance(item, Entry) and item.kind is kind
+
+
+def _looked_up(x: Tensor, scope: Scope) -> str:
+    """Return the kind of table that an input is an index into, or an empty string."""
+    found = (each for each in entries_of(scope) if each.kind is OperationKind.LOOKUP and root_of(each.inputs[0]) is x)
+    return next((each.function for each in found if each.function in _TABLES), "")
+
+
+def _activated(name: str, x: Tree) -> Tree:
+    if name == "linear":
+        return x
+    if name == "relu2":
+        return Power(Applied("ReLU", (x,)), 2)
+    known = _FUNCTIONS.get(name.partition("_")[0], name)
+    return Applied("GELU" if "gelu" in name else known, (x,))
+
+
+def _vector(weight: Weight) -> TensorName:
+    """Return a weight that does not belong to a linear layer, by its name."""
+    return TensorName(
+        "W" if len([dim for dim in weight.shape if dim != 1]) > 1 else "w", weight.path.rpartition(".")[2]
+    )
+
+
+def _shape(x: Tensor) -> Tree:
+    return Listed(tuple(map(tree, x.shape)))
+
+
+def _side_by_side(pieces: Sequence[Tensor]) -> Tree:
+    """Return the shape of a split tensor, with the last axis as the sum of its pieces' widths if all are used."""
+    whole = pieces[0].base or pieces[0]
+    widths = [piece.width for piece in pieces]
+    if len(pieces) < 2 or expand(sum(widths, Integer(0)) - whole.width) != 0:
+        return _shape(whole)
+    return Listed((*map(tree, whole.shape[:-1]), Sum(tuple(map(tree, widths)))))

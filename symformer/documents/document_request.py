@@ -1,0 +1,63 @@
+"""An order for a document of any model: a derivation in some format, a fragment, macros, or a live page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from ..models.model import Model
+from ..targets.resolution import resolve
+from .formats import Engine, Flavour
+
+Kind = Literal["derivation", "fragment", "macros", "live"]
+ARCHIVE: Final = "zip"  # for arXiv, in addition to the formats
+
+
+@dataclass(frozen=True)
+class DocumentRequest:
+    """All choices for a document except the model and the file."""
+
+    version: str
+    extension: str = "pdf"
+    kind: Kind = "derivation"
+    quantities: Sequence[str] = ("params",)
+    options: Mapping[str, str] = field(default_factory=dict)
+    sets: Sequence[str] = ()
+    form: str = "full"
+    engine: Engine = "typst"
+    flavour: Flavour = "github"
+    template: tuple[str, str] | None = None  # name and text of a user's template
+
+    def resolved(self, target: str) -> tuple[Model, dict[str, str]]:
+        """Return the model for a target and the conventions. Raises SymformerError."""
+        return resolve(target, self.options, self.sets, self.quantities)
+
+    def written(self, models: Sequence[Model], conventions: Mapping[str, str], file: str) -> bytes:
+        """Return the contents of the file, for one model or for two on a live page. Raises SymformerError."""
+        from .derivation_document import document
+        from .formats import render
+
+        if self.kind == "live":
+            from .live_page import page
+
+            return page(models, self.quantities, self.version, self.form, **conventions)
+        (model,) = models
+        if self.kind == "macros":
+            from .macros import MacroRequest, formulas_of, spelt
+
+            source = MacroRequest.for_file(self.version, model, self.quantities, self.options, self.sets, file)
+            return spelt(model, formulas_of(model, self.quantities, conventions), source)
+        paper = document(model, self.quantities, self.version, form=self.form, **conventions)
+        if self.extension == ARCHIVE:
+            from .bundle import bundle
+            from .macros import formulas_of
+
+            return bundle(model, formulas_of(model, self.quantities, conventions), paper)
+        if self.template:
+            from .formats.user_template import fill
+
+            name, text = self.template
+            return fill(paper, self.extension, self.flavour, text, name)
+        made = "fragment" if self.kind == "fragment" else self.extension
+        return render(paper, made, self.engine, self.flavour)

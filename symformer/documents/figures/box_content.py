@@ -1,0 +1,240 @@
+"""The inside of a box: its title, its formula broken into lines, its number and the bar of its share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ...formulas.factorization import factored
+from ...language.notation.display_tree import Minus, Sum, Tree, growth, ordered_terms, terms_tree, tree
+from ...language.notation.text import number, percent, text
+from ..blocks import Code, Line, Math, Strong
+from .figure import Amount, Box, Frame
+from .primitives import GREY, Rect, Shape, Words
+from .text_width import Ruler
+
+TITLE, FORMULA, SMALL = 7.2, 7.2, 6.2  # font sizes
+LEADING = 9.6
+TALL = 6.0  # additional height of a line with a fraction
+PAD = 4.0
+BAR = 2.6
+THINNEST = 0.3  # the shortest bar that is drawn
+MOST = 4  # lines of one formula
+# Tints and inks by role, with the colours of Okabe and Ito. The title of a box carries the same information.
+TINTS = {
+    "embeddings": ("#FBEFD2", "#E69F00"),
+    "attention": ("#D3E6F2", "#0072B2"),
+    "state-space mixer": ("#FBE0D2", "#D55E00"),
+    "MLP": ("#D2ECE4", "#009E73"),
+    "norms": ("#F7F4DA", "#9C9200"),
+    "head": ("#F5E3ED", "#CC79A7"),
+    "other": ("#F2F2F2", "#777777"),
+}
+
+
+@dataclass(frozen=True)
+class BoxContent:
+    """The shapes in a box, relative to its top left corner, and its size."""
+
+    shapes: Sequence[Shape]
+    width: float
+    height: float
+
+
+def broken(expr: Expr, room: float, first: float, ruler: Ruler, size: float = FORMULA) -> list[Line]:
+    """Return a formula broken into lines, factored if that is shorter.
+
+    A very long formula is reduced to its leading terms and the number of other terms.
+    """
+    terms = [tree(term) for term in ordered_terms(expr)]
+    lines = _packed(terms, room, first, ruler, size)
+    if len(lines) > 1:
+        shown = factored(expr)
+        shorter = _packed(shown.terms if isinstance(shown, Sum) else [shown], room, first, ruler, size)
+        fits = all(ruler.width(line, size) <= min(room, first) for line in shorter)
+        if fits and (len(shorter), _extent(shorter, ruler, size)) < (len(lines), _extent(lines, ruler, size)):
+            lines = shorter
+    if len(lines) <= MOST:
+        return lines
+    top = max(growth(term) for term in ordered_terms(expr))
+    kept = [tree(term) for term in ordered_terms(expr) if growth(term) == top]
+    for count in range(len(kept), 0, -1):
+        lines = _packed(kept[:count], room, first, ruler, size)
+        if len(lines) < MOST or count == 1:
+            return [*lines, [f"+ {len(terms) - count} more terms"]]
+    return lines
+
+
+def _packed(terms: Sequence[Tree], room: float, first: float, ruler: Ruler, size: float) -> list[Line]:
+    lines: list[list[Tree]] = [[]]
+    for term in terms:
+        limit = first if len(lines) == 1 else room
+        if lines[-1] and ruler.width(_joined([*lines[-1], term], len(lines) > 1), size) > limit:
+            lines.append([])
+        lines[-1].append(term)
+    return [_joined(line, place > 0) for place, line in enumerate(lines)]
+
+
+def _extent(lines: Sequence[Line], ruler: Ruler, size: float) -> float:
+    return sum(ruler.width(line, size) for line in lines)
+
+
+def _joined(terms: Sequence[Tree], goes_on: bool) -> Line:
+    whole = Math(terms_tree(list(terms)))
+    if not goes_on:
+        return [whole]
+    begins = isinstance(terms[0], Minus)
+    return [whole] if begins else ["+ ", whole]
+
+
+def cut(piece: Code | Strong, room: float, ruler: Ruler, size: float) -> Line:
+    """Return a name, shortened in the middle if it does not fit."""
+    words, width = piece.text, ruler.width([piece], size)
+    if width <= room or len(words) < 4:
+        return [piece]
+    keep = max(2, int(len(words) * room / width) - 2)
+    return [type(piece)(f"{words[: keep // 3]}…{words[len(words) - (keep - keep // 3) :]}")]
+
+
+def counted(amount: Amount) -> str:
+    """Return the number and the share as text."""
+    if amount.value is None:
+        return ""
+    said = number(amount.value)
+    return said if amount.share is None else f"{said} · {percent(amount.share)}"
+
+
+def look(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> BoxContent:
+    """Return the look of a box with the given width and minimum height."""
+    tint, ink = TINTS.get(box.role, TINTS["other"])
+    inner = width - 2 * PAD
+    rows = _one_line(box, inner, ruler) or _lines(box, inner, ruler)
+    shapes: list[Shape] = []
+    y = PAD - 1
+    for row, height in rows:
+        y += height
+        shapes += [words.moved(PAD, y - (LEADING - 6.6) / 2 - (height - LEADING) / 2) for words in row]
+    filled = inner * float(box.amount.share or 0) if box.amount.shown != 0 else 0.0
+    barred = filled >= THINNEST
+    y = max(y + PAD - 2, height - (BAR + 3) * barred)
+    if barred:
+        shapes.append(Rect(PAD, y, inner, BAR, fill="#FFFFFF", stroke=0.3))
+        shapes.append(Rect(PAD, y, filled, BAR, fill=ink, stroke=0))
+        y += BAR + 3
+    heavy = 1.5 if box.differs else 0.5
+    back = Rect(0, 0, width, y, fill=tint, stroke=heavy, radius=2.2, dashed=box.differs)
+    return BoxContent([back, *shapes], width, y)
+
+
+Rows = list[tuple[list[Words], float]]
+
+
+def title_lines(node: Box | Frame, ruler: Ruler, room: float) -> list[Line]:
+    """Return the title of a node, or its name if it has no title, on up to two lines."""
+    before: Line = ["≠ "] if node.differs else []
+    before = [*before, Math.of(node.times), " × "] if isinstance(node, Box) and node.times != 1 else before
+    left = room - ruler.width(before, TITLE)
+    if not node.title:
+        return [[*before, *cut(Code(node.name), left, ruler, TITLE)]]
+    if ruler.width([Strong(node.title)], TITLE) <= left or " " not in node.title:
+        return [[*before, *cut(Strong(node.title), left, ruler, TITLE)]]
+    words = node.title.split()
+    count = max(
+        (n for n in range(1, len(words)) if ruler.width([Strong(" ".join(words[:n]))], TITLE) <= left), default=1
+    )
+    first, rest = (cut(Strong(" ".join(half)), left, ruler, TITLE) for half in (words[:count], words[count:]))
+    return [[*before, *first], rest]
+
+
+def _one_line(box: Box, inner: float, ruler: Ruler) -> Rows:
+    """Return the content of a small box, or of one without a number, on one line; empty if it does not fit."""
+    small = box.role == "norms" or (box.role == "other" and box.amount.shown == 0)
+    if box.notes or not (small or box.amount.value is None):
+        return []
+    title, *more = title_lines(box, ruler, inner)
+    name: Line = [Code(box.name)] if box.title and box.name else []
+    formula: Line = [Math.of(box.amount.shown)] if box.amount.shown != 0 else []
+    said: Line = [counted(box.amount)] if formula and counted(box.amount) else []
+    sizes = (TITLE, SMALL, FORMULA, SMALL)
+    widths = [ruler.width(line, size) for line, size in zip((title, name, formula, said), sizes, strict=True)]
+    if more or "/" in text(box.amount.shown) or sum(widths) + 6 * sum(width > 0 for width in widths[1:]) > inner:
+        return []
+    row = [Words(0, 0, title, widths[0], TITLE)]
+    right = inner
+    if said:
+        row.append(Words(right, 0, said, widths[3], SMALL, "right"))
+        right -= widths[3] + 6
+    if formula:
+        row.append(Words(right, 0, formula, widths[2], FORMULA, "right"))
+        right -= widths[2] + 6
+    if name:
+        row.append(Words(widths[0] + 5, 0, name, widths[1], SMALL, "left", GREY))
+    return [(row, LEADING)]
+
+
+def _lines(box: Box, inner: float, ruler: Ruler) -> Rows:
+    titles = title_lines(box, ruler, inner)
+    rows: Rows = [([Words(0, 0, line, ruler.width(line, TITLE), TITLE)], LEADING) for line in titles]
+    if box.title and box.name:
+        name: Line = [Code(box.name)]
+        if rows[-1][0][0].width + 5 + ruler.width(name, SMALL) <= inner:
+            rows[-1][0].append(Words(inner, 0, name, ruler.width(name, SMALL), SMALL, "right", GREY))
+        else:
+            name = cut(Code(box.name), inner, ruler, SMALL)
+            rows.append(([Words(0, 0, name, ruler.width(name, SMALL), SMALL, "left", GREY)], LEADING - 1))
+    rows += amount_lines(box.amount, inner, ruler)
+    for note in box.notes:
+        rows += [
+            ([Words(0, 0, line, ruler.width(line, SMALL), SMALL)], LEADING - 1) for line in fitted(note, inner, ruler)
+        ]
+    return rows
+
+
+def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = None) -> Rows:
+    """Return the rows of a formula and its number, which follows the last line of the formula if there is room."""
+    if amount.shown == 0:
+        return []
+    rows: Rows = []
+    for line in broken(amount.shown, inner, inner, ruler):
+        width, size = ruler.width(line, FORMULA), FORMULA
+        if width > inner:  # a single term that is wider than a line
+            width, size = inner, FORMULA * inner / width * 0.99
+        tall = any(isinstance(piece, Math) and "/" in text(piece.shown) for piece in line)
+        rows.append(([Words(0, 0, line, width, size)], LEADING + TALL * tall))
+    value: Line = [counted(amount) if said is None else said]
+    if value[0]:
+        width = ruler.width(value, SMALL)
+        if rows[-1][0][0].width + 6 + width <= inner:
+            rows[-1][0].append(Words(inner, 0, value, width, SMALL, "right"))
+        else:
+            rows.append(([Words(inner, 0, value, width, SMALL, "right")], LEADING - 1))
+    return rows
+
+
+def fitted(line: Line, room: float, ruler: Ruler) -> list[Line]:
+    """Return a small line; if it is too long, one line per piece, with names shortened."""
+    if ruler.width(line, SMALL) <= room:
+        return [line]
+    found: list[Line] = []
+    for piece in line:
+        if isinstance(piece, Code):
+            found.append(cut(piece, room, ruler, SMALL))
+        elif isinstance(piece, str):
+            found += wrapped(piece, room, ruler)
+        else:
+            found.append([piece])
+    return found
+
+
+def wrapped(prose: str, room: float, ruler: Ruler, size: float = SMALL) -> list[Line]:
+    """Return prose wrapped to the given width."""
+    lines = [""]
+    for word in prose.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and ruler.width([longer], size) > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [[line] for line in lines if line]

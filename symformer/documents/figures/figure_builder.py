@@ -1,0 +1,271 @@
+"""The figure of a model: the choice of boxes and frames, and the amount of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import groupby
+
+from sympy import Expr, Integer, Rational, expand
+
+from ...catalogue.measured_model import MeasuredModel, Module
+from ...catalogue.recognized_model import RecognizedModel
+from ...formulas.account import Line
+from ...formulas.formula import Formula
+from ...language.errors import DerivationError, OptionError, SizeError, UnknownNameError
+from ...language.notation.display_tree import Label
+from ...language.shape_lines import Shape, shape_line
+from ...language.sizes import evaluate, put_in
+from ...language.target import name_of
+from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope
+from ...ledger.placement import WHOLE, Placement, place
+from ...models.model import Model
+from ...quantities import quantity as find_quantity
+from ...views.summary import share, value_of
+from ..blocks import Code, Math, Piece
+from ..blocks import Line as Words
+from ..subject import placed
+from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
+from .flow import Draft, Flow, summed
+from .operation_labels import operation, role
+
+
+def accounted(model: Model, formula: Formula) -> tuple[Ledger, Ledger, Line]:
+    """Return the ledger, the ledger with separate kinds of layers, and the account of the formula over the latter.
+
+    Raises
+    ------
+    OptionError
+        For a ratio.
+    DerivationError
+        If the account does not sum to the formula.
+
+    """
+    if not formula.additive:
+        raise OptionError(
+            f"{formula.measure.name} is a ratio, which is not a sum over boxes; draw flops or traffic instead"
+        )
+    question = find_quantity(formula.measure.name)
+    part = model.component.answering(question, formula.conventions)
+    placement = Placement.of(formula.conventions)
+    together = place(part, placement) if placement != WHOLE else part.ledger
+    ledger = together.apart
+    root = question.account(ledger, formula.conventions)
+    if expand(root.each.xreplace(formula.relations) - formula.expanded) != 0:
+        raise DerivationError(f"{formula.id}: the separate kinds of layers do not sum to the formula")
+    return together, ledger, root
+
+
+class FigureBuilder:
+    """Builds the figures of one formula."""
+
+    def __init__(self, model: Model, formula: Formula) -> None:
+        self.model, self.formula = model, formula
+        self.together, self.ledger, self.root = accounted(model, formula)
+        self.whole = value_of(formula, model)
+        self.seen = isinstance(model.component, RecognizedModel | MeasuredModel)  # traced: the data flow is unknown
+        alone = (entry for _, entry in self.ledger if entry.kind is OperationKind.PARAMETER)
+        self.alone = {
+            weight.path for entry in alone for weight in entry.weights
+        }  # drawn as their own nodes, with arrows
+        self.layers = [line.path for line in self.root.walk() if line.path.endswith("*")]
+
+    def architecture(self) -> Figure:
+        """Return the figure of the whole model."""
+        drafts = self._drafts(self.ledger.root, self.root, ONE, inside=False)
+        named = () if self.seen else shape_line(self.model.component.shapes).inputs
+        flow = Flow(self.ledger, drafts, [axes.name for axes in named])
+        gives = flow.result(self.ledger.output)
+        ports = [_tensor(each.name, each.shape) for each in flow.ports.get(0, ())]
+        outputs = () if self.seen else shape_line(self.model.component.shapes).outputs
+        results = [_tensor(each.name, each.dims) for each in outputs]
+        results = results if len(results) == len(gives) else [[] for _ in gives]
+        graph = replace(self._graph(drafts, flow, None, ""), ports=ports, gives=gives, results=results)
+        measure, target = self.formula.measure, name_of(self.model.target)
+        notes = []
+        if self.seen:
+            notes.append(
+                "Traced from its code, with the modules in the order of the code. The data flow is unknown, so there "
+                "are no arrows."
+            )
+        return Figure(
+            self.model.title,
+            f"one rank of {target}" if placed(self.formula) else target,
+            Label(measure.letter, "", self.formula.written),
+            measure.title,
+            Amount(self.formula.expr, self.formula.written, self.whole, None),
+            graph,
+            notes,
+        )
+
+    def part(self, path: str) -> Figure:
+        """Return the figure of one part with tensor shapes. Raises UnknownNameError and OptionError."""
+        if self.seen:
+            raise OptionError(
+                f"{self.formula.id} is traced from code, so the data flow in a part is unknown; draw the whole model"
+            )
+        scope, line, ledger = self._find(path)
+        if self.whole is not None:  # shares refer to the part
+            self.whole = int(evaluate(expand(line.each.xreplace(self.formula.relations)), self.model.known, path))
+        drafts = [
+            Draft(below.key, below, None if isinstance(item, Entry) else item, count=below.count)
+            for item, below in zip(scope.items, line.lines, strict=True)
+        ]
+        flow = Flow(ledger, drafts, None)
+        graph = self._graph(drafts, flow, None, line.path)
+        read = {each.source for each in graph.arrows}
+        gives = [node.key for node in graph.nodes if node.key not in read]
+        outputs = {draft.key: draft.entries[-1].output for draft in drafts if draft.entries}
+        names = [axes.name for axes in shape_line(scope.part.shapes).inputs]
+        tensors = flow.ports.get(0, [])
+        ports = [_tensor(names[n] if n < len(names) else "", each.shape) for n, each in enumerate(tensors)]
+        results = [_tensor("", outputs[key].shape) for key in gives]
+        graph = replace(graph, ports=ports, gives=gives, results=results)
+        amount = self._amount(line.each, ONE)
+        measure = self.formula.measure
+        label = Label(measure.letter, line.name, amount.shown)
+        target = f"{name_of(self.model.target)} {path}".strip()
+        return Figure(self._title(line) or line.name, target, label, measure.title, amount, graph, shapes=True)
+
+    def _find(self, path: str) -> tuple[Scope, Line, Ledger]:
+        """Return a part by its id, from the ledger with separate kinds of layers if possible."""
+        keys: list[str] = []
+        for ledger, root in ((self.ledger, self.root), (self.together, self.formula.root)):
+            for scope, line in _both(ledger.root, root):
+                if line.key == path and scope is not None:
+                    return scope, line, ledger
+                if line.key == path:
+                    raise OptionError(f"{path} is a single operation; give the part that contains it")
+                keys.append(line.key)
+        raise UnknownNameError("part", path, dict.fromkeys(filter(None, keys)))
+
+    # -- choice of nodes -------------------------------------------------------------------------------------------
+
+    def _drafts(self, scope: Scope, line: Line, count: Expr, inside: bool) -> list[Draft]:
+        """Return the nodes of a scope, in the order of the code, with layers of several kinds in their own frame."""
+        found: list[Draft] = []
+        for mixture, alike in groupby(zip(scope.items, line.lines, strict=True), _mixture):
+            drafts = [draft for item, below in alike for draft in self._draft(item, below, count, inside)]
+            if mixture is None or mixture.order == "kind by kind":
+                found += drafts
+            else:
+                both = Line(
+                    mixture.path, f"{line.key}.kinds".lstrip("."), ONE, lines=tuple(each.line for each in drafts)
+                )
+                found.append(Draft(both.key, both, frame=True, items=drafts, count=count, mixed=True))
+        return found
+
+    def _draft(self, item: Entry | Scope, line: Line, count: Expr, inside: bool) -> list[Draft]:
+        copies = count * line.count
+        if isinstance(item, Entry) or not self._opens(item, line, inside):
+            return [Draft(line.key, line, None if isinstance(item, Entry) else item, count=copies)]
+        items = self._drafts(item, line, copies, inside or item.repeated or getattr(item.part, "role", "") == "block")
+        if self.seen and not item.repeated:
+            return items
+        return [Draft(line.key, line, item, frame=True, items=items, count=copies)]
+
+    def _opens(self, scope: Scope, line: Line, inside: bool) -> bool:
+        """Return True if the contents of a part are drawn: layers, and parts that contain layers."""
+        if scope.repeated:
+            return not inside or any(isinstance(item, Scope) for item in scope.items)
+        if inside:
+            return False
+        if getattr(scope.part, "role", "") == "block":
+            return True
+        beside = self.seen and any(path.startswith(f"{line.path}.") for path in self.layers)
+        return beside or any(each.repeated for each in scope.walk())
+
+    # -- nodes -----------------------------------------------------------------------------------------------------
+
+    def _graph(self, drafts: Sequence[Draft], flow: Flow, frame: Draft | None, path: str) -> Graph:
+        shown = [draft for draft in drafts if not (draft.passes or draft.hidden)]
+        nodes, arrows = summed(
+            [self._node(draft, flow, path) for draft in shown],
+            flow.arrows.get(id(frame) if frame else 0, ()),
+        )
+        ports: list[Words] = [[""] for _ in flow.ports.get(id(frame) if frame else 0, ())]
+        return Graph(nodes, arrows, ports, flow.gives.get(id(frame), ()) if frame else ())
+
+    def _node(self, draft: Draft, flow: Flow, path: str) -> Node:
+        line = draft.line
+        if draft.adds:
+            return Plus(draft.key, (line.path,))
+        name = line.path.removeprefix(path).strip(".*")
+        if not name and line.entry is not None:
+            name = ", ".join(weight.path.rpartition(".")[2] for weight in line.entry.weights)
+        amount = self._amount(line.each, draft.count)
+        if draft.frame:
+            graph = self._graph(draft.items, flow, draft, line.path)
+            if draft.mixed:
+                said: Words = ["in the order given by the config"]
+                return Frame(draft.key, "Layers of several kinds", name, graph, amount, notes=[said])
+            notes: list[Words] = list(self._runs(draft))
+            return Frame(draft.key, self._title(line), name, graph, amount, line.count, self._number(line.count), notes)
+        notes = list(self._notes(draft))
+        paths = [entry.path for entry in draft.entries]
+        return Box(draft.key, self._title(line), name, role(line), amount, draft.count, line.count, notes, paths)
+
+    def _runs(self, draft: Draft) -> Iterator[Words]:
+        scope = draft.scope
+        if scope is not None and scope.distinct is not None:
+            yield [Math.of(scope.count), " layers, of which ", Math.of(scope.distinct), " have their own weights"]
+
+    def _title(self, line: Line) -> str:
+        if line.entry is not None:
+            return operation(line.entry)
+        return "" if line.part is None or isinstance(line.part, Module) else line.part.title
+
+    def _amount(self, each: Expr, count: Expr) -> Amount:
+        shown = self.formula.gathered(expand(each.xreplace(self.formula.simplified)))
+        if self.whole is None:
+            return Amount(each, shown)
+        value, total = (self._value(expr) for expr in (each, count * each))
+        return Amount(each, shown, value, share(total, self.whole))
+
+    def _value(self, expr: Expr) -> int | Fraction:
+        """Return an exact number; a fraction for one copy if not all layers need the same."""
+        found = put_in(expand(expr.xreplace(self.formula.relations)), self.model.known)
+        if not isinstance(found, Rational):
+            raise SizeError(f"{self.formula.id} has no value at these sizes")
+        return int(found) if isinstance(found, Integer) else Fraction(int(found.p), int(found.q))
+
+    def _number(self, count: Expr) -> int | None:
+        put = expand(count.xreplace(self.formula.relations))
+        known = self.model.known
+        return int(evaluate(put, known, "copies")) if put.free_symbols <= known.keys() else None
+
+    def _notes(self, draft: Draft) -> Iterator[Words]:
+        entries = draft.entries
+        own = {weight.path for entry in entries for weight in entry.weights} | self.alone
+        shared = dict.fromkeys(weight.path for entry in entries for weight in entry.shared if weight.path not in own)
+        if shared:
+            yield ["reads ", Code(", ".join(shared))]
+        if any(entry.kind is OperationKind.ROTATE for entry in entries) and draft.scope is not None:
+            yield ["rotary positions"]
+        if any(entry.kind is OperationKind.POSITIONS and entry.function == "slopes" for entry in entries):
+            yield ["linear biases (ALiBi)"]
+        for window in dict.fromkeys(entry.window for entry in entries if entry.window is not None):
+            yield ["window of ", Math.of(window.xreplace(self.formula.simplified)), " tokens"]
+
+
+def _both(scope: Scope, line: Line) -> Iterator[tuple[Scope | None, Line]]:
+    """Yield every part with its account line, and every operation's account line."""
+    yield scope, line
+    for item, below in zip(scope.items, line.lines, strict=True):
+        if isinstance(item, Scope):
+            yield from _both(item, below)
+        else:
+            yield None, below
+
+
+def _tensor(name: str, shape: Shape) -> Words:
+    """Return a name with a shape, such as ``tokens [B, S]``."""
+    dims: list[Piece] = []
+    for dim in shape:
+        dims += [", " if dims else "", Math.of(dim)]
+    return [*([f"{name} "] if name else []), "[", *dims, "]"] if dims else [name]
+
+
+def _mixture(pair: tuple[Entry | Scope, Line]) -> Mixture | None:
+    return pair[0].mixture if isinstance(pair[0], Scope) else None

@@ -1,0 +1,70 @@
+"""The names and colours of operations in a figure."""
+
+from __future__ import annotations
+
+from ...algebra import role_totals
+from ...formulas.account import Line
+from ...ledger.facts import Entry, OperationKind
+
+OPERATIONS = {
+    OperationKind.LINEAR: "Linear",
+    OperationKind.CONVOLUTION: "Convolution",
+    OperationKind.SCORES: "Scores",
+    OperationKind.SOFTMAX: "Softmax",
+    OperationKind.MIX: "Weighted values",
+    OperationKind.MULTIPLY: "Product",
+    OperationKind.ADD: "Sum",
+    OperationKind.ROTATE: "Rotary positions",
+    OperationKind.JOIN: "Concatenation",
+    OperationKind.SELECT: "Position selection",
+    OperationKind.ROUTE: "Expert selection",
+    OperationKind.EXPERTS: "Experts",
+    OperationKind.COMBINE: "Weighted sum",
+    OperationKind.MATCH: "Match",
+    OperationKind.SCAN: "Scan",
+    OperationKind.PRODUCT: "Product",
+    OperationKind.DROPOUT: "Dropout",
+}
+TABLES = {
+    "tokens": "Token embedding",
+    "positions": "Position embedding",
+    "segments": "Segment embedding",
+    "distances": "Distance embedding",
+    "classes": "Class embedding",
+}
+FUNCTIONS = {"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"}
+ROLES = {
+    **dict.fromkeys((OperationKind.LOOKUP, OperationKind.POSITIONS), "embeddings"),
+    **dict.fromkeys((OperationKind.SCORES, OperationKind.SOFTMAX, OperationKind.MIX), "attention"),
+    OperationKind.SCAN: "state-space mixer",
+    OperationKind.NORM: "norms",
+}
+
+
+def operation(entry: Entry) -> str:
+    """Return the name of an operation."""
+    if entry.kind is OperationKind.LOOKUP:
+        return TABLES.get(entry.function, "Embedding")
+    if entry.kind in (OperationKind.PARAMETER, OperationKind.OBSERVED):
+        return ""
+    if entry.kind is OperationKind.POSITIONS and entry.inputs:
+        return "Sines and cosines"
+    if entry.kind is OperationKind.POSITIONS:
+        return "Fixed positions"
+    if entry.kind is OperationKind.NORM:
+        return "Layer normalisation" if entry.function == "layer" else f"Normalisation ({entry.function})"
+    if entry.kind is OperationKind.MOVE:
+        return entry.function.capitalize()
+    if entry.kind is OperationKind.ACTIVATION:
+        return FUNCTIONS.get(entry.function, entry.function)
+    if entry.kind is OperationKind.MULTIPLY and len(entry.inputs) == 1:
+        return "Scaling"
+    return OPERATIONS.get(entry.kind, entry.kind.value)
+
+
+def role(line: Line) -> str:
+    """Return the role that determines the colour of a box: the role of its part, or of its operation."""
+    if line.entry is not None:
+        return ROLES.get(line.entry.kind, "other")
+    found = getattr(line.part, "role", "")
+    return found if found in role_totals.ROLES else "other"

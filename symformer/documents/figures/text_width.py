@@ -1,0 +1,51 @@
+"""The widths of lines, measured by Typst: all lines of a figure at once, and each line only once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ...language.errors import DocumentError
+from ..blocks import Line
+from ..formats.base_language import templates
+from ..formats.typ import PRINTED
+
+_PAGE = """#set text(font: "New Computer Modern")
+#let words(size, body) = {
+  show raw: it => text(font: "DejaVu Sans Mono", size: 0.84 * size, it.text)
+  text(size: size, body)
+}
+#let m(alt, body) = { set math.equation(alt: alt); body }
+#let told(size, body) = context [#metadata(measure(words(size, body)).width.pt())<told>]
+"""
+
+
+class Ruler:
+    """Measures the widths of lines."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, float], float] = {}
+        self._asked: dict[tuple[str, float], None] = {}
+
+    def width(self, line: Line, size: float) -> float:
+        """Return the width of a line in points, or a guess until ``settle`` has measured it."""
+        key = (PRINTED.line(line), size)
+        if key not in self._known:
+            self._asked[key] = None
+        return self._known.get(key, 10.0)
+
+    def settle(self) -> bool:
+        """Measure all requested lines whose width is unknown; return False if there were none."""
+        import typst
+
+        if not self._asked:
+            return False
+        lines = [f"#told({size}pt, [{spelt}])" for spelt, size in self._asked]
+        try:
+            source: Any = (_PAGE + "\n".join(lines)).encode()
+            said = typst.query(source, "<told>", field="value", root=templates(), ignore_system_fonts=True)
+        except RuntimeError as error:
+            raise DocumentError(f"Typst cannot measure the figure: {str(error).partition(chr(10))[0]}") from None
+        self._known |= dict(zip(self._asked, json.loads(said), strict=True))
+        self._asked.clear()
+        return True

@@ -1,0 +1,308 @@
+"""The horizontal positions of nodes and the routes of arrows; long arrows use lanes at the sides of the rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ..blocks import Code, Line, Math, Piece, Strong
+from .box_content import FORMULA, SMALL, TITLE, BoxContent, look
+from .figure import Arrow, Box, Frame, Graph, Node, Plus
+from .graph_ranks import rows_of
+from .primitives import Shape
+from .text_width import Ruler
+
+LANE = 7.0  # between two lanes
+GAP = 7.0  # minimum between two rows
+TRACK = 4.5  # between two horizontal lines
+BESIDE = 6.0  # between two boxes of a row
+SIGN = 4.6  # radius of a plus sign
+EDGE = 6.0  # padding of a frame
+BRACKET = 5.0
+STUB = 15.0  # additional height if an input is named below a box
+PORT = 8.0  # minimum between an incoming arrow and a corner of its box
+LABEL = 8.4  # height of a shape label
+WORDLESS = 46.0  # minimum width of a box
+
+
+@dataclass
+class PlacedGraph:
+    """A graph with its layout; y grows upwards from the bottom."""
+
+    width: float
+    height: float
+    shapes: list[Shape]
+    ports: list[float]  # the x of each input
+    out: float  # the x of the output
+
+
+@dataclass
+class PlacedNode:
+    """A node with its position."""
+
+    node: Node | None  # None for a port
+    rank: int
+    w: float = 0.0
+    h: float = 0.0
+    x: float = 0.0
+    y: float = 0.0
+    look: BoxContent | None = None
+    placed: PlacedGraph | None = None
+    exits: float = 0.0
+    slot: tuple[float, float] = (0.0, 0.0)  # its share of the row: start and width
+
+    @property
+    def middle(self) -> float:
+        return self.x + self.w / 2
+
+
+Net = tuple[str, int]  # the origin of a tensor: the key of a node, or "" and a port
+Framed = Callable[[Frame, float, Ruler, bool, float], PlacedGraph]  # the function that draws a frame
+
+
+@dataclass(frozen=True)
+class ArrowRoute:
+    """The route of one arrow."""
+
+    edge: Arrow
+    source: PlacedNode
+    target: PlacedNode
+    lane: float | None = None  # the x of its lane
+    side: str = "below"  # the side of the target where it arrives
+    x: float = 0.0  # the x where it arrives from below
+
+    @property
+    def net(self) -> Net:
+        return self.edge.source, self.edge.leaves
+
+    @property
+    def comes(self) -> float:
+        """The x that it comes from: its lane, or the exit of its source."""
+        return self.source.exits if self.lane is None else self.lane
+
+
+def times_of(frame: Frame) -> list[Line]:
+    if frame.times == 1:
+        return []
+    number = frame.number is not None and not frame.times.is_Integer
+    return [["× ", Math.of(frame.times)], *([[f"= {frame.number:,}"]] if number else [])]
+
+
+def bracket(frame: Frame, ruler: Ruler) -> float:
+    """Return the width of the bracket of a frame, including the number of repetitions."""
+    says = times_of(frame)
+    return max((ruler.width(line, FORMULA) for line in says), default=0.0) + (BRACKET + 4 if says else 0)
+
+
+class XCoordinates:
+    """The horizontal positions and arrow routes of one graph at a given width."""
+
+    def __init__(
+        self, graph: Graph, width: float, ruler: Ruler, framed: Framed, shapes: bool, whole: bool = False
+    ) -> None:
+        self.graph, self.width, self.ruler, self.named, self.whole = graph, width, ruler, shapes, whole
+        self.framed = framed
+        self.rows = rows_of(graph)
+        self.ends = len(self.rows) + 1
+        self.items = {node.key: PlacedNode(node, place) for place, row in enumerate(self.rows, 1) for node in row}
+        self.ports = [PlacedNode(None, 0) for _ in graph.ports]
+        self.outs = [PlacedNode(None, self.ends) for _ in graph.gives]
+        self.shapes: list[Shape] = []
+
+    def below(self, edge: Arrow) -> bool:
+        """Return True if an arrow from outside starts below the whole graph."""
+        return edge.leaves == 0 or self.items[edge.target].rank == 1
+
+    # -- across ----------------------------------------------------------------------------------------------------
+
+    def _edges(self) -> list[tuple[Arrow, PlacedNode, PlacedNode]]:
+        edges = [
+            (each, self.items[each.source] if each.source else self.ports[each.leaves], self.items[each.target])
+            for each in self.graph.arrows
+        ]
+        return edges + [
+            (Arrow(key, "", None), self.items[key], out) for key, out in zip(self.graph.gives, self.outs, strict=True)
+        ]
+
+    def _stub(self, source: PlacedNode, target: PlacedNode) -> bool:
+        """Return True if an input of the whole graph is named directly below its reader."""
+        return self.whole and source.node is None and target.rank > 1 and source is not self.ports[0]
+
+    def _lanes(self) -> dict[tuple[Net, str], tuple[str, int]]:
+        """Return the lane of each tensor that passes a row: on the right if it leads to a sum, else on the left."""
+        spans: dict[tuple[Net, str], tuple[int, int]] = {}
+        for edge, source, target in self._edges():
+            if target.rank - source.rank < 2 or self._stub(source, target):
+                continue
+            side = "left" if isinstance(target.node, Box | Frame) else "right"
+            key = ((edge.source, edge.leaves), side)
+            low, high = spans.get(key, (source.rank, target.rank))
+            spans[key] = (min(low, source.rank), max(high, target.rank))
+        found: dict[tuple[Net, str], tuple[str, int]] = {}
+        for key, (low, high) in sorted(spans.items(), key=lambda each: (each[1][1] - each[1][0], each[1])):
+            taken = {
+                number
+                for other, (side, number) in found.items()
+                if side == key[1] and spans[other][0] < high and low < spans[other][1]
+            }
+            found[key] = (key[1], next(n for n in range(len(spans)) if n not in taken))
+        return found
+
+    def _across(self, foot: float, end: float) -> None:
+        """Set the width and position of each node in its row."""
+        entered: dict[str, int] = defaultdict(int)
+        for edge in self.graph.arrows:
+            entered[edge.target] += 1
+        brackets = max((bracket(node, self.ruler) for node in self.graph.nodes if isinstance(node, Frame)), default=0.0)
+        for row in self.rows:
+            items = [self.items[node.key] for node in row]
+            signs = [isinstance(node, Plus) for node in row]
+            each = (end - foot - BESIDE * (len(row) - 1)) / len(row)
+            for item, sign in zip(items, signs, strict=True):
+                item.w = 2 * SIGN if sign else each
+                if isinstance(item.node, Box):
+                    item.w = self._narrow(item.node, each, entered[item.node.key])
+                    item.look = look(item.node, item.w, self.ruler)
+                    item.h = item.look.height
+                elif isinstance(item.node, Frame):
+                    item.placed = self.framed(item.node, each, self.ruler, self.named, brackets)
+                    item.h = item.placed.height
+                else:
+                    item.h = 2 * SIGN
+            self._level(items)
+            for place, item in enumerate(items):
+                item.slot = (foot + place * (each + BESIDE), each)
+                item.x = item.slot[0] + (each - item.w) / 2
+        spines = [item.x + item.placed.ports[0] for item in self.items.values() if item.placed and item.placed.ports]
+        self.spine = spines[0] if spines else (foot + end) / 2
+        for row in self.rows:
+            for item in (self.items[node.key] for node in row):
+                inside = item.x + PORT < self.spine < item.x + item.w - PORT
+                if len(row) == 1 and not item.placed and (inside or item.w < end - foot):
+                    item.x = min(max(self.spine - item.w / 2, foot), end - item.w) if item.w < end - foot else item.x
+                    item.exits = self.spine
+                else:
+                    item.exits = item.x + item.placed.out if item.placed else item.middle
+
+    def _level(self, items: Sequence[PlacedNode]) -> None:
+        """Give all boxes of a row with an amount the height of the highest box."""
+        high = max((item.h for item in items if item.look is not None), default=0.0)
+        for item in items:
+            if item.look is not None and isinstance(item.node, Box) and item.node.amount.shown != 0:
+                item.look = look(item.node, item.w, self.ruler, high)
+                item.h = item.look.height
+
+    def _narrow(self, box: Box, room: float, entered: int) -> float:
+        """Return the width of a box: the width of its name if its amount is 0, else all the room."""
+        if box.amount.shown != 0 or box.notes or entered > 1:
+            return room
+        title: Line = [Strong(box.title)] if box.title else [Code(box.name)]
+        name: Line = [Code(box.name)] if box.title else []
+        wide = self.ruler.width(title, TITLE) + self.ruler.width(name, SMALL) + 20
+        return min(room, max(WORDLESS, wide))
+
+    # -- which way -------------------------------------------------------------------------------------------------
+
+    def _ways(self, lanes: Mapping[tuple[Net, str], tuple[str, int]], foot: float, end: float) -> list[ArrowRoute]:
+        for number, port in enumerate(self.ports):
+            read = [(edge, target) for edge, source, target in self._edges() if source is port]
+            (edge, target), *more = read or [(Arrow("", ""), self.outs[0] if self.outs else port)]
+            lane = lanes.get((("", number), "left")) if number else None
+            if lane is not None:
+                port.exits = foot - (lane[1] + 0.6) * LANE
+            elif more or not (self.whole and target.rank == 1):
+                port.exits = self.spine if number == 0 else foot + 10.0 * number
+            elif target.placed is not None:
+                port.exits = target.x + target.placed.ports[edge.enters]
+            else:
+                port.exits = target.exits
+        if self.whole:
+            self._spread()
+        ways: list[ArrowRoute] = []
+        for edge, source, target in self._edges():
+            taken: float | None = None
+            if target.rank - source.rank > 1 and not self._stub(source, target):
+                side = "left" if isinstance(target.node, Box | Frame) else "right"
+                where, number = lanes[(edge.source, edge.leaves), side]
+                taken = end + (number + 0.6) * LANE if where == "right" else foot - (number + 0.6) * LANE
+            ways.append(ArrowRoute(edge, source, target, taken))
+        found: list[ArrowRoute] = []
+        for item in [*self.items.values(), *self.outs]:
+            found += self._arrivals(item, [way for way in ways if way.target is item])
+        return found
+
+    def _spread(self) -> None:
+        """Place the names of inputs side by side below the whole graph."""
+        below = [self.ports[n] for n in sorted({each.leaves for each in self.graph.arrows if not each.source})]
+        below = [port for n, port in enumerate(self.ports) if port in below and self._named_below(n)]
+        wide = {id(port): self.ruler.width(self.graph.ports[n], SMALL) / 2 for n, port in enumerate(self.ports)}
+        below.sort(key=lambda port: port.exits)
+        for n, port in enumerate(below):
+            before = below[n - 1] if n else None
+            start = 0.0 if before is None else before.exits + wide[id(before)] + BESIDE
+            port.exits = max(port.exits, start + wide[id(port)])
+        for n, port in reversed([*enumerate(below)]):
+            after = below[n + 1] if n + 1 < len(below) else None
+            end = self.width if after is None else after.exits - wide[id(after)] - BESIDE
+            port.exits = min(port.exits, end - wide[id(port)])
+
+    def _named_below(self, number: int) -> bool:
+        return any(each.leaves == number and not each.source and self.below(each) for each in self.graph.arrows)
+
+    def _arrivals(self, item: PlacedNode, ways: list[ArrowRoute]) -> list[ArrowRoute]:
+        ways = sorted(ways, key=lambda way: way.comes)
+        if item.node is None:
+            for way in ways:
+                item.exits = way.source.exits if way.lane is None else (self.width / 2)
+            return [ArrowRoute(way.edge, way.source, item, way.lane, "below", item.exits) for way in ways]
+        if item.placed is not None:
+            return [
+                ArrowRoute(way.edge, way.source, item, way.lane, "below", item.x + item.placed.ports[way.edge.enters])
+                for way in ways
+            ]
+        if isinstance(item.node, Plus):
+            return self._summands(item, ways)
+        margin = min(item.w / 4, 24.0)
+        labels = [self._wide(way) for way in ways]
+        xs = [min(max(way.comes, item.x + margin), item.x + item.w - margin) for way in ways]
+        if len(xs) > 1:
+            least = [(a + b) / 2 + 5 for a, b in pairwise(labels)]
+            for place, need in enumerate(least):
+                xs[place + 1] = max(xs[place + 1], xs[place] + need)
+            xs = [x - max(0.0, xs[-1] - min(item.x + item.w - 5, self.width - labels[-1] / 2)) for x in xs]
+            if xs[0] < item.x + 5:
+                xs = [item.x + item.w / (len(xs) + 1) * (place + 1) for place in range(len(xs))]
+        return [ArrowRoute(way.edge, way.source, item, way.lane, "below", x) for way, x in zip(ways, xs, strict=True)]
+
+    def _summands(self, item: PlacedNode, ways: list[ArrowRoute]) -> list[ArrowRoute]:
+        start, room = item.slot
+        alone = len(self.rows[item.rank - 1]) == 1
+        sides = ["below"] * len(ways)
+        if len(ways) > 1 and (alone or all(start <= way.comes <= start + room for way in ways)):
+            away = [abs(way.comes - item.middle) > SIGN for way in ways]
+            if away[-1] and ways[-1].comes > item.middle:
+                sides[-1] = "right"
+            if away[0] and ways[0].comes < item.middle and (len(ways) > 2 or sides[-1] == "right" or not away[-1]):
+                sides[0] = "left"
+        below = [place for place, side in enumerate(sides) if side == "below"]
+        xs = {place: item.middle + (n - (len(below) - 1) / 2) * 5 for n, place in enumerate(below)}
+        return [
+            ArrowRoute(way.edge, way.source, item, way.lane, sides[place], xs.get(place, 0.0))
+            for place, way in enumerate(ways)
+        ]
+
+    def _wide(self, way: ArrowRoute) -> float:
+        """Return the width of the label at the end of an arrow."""
+        stub = self._stub(way.source, way.target)
+        line = self.graph.ports[way.edge.leaves] if stub else self._shape(way)
+        return max(6.0, self.ruler.width(line, SMALL) if line else 0.0)
+
+    def _shape(self, way: ArrowRoute) -> Line:
+        if not (self.named and way.edge.shape and way.edge.target) or self._stub(way.source, way.target):
+            return []
+        dims: list[Piece] = []
+        for dim in way.edge.shape:
+            dims += [", " if dims else "", Math.of(dim)]
+        return ["[", *dims, "]"]

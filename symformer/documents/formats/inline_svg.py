@@ -1,0 +1,73 @@
+"""Drawings in HTML pages: SVG whose text uses the page's font and whose black is the page's text colour."""
+
+from __future__ import annotations
+
+from html import escape
+
+from ...language.notation.svg import svg
+from ..blocks import Code, Math, Piece, Strong
+from ..figures.browser_text_width import CODE
+from ..figures.primitives import BLACK, Circle, Drawing, Path, Rect, Shape, Words
+from .base_language import printable
+from .units import number as n
+
+ZOOM = 1.9  # pixels per point, if there is room
+BROAD = 300.0  # figures wider than this many points may scroll on a narrow screen
+ENDS = {"left": "", "right": ' text-anchor="end"', "center": ' text-anchor="middle"'}
+
+
+def drawn(drawing: Drawing) -> str:
+    """Return the SVG element, without an id or style, with alternative text for screen readers."""
+    said = escape(printable(drawing.alt or drawing.title))
+    head = (
+        f'<svg role="img" aria-label="{said}" viewBox="0 0 {n(drawing.width)} {n(drawing.height)}"'
+        f' width="{n(drawing.width * ZOOM)}" height="{n(drawing.height * ZOOM)}">'
+    )
+    made = "\n".join([head, *map(_shape, drawing.shapes), "</svg>"])
+    if drawing.width <= BROAD:
+        return made
+    return f'<div class="broad" tabindex="0" role="group" aria-label="Figure">\n{made}\n</div>'
+
+
+def _shape(shape: Shape) -> str:
+    match shape:
+        case Rect():
+            return _rect(shape)
+        case Circle():
+            circle = f'<circle cx="{n(shape.x)}" cy="{n(shape.y)}" r="{n(shape.r)}"'
+            return f'{circle} fill="#FFFFFF" stroke="currentColor" stroke-width="0.6"/>'
+        case Path():
+            spelt = " ".join(f"{n(x)},{n(y)}" for x, y in shape.points)
+            ink = _ink(shape.ink)
+            if shape.filled:
+                return f'<polygon points="{spelt}" fill="{ink}"/>'
+            return f'<polyline points="{spelt}" fill="none" stroke="{ink}" stroke-width="{n(shape.stroke)}"/>'
+        case Words():
+            place = f'x="{n(shape.x)}" y="{n(shape.y)}" font-size="{n(shape.size)}"{ENDS[shape.anchor]}'
+            told = "".join(_piece(piece, shape.size) for piece in shape.line)
+            return f'<text {place} fill="{_ink(shape.ink)}">{told}</text>'
+
+
+def _rect(shape: Rect) -> str:
+    place = f'x="{n(shape.x)}" y="{n(shape.y)}" width="{n(shape.w)}" height="{n(shape.h)}"'
+    corners = f' rx="{n(shape.radius)}"' if shape.radius else ""
+    stroke = f' stroke="{_ink(shape.ink)}" stroke-width="{n(shape.stroke)}"' if shape.stroke else ""
+    dashes = ' stroke-dasharray="2 1.6"' if shape.dashed and shape.stroke else ""
+    return f'<rect {place}{corners} fill="{shape.fill or "none"}"{stroke}{dashes}/>'
+
+
+def _ink(ink: str) -> str:
+    return "currentColor" if ink == BLACK else ink
+
+
+def _piece(piece: Piece, size: float) -> str:
+    match piece:
+        case Math(shown):
+            return svg(shown, size)
+        case Code(words):
+            return f'<tspan class="code" font-size="{n(size * CODE)}">{escape(printable(words))}</tspan>'
+        case Strong(words):
+            return f'<tspan font-weight="700">{escape(printable(words))}</tspan>'
+        case str():
+            return escape(printable(piece))
+    raise TypeError(f"not a piece of a figure: {piece!r}")

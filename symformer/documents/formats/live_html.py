@@ -1,0 +1,43 @@
+"""A live page: HTML with editable sizes, which loads no other files and can be read without scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from markupsafe import Markup
+
+from .base_language import templates
+from .html import HTML, markup
+
+# Escapes for JSON in a script element, so that it cannot end the element or start a comment.
+_WITHIN = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+
+
+class Live(HTML):
+    """A page with the data for its script: formulas, sizes and conditions."""
+
+    template = "live.html.jinja"
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self.told = told
+
+    @cached_property
+    def sheet(self) -> Markup:
+        """The data, which are parsed and never executed."""
+        return markup(json.dumps(self.told, ensure_ascii=False, separators=(",", ":")).translate(_WITHIN))
+
+    @cached_property
+    def style(self) -> Markup:
+        """The style of every page and of the input fields."""
+        return markup(str(super().style) + (templates() / "live.css").read_text("utf-8"))
+
+    @property
+    def scripts(self) -> Sequence[Markup]:
+        """The scripts for copying, exact arithmetic and display, in this order."""
+        return (
+            self.script,
+            *(markup((templates() / name).read_text("utf-8")) for name in ("live-exact.js", "live.js")),
+        )

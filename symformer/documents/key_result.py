@@ -1,0 +1,179 @@
+"""A short summary of a cost before its derivation: bytes per parameter, FLOPs per token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sympy import Add, Expr, Integer, expand
+
+from ..formulas.account import Line as AccountLine
+from ..formulas.account import Term
+from ..formulas.derivation import Chain
+from ..formulas.factorization import factored
+from ..formulas.formula import Formula
+from ..language.errors import SymformerError
+from ..language.notation.display_tree import Label, Number, Product, Tree, ordered_terms, terms_tree, tree, value
+from ..language.notation.text import percent
+from ..language.sizes import Numbers, evaluate
+from ..language.symbols import B, C, S
+from ..ledger.facts import ATTENDING, CARRYING, OperationKind
+from ..models.model import Model
+from ..views.summary import share
+from .blocks import Block, Equation, Line, Math, Paragraph, Piece, Table
+from .sentences import capital, listed, maybe
+
+OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # per parameter
+MATRICES, ATTENTION, SCAN, ELEMENTS = "matrices", "attention", "state-space scan", "element by element"
+_A_TOKEN = ("flops", "macs", "prefill-flops")
+_EACH_ELEMENT = {"FLOPs": (2, "2 FLOPs"), "MACs": (1, "1 multiply-add")}  # per matrix element that a token meets
+
+
+def message(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block]:
+    """Return the summary of a cost, and a table of its purposes if it has several.
+
+    ``numbers`` are the sizes of the model that the document shows, or None if some are missing.
+    """
+    parts = purposes(formula)
+    blocks: list[Block] = []
+    stored: Label | None = None
+    if formula.measure.name == "train-memory":
+        stored = _stored(model, formula)
+        blocks += _a_parameter(formula, parts, stored) if stored else []
+    elif formula.measure.name in _A_TOKEN:
+        blocks += _a_token(parts, *_EACH_ELEMENT[formula.measure.unit])
+    elif formula.measure.name == "kv-cache":
+        blocks += _kept_a_token(formula)
+    if len(parts) > 1:
+        blocks.append(_table(formula, parts, numbers, stored))
+    return blocks
+
+
+def purposes(formula: Formula) -> dict[str, Expr]:
+    """Return the amount for each purpose of a quantity; the amounts sum to the formula.
+
+    >>> import symformer as sf
+    >>> {what: str(each) for what, each in purposes(sf.architecture("gpt2").formula("flops", attention="full")).items()}
+    {'matrices': '24*B*E**2*L*S + 2*B*E*S*V', 'attention': '4*B*E*L*S**2'}
+    """
+    found: dict[str, Expr] = {}
+    for count, line in formula.root.leaves():
+        for term in line.terms:
+            what = _purpose(line, term, formula.measure.unit)
+            found[what] = found.get(what, Integer(0)) + count * term.expr
+    if "" in found:
+        return {}
+    sums = {what: formula.gathered(expand(each.xreplace(formula.simplified))) for what, each in found.items()}
+    return {what: each for what, each in sums.items() if each != 0}
+
+
+def _purpose(line: AccountLine, term: Term, unit: str) -> str:
+    if term.purpose or unit not in ("FLOPs", "MACs") or line.entry is None:
+        return term.purpose
+    if line.entry.kind in ATTENDING:
+        return ATTENTION
+    if line.entry.kind in CARRYING:
+        return SCAN
+    return (
+        MATRICES
+        if line.entry.kind in (OperationKind.LINEAR, OperationKind.EXPERTS, OperationKind.CONVOLUTION)
+        else ELEMENTS
+    )
+
+
+def _table(formula: Formula, parts: dict[str, Expr], numbers: Numbers | None, stored: Label | None) -> Table:
+    head: list[Line] = [["Purpose"], [capital(formula.measure.unit)]]
+    caption: Line = [f"Breakdown of the {formula.measure.unit} by purpose."]
+    rows: list[Sequence[Line]] = []
+    total = formula.value(dict(numbers)) if numbers else 0
+    for what, each in parts.items():
+        shown = _times(each, stored) if stored and what in OF_STATE else None
+        cells: list[Line] = [[what], [Math(terms_tree([*shown]) if shown else factored(each))]]
+        if numbers:
+            amount = evaluate(each.xreplace(formula.relations), numbers, what)
+            cells += [[f"{amount:,}"], [percent(share(amount, total))]]
+        rows.append(cells)
+    if not numbers:
+        return Table(head, rows, "ll", caption=caption)
+    rows.append([["Total"], [], [f"{total:,}"], [percent(share(1, 1))]])
+    return Table([*head, ["Value"], ["Share"]], rows, "llrr", total=True, caption=caption)
+
+
+def _stored(model: Model, formula: Formula) -> Label | None:
+    """Return the label of the number of parameters, or None if it has no formula."""
+    try:
+        params = model.formula("params", **_shared(model, formula))
+    except SymformerError:
+        return None
+    return Label(params.measure.letter, "", params.written)
+
+
+def _times(amount: Expr, stored: Label) -> list[Tree] | None:
+    """Return an amount as a multiple of the parameters plus a rest, or None if that is not shorter."""
+    first = ordered_terms(stored.stands_for)[0].as_coeff_Mul()
+    times = amount.as_coefficients_dict()[first[1]] / first[0]
+    rest = expand(amount - times * stored.stands_for)
+    left = [tree(term) for term in ordered_terms(rest)] if rest != 0 else []
+    if not times.is_Integer or times < 1 or len(left) > MOST_LEFT:
+        return None
+    return [stored if times == 1 else Product((Number(int(times)), stored)), *left]
+
+
+MOST_LEFT = 3  # terms in addition to the bytes per parameter: the step counters, one per weight
+
+
+def _a_parameter(formula: Formula, parts: dict[str, Expr], stored: Label) -> list[Block]:
+    """Return the bytes per parameter and the terms that depend on the run: 16 N + …"""
+    state = expand(Add(*(each for what, each in parts.items() if what in OF_STATE)))
+    terms = _times(state, stored)
+    if terms is None or not isinstance(times := terms[0], Product):
+        return []
+    rest = terms[1:]
+    steps = Add(*(count * term.expr for count, line in formula.root.leaves() for term in line.terms if _steps(term)))
+    counts = (
+        rest and expand(value(terms_tree(rest)).xreplace(formula.relations) - steps.xreplace(formula.relations)) == 0
+    )
+    said: list[Line] = [["the step counters"]] if counts else []
+    if (kept := parts.get("activations")) is not None:
+        rest.append(Label(formula.measure.letter, "activations", kept))
+        said.append(["the activations"])
+    chain = Chain((Label(formula.measure.letter, "", formula.written),), (terms_tree([times, *rest]),))
+    chain.prove(formula.relations)
+    line: list[Piece] = ["Each of the ", Math(stored), " parameters takes ", Math(times.factors[0]), " bytes"]
+    line += [*maybe(said, "; the total also includes ", *listed(*said)), ":"]
+    return [Paragraph(line), Equation(chain)]
+
+
+def _steps(term: Term) -> bool:
+    return term.label.endswith(" (step)")
+
+
+def _shared(model: Model, formula: Formula) -> dict[str, str]:
+    """Return the conventions of a formula that also apply to the number of parameters."""
+    from ..quantities import quantity
+
+    known = quantity("params").choices
+    return {name: value for name, value in formula.conventions.items() if name in known}
+
+
+def _a_token(parts: dict[str, Expr], each: int, said: str) -> list[Block]:
+    """Return the FLOPs per token for each element of the matrices it is multiplied by."""
+    matrices = parts.get(MATRICES)
+    met = expand(matrices / (each * B * S)) if matrices is not None else None
+    if met is None or met.free_symbols & {B, S} or any(not _whole(term) for term in Add.make_args(met)):
+        return []
+    line: Line = ["Each of the ", Math.of(B * S), " tokens meets ", Math(factored(met)), " matrix elements, "]
+    after = f"at {said} each" + ("; attention is additional." if ATTENTION in parts else ".")
+    return [Paragraph([*line, after])]
+
+
+def _whole(term: Expr) -> bool:
+    number, _ = term.as_coeff_Mul()
+    return bool(number.is_Integer)
+
+
+def _kept_a_token(formula: Formula) -> list[Block]:
+    """Return the bytes per cached token."""
+    token = expand(formula.written / (B * C))
+    if token == 0 or token.free_symbols & {B, C} or not all(map(_whole, Add.make_args(token))):
+        return []
+    return [Paragraph(["That is ", Math(factored(token)), f" {formula.measure.unit} per token."])]

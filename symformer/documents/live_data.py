@@ -1,0 +1,241 @@
+"""The data of a live page: formulas, switches, sizes, conditions and presets of its models, never code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sympy import Expr, Symbol
+
+from ..algebra.role_totals import ROLES, by_role
+from ..catalogue.measured_model import MeasuredModel
+from ..catalogue.recognized_model import RecognizedModel
+from ..formulas import ranks
+from ..formulas.factorization import factored
+from ..formulas.formula import Formula
+from ..language.arithmetic import MAX_INTEGER
+from ..language.errors import DocumentError
+from ..language.notation.data import Data, data
+from ..language.notation.display_tree import tree
+from ..language.notation.text import text
+from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
+from ..language.symbols import RANK, letter
+from ..language.target import name_of
+from ..ledger.facts import ONE
+from ..models.provenance import ConfigLocation
+from ..papers import pieces
+from ..quantities import quantity as find_quantity
+from .derivation_document import concerns, with_numbers
+from .key_result import purposes
+from .model_variants import Variants, key_of
+
+
+@dataclass
+class Sheet:
+    """The data of a page, in which each tree, row and condition is stored once and shared by all formulas.
+
+    An integer in a tree is the index of an earlier tree.
+    """
+
+    trees: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    conditions: dict[str, int] = field(default_factory=dict)
+    sizes: set[Symbol] = field(default_factory=set)
+    shares: dict[object, tuple[Data, dict[str, Expr], dict[str, Expr]]] = field(default_factory=dict)  # by formula
+
+    def tree(self, expr: Expr) -> int:
+        """Return the index of an expression in house order."""
+        return self._kept(data(tree(expr)))
+
+    def _kept(self, spelt: Data) -> int:
+        inside = [each if isinstance(each, str) else self._kept(each) for each in spelt]
+        return self.trees.setdefault(_json(spelt if isinstance(spelt, str) else inside), len(self.trees))
+
+    def _row(self, name: str, *exprs: Expr) -> int:
+        return self.rows.setdefault(_json([name, *map(self.tree, exprs)]), len(self.rows))
+
+    def condition(self, condition: Condition) -> int:
+        """Return the index of a condition."""
+        spelt = _json({"holds": str(condition), **_broken(condition, self.tree)})
+        return self.conditions.setdefault(spelt, len(self.conditions))
+
+    def form(self, formula: Formula) -> dict[str, Any]:
+        """Return a formula with its parts and the sizes it needs, ready for JSON."""
+        given = formula.relations
+        concerned = [each for each in formula.constraints if concerns(each, formula)]
+        asked = {*formula.symbols, *formula.ranks.free_symbols}.union(*(each.symbols for each in concerned))
+        asked |= {size for size in formula.written.free_symbols if size in given}
+        asked |= {size for target in asked & given.keys() for size in given[target].free_symbols}
+        known = asked | {target for target, value in given.items() if value.free_symbols <= asked}
+        self.sizes |= known
+        if (key := key_of(formula)) not in self.shares:
+            shown = factored(formula.written) if formula.additive else tree(formula.written)
+            self.shares[key] = data(shown), _parts(formula), purposes(formula) if formula.additive else {}
+        shortest, parts, uses = self.shares[key]
+        return {
+            "factored": self._kept(shortest),
+            "written": self.tree(formula.written),
+            "asks": [size.name for size in _ordered(asked - given.keys())],
+            "needs": [size.name for size in formula.symbols],
+            "given": [
+                [target.name, self.tree(given[target])]
+                for target in _ordered(known & given.keys())
+                if given[target].free_symbols <= known
+            ],
+            "conditions": [self.condition(each) for each in formula.constraints if each.symbols <= known],
+            "rows": [self._row(row.path, row.count, row.each) for row in formula.rows if row.each != 0],
+            "parts": self._shares(parts),
+            "purposes": self._shares(uses),
+            **({"ranks": self._ranks(formula)} if formula.ranks != ONE else {}),
+            **({"over": self.tree(formula.over.written)} if not formula.additive else {}),  # type: ignore[attr-defined]
+        }
+
+    def _ranks(self, formula: Formula) -> list[int | str]:
+        return [
+            self.tree(formula.ranks),
+            " ".join([f"{ranks.kinds(formula.ranks)}.", ranks.composition(formula.ranks)]).strip(),
+        ]
+
+    def _shares(self, parts: Mapping[str, Expr]) -> list[int]:
+        found = {name: expr for name, expr in parts.items() if expr != 0}
+        return [self._row(name, expr) for name, expr in found.items()] if len(found) > 1 else []
+
+    def model(self, variants: Variants) -> dict[str, Any]:
+        """Return a model with the formula for every setting of its switches, ready for JSON."""
+        model, question = variants.model, find_quantity(variants.quantity)
+        forms: dict[str, int] = {}
+        made: dict[object, str] = {}
+        settings = []
+        for at in variants.places():
+            formula = variants.formula(at)
+            if isinstance(formula, str):
+                spelt = _json({"refused": formula})
+            else:
+                key = key_of(formula)
+                spelt = made.get(key) or made.setdefault(key, _json(self.form(formula)))
+            settings.append(forms.setdefault(spelt, len(forms)))
+        places = model.provenance.of(variants.quantity).places
+        shown = with_numbers(model)
+        return {
+            "name": name_of(model.target),
+            "title": model.title,
+            "switches": [
+                {
+                    "name": switch.name,
+                    "values": switch.values,
+                    "option": switch.option,
+                    "says": []
+                    if switch.option
+                    else [_plain(question.choices[switch.name].meanings[value]) for value in switch.values],
+                }
+                for switch in variants.switches
+            ],
+            "settings": settings,
+            "forms": [json.loads(form) for form in forms],
+            "held": variants.held,
+            "places": {name: said for name, place in places.items() if (said := _place(place, name))},
+            "presets": [
+                {"name": name, "at": at, "numbers": {size.name: number for size, number in preset.known.items()}}
+                for name, (preset, at) in variants.presets().items()
+            ],
+            "start": {
+                "name": name_of(shown.target),
+                "at": variants.start,
+                "numbers": {size.name: number for size, number in shown.known.items()},
+            },
+        }
+
+
+def sheet(each: Sequence[Variants], made: Sheet) -> dict[str, Any]:
+    """Return the data of a page for some models, ready for JSON. Raises DocumentError."""
+    (quantity,) = {variants.quantity for variants in each}
+    measure = find_quantity(quantity).measure
+    told = [made.model(variants) for variants in each]
+    return {
+        "quantity": quantity,
+        "title": measure.title,
+        "unit": measure.unit,
+        "letter": measure.letter.partition("_")[::2],
+        "most": str(MAX_INTEGER),
+        "sizes": {
+            size.name: {
+                "base": letter(size).base,
+                "below": letter(size).subscript,
+                "meaning": letter(size).meaning,
+                "word": letter(size).word,
+            }
+            for size in _ordered(made.sizes)
+        },
+        "models": told,
+        "rows": [json.loads(each) for each in made.rows],
+        "trees": [json.loads(each) for each in made.trees],
+        "conditions": [json.loads(each) for each in made.conditions],
+    }
+
+
+def _broken(condition: Condition, tree: Callable[[Expr], int]) -> dict[str, Any]:
+    """Return the terms a condition compares and its error message, in which {0} and {1} stand for their values.
+
+    Raises DocumentError for a condition that a page cannot check.
+    """
+    match condition:
+        case Divides(divisor, dividend, remedy):
+            by = text(divisor) + "={0}" * (not divisor.is_Integer)
+            about = ", ".join(_meaning(each) for each in (dividend, divisor) if each is dividend or not each.is_Integer)
+            said = f"{text(dividend)}={{1}} is not a multiple of {by} ({about}); {remedy}"
+            return {"kind": "divides", "of": [tree(divisor), tree(dividend)], "breaks": said}
+        case AtMost(low, high, because):
+            said = f"{_spell(high, '{1}')} is less than {_spell(low, '{0}')}; {because}"
+            return {"kind": "at most", "of": [tree(low), tree(high)], "breaks": said}
+        case Excludes(ones, because):
+            both = " and ".join(f"{size}=1" for size in ones)
+            said = f"the formula does not hold for {both}: {because}"
+            return {"kind": "not all 1", "of": [*map(tree, ones)], "breaks": said}
+        case Differs(left, right, because):
+            said = f"the formula does not hold for {left} = {right} = {{0}}: {because}"
+            return {"kind": "differ", "of": [tree(left), tree(right)], "breaks": said}
+        case Equals(size, value, because):
+            said = f"{size}={{0}} is not {_spell(value, '{1}')}; {because}"
+            return {"kind": "equal", "of": [tree(size), tree(value)], "breaks": said}
+    raise DocumentError(f"a live page cannot check that {condition}; omit --live")
+
+
+def _spell(size: Expr, number: str) -> str:
+    about = f" ({_meaning(size)})" if isinstance(size, Symbol) else ""
+    return text(size) if size.is_number else f"{text(size)}={number}{about}"
+
+
+def _meaning(size: Expr) -> str:
+    return letter(size).meaning if isinstance(size, Symbol) else text(size)
+
+
+def _parts(formula: Formula) -> dict[str, Expr]:
+    """Return the total of each role; empty for a ratio and for a traced model, whose parts have no roles."""
+    if not formula.additive or isinstance(formula.root.part, MeasuredModel | RecognizedModel):
+        return {}
+    found = by_role(formula)
+    return {role: found[role] for role in ROLES if role in found}
+
+
+def _ordered(sizes: set[Symbol]) -> list[Symbol]:
+    return sorted(sizes, key=RANK.__getitem__)
+
+
+def _place(place: ConfigLocation, size: str) -> str:
+    """Return the place of a size in its config, in plain text."""
+    if place.counted:
+        return f"{place.counted} in {place.field}"
+    if place.of:
+        return f"{place.field} of {place.of}"
+    return "" if place.field == size else place.field + (f" less {place.less}" if place.less else "")
+
+
+def _plain(said: str) -> str:
+    """Return a sentence without its citations."""
+    return " ".join("".join(pieces(said)[::2]).split())
+
+
+def _json(told: object) -> str:
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,101 @@
+"""The live page of one model, or of two side by side: its document and the data that its script computes with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+from ..language.errors import DocumentError
+from ..language.target import name_of
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from .blocks import Block, Document, Heading, References, numbered
+from .derivation_document import document
+from .formats.live_html import Live
+from .live_data import Sheet, sheet
+from .model_variants import FORMS, Variants
+
+MOST = 150_000  # bytes of a page
+ROOM = tuple(FORMS >> times for times in range(FORMS.bit_length()))  # formulas of one model, from many to one
+
+
+def page(
+    models: Sequence[Model], quantities: Sequence[str], version: str, form: str = "full", **conventions: str
+) -> bytes:
+    """Return a live page of one quantity as HTML.
+
+    If the page is too long, it has the short form of the derivation, and then fewer switches.
+
+    Parameters
+    ----------
+    models
+        One model, or two to compare.
+    quantities
+        The name of the quantity.
+    version
+        The version of symformer, for the subtitle.
+    form
+        "full" or "short".
+    conventions
+        Values of the quantity's conventions.
+
+    Raises
+    ------
+    DocumentError
+        For more than two models or one quantity, or if no form is short enough.
+
+    """
+    if len(quantities) != 1:
+        raise DocumentError(f"a live page shows one quantity, but {', '.join(quantities)} are given; keep one")
+    if len(models) > 2:
+        raise DocumentError(f"a live page compares at most two models, but {len(models)} are given; keep two")
+    (quantity,) = quantities
+    if len({model.target for model in models}) < len(models):
+        raise DocumentError(
+            f"{models[0].target} is given twice; a live page of one model can also compare it with itself"
+        )
+    choices = find_quantity(quantity).choices
+    given = {name: value for name, value in conventions.items() if name in choices}
+    forms = ("full", "short") if form == "full" and len(models) == 1 else ("short",)
+    each = [Variants(model, quantity, given) for model in models]
+    shares = Sheet().shares
+    told: dict[int, Mapping[str, object]] = {}
+    written: dict[str, Document] = {}
+    for most, length in sorted(product(ROOM, forms), key=lambda pair: -pair[0]):
+        if most not in told:
+            told[most] = sheet([replace(variants, most=most) for variants in each], Sheet(shares=shares))
+        if length not in written:
+            written[length] = _document(models, quantity, version, length, given)
+        made = Live(told[most]).render(written[length], "")
+        if len(made) < MOST:
+            return made
+    raise DocumentError(
+        f"the live page of {quantity} for {' and '.join(name_of(model.target) for model in models)} has "
+        f"{len(made):,} bytes, which exceeds the limit of {MOST:,}; omit --live"
+    )
+
+
+def _document(
+    models: Sequence[Model], quantity: str, version: str, form: str, conventions: Mapping[str, str]
+) -> Document:
+    """Return the document shown without scripts: one derivation, or a short one per model."""
+    each = [document(model, [quantity], version, form=form, **conventions) for model in models]
+    first = each[0]
+    if len(each) == 1 or len({model.id for model in models}) == 1:
+        return first
+    blocks: list[Block] = []
+    entries: dict[str, tuple[str, str, str, str]] = {}
+    for model, made in zip(models, each, strict=True):
+        blocks.append(Heading(1, [model.title]))
+        for block in made.blocks:
+            if isinstance(block, References):
+                entries |= {entry[0]: entry for entry in block.entries}
+            elif not (isinstance(block, Heading) and block.line == ["References"]):
+                blocks.append(replace(block, level=block.level + 1) if isinstance(block, Heading) else block)
+    blocks, keys = numbered(blocks)
+    if keys:
+        blocks += [Heading(1, ["References"]), References([entries[key] for key in keys])]
+    measure = find_quantity(quantity).measure.title
+    title = f"{' and '.join(model.title for model in models)}: {measure} in closed form"
+    return replace(first, title=title, blocks=blocks)

@@ -1,0 +1,357 @@
+"""The parts of a model in a chapter: where each is used, its weights, and its total."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+from sympy import Expr, Integer, Symbol, expand
+
+from ..architectures.base_architecture import Architecture
+from ..components.base import Component
+from ..formulas.account import Line as AccountLine
+from ..formulas.account import Term, together
+from ..formulas.derivation import Chain, Reason, Section
+from ..formulas.factorization import factored
+from ..formulas.formula import Formula
+from ..language.notation.display_tree import Label, Sum, tree
+from ..language.shape_lines import shape_line
+from ..language.symbols import letter
+from ..ledger.facts import Scope
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from .blocks import Assignment, Block, Code, Computation, Equation, Heading, Line, Math, Paragraph, Piece, Ref, Table
+from .computation import computed, ideas
+from .ledger_dataflow import scope_of, scopes_of
+from .legend import legend
+from .sentences import capital, listed, maybe, sentence
+from .subject import placed
+
+
+def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
+    """Return a description of a part, with the sizes of this instance in place of its class's default sizes."""
+    if not isinstance(line.part, Component) or line.among is not None:
+        return []
+    part = line.part.under(formula.simplified)
+    sizes: dict[Symbol, Expr] = {}
+    for each in fields(part):
+        if isinstance(each.default, Symbol):
+            sizes.setdefault(each.default, getattr(part, each.name))
+    reads = next((entry.inputs[0].shape for below in line.walk() if (entry := below.entry) and entry.inputs), ())
+    takes = shape_line(part.shapes).inputs
+    width = takes[0].dims[-1] if takes and takes[0].dims else None
+    if isinstance(width, Symbol) and reads and not letter(width).run:
+        sizes.setdefault(width, reads[-1])
+    return sentence(part.about, sizes)
+
+
+def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
+    """Return the blocks for a chapter's parts; only the ``first`` chapter says what each part is and computes."""
+    computes = _Computes(model, formula) if first else None
+    question = find_quantity(formula.measure.name)
+    sections = list(formula.derivation)
+    places = {line.key: id_of(section.line, formula) for section in sections for line in section.lines}
+    blocks: list[Block] = []
+    titles = [_title(section) for section in sections[:-1] if section.chain is not None]
+
+    named_ = [(_title(section), section.line.name) for section in sections[:-1] if section.chain is not None]
+
+    def apart(section: Section) -> Line:
+        """Return what distinguishes a part from others with the same title: its name or its path."""
+        line, title = section.line, _title(section)
+        by_name = named_.count((title, line.name)) == 1
+        return maybe(titles.count(title) > 1, ", ", Code(line.name if by_name else line.path.removesuffix(".*")))
+
+    for section in sections[:-1]:
+        if not section.composite and section.chain is not None:
+            blocks += _part(formula, section, question.columns, computes, places, apart(section))
+    blocks += _silent(formula)
+    blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
+    composites = [section for section in sections[:-1] if section.composite]
+    for section in composites:
+        if section.chain is None:
+            continue
+        title = _title(section)
+        shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) else title
+        blocks.append(Heading(1, ["The ", shown, *apart(section)], f"{formula.id}.{section.line.key}"))
+        does, stands = _computed(computes, section), _places(section, formula, computes)
+        if does and section.line.among is not None:  # part of what it computes is specific to this kind of layer
+            blocks += [Paragraph(["Each layer of ", Code(section.line.path), " computes:"]), *does, *stands]
+        else:
+            blocks += [*stands, *does]
+        if section.terms:
+            blocks.append(_table_of_parts(section, question.columns, formula, places))
+            blocks += _ideas(computes, section, formula)
+        blocks.append(_equation(section, section.chain, formula, places))
+    whole = sections[-1]
+    if whole.chain is None:
+        return _explained(blocks, sections, formula)
+    reading = model.provenance.of(formula.measure.name).reading
+    part = reading is None and not isinstance(model.component, Architecture)
+    blocks.append(Heading(1, ["The whole" if part else "The model"], formula.id))
+    blocks += _computed(computes, whole)
+    if not whole.composite and whole.terms:
+        blocks.append(_term_table(whole, question.columns, formula))
+    return _explained([*blocks, _equation(whole, whole.chain, formula, places)], sections, formula)
+
+
+def _explained(blocks: list[Block], sections: Sequence[Section], formula: Formula) -> list[Block]:
+    """Return the blocks with the notation explained after the first heading."""
+    read = legend(blocks)
+    ranks: list[Block] = [Paragraph([RANKS])] if read and placed(formula) else []
+    return [*blocks[:1], *read, *ranks, *_state(sections, formula), *blocks[1:]]
+
+
+RANKS = "Computations are for all ranks together; weights are per rank."
+
+
+def _title(section: Section) -> Piece:
+    """Return the title of a section: the title of a built-in part, or the label of a traced module's result."""
+    line = section.line
+    if isinstance(line.part, Component):
+        return line.part.title if line.among is None else Code(line.name)
+    label = section.chain.labels[0] if section.chain else None
+    return Code(label.name if isinstance(label, Label) else line.name)
+
+
+def _part(
+    formula: Formula,
+    section: Section,
+    columns: tuple[str, str],
+    computes: _Computes | None,
+    places: Mapping[str, str],
+    apart: Line,
+) -> list[Block]:
+    blocks: list[Block] = [Heading(2, [_title(section), *apart], f"{formula.id}.{section.line.key}")]
+    blocks += [*_places(section, formula, computes), *_computed(computes, section)]
+    blocks.append(_term_table(section, columns, formula))
+    if section.chain:
+        blocks.append(_equation(section, section.chain, formula, places))
+    return blocks
+
+
+class _Computes:
+    """The computations of a model's parts, as far as its ledger contains them."""
+
+    def __init__(self, model: Model, formula: Formula) -> None:
+        known = isinstance(model.component, Component)
+        sections = [section for section in formula.derivation if section.chain is not None]
+        self.kinds = {section.line.path for section in sections if section.line.among is not None}
+        self.ledger = model.component.ledger if known else None
+        self.placed = placed(formula)
+
+    def lines(self, line: AccountLine) -> list[tuple[str, tuple[Assignment, ...]]]:
+        """Return the computation of a part, line by line, for each path where it is used.
+
+        Layers of a kind that has its own section are left to that section.
+        """
+        if self.ledger is None:
+            return []
+        scopes = scopes_of(line.part, line.path, self.ledger, self.placed)
+        own = [(where, scope) for where, scope in scopes if where == line.path or where not in self.kinds]
+        return [(where, tuple(computed(scope))) for where, scope in own]
+
+    def ideas(self, line: AccountLine) -> Mapping[str, str]:
+        """Return the purpose of each operation of an attention part."""
+        scope = self._scope(line)
+        return ideas(scope) if scope is not None else {}
+
+    def _scope(self, line: AccountLine) -> Scope | None:
+        return scope_of(line.part, line.path, self.ledger, self.placed) if self.ledger is not None else None
+
+
+def _computed(computes: _Computes | None, section: Section) -> list[Block]:
+    """Return the computation of a part, separately for each path if the computations differ."""
+    found: dict[tuple[Assignment, ...], list[str]] = {}
+    for line in section.lines if computes else ():
+        for where, lines in computes.lines(line) if computes else ():
+            if lines:
+                found.setdefault(lines, []).append(where)
+    if len(found) < 2:
+        return [Computation(lines) for lines in found]
+    blocks: list[Block] = []
+    for lines, paths in found.items():
+        names = listed(*([Code(path)] for path in dict.fromkeys(paths)))
+        blocks += [Paragraph(["In ", *names, ":"]), Computation(lines)]
+    return blocks
+
+
+def _equation(section: Section, chain: Chain, formula: Formula, places: Mapping[str, str]) -> Equation:
+    """Return the equation of a part with the reason for each step; ``places`` maps parts to equation ids."""
+    reasons = [_reason(reason, formula, places) for reason in chain.reasons]
+    return Equation(chain, id=id_of(section.line, formula), reasons=reasons)
+
+
+def _reason(reason: Reason, formula: Formula, places: Mapping[str, str]) -> Line:
+    relations: list[Line] = [
+        [Math.of(size), " = ", Math.of(formula.relations[size])] for size in reason if isinstance(size, Symbol)
+    ]
+    parts = dict.fromkeys(places[line.key] for line in reason if isinstance(line, AccountLine))
+    said = [*relations, *([Ref(each)] for each in parts)]
+    return ["by ", *listed(*said)] if 0 < len(said) <= _REASONS else []
+
+
+_REASONS = 6  # parts named as reasons for a line; if there are more, none are named: they are all of the parts above
+
+
+def id_of(line: AccountLine, formula: Formula) -> str:
+    """Return the id of the equation of a part."""
+    return f"{formula.id}.sum" if line is formula.root else f"{formula.id}.{line.key}"
+
+
+def _places(section: Section, formula: Formula, computes: _Computes | None) -> list[Block]:
+    """Return the places where a part is used and its description, one paragraph per distinct description."""
+    said: list[tuple[list[Piece], list[AccountLine]]] = []
+    for line in section.lines:
+        about = about_part(line, formula) if computes else []
+        same = next((lines for other, lines in said if other == about), None)
+        if same is None:
+            said.append((about, [line]))
+        else:
+            same.append(line)
+    blocks: list[Block] = []
+    for about, lines in said:
+        where: list[Piece] = []
+        # Copies of one module that differ only in the backward pass are the same here.
+        for line in {(each.path, each.count): each for each in lines}.values():
+            one = _layers(line, formula, first=not where)
+            path = Code(line.path or line.name)
+            some = line.count == 1 and _elsewhere(line, formula)
+            where += [*maybe(where, "; " if some or line.count != 1 else ", "), *maybe(line.count != 1, *one)]
+            where += [*maybe(some, "in some of " if where else "In some of "), path, *maybe(some, " only")]
+            if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
+                where += [" without ", *listed(*([Code(other)] for other in apart))]
+        blocks.append(Paragraph([*where, *([". ", *about] if about else [":"])]))
+    return blocks
+
+
+def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
+    """Return which layers a part belongs to: identical layers, all layers of several kinds, or one kind only."""
+    if line.among is not None:
+        count, among = Math.of(line.count), Math.of(line.among)
+        return ["Specific to " if first else "specific to ", count, " of the ", among, " layers, "]
+    if line.count in formula.totals:
+        return ["Common to all " if first else "common to all ", Math.of(line.count), " layers, "]
+    return ["One of " if first else "one of ", Math.of(line.count), " identical layers, "]
+
+
+def _elsewhere(line: AccountLine, formula: Formula) -> bool:
+    """Return True if other lines have the same path: in a list of mixed modules, each kind is counted separately."""
+    if isinstance(line.part, Component) or not line.path.endswith("*"):
+        return False
+    return any(other.path == line.path and other is not line for other in formula.root.parts())
+
+
+def _apart(line: AccountLine, formula: Formula) -> list[str]:
+    """Return the submodules counted separately from a module, as a trace counts a list of layers."""
+    if not line.path or _elsewhere(line, formula):
+        return []
+    inside = {id(below) for below in line.walk()}
+    paths = dict.fromkeys(
+        other.path
+        for other in formula.root.parts()
+        if other.each != 0 and other.path.startswith(f"{line.path}.") and id(other) not in inside
+    )
+    return [path for path in paths if not any(path.startswith(f"{other}.") for other in paths)]
+
+
+def named(path: str, formula: Formula) -> Code:
+    """Return the name of a row; a row for the whole target has the target's name."""
+    return Code(path if path.strip(" ") == path != "" else formula.id.rpartition(".")[0] + path)
+
+
+def _term_table(section: Section, columns: tuple[str, str], formula: Formula) -> Table:
+    rows: list[Sequence[Line]] = []
+    for _, term in section.terms:
+        rows.append([[named(_label(section, term), formula)], *_amount(term)])
+    return _table(section, columns, formula, rows)
+
+
+def _table_of_parts(section: Section, columns: tuple[str, str], formula: Formula, places: Mapping[str, str]) -> Table:
+    """Return the table of a part's own terms and its subparts, in order; each subpart refers to its own equation."""
+    rows: list[Sequence[Line]] = []
+    prefix = f"{section.line.path}." if section.line.path else ""
+    for line in section.line.lines:
+        name = line.path.removeprefix(prefix)
+        if line.entry is None and line.each != 0:
+            each = expand((line.count * line.each).xreplace(formula.simplified))
+            rows.append([[named(name, formula)], [Ref(places[line.key])], [Math.of(each)]])
+        for term in together(line.terms) if line.entry is not None else ():
+            rows.append([[named(_label(section, term), formula)], *_amount(term)])
+    return _table(section, columns, formula, rows)
+
+
+def _amount(term: Term) -> list[Line]:
+    """Return the factors of a term and their expanded product."""
+    return [[Math.shape(term.factors)], [Math.of(expand(term.expr))]]
+
+
+def _label(section: Section, term: Term) -> str:
+    """Return the label of a row within its part; a weight counted per element in a single row has just its name."""
+    rows = [other for _, other in section.terms if other.weight == term.weight and len(other.factors) > 1]
+    label = term.weight if term.made_of and len(rows) == 1 else term.label
+    return label.removeprefix(f"{section.line.path}.") if section.line.path else label
+
+
+def _table(section: Section, columns: tuple[str, str], formula: Formula, rows: Sequence[Sequence[Line]]) -> Table:
+    """Return the table of a part; a table with a single row has no caption."""
+    head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [capital(formula.measure.unit)]]
+    paths = dict.fromkeys(path for path in section.paths if path)
+    whose: Line = ["one ", Code(section.line.path), " (the others match)"] if len(paths) > 1 else [*map(Code, paths)]
+    caption = [capital(formula.measure.unit), " of ", *(whose or ["the whole"]), "."]
+    return Table(head, rows, "lll", caption=caption if len(rows) > 1 else ())
+
+
+def _state(sections: Sequence[Section], formula: Formula) -> list[Block]:
+    """Return a sentence on the bytes per parameter if the weights have the same bytes in a single row."""
+    terms = (term for section in sections for _, term in section.terms if term.made_of)
+    first = next(terms, None)
+    if first is None:
+        return []
+    kinds: list[Line] = [[each.label.removeprefix(first.weight).strip(" ()")] for each in first.made_of]
+    at = next(place for place, factor in enumerate(first.factors) if factor != first.made_of[0].factors[place])
+    numbers = Sum(tuple(tree(each.factors[at]) for each in first.made_of))
+    whole = Math.of(first.factors[at])
+    line: Line = ["Each parameter takes ", Math(numbers), " = ", whole, f" {formula.measure.unit}"]
+    return [Paragraph([*line, ", for its ", *listed(*kinds), "."])]
+
+
+def _ideas(computes: _Computes | None, section: Section, formula: Formula) -> list[Block]:
+    """Return a table of attention's totals for its queries, for its keys and values, and for its output."""
+    said = computes.ideas(section.line) if computes and formula.measure.unit == "elements" else {}
+    groups: dict[str, Expr] = {}
+    for line in section.line.lines:
+        name = line.path.removeprefix(f"{section.line.path}.")
+        if line.each != 0 and name in said:
+            groups[said[name]] = groups.get(said[name], Integer(0)) + line.count * line.each
+    whole = expand(sum(groups.values(), Integer(0)) - section.line.each)
+    if len(groups) < 2 or whole != 0:
+        return []
+    rows: list[Sequence[Line]] = [
+        [[f"for the {idea}"], [Math(factored(expand(each)))]] for idea, each in groups.items()
+    ]
+    unit = capital(formula.measure.unit)
+    caption: Line = [unit, " of ", Code(section.line.path or section.line.name), " by purpose."]
+    return [Table([["Purpose"], [unit]], rows, "ll", caption=caption)]
+
+
+def _silent(formula: Formula) -> list[Block]:
+    """Return a paragraph on the modules that contribute nothing, and why a tied module does not."""
+    counting = [line.path for line in formula.root.walk() if line.each != 0]
+    names = [
+        row.path
+        for row in formula.rows
+        if row.each == 0 and not any(path == row.path or path.startswith(f"{row.path}.") for path in counting)
+    ]
+    if not names:
+        return []
+    line: list[Piece] = ["These modules contribute nothing: "]
+    for index, name in enumerate(names):
+        line += [", " if index else "", named(name, formula)]
+    line.append(".")
+    for _, account in formula.root.leaves():
+        entry = account.entry
+        if account.each == 0 and entry and entry.shared and entry.module:
+            line += [" ", Code(entry.path), " uses ", Code(entry.shared[0].path)]
+            line += [", which is counted where it is stored." if formula.measure.name == "params" else "."]
+    return [Paragraph(line)]

@@ -1,0 +1,238 @@
+"""The section on the check against torch: the certificate of a formula, or the trace that found it."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+from sympy import Integer
+
+from ..certificates import Certificate, certificate_for
+from ..formulas.formula import Formula
+from ..language.notation.display_tree import FractionNode as Quotient
+from ..language.notation.display_tree import Label
+from ..language.symbols import LETTERS, SYMBOLS
+from ..models.model import Model
+from ..models.provenance import TraceEvidence
+from ..quantities import quantity as find_quantity
+from .blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table
+from .sentences import listed, maybe, sentence
+from .subject import placed
+
+
+def certificate_of(model: Model, formula: Formula) -> Certificate | None:
+    """Return the certificate of a formula, or of the number of parameters if that formula has the same rows."""
+    if found := certificate_for(model, formula):
+        return found
+    params = model.formula() if formula.measure.unit == model.formula().measure.unit else formula
+    return certificate_for(model, params) if params.digest == formula.digest else None
+
+
+TRACED = (
+    "At {points} held-out random configs, which were not used to find this formula, every row matched in module, "
+    "shape and count."
+)
+FILED = (
+    "This formula is from symformer's catalogue and was obtained by tracing the code of the class. Every config "
+    "switch has its value from the config, or else its default. "
+)
+COUNTED = {
+    "FLOPs": " For each, torch's FlopCounterMode counted the same total.",
+    "MACs": " For each, torch's FlopCounterMode counted twice the total, since one MAC is two FLOPs.",
+}
+
+
+def _reading(reading: TraceEvidence, unit: str, filed: bool) -> list[Block]:
+    """Return the blocks on a trace: the fixed values, the comparison with torch and the versions."""
+    said = FILED * filed + TRACED.format(points=reading.points) + COUNTED.get(unit, "")
+    blocks: list[Block] = [Paragraph([said])]
+    for name, other in reading.ties.items():
+        blocks.append(Paragraph([Code(name), " equals ", Code(other), ": the code does not run otherwise."]))
+    for each in reading.pinned:
+        because = [": ", each.why, *maybe(each.line, " (", Code(each.line), ")"), "."]
+        blocks.append(Paragraph([Code(each.name), f" is fixed at {each.value:,}", *because]))
+    if reading.ignored:
+        blocks.append(Paragraph([Code(", ".join(reading.ignored)), ": no effect on the stored weights."]))
+    blocks += [Paragraph([f"{said[0].upper()}{said[1:]}."]) for said in reading.beside]
+    facts: list[tuple[str, Line]] = [
+        ("Versions", [", ".join(f"{library} {release}" for library, release in reading.versions.items())]),
+        ("Points", [f"{reading.points} random configs; {reading.builds} model builds in total"]),
+        ("Seed", [Code(str(reading.seed))]),
+    ]
+    return [*blocks, Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION)]
+
+
+ALL_WEIGHTS = "The certificate is for the formula of all weights, row by row; this formula omits some of the rows."
+CAPTION: Line = ["Details of the check."]
+SHAPES = "by name and shape, and the total"
+AXES = (
+    "The matrix of a linear layer is written as output × input. Shapes are compared up to the order of their axes, "
+    "since a class may store the transpose."
+)
+
+
+def check(model: Model, formula: Formula) -> list[Block]:
+    blocks: list[Block] = [Heading(1, ["The check against torch"])]
+    found = model.provenance.of(formula.measure.name)
+    if found.reading:
+        return [*blocks, *_reading(found.reading, formula.measure.unit, filed=found.by == "catalogue")]
+    certificate = certificate_of(model, formula)
+    if certificate is None and (checked := find_quantity(formula.measure.name).checking(formula)):
+        return [*blocks, Paragraph([checked])]
+    if certificate is None:
+        return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate covers this formula."])]
+    if certificate.id != formula.id:
+        blocks.append(
+            Paragraph(["Row by row, this formula equals the number of parameters; the certificate is for that number."])
+        )
+    elif placed(formula):
+        blocks.append(
+            Paragraph(["The certificate is for the formula of the whole model; this is one rank's share of it."])
+        )
+    elif "without" in formula.conventions:
+        blocks.append(Paragraph([ALL_WEIGHTS]))
+    own = {name: value for name, value in formula.conventions.items() if name in certificate.conventions}
+    if certificate.id == formula.id and dict(certificate.conventions) != own:
+        counted = ", ".join(f"{name}={value}" for name, value in certificate.conventions.items())
+        blocks.append(
+            Paragraph(
+                ["torch counts under ", Code(counted), "; the certificate is for the formula under these conventions."]
+            )
+        )
+    what = "The certified formula" if len(blocks) > 1 else "This formula"
+    if certificate.compared.endswith(SHAPES):
+        blocks.append(Paragraph([AXES]))
+    return [*blocks, *certificate_blocks(certificate, what)]
+
+
+def short_check(model: Model, formula: Formula) -> Line:
+    """Return the check of a formula against torch, in one sentence."""
+    reading = model.provenance.of(formula.measure.name).reading
+    if reading is not None:
+        versions = ", ".join(f"{library} {number}" for library, number in reading.versions.items())
+        return [
+            f"Traced from the code of its class; at {reading.points} held-out random configs every row matched "
+            f"({versions})."
+        ]
+    certificate = certificate_of(model, formula)
+    if certificate is None:
+        return [find_quantity(formula.measure.name).checking(formula) or "No stored certificate covers this formula."]
+    versions = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
+    theirs = certificate.conventions.items() if certificate.id == formula.id else ()
+    other = ", ".join(f"{name}={value}" for name, value in theirs if formula.conventions.get(name) != value)
+    line: list[Piece] = ["Certified ", *maybe(other, "under ", Code(other), " "), "against "]
+    line += [Code(certificate.witness), f" ({versions}): {certificate.compared}"]
+    line += [f", at {certificate.points} random points; a wrong formula would have passed with probability at most "]
+    same = certificate.id == formula.id and not placed(formula) and "without" not in formula.conventions
+    share = "" if same else " The certificate covers the formula of the whole, from which this one follows."
+    return [*line, Code(f"{certificate.bound:.1e}"), f".{share}"]
+
+
+RESTS = (
+    " Every row also occurs in the first variant, whose own certificate has more points; the class of this variant "
+    "was checked at fewer."
+)
+
+
+def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
+    """Return a certificate as a paragraph and a table.
+
+    Parameters
+    ----------
+    certificate
+        The certificate.
+    what
+        The subject of the first sentence, such as "This formula".
+
+    """
+    author = f" ({certificate.author})" if certificate.author else ""
+    libraries = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
+    degree, largest = (
+        Math(Label("d", "", Integer(certificate.degree))),
+        Math(Label("n", "", Integer(certificate.largest))),
+    )
+    facts: list[tuple[str, Line]] = [
+        ("Class", [Code(certificate.witness), author]),
+        ("Versions", [libraries]),
+        ("Compared", [certificate.compared]),
+        ("Points", sentence(f"{certificate.points} random points{_places_of(certificate)}")),
+        (
+            "Sizes",
+            ["products of integers drawn from 1 to ", largest, f" = {certificate.largest:,}, all sizes distinct"],
+        ),
+        ("Degree", [degree, f" = {certificate.degree}"]),
+        ("Bound", [Code(f"{certificate.bound:.1e}")]),
+        ("Seed", [Code(str(certificate.seed))]),
+        ("Digest", [Code(certificate.digest)]),
+    ]
+    if certificate.presets:
+        named, more = list(certificate.presets)[:LISTED], len(certificate.presets) - LISTED
+        facts.insert(4, ("Full size", [", ".join(named), *maybe(more > 0, f", and {more} more presets")]))
+    if certificate.rests:
+        facts.append(("Based on", ["the first variant, whose formula has the digest ", Code(certificate.rests)]))
+    return [
+        Paragraph(
+            [
+                f"{what} was compared with the torch model on the meta device: {certificate.compared}. "
+                "Two distinct polynomials of degree ",
+                degree,
+                " agree at a random point with sizes from 1 to ",
+                largest,
+                " with probability at most ",
+                Math(Quotient(degree.shown, largest.shown)),
+                *sentence(" (Schwartz 1980 [schwartz1980], Zippel 1979 [zippel1979])"),
+                f". Over all {certificate.points} points (redrawn if two sizes coincided), a formula that differs "
+                "from the class would have passed with probability at most ",
+                Code(f"{certificate.bound:.1e}"),
+                ".",
+                *_settled(certificate),
+                *maybe(certificate.rests, RESTS),
+            ]
+        ),
+        Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION),
+    ]
+
+
+_DEPTHS = {name for name, each in LETTERS.items() if each.unit == "layers"}
+
+
+LISTED = 14  # the most presets that a page lists; some architectures have a hundred
+_MANY = 4  # up to so many places are listed one by one, not as a product of values
+
+
+def _values(certificate: Certificate) -> dict[str, list[str]]:
+    """Return the values of each letter that was not drawn at random in a certificate."""
+    values: dict[str, list[str]] = {}
+    for place in certificate.depths:
+        for name, value in re.findall(r"(\w+)=(\d+)", place):
+            values.setdefault(name, [])
+            values[name] += [value] if value not in values[name] else []
+    return values
+
+
+def _places_of(certificate: Certificate) -> str:
+    """Return a phrase for the choices at which a certificate draws its points, such as "at each of the depths L=2"."""
+    places, values = certificate.depths, _values(certificate)
+    if places == ("",):
+        return ""
+    if len(places) > _MANY and len(places) == prod(len(several) for several in values.values()):
+        each = "; ".join(f"{name} from {', '.join(several)}" for name, several in values.items())
+        rest = {", ".join(part for part in place.split(", ") if not re.fullmatch(r"\w+=\d+", part)) for place in places}
+        if len(rest) == 1:
+            return f" for each choice of {each}" + (f", such that {said}" if (said := rest.pop()) else "")
+    return f" at each of {'the depths ' if values.keys() <= _DEPTHS else ''}{'; '.join(places)}"
+
+
+def _settled(certificate: Certificate) -> Line:
+    """Return a sentence on why these few values suffice for each depth and other size that is not random."""
+    tried = {name: len(several) for name, several in _values(certificate).items()}
+    if not tried:
+        return ()
+    lines = [Math.of(SYMBOLS[name]) for name, several in tried.items() if several == 2 and name not in _DEPTHS]
+    squares = [Math.of(SYMBOLS[name]) for name, several in tried.items() if several == 3]
+    return (
+        " The count is affine in each depth",
+        *maybe(lines, " and in ", *listed(*([each] for each in lines))),
+        *maybe(squares, " and at most quadratic in ", *listed(*([each] for each in squares))),
+        f", so two {'(or three) ' if squares else ''}values of each determine it.",
+    )

@@ -1,0 +1,96 @@
+"""Parser for formulas and equations: in an equation the left side is a name, and the right side is parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..errors import ReadingError, quoted
+from .grammar import Parser
+from .name_tokens import named
+from .tokens import CLOSING, Token, tokens
+
+
+@dataclass(frozen=True)
+class ParsedEquation:
+    """A parsed formula."""
+
+    text: str
+    left: str  # the name left of the relation, as written; empty if there is none
+    relation: str  # "=", "≈", or empty
+    expr: Expr  # over symbols for the names, which are not yet sizes of a model
+    names: tuple[str, ...]  # in order of appearance
+
+
+def read(text: str, words: Collection[str] = ()) -> ParsedEquation:
+    r"""Parse a formula, or the right side of an equation, in LaTeX, Python or plain text.
+
+    Parameters
+    ----------
+    text
+        The formula.
+    words
+        Declared names, which are not split into letters.
+
+    Raises
+    ------
+    ReadingError
+        If the text is not a formula or is ambiguous.
+
+    Examples
+    --------
+    >>> read(r"N \approx 12lh^2\left(1 + \frac{13}{12h}\right)").expr
+    12*h**2*l*(1 + 13/(12*h))
+    >>> read("b h(34 + 5as/h)").names
+    ('b', 'h', 'a', 's')
+
+    """
+    found = tokens(text)
+    left, relation, right = _sides(found, text)
+    parser = Parser(named(right, words), text, words)
+    expr = parser.whole()
+    return ParsedEquation(text.strip(), left, relation, expr, tuple(parser.names))
+
+
+def _sides(found: list[Token], text: str) -> tuple[str, str, list[Token]]:
+    """Split tokens at the relation: the left side, the relation, and the right side."""
+    depth, places = 0, []
+    for place, token in enumerate(found):
+        depth += (token.kind in CLOSING) - (token.kind in CLOSING.values())
+        if token.kind == "relation" and depth <= 0:
+            places.append(place)
+    if not places:
+        return "", "", found
+    if len(places) > 1:
+        raise ReadingError(f"{quoted(text.strip())} has {len(places)} equals signs; give one formula, as in N = 12lh^2")
+    left, right = found[: places[0]], found[places[0] + 1 :]
+    if not right:
+        raise ReadingError(f"{quoted(text.strip())} has nothing to the right of {found[places[0]].text}")
+    if not _is_name(left):
+        what = "a formula on each side" if len(left) > 1 and len(right) > 1 else "no name on its left side"
+        raise ReadingError(f"{quoted(text.strip())} has {what}; give only one of them, or write N = ...")
+    spelt = "".join(" " * (token.spaced and number > 0) + token.text for number, token in enumerate(left))
+    return spelt.strip("| "), found[places[0]].text, right
+
+
+def _is_name(left: list[Token]) -> bool:
+    """Return True if a left side is a name, such as N, C_{forward}, |\\Theta| or F(B, S)."""
+    kinds = [token.kind for token in left if token.kind != "|"]
+    if not kinds or kinds[0] not in ("letters", "word", "accent"):
+        return False
+    depth, below = 0, False
+    for place, kind in enumerate(kinds[1:], 1):
+        depth += (kind in ("{", "(")) - (kind in ("}", ")"))
+        if kind == "_":
+            below = True
+        elif depth == 0 and kind in ("letters", "word", "number"):
+            words = kind != "number" and not any(each.kind == "_" for each in left)
+            if not (below and kinds[place - 1] == "_") and not words and kinds[0] != "accent":
+                return False
+        elif kind not in ("{", "}", "(", ")", ",", "'", "letters", "word", "number", "-", "accent"):
+            return False
+        if depth == 0 and kind == "-":
+            return False
+    return True

@@ -1,0 +1,172 @@
+"""Parser for printed numbers, such as 124M, 163,037,184, ≈ 6.9B, 4.45e9 MACs or 13.5 GB, with their precision."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from .errors import ArithmeticTextError, quoted
+
+MAX_TEXT, MAX_DIGITS, MAX_POWER = 120, 40, 40  # maximum characters, digits and powers of ten
+ROUND = 3  # an integer with at least this many trailing zeros may be rounded
+PERCENT = "%"
+# Suffixes after the digits; a longer one comes before its own prefix.
+SCALES = {
+    **{name: 10**power for power, names in {
+        3: "k K thousand", 6: "M m mn million", 9: "G B b bn billion", 12: "T tn trillion", 15: "P", 18: "E",
+    }.items() for name in names.split()},
+    **{f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", 1)},
+    "ki": 1024,
+}  # fmt: skip
+UNITS = {
+    **dict.fromkeys(("param", "params", "parameter", "parameters", "weights", "elements"), "elements"),
+    **dict.fromkeys(("mac", "macs", "multiply-adds", "multiply-accumulates", "multadds", "mult-adds"), "MACs"),
+    **dict.fromkeys(("flop", "flops", "floating-point operations"), "FLOPs"),
+    **dict.fromkeys(("byte", "bytes"), "bytes"),
+}
+ACTIVE = ("active", "activated")
+_ABOUT = re.compile(r"(?:≈|~|∼|≃|about|approx\.?|approximately|ca\.?|circa)\s*", re.IGNORECASE)
+_SPACE = " \u00a0\u2009\u202f"
+_GROUPED = r"\d{1,3}(?P<mark>[,_' \u00a0\u2009\u202f])\d{3}(?:(?P=mark)\d{3})*"
+_DIGITS = re.compile(
+    rf"(?P<digits>(?:{_GROUPED}|\d+)(?:\.\d+)?|\.\d+)"
+    r"(?:\s*(?:[eE]|[x×·*]\s*10\s*(?:\^|\*\*)\s*\{?)(?P<power>[+-]?\d{1,4})\}?)?",
+    re.ASCII,
+)
+_WORD = re.compile(r"[^\s]+")
+
+
+@dataclass(frozen=True)
+class PrintedNumber:
+    """A printed number and the range of values it can stand for."""
+
+    text: str
+    value: Fraction
+    step: Fraction  # the value of one unit in its last digit
+    unit: str = ""  # "elements", "MACs", "FLOPs", "bytes", "%"; empty if none is printed
+    active: bool = False  # True if it counts active parameters
+    whole: bool = False  # True if every digit is printed: an integer without a suffix
+    scale: Fraction = Fraction(1)  # the value of its suffix
+    letter: str = ""  # the prefix, such as G, of bytes printed in GB and read as GiB
+    zeros: Fraction | None = None  # the value of one unit in its last nonzero digit, if it may be rounded to that
+
+    @property
+    def digits(self) -> int:
+        """The number of significant digits."""
+        return len(str(int(self.value / (self.zeros or self.step if self.whole else self.step))))
+
+    def fits(self, value: Fraction | int, coarsely: bool = True) -> str:
+        """Return how it matches a value: ``exact``, ``rounded``, ``cut off`` (truncated), or "" for no match.
+
+        With ``coarsely``, a number with trailing zeros may also be rounded to the digits before them.
+
+        >>> printed("124M").fits(124_439_808), printed("1.5B").fits(1_557_611_200), printed("117M").fits(124_439_808)
+        ('rounded', 'cut off', '')
+        """
+        if value == self.value:
+            return "exact"
+        steps = [self.step] * (not self.whole) + [self.zeros] * (self.zeros is not None and (coarsely or self.whole))
+        for step in filter(None, steps):
+            if self.value - step / 2 <= value < self.value + step / 2:
+                return "rounded"
+        within = any(self.value <= value < self.value + step for step in filter(None, steps))
+        return "cut off" if within and self.digits > 1 else ""
+
+    def digits_of(self, value: Fraction | int) -> str:
+        """Return the number of digits to which it matches a value, in words; rounding takes precedence over truncation.
+
+        >>> printed("130M").digits_of(130_512_416), printed("130M").digits_of(130_412_416)
+        ('2 digits', '3 digits')
+        """
+        steps = [step for step in (self.step, self.zeros) if step and not (self.whole and step == self.step)]
+        rounded = [step for step in steps if -step / 2 <= value - self.value < step / 2]
+        cut = [step for step in steps if 0 <= value - self.value < step]
+        count = len(str(int(self.value / step))) if (step := next(iter((*rounded, *cut)), None)) else self.digits
+        return f"{count} digits" if count != 1 else "1 digit"
+
+    @property
+    def binary(self) -> PrintedNumber | None:
+        """The same digits in GiB if it is printed in GB, or None if it is not in bytes with a decimal prefix."""
+        power = len(str(self.scale)) - 1
+        if self.unit != "bytes" or not power or self.scale != 10**power or power % 3:
+            return None
+        ratio = Fraction(1024 ** (power // 3), 10**power)
+        value, step, scale = (each * ratio for each in (self.value, self.step, self.scale))
+        return replace(self, value=value, step=step, scale=scale, zeros=None, letter="KMGTPE"[power // 3 - 1])
+
+    @property
+    def width(self) -> Fraction:
+        """The number of integers that round to it."""
+        return max(Fraction(1), self.zeros or Fraction(1) if self.whole else self.step)
+
+
+def printed(text: str) -> PrintedNumber:
+    """Parse a printed number. Raises ArithmeticTextError if it is not a number or has an unknown unit.
+
+    >>> printed("163,037,184").value, printed("4.45e9 MACs").unit, printed("1.1 GiB").step == Fraction(2**30, 10)
+    (Fraction(163037184, 1), 'MACs', True)
+    """
+    shown = text.strip(_SPACE + "\t\n")
+    if not shown:
+        raise ArithmeticTextError("the number is empty; write it as printed, such as 124M or 163,037,184")
+    if len(shown) > MAX_TEXT:
+        raise ArithmeticTextError(f"{quoted(shown)} has {len(shown):,} characters, too many for a printed number")
+    about = _ABOUT.match(shown)
+    found = _DIGITS.match(shown, about.end() if about else 0)
+    if not found:
+        raise ArithmeticTextError(
+            f"{quoted(shown)} does not begin with a number; write it as printed, as 124M, 163,037,184 or 17.6 GMACs"
+        )
+    digits = re.sub(r"[^\d.]", "", found["digits"])
+    power = int(found["power"] or 0)
+    if len(digits) > MAX_DIGITS or abs(power) > MAX_POWER:
+        raise ArithmeticTextError(
+            f"{quoted(shown)} exceeds the limit of {MAX_DIGITS} digits or of {MAX_POWER} powers of ten"
+        )
+    scale, suffixed, unit, active = _words(shown, shown[found.end() :])
+    places = len(digits.partition(".")[2])
+    factor = scale * Fraction(10) ** power
+    value, step = Fraction(digits) * factor, factor / 10**places
+    whole = not places and not found["power"] and not suffixed
+    if value <= 0 or (value < 1 and unit != PERCENT):
+        raise ArithmeticTextError(f"{quoted(shown)} is less than 1; counts of a model are at least 1")
+    zeros = 0 if places else len(digits) - len(digits.rstrip("0"))
+    enough = zeros >= ROUND if whole else zeros and len(digits) - zeros > 1
+    rounded = step * 10**zeros if enough else None
+    return PrintedNumber(shown, value, step, unit, active, whole, scale, zeros=rounded)
+
+
+def _words(shown: str, rest: str) -> tuple[Fraction, bool, str, bool]:
+    """Parse the words after the digits: the scale, whether there is a suffix, the unit, and "active"."""
+    scale, suffixed, unit, active = Fraction(1), False, "", False
+    for place, word in enumerate(_WORD.findall(rest)):
+        plain = word.strip(".,;()").lower()
+        if plain in ACTIVE:
+            active = True
+        elif plain in UNITS and not unit:
+            unit = UNITS[plain]
+        elif plain == PERCENT and not unit:
+            unit = PERCENT
+        elif not suffixed and not unit and place == 0 and (read := _suffix(word.strip(".,;()"))):
+            (scale, unit), suffixed = read, read[0] != 1
+        else:
+            raise ArithmeticTextError(
+                f"{quoted(word)} in {quoted(shown)} is neither a suffix (k M B G T, Ki Mi Gi) nor a unit "
+                "(params, FLOPs, MACs, bytes, GB, GiB), nor active"
+            )
+    return scale, suffixed, unit, active
+
+
+def _suffix(word: str) -> tuple[Fraction, str] | None:
+    """Parse a suffix, alone or before a unit as in GFLOPs, GMac and GiB; a single B means billion."""
+    if word in SCALES or (word.lower() in SCALES and len(word) > 1):
+        return Fraction(SCALES.get(word) or SCALES[word.lower()]), ""
+    for name, scale in SCALES.items():
+        if word.startswith(name):
+            rest = word[len(name) :].lstrip("-")
+            if rest == "B":
+                return Fraction(scale), "bytes"
+            if rest.lower() in UNITS:
+                return Fraction(scale), UNITS[rest.lower()]
+    return None

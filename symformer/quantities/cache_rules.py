@@ -1,0 +1,260 @@
+"""Rules for generation with a cache: KV cache, recurrent state, convolution state, and one-token steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sympy import Expr, Integer, Min, Symbol
+
+from ..formulas.account import Term
+from ..language.errors import RuleError
+from ..language.sizes import AtMost, Condition
+from ..language.symbols import B, C, S, W
+from ..ledger.facts import INDEXED, Entry, Ledger, OperationKind
+from .contractions import forward
+from .elementwise import seen
+from .quantity import Convention, Conventions, Quantity
+
+SIZES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
+CACHE = "cache"  # the purpose of terms that belong to the cache
+DTYPE = {
+    "bf16": "2 bytes per element",
+    "fp16": "2 bytes per element",
+    "fp32": "4 bytes per element",
+    "fp8": "1 byte per element",
+    "symbolic": "W bytes per element",
+}
+WINDOW = Convention(
+    {
+        "needed": "a layer with a sliding window caches only the earlier tokens that the next token attends to, as in "
+        "transformers",
+        "rolling": "a layer with a sliding window caches a buffer of its length, Jiang et al. 2023 [jiang2023], "
+        "section 2",
+        "reserved": "every layer caches all C tokens, regardless of its window",
+    },
+    lambda entry: entry.window is not None,
+)
+
+LATENT = Convention(
+    {
+        "compressed": "latent attention caches the latent and the rotary key, as in transformers",
+        "expanded": "latent attention caches the keys and values of every head",
+    },
+    lambda entry: bool(entry.latent),
+)
+
+STATE_BYTES = (
+    "The recurrent state is stored in float32, 4 bytes per element, regardless of the other dtypes, as in transformers."
+)
+CONVOLUTION_BYTES = (
+    "The convolution state has the model's dtype, as in transformers: the dtype of {of}, or 2 bytes per element if "
+    "that dtype is fp8, because no model computes in fp8."
+)
+
+DIVIDES = {
+    "context": ("on", "N_cp"),
+    "tensor": ("sequence", "N_tp"),
+}  # how ranks shard a sequence
+
+
+def tokens(entry: Entry, window: str) -> Expr:
+    """Return how many of C earlier tokens an attention layer caches."""
+    if entry.window is None or window == "reserved":
+        return C
+    if entry.chunked and window == "rolling":
+        raise RuleError(f"{entry.path}: window=rolling needs a sliding window; this layer attends within chunks")
+    return Min(C, entry.window) if window == "rolling" else seen(entry) - 1
+
+
+def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
+    """Return the cached bytes of the keys [B,G,C,D] that the scores read, or of the values that the mix reads.
+
+    Keys and values of an encoder are cached for all its tokens. If ranks shard the sequence, each caches its shard.
+
+    Parameters
+    ----------
+    entry : Entry
+        The scores or the mix of an attention layer.
+    size : Expr
+        The bytes per element.
+    conventions : Conventions
+        The conventions of the quantity.
+
+    Raises
+    ------
+    RuleError
+        If the attention cannot be cached, such as bidirectional self-attention.
+
+    """
+    cacheable(entry)
+    if entry.output.encoded or entry.recalled:  # an encoder's own attention runs once; recalled keys are recomputed
+        return []
+    if conventions.get("tokens") == "one":
+        alone(entry, conventions, ("context",))
+        read = {S: Integer(1)}
+    else:
+        read = {S: tokens(entry, conventions["window"])}
+    if entry.latent and conventions["latent"] == "compressed":  # one latent serves keys and values
+        latent = entry.latent if entry.kind is OperationKind.SCORES else ()
+        return [
+            Term(f"{x.name} (latent)", (*(dim.xreplace(read) for dim in x.shape), size), purpose=CACHE) for x in latent
+        ]
+    own = entry.share or entry.inputs[1]
+    if own.encoded and conventions.get("tokens") == "one":  # one more token adds no encoder token
+        return []
+    batch, heads, length, width = own.shape
+    what = "keys" if entry.kind is OperationKind.SCORES else "values"
+    return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, size), purpose=CACHE)]
+
+
+def keeps_places(entry: Entry) -> bool:
+    """Return whether an operation is a convolution with a state: a causal one, outside any encoder."""
+    return entry.kind is OperationKind.CONVOLUTION and entry.causal and not entry.output.encoded
+
+
+def scans(entry: Entry) -> bool:
+    """Return whether an operation carries a recurrent state."""
+    return entry.kind is OperationKind.SCAN
+
+
+def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
+    """Return the bytes of a convolution state [B,E,k], with one place per kernel position, as in transformers.
+
+    Parameters
+    ----------
+    entry : Entry
+        A convolution.
+    dtype : str
+        The dtype taken as the model's: the state has this dtype, or 2 bytes per element if it is fp8.
+    conventions : Conventions
+        The conventions of the quantity.
+
+    Raises
+    ------
+    RuleError
+        For a convolution that is not causal.
+
+    """
+    cacheable(entry)
+    if entry.output.encoded or conventions.get("tokens") == "one":  # an encoder's convolution runs once
+        return []
+    batch, channels, _ = entry.inputs[0].shape
+    size = SIZES["bf16" if dtype == "fp8" else dtype]
+    return [Term(f"{entry.path} (places)", (batch, channels, *entry.weights[0].shape[2:], size), purpose=CACHE)]
+
+
+def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the bytes of the recurrent state [B,A,D,N] of a scan, in float32 for any model dtype, as in transformers.
+
+    The state does not depend on the number of tokens.
+    """
+    if conventions.get("tokens") == "one":
+        return ()
+    x, _, write, _ = entry.inputs
+    batch, heads, _, width = x.shape
+    factors = (batch, heads, *([width] if width != 1 else []), write.width, SIZES["fp32"])
+    return (Term(f"{entry.path} (state)", factors, purpose=CACHE),)
+
+
+def apart(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return no terms for a product of each token by itself. Raises RuleError for a product across tokens."""
+    summed = entry.inputs[0].width
+    places = [axis for axis in entry.output.shape if axis.has(S)]
+    if len(places) > 1 or summed.has(S) or any(axis.diff(S, 2) != 0 for axis in places):
+        raise RuleError(f"{entry.path}: this product combines tokens, and caching it is not supported")
+    return ()
+
+
+def cacheable(entry: Entry) -> None:
+    """Raise RuleError for an operation that cannot use a cache instead of its earlier tokens."""
+    if entry.kind is OperationKind.SELECT and entry.function == INDEXED:
+        raise RuleError(f"{entry.path}: this selects the end-of-text position, and no token is generated after that")
+    if entry.kind is OperationKind.CONVOLUTION and not (entry.causal or entry.output.encoded):
+        raise RuleError(f"{entry.path}: this convolution is not causal, so its earlier positions cannot be cached")
+    if (
+        entry.kind in (OperationKind.SCORES, OperationKind.MIX)
+        and entry.mask != "causal"
+        and not entry.inputs[1].encoded
+    ):
+        raise RuleError(
+            f"{entry.path}: this attention is not causal, so the keys and values of earlier tokens cannot be cached"
+        )
+
+
+def alone(entry: Entry, conventions: Conventions, divides: tuple[str, ...] = tuple(DIVIDES)) -> None:
+    """Raise RuleError if ranks shard the sequence: one new token cannot be sharded."""
+    for name in divides:
+        choice, ranks = DIVIDES[name]
+        if conventions.get(name) == choice:
+            raise RuleError(
+                f"{entry.path}: {name}={choice} shards a sequence over {ranks} ranks, and one new token cannot be "
+                f"sharded; remove {name}={choice}"
+            )
+
+
+def pooled(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return no terms: selecting a position caches nothing. Raises RuleError for the end-of-text position."""
+    cacheable(entry)
+    return ()
+
+
+@dataclass(frozen=True)
+class Cached(Quantity):
+    """A number of bytes that includes a cache.
+
+    Attributes
+    ----------
+    model_dtype : str
+        The convention whose dtype is taken as the model's.
+
+    """
+
+    model_dtype: str = "dtype"
+
+    def defining(self, conventions: Conventions) -> tuple[Symbol, ...]:
+        """Return B and C, or only B if one more token is counted."""
+        return (B,) if conventions.get("tokens") == "one" else (B, C)
+
+    def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
+        """Return the condition W >= 2 if W is also the bytes per element of a convolution state."""
+        symbolic = conventions[self.model_dtype] == "symbolic" and conventions.get("tokens") != "one"
+        if not symbolic or not any(keeps_places(entry) for _, entry in ledger):
+            return ()
+        because = f"a convolution state has the model's dtype; for a cache of 1 byte choose {self.model_dtype}=fp8"
+        return (AtMost(Integer(2), W, because),)
+
+
+@dataclass(frozen=True)
+class FromPrompt(Quantity):
+    """A quantity of a run that fills a cache from a prompt."""
+
+    def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
+        """Return the condition that the prompt is at least as long as every causal kernel, so it is not padded."""
+        kernels = {entry.weights[0].shape[2] for _, entry in ledger if entry.causal}
+        because = "in that case transformers pads the prompt to the kernel size of the convolution"
+        return tuple(AtMost(kernel, S, because) for kernel in sorted(kernels, key=str))
+
+
+def prompt(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the terms of a contraction over the whole prompt. Raises RuleError if it cannot use a cache later."""
+    cacheable(entry)
+    return forward(entry, conventions)
+
+
+def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the terms for one new token: S becomes 1, and attention reads the cached tokens and the new one.
+
+    An encoder adds nothing, and neither do the keys and values that a decoder computes from its output.
+    """
+    cacheable(entry)
+    alone(entry, conventions)
+    if entry.kind is OperationKind.PRODUCT:
+        apart(entry, conventions)
+    if entry.output.encoded:
+        return ()
+    one = {**conventions, "attention": "new"}
+    length = C + 1 if entry.recalled else Integer(1)
+    return tuple(
+        replace(term, factors=tuple(factor.xreplace({S: length}) for factor in term.factors))
+        for term in forward(entry, one)
+    )

@@ -1,0 +1,107 @@
+"""Parameter counts that exclude the embeddings and the LM head, the positions, or the pooler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ..formulas.account import Line, Term
+from ..formulas.formula import Formula, SizeSource
+from ..language.errors import RuleError
+from ..language.sizes import Relations
+from ..ledger.facts import Entry, Ledger, OperationKind, Table
+from .quantity import Convention, Conventions, Countable, Quantity, tally
+
+NO_WEIGHTS = "Fixed tables, activations and dropout have no parameters."
+SOME_WEIGHTS = (
+    "The fixed table that this class stores as a weight is counted; other fixed tables, activations and dropout have "
+    "no parameters."
+)
+TABLES: tuple[Table, ...] = ("tokens", "positions", "segments")  # tables of distances belong to attention
+WITHOUT = Convention(
+    {
+        "nothing": "every weight is counted",
+        "embeddings": "excludes the token, position and segment embeddings, and the weight and bias of the LM head, "
+        "tied or not; includes norms and projections that only change a width; Kaplan et al. 2020 [kaplan2020], "
+        "section 2.1",
+        "positions": "excludes only the position embeddings, as nanoGPT's own count does",
+        "pooler": "excludes the pooler",
+        "embeddings-and-pooler": "excludes the token, position and segment embeddings, the weight and bias of the LM "
+        "head, tied or not, and the pooler",
+    },
+    quiet=True,
+)
+# The title of a count that excludes them, and the subscript of its letter.
+CALLED = {
+    "embeddings": ("non-embedding {}", "nonemb"),
+    "positions": ("{} without positions", "nopos"),
+    "pooler": ("{} without the pooler", "nopool"),
+    "embeddings-and-pooler": ("non-embedding {} without the pooler", "nonemb"),
+}
+
+
+@dataclass(frozen=True)
+class StorageQuantity(Quantity):
+    """A count of stored weights that can exclude some of them."""
+
+    def formula(
+        self,
+        part: Countable,
+        stem: str,
+        given: Mapping[str, str],
+        relations: Relations,
+        source: SizeSource | None = None,
+    ) -> Formula:
+        """Return the formula, titled by the weights it excludes. Raises OptionError, UnknownNameError, RuleError."""
+        found = super().formula(part, stem, given, relations, source)
+        if (left := found.conventions.get("without")) is None:
+            return found
+        said, below = CALLED[left]
+        letter = f"{self.measure.letter}{',' if '_' in self.measure.letter else '_'}{below}"
+        measure = replace(self.measure, title=said.format(self.measure.title), letter=letter)
+        return replace(found, measure=measure)
+
+    def states(self, formula: Formula) -> str:
+        """Return the statement, adapted to excluded weights and to stored fixed tables."""
+        said = super().states(formula)
+        if any(line.entry.fixed for _, line in formula.root.leaves() if line.entry):
+            said = said.replace(NO_WEIGHTS, SOME_WEIGHTS)
+        every = "every element of every trained weight"
+        return said.replace(every, f"{every} that is not excluded") if "without" in formula.conventions else said
+
+    def check(self, part: Countable, given: Mapping[str, str]) -> None:
+        """Raise RuleError if the model has no pooler or no token embedding to exclude."""
+        left = given.get("without", "nothing")
+        if left.endswith("pooler") and not any(_is_left_out(entry, "pooler") for _, entry in part.ledger):
+            raise RuleError(f"without={left} needs a model with a pooler; {part.title} has none")
+        if left in ("nothing", "pooler"):
+            return
+        functions = [entry.function for _, entry in part.ledger if entry.kind is OperationKind.LOOKUP]
+        if "tokens" not in functions:
+            raise RuleError(
+                f"without={left} needs a model with a token embedding; {part.title} has none, so which of its weights "
+                "are embeddings is not defined"
+            )
+
+    def account(self, ledger: Ledger, conventions: Conventions) -> Line:
+        """Return the weights of every entry, without the excluded ones."""
+        left = conventions.get("without", "nothing")
+        tokens = {(entry.output.width,) for _, entry in ledger if entry.logits}
+
+        def terms(entry: Entry) -> tuple[Term, ...]:
+            bias = entry.kind is OperationKind.PARAMETER and any(weight.shape in tokens for weight in entry.weights)
+            if _is_left_out(entry, left) or (bias and left.startswith("embeddings")):  # a bias stored by itself
+                return ()
+            return self.rules[entry.kind](entry, conventions)
+
+        return tally(ledger.root, terms, weighs=self.weighs)
+
+
+def _is_left_out(entry: Entry, left: str) -> bool:
+    if left.endswith("pooler") and any(word.startswith("pooler") for word in entry.path.split(".")):
+        return True
+    if left == "positions":
+        return entry.kind is OperationKind.LOOKUP and entry.function == "positions"
+    return left.startswith("embeddings") and (
+        entry.logits or (entry.kind is OperationKind.LOOKUP and entry.function in TABLES)
+    )

@@ -1,0 +1,116 @@
+"""Tensors that transformers saves on the CPU outside attention, for both attention implementations."""
+
+from __future__ import annotations
+
+from ...language.errors import RuleError
+from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, Entry, OperationKind
+from ..quantity import Conventions, refused, refusing, rows, unseen
+from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
+
+
+def convolution(entry: Entry, conventions: Conventions) -> Saves:
+    """Return the input of a convolution, which may be the model's own input (pixels or audio)."""
+    return Saves(given=entry.inputs)
+
+
+def norm(entry: Entry, conventions: Conventions) -> Saves:
+    """Return the tensors that a norm saves.
+
+    LayerNorm: torch's kernel saves mean and 1/σ, on the CPU in the dtype of the input. RMSNorm, in Python: the input in
+    float32, 1/σ in float32, and the normalized input; also the input itself if it is the one that is divided. If the
+    scale is applied before the cast back, the normalized input is float32.
+    """
+    if entry.function == "l2":
+        one = (*entry.output.shape[:-1], ONE)
+        names = ("sum of squares", "root")
+        return Saves(entry.inputs, makes=tuple(made(entry, name, one, SIZES[conventions["dtype"]]) for name in names))
+    if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late"):
+        raise RuleError(f"{entry.path}: activation memory of the norm {entry.function!r} is not supported")
+    size, one = SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
+    if entry.function == "layer":
+        return Saves(entry.inputs, makes=(made(entry, "mean", one, size), made(entry, "1/σ", one, size)))
+    if entry.function == "layer_cast":
+        makes = (made(entry, "mean", one, SINGLE), made(entry, "1/σ", one, SINGLE))
+    else:
+        size = SINGLE if entry.function == "rms_late" else size
+        makes = (made(entry, "1/σ", one, SINGLE), made(entry, "normalised", entry.output.shape, size))
+    if single(conventions):
+        return Saves(entry.inputs, makes=makes)
+    reads = entry.inputs if entry.function == "rms_uncast" else ()
+    return Saves(reads, makes=(made(entry, "input in float32", entry.output.shape, SINGLE), *makes))
+
+
+def activation(entry: Entry, conventions: Conventions) -> Saves:
+    """Return the tensors that an activation saves: gelu_new, in Python, saves three intermediate products.
+
+    It computes 0.5·x·(1 + tanh(c·(x + 0.044715·x³))).
+    """
+    match entry.function:
+        case "gelu" | "gelu_pytorch_tanh" | "silu":
+            return Saves(entry.inputs)
+        case "quick_gelu":  # a product of x with sigmoid(1.702·x)
+            return Saves(entry.inputs, makes=(made(entry, "sigmoid", entry.output.shape, SIZES[conventions["dtype"]]),))
+        case "relu" | "tanh" | "sigmoid" | "exp":
+            return Saves(output=True)
+        case "gelu_new":
+            names = ("0.5x", "tanh", "1 + tanh")
+            size = SIZES[conventions["dtype"]]
+            return Saves(entry.inputs, makes=tuple(made(entry, name, entry.output.shape, size) for name in names))
+    raise RuleError(f"{entry.path}: activation memory of the function {entry.function!r} is not supported")
+
+
+def multiply(entry: Entry, conventions: Conventions) -> Saves:
+    """Return both operands; a product with a number saves nothing."""
+    return Saves(entry.inputs if len(entry.inputs) > 1 else ())
+
+
+def join(entry: Entry, conventions: Conventions) -> Saves:
+    """Return nothing: joining sequences copies tokens. Raises RuleError for a join along the last axis."""
+    if entry.function != "tokens":
+        raise RuleError(
+            f"{entry.path}: activation memory of tensors joined along the last axis, as in latent attention, is not "
+            "supported"
+        )
+    return Saves()
+
+
+def select(entry: Entry, conventions: Conventions) -> Saves:
+    """Return the two index tensors of a selection with one position per sequence; a view saves nothing."""
+    if entry.function != INDEXED:
+        return Saves()
+    return Saves(makes=tuple(made(entry, name, entry.output.shape[:1], LONG) for name in ("sequences", "places")))
+
+
+def match(entry: Entry, conventions: Conventions) -> Saves:
+    """Return both operands."""
+    return Saves(entry.inputs)
+
+
+def rotate(entry: Entry, conventions: Conventions) -> Saves:
+    return Saves(reads=entry.inputs[1:])
+
+
+COMMON: dict[OperationKind, Saver] = refusing(
+    "activation memory of this operation in transformers is not supported",
+    {
+        OperationKind.LOOKUP: lookup,
+        **rows(linear, *MULTIPLYING),
+        OperationKind.CONVOLUTION: convolution,
+        OperationKind.NORM: norm,
+        OperationKind.ACTIVATION: activation,
+        OperationKind.MULTIPLY: multiply,
+        OperationKind.DROPOUT: dropout,
+        OperationKind.ROTATE: rotate,
+        **rows(none, OperationKind.ADD, OperationKind.POSITIONS, OperationKind.PARAMETER, OperationKind.MOVE),
+        OperationKind.SELECT: select,
+        OperationKind.MATCH: match,
+        OperationKind.JOIN: join,
+        OperationKind.SCAN: refused(
+            "activation memory of a scan, which transformers runs token by token, is not supported"
+        ),
+        **rows(
+            refused("activation memory of experts in transformers is not supported"), OperationKind.EXPERTS, *ROUTING
+        ),
+        OperationKind.OBSERVED: unseen,
+    },
+)

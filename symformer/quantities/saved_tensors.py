@@ -1,0 +1,336 @@
+"""Tensors that each implementation saves during the forward pass for the backward pass.
+
+An operation saves the tensors its gradient needs: some of its inputs, some of its outputs and intermediates. A tensor
+that several operations save is counted once, with the operation that produced it. Weights are excluded. A recomputed
+region saves its inputs only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sympy import Expr, Integer, Symbol
+
+from ..formulas.account import Term
+from ..language.errors import RuleError
+from ..language.sizes import AtMost, Condition, Excludes
+from ..language.symbols import B, S
+from ..ledger.adapters import is_adapted
+from ..ledger.facts import ATTENDING, INDEXED, ONE, ROTARY, ZERO, Entry, Ledger, OperationKind, Scope, Tensor
+from ..ledger.layer_kinds import mixtures
+from ..ledger.placement import CHOICES, in_flight
+from .kernels import IMPLEMENTATIONS
+from .kernels.saves import LONG, SINGLE, SIZES, made
+from .layer_kind_merge import together
+from .quantity import Convention, Conventions, Countable
+
+FUSED = 256  # largest head dimension for which transformers lets torch's fused attention handle grouped queries
+
+
+@dataclass
+class SavedTensors:
+    """The set of saved tensors.
+
+    All outputs of repeated layers except the last are read by the next layer, and the last by the operations after the
+    layers, so the two are recorded separately.
+    """
+
+    conventions: Conventions
+    makers: Mapping[int, Entry]
+    loops: Mapping[int, Scope]  # the input of each layer -> the repeated layers
+    whole: set[int] = field(default_factory=set)
+    inside: set[int] = field(default_factory=set)
+    entered: set[int] = field(default_factory=set)  # repeated layers that save their input
+
+    def storage(self, tensor: Tensor) -> Tensor:
+        """Return the tensor that owns the memory: views and disabled dropout have none of their own."""
+        if tensor.base is not None:
+            return self.storage(tensor.base)
+        maker = self.makers.get(id(tensor))
+        off = self.conventions["dropout"] == "off"
+        if maker is not None and (_selects(maker) or (maker.kind is OperationKind.DROPOUT and off)):
+            return self.storage(maker.inputs[0])
+        return tensor
+
+    def made(self, tensor: Tensor) -> bool:
+        """Return True if the model produces the tensor, so it is not an input of the model."""
+        key = id(self.storage(tensor))
+        return key in self.makers or key in self.loops
+
+    def keep(self, tensor: Tensor) -> None:
+        """Save a tensor. For the input of repeated layers, save the first input and the output of each layer."""
+        storage = self.storage(tensor)
+        scope = self.loops.get(id(storage))
+        if scope is not None and scope.loop is not None:
+            self.entered.add(id(scope))
+            self.keep(scope.loop[0])
+            self.inside.add(id(self.storage(scope.loop[2])))
+        elif id(storage) not in self.makers:
+            raise RuleError(
+                f"activations counts tensors that the model produces, and {storage.name!r} is an input of the model"
+            )
+        else:
+            self.whole.add(id(storage))
+
+    def share(self, entry: Entry) -> Expr:
+        """Return the fraction of an entry's copies whose output is saved."""
+        given = {id(self.storage(scope.loop[2])): scope.count for scope in self.loops.values() if scope.loop}
+        key = id(entry.output)
+        if key not in given:
+            return ONE if key in self.whole else ZERO
+        last, others = key in self.whole, key in self.inside
+        count = given[key]
+        return ONE if last and others else 1 / count if last else (count - 1) / count if others else ZERO
+
+
+def _selects(maker: Entry) -> bool:
+    """Return True if the operation is a view of the same position in every sequence."""
+    return maker.kind is OperationKind.SELECT and maker.function != INDEXED
+
+
+def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
+    """Return the saved bytes that each entry produces.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The operations of the model.
+    conventions : Conventions
+        The implementation, the dtype, dropout and recomputation.
+
+    Returns
+    -------
+    dict[int, tuple[Term, ...]]
+        The terms by the identity of the entry.
+
+    Raises
+    ------
+    RuleError
+        For an operation that the implementation does not support.
+
+    """
+    return together(ledger, _kept(ledger.apart, conventions))
+
+
+def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
+    """Return the saved bytes for a ledger with separated layer kinds."""
+    implementation = conventions["implementation"]
+    if implementation != "megatron" and (shared := [name for name in CHOICES if name in conventions]):
+        raise RuleError(
+            f"{shared[0]}={conventions[shared[0]]} with implementation={implementation} is not supported; per-rank "
+            "activations need implementation=megatron"
+        )
+    if is_adapted(ledger):
+        raise RuleError(
+            "activation memory of a model with adapters is not supported; use train-memory with implementation=none, "
+            "which excludes activations"
+        )
+    makers = {id(entry.output): entry for _, entry in ledger}
+    if sinks := [entry for _, entry in ledger if entry.kind is OperationKind.SOFTMAX and entry.shared]:
+        raise RuleError(f"{sinks[0].path}: activation memory of a softmax with a sink is not supported")
+    if implementation != "megatron":
+        _plain(ledger, makers, conventions)
+    table = IMPLEMENTATIONS[implementation]
+    if _written_out(ledger, conventions):
+        if (conventions["dtype"], conventions["recompute"]) != ("fp32", "none"):
+            raise RuleError("implementation=sdpa with dropout=on supports only dtype=fp32 and recompute=none")
+        table = {
+            **table,
+            **{
+                kind: IMPLEMENTATIONS["eager"][kind]
+                for kind in (OperationKind.SCORES, OperationKind.SOFTMAX, OperationKind.MIX)
+            },
+        }
+    loops = {id(scope.loop[1]): scope for scope in ledger.root.walk() if scope.loop}
+    kept = SavedTensors(conventions, makers, loops)
+    again = _recomputed(ledger, makers, conventions["recompute"])
+    inside = {id(entry) for region in again for entry in region}
+    terms: dict[int, tuple[Term, ...]] = {}
+    for _, entry in ledger:
+        saved = table[entry.kind](entry, conventions)  # raises for unsupported kinds even if nothing would be saved
+        if entry.output.grad == 0 or id(entry) in inside:
+            continue
+        for tensor in (*saved.reads, *((entry.output,) if saved.output else ())):
+            kept.keep(tensor)
+        outside = [tensor for tensor in saved.given if not kept.made(tensor)]
+        for tensor in saved.given:
+            if tensor not in outside:
+                kept.keep(tensor)
+        given = (made(entry, "input", tensor.shape, SIZES[conventions["dtype"]]) for tensor in outside)
+        terms[id(entry)] = (*given, *saved.makes)
+    for region in again:
+        within = {id(entry.output) for entry in region}
+        for tensor in (tensor for entry in region for tensor in entry.inputs):
+            if id(kept.storage(tensor)) not in within:
+                kept.keep(tensor)
+    _hold(ledger, kept)
+    size = SIZES[conventions["dtype"]]
+    for entry in makers.values():
+        if (share := kept.share(entry)) != 0:
+            each = SINGLE if entry.function == "rotary_single" else size
+            factors = (*entry.output.shape, each, *((share,) if share != 1 else ()))
+            terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
+    if again and implementation != "megatron":
+        for entry, term in _handed(ledger, conventions):
+            terms[id(entry)] = (*terms.get(id(entry), ()), term)
+    if (copies := in_flight(conventions.get("pipeline", "off"))) != 1:
+        return {key: tuple(Term(term.label, (*term.factors, copies)) for term in some) for key, some in terms.items()}
+    return terms
+
+
+def _hold(ledger: Ledger, kept: SavedTensors) -> None:
+    """Raise RuleError if the saved tensors depend on the order of the layer kinds."""
+    for mixture, kinds in mixtures(ledger).items():
+        if mixture.order != "kind by kind" and len({id(kind) in kept.entered for kind in kinds}) > 1:
+            raise RuleError(
+                f"{ledger.root.part.title} has layers of {len(kinds)} kinds, and only some of them save their input, "
+                "so the saved tensors depend on the order of the layers"
+            )
+
+
+def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions) -> None:
+    """Raise RuleError for attention with a trained bias or scaled queries that transformers' rules do not cover."""
+    sdpa = conventions["implementation"] == "sdpa"
+    for _, entry in ledger:
+        if entry.kind is OperationKind.SCORES and entry.function == "queries" and sdpa:
+            raise RuleError(f"{entry.path}: scaled queries are not supported with implementation=sdpa")
+        maker = makers.get(id(entry.inputs[0])) if entry.kind is OperationKind.ADD else None
+        if maker is None or maker.kind is not OperationKind.SCORES or entry.inputs[1].grad == 0:
+            continue
+        if sdpa:
+            raise RuleError(f"{entry.path}: a trained attention bias is not supported with implementation=sdpa")
+        if conventions["recompute"] != "none":
+            raise RuleError(
+                f"{entry.path}: an attention bias that layers share is not supported with recomputation; choose "
+                "recompute=none"
+            )
+
+
+def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
+    """Return the recomputed regions: attention cores (scores to mix) or repeated layers."""
+    if recompute == "full":
+        if any(scope.distinct is not None for scope in ledger.root.walk()):
+            raise RuleError("recompute=full: transformers does not recompute layers that share weights")
+        return [[entry for _, entry in Ledger(scope, None)] for scope in ledger.root.walk() if scope.loop]
+    cores = []
+    for _, entry in ledger if recompute == "selective" else ():
+        if entry.kind is OperationKind.MIX:
+            cores.append([entry])
+            while cores[-1][-1].kind is not OperationKind.SCORES:
+                cores[-1].append(makers[id(cores[-1][-1].inputs[0])])
+    return cores
+
+
+def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, Term]]:
+    """Yield the masks and position indices that transformers passes to every layer and torch's checkpoint saves.
+
+    Eager attention reads a mask [B,1,S,S] in the model's dtype; the fused kernel gets a flag instead. All layers with
+    the same mask share one tensor, so each layer counts its share.
+    """
+    for _, entry in ledger:
+        if entry.kind is OperationKind.SCORES and entry.mask == "none" and entry.window is not None:
+            raise RuleError(
+                f"{entry.path}: bidirectional attention with a window is not supported with "
+                f"recompute={conventions['recompute']}; choose recompute=none"
+            )
+    masked = [(count, entry) for count, entry in ledger if entry.kind is OperationKind.SCORES and entry.mask != "none"]
+    masks = {(entry.mask, entry.window, entry.chunked): (count, entry) for count, entry in reversed(masked)}
+    for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
+        batch, _, queries, keys = entry.output.shape
+        factors = (batch, queries, keys, SIZES[conventions["dtype"]], 1 / count)
+        yield entry, Term(f"{entry.path} (mask)", factors)
+    for _, entry in ledger:
+        if entry.kind is OperationKind.POSITIONS and entry.function in ROTARY:
+            yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
+    handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
+    for _, entry in ledger:  # the lookup reads a new tensor: the indices plus an offset
+        if entry.kind is OperationKind.LOOKUP and entry.skipped != 0 and entry.inputs[0].name in handed:
+            yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
+
+
+def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
+    """Return True if torch falls back to unfused attention: no CPU kernel applies dropout to attention weights."""
+    if (conventions["implementation"], conventions["dropout"]) != ("sdpa", "on"):
+        return False
+    weights = {id(entry.inputs[0]) for _, entry in ledger if entry.kind is OperationKind.MIX}
+    return any(entry.kind is OperationKind.DROPOUT and id(entry.output) in weights for _, entry in ledger)
+
+
+def implemented(part: Countable, implementation: str, besides: str = "") -> None:
+    """Raise RuleError if the implementation needs transformers and does not support this model.
+
+    Parameters
+    ----------
+    part : Counted
+        The component to count.
+    implementation : str
+        The chosen implementation.
+    besides : str
+        Further alternatives to name in the error message.
+
+    """
+    if implementation not in ("eager", "sdpa"):
+        return
+    if part.library != "transformers":
+        raise RuleError(
+            f"implementation={implementation} counts the tensors that transformers saves, but transformers does not "
+            f"have this model; choose one of its models, or implementation=megatron{besides}"
+        )
+    if part.unread:
+        raise RuleError(
+            f"implementation={implementation} counts the tensors that transformers saves, but {part.unread}; "
+            f"choose implementation=megatron{besides}"
+        )
+
+
+def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
+    """Return the conditions under which the masks and key/value copies of transformers are counted correctly.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The operations of the model.
+    conventions : Conventions
+        The implementation, dropout and recomputation.
+
+    """
+    scores = [entry for _, entry in ledger if entry.kind is OperationKind.SCORES]
+    grouped = {k.shape[1:4:2] for q, k in (entry.inputs for entry in scores) if q.shape[1] != k.shape[1]}
+    found: list[Condition] = []
+    if conventions["implementation"] == "sdpa":
+        # Causal attention needs only a flag of the fused kernel. A window needs a mask of floats in each layer, and
+        # with a mask transformers copies grouped keys and values: masking_utils._ignore_causal_mask_sdpa.
+        held = "in that case transformers creates a mask that every layer saves; choose implementation=eager"
+        windows = {entry.window for entry in scores if entry.window is not None}
+        found += [AtMost(S, window - 1, held) for window in sorted(windows, key=str)]
+    if _written_out(ledger, conventions):
+        copied = "in that case torch copies the queries and keys once more"
+        alone = {B, *(heads for heads in (entry.inputs[0].shape[1] for entry in scores) if heads.is_Symbol)}
+        found += [Excludes((size,), copied) for size in sorted(alone, key=str)]
+    elif conventions["recompute"] != "none":  # the region saves the tensors before the copies
+        return tuple(found)
+    for group, width in sorted(grouped, key=str):
+        if conventions["implementation"] == "eager" and isinstance(group, Symbol):
+            found.append(Excludes((B, group), "in that case torch saves a view instead of a copy"))
+        if conventions["implementation"] == "sdpa":
+            found.append(
+                AtMost(width, Integer(FUSED), "in that case transformers copies keys and values for every query head")
+            )
+    return tuple(found)
+
+
+DROPOUT = Convention(
+    {"off": "dropout is disabled", "on": "dropout is enabled and saves its mask"},
+    lambda entry: entry.kind is OperationKind.DROPOUT,
+)
+
+
+RECOMPUTE = Convention(
+    {
+        "none": "nothing is recomputed",
+        "selective": "the attention core (scores to mix) is recomputed, so it saves only its inputs",
+        "full": "every repeated layer is recomputed, so it saves only its inputs",
+    },
+    lambda entry: entry.kind in ATTENDING or "*" in entry.path.split("."),
+)

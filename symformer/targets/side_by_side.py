@@ -1,0 +1,174 @@
+"""Targets to compare, with the sizes, options and parts that apply to all of them or to one only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..formulas.formula import Formula
+from ..language.errors import OptionError, SizeError, UnknownNameError, naming, quoted
+from ..language.sizes import Relations, assignments
+from ..language.symbols import SYMBOLS, letter
+from ..language.target import TargetKind, parse
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from .resolution import pairs, resolve
+
+_PLACE = re.compile(r"\s*(\d{1,6}):(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class SideBySideTargets:
+    """Targets, with the arguments that apply to all of them and those that apply to one only, by position."""
+
+    targets: tuple[str, ...]
+    asked: tuple[str, ...]  # the quantities
+    sets: Sequence[Sequence[str]]  # the first for all, then for each
+    options: Sequence[Mapping[str, str]]  # the first for all, then for each
+    parts: Sequence[str]  # one per target, empty for the whole model
+    same: str | None  # the quantity that is made equal; its sizes can be set too
+
+    @classmethod
+    def of(
+        cls,
+        targets: Sequence[str],
+        asked: Sequence[str],
+        sets: Sequence[str],
+        options: Sequence[str],
+        parts: Sequence[str] = (),
+        left: Sequence[str] = (),
+        right: Sequence[str] = (),
+        same: str | None = None,
+    ) -> SideBySideTargets:
+        """Return the targets with the arguments of a command line.
+
+        ``2:H=4*E`` and everything in ``right`` apply to the second target only. Raises OptionError for a position
+        without a target, and for ``left`` or ``right`` unless there are exactly two targets.
+        """
+        own = [*options, *(f"1:{each}" for each in left), *(f"2:{each}" for each in right)]
+        if (left or right) and len(targets) != 2:
+            raise OptionError(
+                f"--left and --right need exactly two models, not {len(targets)}; give the position of the model "
+                "instead, as in --option 3:tied=false or --set 3:H=4*E"
+            )
+        given = [_placed(each, targets) for each in own]
+        sizes = [_placed(each, targets) for each in sets]
+        for place, argument in list(given[len(options) :]):  # left and right take sizes as well
+            if argument.partition("=")[0].strip() in SYMBOLS:
+                given.remove((place, argument))
+                sizes.append((place, argument))
+        places = range(len(targets) + 1)
+        named = [_placed(each, targets) for each in parts]
+        for place in places:
+            if len(twice := [part for where, part in named if where == place]) > 1:
+                raise OptionError(f"--part is given twice, as {quoted(twice[0])} and as {quoted(twice[1])}; keep one")
+        chosen = dict(named)
+        for name in chosen.values():
+            if not name.strip():
+                raise OptionError("the name of the part is empty; give one, such as --part 1:h, or remove --part")
+        return cls(
+            tuple(targets),
+            tuple(asked),
+            [[argument for where, argument in sizes if where == place] for place in places],
+            [pairs([argument for where, argument in given if where == place]) for place in places],
+            [chosen.get(place, chosen.get(0, "")) for place in places[1:]],
+            same,
+        )
+
+    def formulas(self) -> list[list[Formula]]:
+        """Return the formulas of the targets, one list per quantity.
+
+        Raises UnknownNameError for an option and SizeError for a size that no target has.
+        """
+        models, conventions = self._models()
+        found = []
+        for name in self.asked:
+            known = find_quantity(name).choices
+            formulas = []
+            for model, own, part in zip(models, conventions, self.parts, strict=True):
+                with naming(model.target):
+                    whole = model.formula(name, **{key: choice for key, choice in own.items() if key in known})
+                    formulas.append(whole.part(part) if part else whole)
+            found.append(formulas)
+        return found
+
+    @property
+    def _counted(self) -> list[str]:
+        return [*dict.fromkeys([*self.asked, *([self.same] if self.same else [])])]
+
+    def _models(self) -> tuple[list[Model], list[dict[str, str]]]:
+        """Return each model with its options and sizes, and the conventions among its options."""
+        known = {name: choice for each in self.asked for name, choice in find_quantity(each).choices.items()}
+        starts = [
+            [*self.sets[0], *own] if parse(target).kind is TargetKind.FACTORY else []
+            for target, own in zip(self.targets, self.sets[1:], strict=True)
+        ]
+        models = []
+        for target, start in zip(self.targets, starts, strict=True):
+            with naming(target):
+                models.append(resolve(target, sets=start)[0])
+        choices = [dict.fromkeys(model.component.choices()) for model in models]
+        names = _and(self.targets)
+        for name in self.options[0].keys() - known.keys():
+            if not any(name in each for each in choices):
+                every = {key: None for each in choices for key in each}
+                raise UnknownNameError(f"option of {names}", name, {**every, **known})
+        conventions = []
+        for place, target in enumerate(self.targets):
+            own = {**self.options[0], **self.options[place + 1]}
+            for name in self.options[place + 1]:
+                if name not in known and name not in choices[place]:
+                    raise UnknownNameError(f"option of {target}", name, {**choices[place], **known})
+            conventions.append({name: choice for name, choice in own.items() if name in known})
+            if mine := {name: choice for name, choice in own.items() if name in choices[place] and name not in known}:
+                with naming(target):
+                    models[place], _ = resolve(target, mine, starts[place])
+        return self._sized(models, conventions), conventions
+
+    def _sized(self, models: Sequence[Model], conventions: Sequence[Mapping[str, str]]) -> list[Model]:
+        shared, own = assignments(self.sets[0]), [assignments(each) for each in self.sets[1:]]
+        taken = [self._taken(model, each) for model, each in zip(models, conventions, strict=True)]
+        what = " or ".join(self._counted)
+        for name in shared:
+            if not any(name in each for each in taken):
+                none = f"neither {_and(self.targets, ' nor ')} has" if len(models) > 1 else f"{self.targets[0]} has no"
+                such = "such a size" if len(models) > 1 else "such size"
+                raise SizeError(f"{name}: {none} {such} ({letter(name).meaning}) in {what}")
+        found = []
+        for place, model in enumerate(models):
+            sizes: Relations = {**{name: each for name, each in shared.items() if name in taken[place]}, **own[place]}
+            for name in own[place]:
+                if name not in taken[place]:
+                    raise SizeError(f"{name}: {model.target} has no such size ({letter(name).meaning}) in {what}")
+            with naming(model.target):
+                found.append(model.set(sizes) if shared or own[place] else model)
+        return found
+
+    def _taken(self, model: Model, conventions: Mapping[str, str]) -> set[object]:
+        """Return the sizes that can be set for the quantities of a model."""
+        found: set[object] = set()
+        for name in self._counted:
+            known = find_quantity(name).choices
+            with naming(model.target):
+                formula = model.formula(name, **{key: each for key, each in conventions.items() if key in known})
+            found |= formula.takes | formula.named
+        return found
+
+
+def _placed(argument: str, targets: Sequence[str]) -> tuple[int, str]:
+    """Return the position that an argument names, or 0 for all targets, and the rest of the argument."""
+    found = _PLACE.match(argument)
+    if found is None:
+        return 0, argument
+    place = int(found[1])
+    if not 1 <= place <= len(targets):
+        raise OptionError(
+            f"{quoted(argument)} refers to model {place}, but the last model is {len(targets)}: 1 is {targets[0]}, "
+            f"{len(targets)} is {targets[-1]}"
+        )
+    return place, found[2]
+
+
+def _and(names: Sequence[str], last: str = " and ") -> str:
+    return last.join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -1,0 +1,6 @@
+"""Rows of a trace, read as operations."""
+
+from .observations import Observation, Observations, Trained, star
+from .recognizer import Recognizer
+
+__all__ = ["Observation", "Observations", "Recognizer", "Trained", "star"]

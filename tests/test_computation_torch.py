@@ -1,0 +1,378 @@
+"""What parts are said to compute is what classes that somebody else wrote give, from tokens to logits.
+
+The classes are transformers' and torch's own, small, with random weights and no two sizes the same, in double precision
+throughout, single precision where they ask for it included. Every part whose module gives something is compared, and
+then the model as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from torch import Tensor, nn
+
+from symformer import from_config
+from symformer.architectures import architecture
+from symformer.language.symbols import SYMBOLS
+from symformer.ledger.facts import OperationKind
+from symformer.witness.models.embedded_transformer import EmbeddedTransformer
+from symformer.witness.models.gopher import Gopher
+from symformer.witness.models.palm import PaLM
+
+from .evaluating import Class, Reader
+from .test_config_fields import TYPES, base, nested
+from .words import (
+    Function,
+    angles,
+    by_group,
+    distances,
+    heard,
+    neighbours,
+    of_all,
+    of_chosen,
+    of_groups,
+    scan,
+    shift,
+    sines,
+    slopes,
+    words,
+)
+
+LENGTH, SOURCE = 9, 12
+RUN = {"B": 2, "S": LENGTH, "S_enc": SOURCE, "B_vis": 4}
+TOKENS = torch.tensor([[3, 17, 5, 22, 9, 10, 14, 8, 26], [11, 2, 25, 4, 19, 7, 23, 6, 12]])
+READ = torch.tensor([[4, 8, 15, 16, 23, 2, 7, 19, 3, 12, 28, 5], [27, 18, 21, 13, 6, 20, 9, 14, 25, 10, 11, 24]])
+SEGMENTS = torch.tensor([[0, 0, 0, 1, 1, 2, 2, 3, 3], [1, 1, 0, 0, 3, 3, 3, 2, 2]])
+EPSILONS = ("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "layernorm_epsilon", "norm_eps", "norm_epsilon")
+PLAIN = {"rope_type": "default", "rope_theta": 1e4}
+TURNED_TWICE = dict.fromkeys(("full_attention", "sliding_attention"), PLAIN)
+KINDS = {"sliding_attention": "local_layers", "full_attention": "global_layers", "local": "local_layers"}
+KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A class, and what it means by the words of its lines, where that is not what most mean."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)  # beside the small one of its type
+    gelu: str = "gelu"
+    words: Mapping[str, Function] = field(default_factory=dict)
+    route: Callable[..., tuple[Tensor, Tensor]] = of_all
+    factors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # by a part's name, its own numbers
+    by_head: bool = False  # whether a fused matrix has the query, the key and the value of each head together
+    groups: int = 0  # of heads that share a key, where no size says so
+    apart: tuple[str, ...] = ()  # parts that torch's module of that name is more than: with its norm, or its sum
+
+
+def _granite() -> Case:
+    numbers = {"embedding_multiplier": 3.0, "attention_multiplier": 0.7, "residual_multiplier": 0.4}
+    factors = {"": (3.0, 1 / 2.5), "self_attn": (0.7,), "layers.*": (0.4, 0.4)}
+    return Case({**numbers, "logits_scaling": 2.5}, factors=factors)
+
+
+SCALED = {"self_attn": (13**-0.5,)}
+ROOTED = ("embed_tokens",)  # whose root torch has inside
+POST = ("attention",)  # whose norm torch has inside
+CASES: dict[str, Case] = {
+    **{name: Case() for name in ("llama", "mistral", "qwen2", "qwen3", "qwen3_moe", "olmo", "olmo2", "olmoe", "phi3")},
+    **{name: Case(gelu="gelu_new") for name in ("gpt2", "openai-gpt", "phi", "gpt_neo")},
+    "starcoder2": Case(gelu="gelu_pytorch_tanh"),
+    "gemma": Case(gelu="gelu_pytorch_tanh", apart=ROOTED),
+    **{name: Case(apart=POST) for name in ("bert", "roberta", "electra")},
+    "stablelm": Case(),
+    "opt": Case(),
+    "mpt": Case(apart=("ffn",)),
+    "falcon": Case(by_head=True),
+    "gpt_neox": Case(by_head=True),
+    "bloom": Case(gelu="gelu_new", by_head=True, apart=("self_attention", "mlp")),  # which add what they are given
+    "gptj": Case(gelu="gelu_new", words={"rotate": neighbours}),
+    "cohere": Case({"logit_scale": 1.0}, words={"rotate": neighbours}),
+    "glm4": Case(words={"rotate": neighbours}),
+    "granite": _granite(),
+    "gemma2": Case(
+        {"query_pre_attn_scalar": 13, "attn_logit_softcapping": 7.0, "final_logit_softcapping": 7.0},
+        gelu="gelu_pytorch_tanh",
+        words={"cap": lambda x: 7 * (x / 7).tanh()},
+        factors=SCALED,
+        apart=ROOTED,
+    ),
+    "gemma3_text": Case(
+        {"query_pre_attn_scalar": 13, "rope_parameters": TURNED_TWICE},
+        gelu="gelu_pytorch_tanh",
+        factors=SCALED,
+        apart=ROOTED,
+    ),
+    "mixtral": Case(route=of_chosen),
+    "gpt_oss": Case({"rope_parameters": PLAIN}, gelu="quick_gelu", route=of_chosen),
+    "qwen2_moe": Case(),
+    "deepseek_v2": Case(words={"rotate": neighbours}),
+    "deepseek_v3": Case(words={"rotate": neighbours}, route=of_groups),
+    "mamba": Case(),
+    "mamba2": Case(),
+    "nemotron_h": Case(),
+    "distilbert": Case(),
+    "albert": Case(gelu="gelu_new", apart=POST),
+    "modernbert": Case({"local_attention": 6}),
+    "vit": Case(),
+    "clip": Case({"text_config.eos_token_id": 26}, gelu="quick_gelu"),
+    "t5": Case(),
+    "bart": Case(),
+    "whisper": Case(words={"conv": heard}),
+}
+
+
+def test_every_composed_transformers_type_has_a_case() -> None:
+    assert CASES.keys() == TYPES.keys()
+
+
+@pytest.fixture(autouse=True)
+def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Double precision, also for what asks for single: else numbers agree to four places only."""
+    before = torch.get_num_threads(), torch.get_default_dtype()
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    for single in ("float32", "float"):
+        monkeypatch.setattr(torch, single, torch.float64)
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+    yield
+    torch.set_num_threads(before[0])
+    torch.set_default_dtype(before[1])
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_computed_lines_match_the_class(kind: str, tmp_path: Path) -> None:
+    same(kind, CASES[kind], tmp_path)
+
+
+# What options change, each a config that its class reads so.
+OPTIONS: dict[str, tuple[str, Case]] = {
+    "no latent for queries": ("deepseek_v2", Case({"q_lora_rank": None}, words={"rotate": neighbours})),
+    "gated T5": ("t5", Case({"feed_forward_proj": "gated-gelu"}, gelu="gelu_new")),
+    "one norm and one key": (
+        "falcon",
+        Case({"new_decoder_architecture": False, "multi_query": True, "parallel_attn": True}, by_head=True, groups=1),
+    ),
+    "one after the other": ("gpt_neox", Case({"use_parallel_residual": False}, by_head=True)),
+    "side by side": ("stablelm", Case({"use_parallel_residual": True})),
+    "norms of every head": ("cohere", Case({"use_qk_norm": True, "logit_scale": 1.0}, words={"rotate": neighbours})),
+    "norms behind": ("opt", Case({"do_layer_norm_before": False})),
+    "biases": ("llama", Case({"attention_bias": True, "mlp_bias": True})),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_computed_lines_match_the_class_for_each_option(name: str, tmp_path: Path) -> None:
+    kind, case = OPTIONS[name]
+    same(kind, case, tmp_path)
+
+
+def same(kind: str, case: Case, tmp_path: Path) -> None:
+    """Every part, then the whole."""
+    config = nested({**base(kind), **case.config})
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), "utf-8")
+    ours = from_config(str(path))
+    theirs = built(config)
+    known = theirs.config
+    sizes = {**ours.known, **{SYMBOLS[name]: number for name, number in RUN.items()}}
+    size = {symbol.name: number for symbol, number in sizes.items()}
+    epsilon = next((getattr(known, name) for name in EPSILONS if hasattr(known, name)), 1e-5)
+    epsilon = 1e-12 if kind == "distilbert" else 1e-5 if kind in ("openai-gpt", "mpt", "opt") else epsilon
+    said = words(epsilon, case.gelu, **case.words)
+    if "N_state" in size:
+        said |= {"scan": scan(size["N_state"]), "rms_group": by_group(said["rms"], size.get("G_ssm", 1))}
+    inputs, given = read_by(kind, theirs, size)
+    if kind == "clip":
+        said["text_model.select"] = lambda x: x[[0, 1], (TOKENS == 26).int().argmax(-1)]
+    turned = {
+        int(each.inputs[1].width.xreplace(ours.relations).subs(sizes))
+        for _, each in ours.component.ledger
+        if each.kind is OperationKind.ROTATE
+    }
+    for width in turned:
+        ropes = getattr(known, "rope_parameters", None) or PLAIN
+        given["θ"] = angles(width, ropes.get("rope_theta", 1e4), LENGTH)
+        for layers, rope in ropes.items() if "rope_theta" not in ropes else ():
+            given[f"θ_{KINDS[layers]}"] = angles(width, rope["rope_theta"], LENGTH)
+        given["θ_first_layer"] = given.get("θ_global_layers", given["θ"])
+    lists = getattr(type(ours.component), "names", None)
+    whose = Class(
+        theirs,
+        sizes,
+        said,
+        given,
+        route=lambda logits: case.route(logits, size["K"]),
+        factors=case.factors or {"": (1.0,)},
+        arranged=lambda name, weight: arranged(kind, case, name, weight, size),
+        path=lambda path: torch_path(path, lists.layers if lists else "", size),
+        layers={"dense_layers": [0], "moe_layers": [1]} if kind.startswith("deepseek") else {},
+        kinds=kinds_of(known),
+        apart=case.apart,
+    )
+    with torch.no_grad():
+        expected = whose.watched(lambda: theirs(**inputs))
+        found = Reader(whose, ours.component.ledger.apart.root, "", given).run()
+    assert_same(found, expected.logits_per_text if kind == "clip" else expected.logits)
+    assert len(whose.compared) > 4, whose.compared
+
+
+def assert_same(ours: Tensor, theirs: Tensor) -> None:
+    assert ours.shape == theirs.shape
+    assert theirs.abs().max() > 0.01
+    assert (ours - theirs).abs().max() / theirs.abs().max() < 1e-6  # angles are stored in single precision
+
+
+def built(config: dict[str, Any]) -> Any:
+    made_by = getattr(transformers, config["architectures"][0])
+    made = made_by(made_by.config_class.from_dict(config | {"attn_implementation": "eager"}))
+    for module in made.modules():
+        if hasattr(module, "config"):
+            module.config._attn_implementation = "eager"
+            module.config._experts_implementation = "eager"
+    return filled(made)
+
+
+def filled(module: nn.Module) -> Any:
+    torch.manual_seed(8)
+    for tensor in module.parameters():
+        nn.init.normal_(tensor, 0.0, 0.5)
+    return module.double().eval()
+
+
+def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """What a class is given, and the same by the letters of our lines."""
+    torch.manual_seed(5)
+    at = torch.arange(LENGTH)[None]
+    if kind == "vit":
+        x = torch.randn(2, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
+        return {"pixel_values": x}, {"x": x}
+    if kind == "clip":
+        x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
+        patches = torch.arange(1 + (size["Z"] // size["Z_patch"]) ** 2)[None]
+        return {"pixel_values": x, "input_ids": TOKENS}, {"x": x, "t": TOKENS, "i": patches, "i_1": at}
+    if kind == "whisper":
+        x = torch.randn(2, size["N_mel"], 2 * size["P_enc"], dtype=torch.float64)
+        return {"input_features": x, "decoder_input_ids": TOKENS}, {
+            **{"x": x, "t": TOKENS, "i": torch.arange(size["P_enc"])[None], "i_1": at.expand(2, -1)}
+        }
+    if kind in ("t5", "bart"):
+        given = {"t": READ, "t_1": TOKENS, "i": torch.arange(SOURCE).expand(2, -1), "i_1": at}
+        if kind == "t5":
+            given |= {"d": distances(SOURCE, 14, both=True), "d_1": distances(LENGTH, 14, both=False)}
+        return {"input_ids": READ, "decoder_input_ids": TOKENS}, given
+    given = {"t": TOKENS, "i": at}
+    inputs: dict[str, Any] = {"input_ids": TOKENS}
+    if kind in ("bert", "roberta", "electra", "albert"):
+        inputs["token_type_ids"] = given["s"] = SEGMENTS
+    if kind in ("bloom", "mpt"):
+        given["β"] = slopes(size["A"], LENGTH)
+    return inputs, given
+
+
+def kinds_of(config: Any) -> list[str]:
+    """Of layers of several kinds in one list, what each is called here."""
+    types = next(
+        (
+            getattr(config, each)
+            for each in ("layer_types", "layers_block_type", "attention_layers")
+            if getattr(config, each, None)
+        ),
+        [],
+    )
+    kinds = [KINDS.get(each, each) for each in types]
+    if config.model_type == "modernbert":
+        kinds[0] = "first_layer"
+    if config.model_type == "nemotron_h":
+        kinds = ["attention_layers" if each == "global_layers" else each for each in kinds]
+    return kinds
+
+
+def torch_path(path: str, layers: str, size: Mapping[str, int]) -> str:
+    """Kinds of layers stand in one list, and ALBERT's layers in groups, as many in each."""
+    path = re.sub(r"(^|\.)\w+_layers?(?=\.\d)", rf"\1{layers}", path)
+    if found := re.search(r"albert_layer_groups\.(\d+)", path):
+        group = int(found[1]) * size["N_group"] // size["L"]
+        path = path.replace(found[0], f"albert_layer_groups.{group}.albert_layers.0")
+    return path
+
+
+def arranged(kind: str, case: Case, name: str, weight: Tensor, size: Mapping[str, int]) -> Tensor:
+    """The rows of a fused matrix as a line has them: all queries, all keys, all values; the gate, what it opens."""
+    if case.by_head and "query_key_value" in name:
+        groups = case.groups or size.get("G", size["A"])
+        group = size["A"] // groups
+        rows = weight.unflatten(0, (groups, group + 2, -1))
+        return torch.cat((rows[:, :group].flatten(0, 2), rows[:, group].flatten(0, 1), rows[:, -1].flatten(0, 1)))
+    if kind == "gpt_oss" and "experts." in name:
+        weight = weight if "bias" in name else weight.transpose(1, 2)
+        return torch.cat((weight[:, ::2], weight[:, 1::2]), 1) if "gate_up" in name else weight
+    return weight
+
+
+def _built(name: str) -> nn.Module:
+    """Modules that no config makes, of sizes E=24, A=3, H=7 and 2 layers, or 1 of an encoder."""
+    towers = {"d_model": 24, "nhead": 3, "dim_feedforward": 7, "batch_first": True, "dropout": 0.0}
+    match name:
+        case "transformer-encoder-layer":
+            return nn.TransformerEncoderLayer(**towers)
+        case "transformer-decoder-layer":
+            return nn.TransformerDecoderLayer(**towers)
+        case "transformer":
+            return nn.Transformer(**towers, num_encoder_layers=1, num_decoder_layers=2)
+        case "embedded":
+            return EmbeddedTransformer(29, **towers, num_encoder_layers=1, num_decoder_layers=2)
+        case "gopher":
+            return Gopher(29, 24, 7, 2, 3)
+        case "palm":
+            return PaLM(29, 24, 7, 2, 3, 10)
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["transformer-encoder-layer", "transformer-decoder-layer", "transformer", "embedded", "gopher", "palm"],
+)
+def test_computed_lines_match_modules_without_a_config(name: str) -> None:
+    """Torch's own, and two that are written to their papers here, by other means: Rae et al. 2021, Chowdhery 2022."""
+    embedded = name == "embedded"
+    part = architecture("transformer", embeddings=True) if embedded else architecture(name)
+    theirs = filled(_built(name))
+    known = {"V": 29, "E": 24, "A": 3, "H": 7, "L": 2, "L_enc": 1, "L_dec": 2, "D": 8 if name != "palm" else 10}
+    sizes = {SYMBOLS[letter]: number for letter, number in (known | RUN).items()}
+    x, m = torch.randn(2, LENGTH, 24, dtype=torch.float64), torch.randn(2, SOURCE, 24, dtype=torch.float64)
+    unseen = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1)
+    given: dict[str, Tensor]
+    inputs: tuple[Tensor, ...]
+    facts: dict[str, Any] = {"tgt_mask": unseen} if name in ("transformer", "transformer-decoder-layer") else {}
+    match name:
+        case "transformer-encoder-layer":
+            given, inputs = {"x": x}, (x,)
+        case "transformer-decoder-layer":
+            given, inputs = {"x": x, "m": m}, (x, m)
+        case "transformer":
+            given, inputs = {"x": m, "m_1": x}, (m, x)
+        case "embedded":
+            given, inputs = {"t": READ, "t_1": TOKENS}, (READ, TOKENS)
+        case _:
+            given, inputs = {"t": TOKENS}, (TOKENS,)
+
+    def masked(source: Tensor, target: Tensor) -> Tensor:  # which it leaves to whoever trains it
+        return theirs.head(theirs.transformer(theirs.embed(source), theirs.embed(target), tgt_mask=unseen))
+
+    run = masked if embedded else theirs
+    places = torch.arange(LENGTH).flip(0) if name == "gopher" else torch.arange(SOURCE)  # distances, or positions
+    given |= {"p": sines(places, 24)[None], "θ": angles(10, 1e4, LENGTH)}
+    said = words(torch.finfo(torch.float64).eps if name == "gopher" else 1e-5, shift=shift)
+    whose = Class(theirs, sizes, said, given)
+    with torch.no_grad():
+        expected = whose.watched(lambda: run(*inputs, **facts))
+        found = Reader(whose, part.ledger.apart.root, "", given).run()
+    assert_same(found, expected)

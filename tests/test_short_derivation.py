@@ -1,0 +1,147 @@
+"""The short form of a derivation, what a PDF carries with it, and what stands once where there are several chapters."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import typst
+from click.testing import CliRunner
+
+from symformer.architectures import architecture
+from symformer.commands.cli import cli
+from symformer.documents.blocks import Code, Contents, Document, Equation, Heading, Math, Paragraph, Table
+from symformer.documents.derivation_document import document
+from symformer.documents.formats import render
+from symformer.documents.formats.base_language import templates
+from symformer.documents.formats.typ import FORMAT as TYPST
+from symformer.language.notation.text import text
+from symformer.language.symbols import B, S
+
+
+def made(name: str, *quantities: str, form: str = "full") -> Document:
+    model = architecture(name)
+    run = {B: 2, S: 96} if quantities else {}
+    return document(model.set(run) if run else model, quantities or ["params"], "1.2.3", form=form)
+
+
+@pytest.mark.parametrize(("name", "quantities"), [("gpt2", ()), ("deepseek-v3", ()), ("llama-2-7b", ("train-memory",))])
+def test_short_form_is_one_page(name: str, quantities: tuple[str, ...]) -> None:
+    source = TYPST.spell(made(name, *quantities, form="short")).encode()
+    printed = typst.compile(source, root=templates(), format="png", ppi=20)
+    assert isinstance(printed, bytes) or len(printed) == 1
+
+
+def test_short_form_has_result_parts_and_certificate() -> None:
+    short = made("gpt2", form="short")
+    assert [block.number for block in short.blocks if isinstance(block, Equation)] == [1]
+    table = [block for block in short.blocks if isinstance(block, Table)][-1]
+    # of a layer: two norms of 2·768; attention 4·768² + 4·768; the MLP 8·768² + 5·768; each 12 times
+    assert [row[3] for row in table.rows] == [
+        ["38,597,376"],
+        ["786,432"],
+        ["18,432"],
+        ["28,348,416"],
+        ["18,432"],
+        ["56,669,184"],
+        ["1,536"],
+    ]
+    said = [block for block in short.blocks if isinstance(block, Paragraph)][-1]
+    assert str(said.line[0]).startswith("Certified")
+
+
+def heads(document: Document) -> list[str]:
+    return [str(block.line[0]) for block in document.blocks if isinstance(block, Heading)]
+
+
+def words(document: Document) -> str:
+    """Its paragraphs, without mathematics."""
+    lines = [block.line for block in document.blocks if isinstance(block, Paragraph)]
+    pieces = [piece.text if isinstance(piece, Code) else piece for line in lines for piece in line]
+    return "".join(piece for piece in pieces if isinstance(piece, str))
+
+
+def symbols(document: Document) -> list[str]:
+    (table,) = (each for each in document.blocks if isinstance(each, Table) and each.head[0] == ["Symbol"])
+    return [text(row[0][0].shown) for row in table.rows if isinstance(row[0][0], Math)]
+
+
+def test_short_form_lists_its_conventions() -> None:
+    """Bytes of memory traffic are no number without the bytes of an element, nor FLOPs without which pairs count."""
+    traffic = words(document(architecture("gpt2"), ["traffic"], "1.2.3", form="short", dtype="fp32"))
+    assert "phase=prefill" in traffic
+    assert "dtype=fp32" in traffic
+    assert "attention=full" in words(made("gpt2", "flops", form="short"))
+    assert "Counted with" not in words(made("gpt2", form="short"))  # of parameters there is nothing to choose
+
+
+@pytest.mark.parametrize("ratio", ["mfu", "attention-share", "pipeline-bubble", "intensity"])
+def test_short_form_of_a_ratio_is_short(ratio: str) -> None:
+    short = document(architecture("gpt2"), [ratio], "1.2.3", form="short")
+    assert heads(short) == []
+    assert [table.head[0] for table in short.blocks if isinstance(table, Table)] == [["Symbol"]]
+
+
+def test_ratio_describes_both_sides_without_trivial_rows() -> None:
+    share = document(architecture("gpt2"), ["attention-share"], "1.2.3")
+    assert " denotes the FLOPs of the products of attention and " in words(share)
+    assert "Row by row" not in heads(share)  # each product of attention is all of its own FLOPs: 1 and 1
+    assert "Row by row" in heads(document(architecture("gpt2"), ["intensity"], "1.2.3"))
+
+
+def test_appendix_letter_is_not_listed_as_a_size() -> None:
+    """PaLM's appendix B is no batch: no sequences are counted in FLOPs of tokens over FLOPs of devices."""
+    found = document(architecture("gpt2"), ["mfu"], "1.2.3")
+    assert "appendix B." in words(found)
+    assert "B" not in symbols(found)
+
+
+def test_pipeline_bubble_needs_no_width() -> None:
+    """(p - 1)/m, Narayanan et al. 2021, section 2.2.1; the layers are divided, and that is all."""
+    assert symbols(document(architecture("gpt2"), ["pipeline-bubble"], "1.2.3")) == ["L", "N_pp", "N_micro"]
+
+
+def test_long_table_may_break_before_the_next_equation() -> None:
+    """Else most of a page may be left blank."""
+    source = TYPST.spell(document(architecture("gpt2"), ["params", "flops", "train-memory"], "1.2.3"))
+    assert "long: true, sticky: false" in source
+    assert "long: true, sticky: true" not in source
+
+
+def test_pdf_embeds_its_formulas_and_papers() -> None:
+    files = dict(made("gpt2").attached)
+    (told,) = json.loads(files["formulas.json"])
+    assert (told["id"], told["value"]) == ("gpt2.params", 124_439_808)  # Radford et al. 2019, the model as published
+    assert "@" in files["references.bib"]
+    assert "{vaswani2017" in files["references.bib"]
+    pdf = render(made("gpt2"), "pdf")
+    assert b"formulas.json" in pdf
+    assert b"pdfuaid" in pdf  # PDF/UA: what is tagged, and has each formula in words
+
+
+def test_chapters_are_listed_and_share_one_symbol_table() -> None:
+    whole = made("gpt2", "params", "flops", "train-memory")
+    assert isinstance(whole.blocks[0], Contents)
+    chapters = [block for block in whole.blocks if isinstance(block, Heading) and block.level == 1]
+    assert [block.anchor for block in chapters if block.anchor] == ["symbols", "params", "flops", "train-memory"]
+    for extension in ("md", "html"):
+        told = render(whole, extension).decode()
+        assert all(f'href="#{name}"' in told or f"](#{name})" in told for name in ("symbols", "flops"))
+    assert r"\tableofcontents" in render(whole, "tex").decode()
+    told = render(whole, "md").decode()
+    assert told.count("One row of $`E`$ elements for each token of the vocabulary") == 1
+    assert (
+        "](#" not in render(made("gpt2"), "md").decode().split("## Definition and conventions")[0]
+    )  # of one chapter nothing
+
+
+def test_short_form_of_macros_is_refused() -> None:
+    result = CliRunner().invoke(cli, ["derive", "gpt2", "-o", "x.tex", "--macros", "--form", "short"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "remove one of the two" in result.stderr
+
+
+def test_untrained_tables_are_not_described_as_zero() -> None:
+    """The sines of a DiT are a fixed table, and 1,152 columns of 256 rows of its parameters."""
+    said = words(made("dit-xl-2"))
+    assert "Stored weights that are not trained also count" in said
