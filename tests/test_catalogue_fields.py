@@ -89,6 +89,9 @@ DEBERTA_V3: Config = {
 }
 FREE: list[tuple[str, str, Config]] = [
     ("DebertaV2ForSequenceClassification", "deberta-v2", DEBERTA_V3),
+    ("LongformerModel", "longformer", {**BERT, "attention_window": [8, 16, 8]}),
+    ("WavLMModel", "wavlm", {"num_hidden_layers": 3, "ctc_loss_reduction": "sum", "mask_feature_min_masks": 0}),
+    ("Wav2Vec2Model", "wav2vec2", {"num_hidden_layers": 3, "mask_time_prob": 0.075, "ctc_loss_reduction": "mean"}),
     ("Qwen2ForCausalLM", "qwen2", {**QWEN, "use_mrope": False, "rope_theta": 1e6, "rope_scaling": None}),
     ("Qwen2ForCausalLM", "qwen2", {**QWEN, "sliding_window": 4096, "max_window_layers": 2, "ep_size": 1}),
     ("Ernie4_5ForCausalLM", "ernie4_5", {**QWEN, "rope_theta": 5e5, "head_dim": 16}),

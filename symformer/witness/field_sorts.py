@@ -124,6 +124,8 @@ class FieldSorts:
                 ]
             return [(ROTARY, [LINEAR, YARN]), (PART, [LINEAR | {PARTIAL: 0.5}]), ("null", [None])]
         match usual:
+            case float() if usual > 0:  # at 0, some probabilities remove a weight
+                return [("positive", [usual / 2, usual / 2 + 0.125]), ("null", [None])]
             case bool() | float():  # its own sort is tested elsewhere
                 return [("null", [None])]
             case int():
