@@ -56,8 +56,6 @@ HEADS = {
     "XLMRobertaForTokenClassification": "xlm-roberta",
     "XLMRobertaModel": "xlm-roberta",
     "MPNetModel": "mpnet",
-    "ViTMSNForImageClassification": "vit_msn",
-    "DeiTForImageClassification": "deit",
 }
 
 
