@@ -145,7 +145,7 @@ class FieldSorts:
             case list() | tuple() if usual and all(isinstance(each, float) for each in usual):
                 return [("numbers", [[each / 2 + 0.5 for each in usual], [0.25 for _ in usual]])]
             case list() if usual and not UNSEEN.search(word.replace("layers_block_type", "")) and _words(usual):
-                return [("words", [usual[:1], [*usual, usual[0]]])]
+                return [("words", [usual[:1], [*usual, usual[0]]]), ("null", [None])]
             case list() if usual:
                 return [("null", [None]), (EMPTY, [[]])]
             case str() if word in REDUCTIONS:
