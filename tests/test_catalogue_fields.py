@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from symformer.catalogue import entries
-from symformer.catalogue.config_match import find, match, shared, unread, why_not
+from symformer.catalogue.config_match import common_field_names, find, match, refusal_reason, unread_fields
 from symformer.catalogue.entries import holds
-from symformer.catalogue.json_merge import without
-from symformer.catalogue.record import opened
+from symformer.catalogue.json_merge import without_sizes
+from symformer.catalogue.record import model_of_records
 from symformer.language.errors import CatalogueError
 from symformer.witness.measured_points import session
 from symformer.witness.transformers_classes import of_config
@@ -35,8 +35,8 @@ def by_torch(config: Config) -> int:
 def answer(config: Config) -> int:
     """Return the parameters from the catalogue."""
     known = find(config)
-    assert known is not None, why_not(config)
-    return int(opened("config.json", known).params.value())
+    assert known is not None, refusal_reason(config)
+    return int(model_of_records("config.json", known).params.value())
 
 
 def labels(number: int) -> Config:
@@ -137,7 +137,7 @@ NEMOTRON: Config = {
 
 @pytest.mark.parametrize("pattern", ["M-M-M*-", "MEMEM*EM", "M*E-M", "M" * 5])
 def test_layers_are_counted_by_their_kinds(pattern: str) -> None:
-    """In a pattern of signs, or listed by their names; of a kind there may be no layer at all."""
+    """A pattern of letters or a list of names; a config may have no layer of some kind."""
     config = {**NEMOTRON, "hybrid_override_pattern": pattern, "num_hidden_layers": len(pattern)}
     words = {"M": "mamba", "E": "moe", "*": "attention", "-": "mlp"}
     listed = {**NEMOTRON, "layers_block_type": [words[sign] for sign in pattern]}
@@ -160,7 +160,7 @@ def test_layers_of_no_known_kind_are_refused(fields: Config) -> None:
 
 
 def test_model_type_of_a_part_is_optional() -> None:
-    """Qwen2.5-VL's vision part is of one class, whatever a config calls it, and where it does not say."""
+    """Qwen2.5-VL's vision part always has one class, whatever its model_type says, or if it is missing."""
     vision = {"depth": 3, "hidden_size": 64, "num_heads": 4, "intermediate_size": 80, "out_hidden_size": 96}
     config = {
         "model_type": "qwen2_5_vl",
@@ -173,20 +173,22 @@ def test_model_type_of_a_part_is_optional() -> None:
 
 def test_misspelt_field_is_not_ignored() -> None:
     config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "use_mrope": False}
-    assert unread(config) == ["use_mrope"]
-    assert unread({**config, "num_hidden_layer": 3}) == ["use_mrope"]
-    assert unread({**config, "num_hidden_layer": 3, "num_hidden_layers": 3}) == ["use_mrope", "num_hidden_layer"]
+    assert unread_fields(config) == ["use_mrope"]
+    assert unread_fields({**config, "num_hidden_layer": 3}) == ["use_mrope"]
+    assert unread_fields({**config, "num_hidden_layer": 3, "num_hidden_layers": 3}) == ["use_mrope", "num_hidden_layer"]
 
 
 def test_field_that_no_module_of_a_type_names_is_ignored() -> None:
     """BartForConditionalGeneration has no entry, but another class of its modules has one."""
     bart = {"model_type": "bart", "architectures": ["BartForConditionalGeneration"], "d_model": 32, "vocab_size": 101}
-    assert unread({**bart, "replacing_rate": 0, "scale_embedding": True, "encoder_layer": 2}) == ["replacing_rate"]
-    assert unread({**bart, "model_type": "nobody", "replacing_rate": 0}) == []
+    assert unread_fields({**bart, "replacing_rate": 0, "scale_embedding": True, "encoder_layer": 2}) == [
+        "replacing_rate"
+    ]
+    assert unread_fields({**bart, "model_type": "nobody", "replacing_rate": 0}) == []
 
 
 def test_field_in_the_wrong_part_is_not_ignored() -> None:
-    kept = entries.on_shelf("Qwen2VLForConditionalGeneration", "qwen2_vl")
+    kept = entries.find_entry("Qwen2VLForConditionalGeneration", "qwen2_vl")
     assert kept is not None
     config = {"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"]}
     with pytest.raises(CatalogueError, match="patch_size is 7"):
@@ -202,7 +204,7 @@ def test_rows_of_absent_layer_kinds_are_omitted() -> None:
             "conditions": [{"is": "AtMost", "left": "L_enc", "right": "E"}],
         },
     }
-    assert without(data, ["mlp_layers"]) == {
+    assert without_sizes(data, ["mlp_layers"]) == {
         "letters": {"moe_layers": "L_dec", "hidden_size": "E"},
         "places": {"E": {"field": "hidden_size"}},
         "traced": {"counts": [[["norm", ["E"]], ["L_dec"]], [["gate", ["E"]], ["L_dec"]]], "conditions": []},
@@ -222,7 +224,7 @@ def test_value_patterns_match_their_values() -> None:
 
 
 def test_activation_checkpointing_keeps_parameters_and_drops_run_quantities() -> None:
-    """Where a config says so, transformers turns recomputation on, and a pass backward then multiplies more."""
+    """If a config turns recomputation on, the backward pass of transformers multiplies more."""
     config = {"model_type": "phimoe", "architectures": ["PhimoeForCausalLM"], "num_hidden_layers": 2}
     config = {**config, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 101}
     on = {**config, "gradient_checkpointing": True}
@@ -235,7 +237,7 @@ def test_activation_checkpointing_keeps_parameters_and_drops_run_quantities() ->
 
 
 def test_null_window_changes_no_parameter() -> None:
-    """EXAONE 4 of 1.2B has no window; what its cache then holds is not in the catalogue."""
+    """EXAONE 4 1.2B has no window, and the catalogue does not have its cache without one."""
     config = {"model_type": "exaone4", "architectures": ["Exaone4ForCausalLM"], "num_hidden_layers": 4}
     config = {**config, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": None}
     config["layer_types"] = ["full_attention"] * 4
@@ -248,7 +250,7 @@ def test_null_window_changes_no_parameter() -> None:
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_text_fields_are_accepted_at_top_level(tied: bool) -> None:
-    """Qwen2-VL was published without a text_config, and transformers reads those fields at the top."""
+    """Qwen2-VL was published without a text_config; transformers then reads the fields at the top level."""
     config = {
         **{"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"], **QWEN},
         **{"vocab_size": 101, "intermediate_size": 80, "attention_dropout": 0.0, "rms_norm_eps": 1e-6},
@@ -283,11 +285,11 @@ def test_ignored_fields_do_not_change_sampled_classes() -> None:
 
 
 def test_names_read_by_shared_code_are_listed() -> None:
-    from symformer.witness.live_names import live
+    from symformer.witness.live_names import live_names
 
-    found = live(shared(whole=False), [("gpt2", "GPT2LMHeadModel"), ("bert", "BertForMaskedLM")])
+    found = live_names(common_field_names(whole=False), [("gpt2", "GPT2LMHeadModel"), ("bert", "BertForMaskedLM")])
     assert {"is_causal", "chunk_size_feed_forward"} & found
-    assert found <= shared()
+    assert found <= common_field_names()
 
 
 def test_zero_probability_that_removes_a_weight_is_not_ignored() -> None:
@@ -324,7 +326,7 @@ LFM2 = {
 
 @pytest.mark.parametrize("config", [DEEPSEEK_V4, GLM_5, LFM2, {**LFM2, "tie_embedding": False}])
 def test_layers_listed_by_ratio_mode_or_index_are_counted(config: Config) -> None:
-    """DeepSeek-V4 lists more ratios than it has layers, and reads as many as it has."""
+    """DeepSeek-V4 lists more ratios than it has layers, and reads only as many as it has layers."""
     stated = {name: value for name, value in config.items() if name != "expert_dtype"}
     assert answer(stated) == by_torch(stated)
 
@@ -346,6 +348,6 @@ def test_lists_of_layers_that_contradict_the_config_are_refused(config: Config, 
 
 
 def test_a_list_of_layers_does_not_state_their_number() -> None:
-    """LFM2 has 32 layers unless a config says otherwise, and reads as many entries of its list."""
+    """LFM2 has 32 layers by default, and reads as many entries of its list."""
     config = {name: value for name, value in LFM2.items() if name != "num_hidden_layers"}
     assert find({**config, "layer_types": ["conv", "full_attention"] * 2}) is None

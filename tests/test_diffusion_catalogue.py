@@ -1,4 +1,4 @@
-"""Configs of diffusers answered from the catalogue, against the classes of diffusers and published totals."""
+"""Configs of diffusers answered from the catalogue, compared with the classes of diffusers and published totals."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ PUBLISHED: dict[str, dict[str, Any]] = {
 STRUCTURES = [
     (name, number)
     for name in diffusers_models.classes()
-    for number in range(len(diffusers_models.shelved(name).structures))  # type: ignore[union-attr]
+    for number in range(len(diffusers_models.find_class(name).structures))  # type: ignore[union-attr]
 ]
 FLUX = PUBLISHED["black-forest-labs/FLUX.1-dev/transformer"]
 UNET = PUBLISHED["runwayml/stable-diffusion-v1-5/unet"]
 SD3 = PUBLISHED["stabilityai/stable-diffusion-3-medium-diffusers/transformer"]
-SMALL = (2, 3, 5, 7)  # layers of a list, which are quick to build
+SMALL = (2, 3, 5, 7)  # layers in a list, which build quickly
 
 
 def structure(name: str, number: int) -> tuple[Structure, dict[str, Any]]:
-    kept = diffusers_models.shelved(name)
+    kept = diffusers_models.find_class(name)
     assert kept is not None
     found = kept.structures[number]
     return found, {"_class_name": name, **found.fields, **found.sizes}
 
 
 def stored(config: dict[str, Any]) -> int:
-    """The parameters of the class of diffusers."""
+    """Return the parameters of the diffusers class."""
     with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # diffusers uses what it deprecates itself
+        warnings.simplefilter("ignore", FutureWarning)  # diffusers uses its own deprecated features
         made = getattr(diffusers, config["_class_name"]).from_config(dict(config))
     return sum(each.numel() for each in made.parameters())
 
@@ -61,7 +61,7 @@ def answered(config: dict[str, Any]) -> int:
 
 
 def otherwise(sizes: dict[str, int]) -> dict[str, int]:
-    """Other sizes: few layers, and all others times different numbers, so that what divides one still does."""
+    """Return other sizes: few layers, and all others times different numbers, preserving divisibility."""
     layers = iter(SMALL)
     return {
         name: next(layers) if "layers" in name else size * (place + 2)
@@ -74,12 +74,12 @@ def test_structure_matches_its_class_at_other_sizes(name: str, number: int) -> N
     found, config = structure(name, number)
     other = {**config, **otherwise(dict(found.sizes))}
     if listed := config.get("dual_attention_layers"):
-        other["num_layers"] = len(listed) + 4  # the layers that the list names, and more
+        other["num_layers"] = len(listed) + 4  # the listed layers, and more
     assert other != config
     assert answered(other) == stored(other) > 0
 
 
-# The sums over the checkpoints' tensors, as their repositories or papers state them.
+# The sums over the tensors of the checkpoints, as stated in their repositories or papers.
 @pytest.mark.parametrize(
     ("of", "total"),
     [
@@ -101,7 +101,7 @@ def test_every_published_config_is_answered(of: str) -> None:
 
 @pytest.mark.parametrize("name", diffusers_models.classes())
 def test_published_config_of_each_class_matches_the_class(name: str) -> None:
-    kept = diffusers_models.shelved(name)
+    kept = diffusers_models.find_class(name)
     assert kept is not None
     config = PUBLISHED[kept.structures[-1].sources[-1]]
     assert answered(config) == stored(config)
@@ -111,14 +111,14 @@ def test_published_config_of_each_class_matches_the_class(name: str) -> None:
     ("config", "field", "value"),
     [
         (FLUX, "axes_dims_rope", [16, 48, 64]),
-        (FLUX, "guidance_embeds", 1),  # a number, and no switch
+        (FLUX, "guidance_embeds", 1),  # a number that is not a switch
         (FLUX, "out_channels", 64),
         (FLUX, "num_layers", True),
         (FLUX, "num_layers", 0),
         (FLUX, "num_layers", 19.0),
         (UNET, "block_out_channels", [320, 640, 1280, 640]),
         (UNET, "use_linear_projection", True),
-        (UNET, "cross_attention_dim", 640),  # a size that the trace fixed
+        (UNET, "cross_attention_dim", 640),  # a size fixed by the trace
         (SD3, "qk_norm", "layer_norm"),
     ],
 )
@@ -126,8 +126,8 @@ def test_a_config_with_another_field_is_not_answered(config: dict[str, Any], fie
     assert diffusers_models.find(config, "config.json") is not None
     other = {**config, field: value}
     assert diffusers_models.find(other, "config.json") is None
-    assert field in diffusers_models.why_not(other)
-    assert json.dumps(value) in diffusers_models.why_not(other)
+    assert field in diffusers_models.refusal_reason(other)
+    assert json.dumps(value) in diffusers_models.refusal_reason(other)
 
 
 def test_absent_fields_mean_their_default_and_private_fields_are_ignored() -> None:
@@ -145,7 +145,9 @@ def test_the_old_name_of_a_class_is_read() -> None:
 def test_class_outside_the_catalogue_is_traced() -> None:
     config = {"_class_name": "PriorTransformer", "num_layers": 2}
     assert diffusers_models.find(config, "config.json") is None
-    assert diffusers_models.why_not(config) == "the catalogue does not have the diffusers class 'PriorTransformer'"
+    assert (
+        diffusers_models.refusal_reason(config) == "the catalogue does not have the diffusers class 'PriorTransformer'"
+    )
 
 
 def test_notes_are_those_of_a_trace() -> None:
@@ -162,7 +164,7 @@ def test_notes_are_those_of_a_trace() -> None:
 
 
 def test_buffer_elements_match_the_published_sizes() -> None:
-    # positions: 192 * 192 places of 24 * 64 channels
+    # positions: 192 * 192 positions of 24 * 64 channels
     assert f"a checkpoint also stores {192 * 192 * 24 * 64:,} buffer elements" in model(SD3).provenance.notes[-1]
     narrower = model({**SD3, "num_attention_heads": 12})
     assert narrower.provenance.notes[-1] == "a checkpoint also stores buffers, which are not parameters"

@@ -15,7 +15,7 @@ from torch import empty, nn
 
 import symformer as sf
 from symformer.algebra.sweep import Sweep
-from symformer.certificates import on_file
+from symformer.certificates import certificates_of
 from symformer.language.frozen import FrozenDict, FrozenList, freeze
 from symformer.language.symbols import L
 
@@ -39,7 +39,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "a formula per rank": lambda: sf.model("llama-2-70b").formula("params", tensor="on", pipeline="first"),
     "a derivation": lambda: sf.model("llama-2-7b").params.derivation,
     "a compiled formula": lambda: sf.model("gpt2").formula("flops").compile(),
-    "a certificate": lambda: next(iter(on_file("gpt2"))),
+    "a certificate": lambda: next(iter(certificates_of("gpt2"))),
     "a trace": traced,
     "a trace of FLOPs": lambda: traced().of("flops"),
     "a comparison": lambda: sf.compare("gpt2-xl", "llama-2-7b", same="params", by="L"),
@@ -118,7 +118,7 @@ def test_public_values_are_hashed_copied_and_pickled(name: str) -> None:
     value = VALUES[name]()
     assert {value: 1}[value] == 1
     assert repr(copy(value)) == repr(value)
-    if "trace" not in name:  # which holds the user's own function
+    if "trace" not in name:  # it holds the user's own function
         assert repr(pickled(value)) == repr(deepcopy(value)) == repr(value)
 
 

@@ -30,12 +30,12 @@ from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from .box import SizeBox, parted
+from .box import SizeBox, separate_conditions
 from .free_sizes import FreeSizes
 from .grid import Axis, Grid, RowChunk
-from .open_model import Given, OpenModel, Where, conventions_of, stated
-from .result import Answer, Told, untold
-from .row_program import ready
+from .open_model import Given, OpenModel, Where, conventions_of, free_size_lines
+from .result import Answer, Told, ignore_progress
+from .row_program import compile_for_rows
 from .search_boxes import MOST as COMBINATIONS
 from .search_boxes import OpenSize, SearchRegion
 from .sweep import LISTED, SHOWN
@@ -148,7 +148,9 @@ class Solutions(Answer):
     follows: Mapping[Symbol, Expr]
     free: Mapping[Symbol, int | None]  # the sizes determined by conditions in each solution
     wanted: SearchGoal
-    told: Told = field(default=untold, compare=False)  # called with the number of combinations tried and their total
+    told: Told = field(
+        default=ignore_progress, compare=False
+    )  # called with the number of combinations tried and their total
 
     def __post_init__(self) -> None:
         """Validate all inputs before computing. Raises SizeError."""
@@ -234,7 +236,7 @@ class Solutions(Answer):
     @cached_property
     def _conditions(self) -> dict[Program, frozenset[str]]:
         """Each condition on the unknown sizes, as a program."""
-        return parted(self._program.concerned(frozenset(self._names)))
+        return separate_conditions(self._program.concerned(frozenset(self._names)))
 
     def _within(self, columns: Columns, last: str, count: int) -> tuple[Any, Any]:
         """Return for each row the first and last index among a size's values that the conditions allow."""
@@ -377,7 +379,7 @@ class Solutions(Answer):
             each.name for each in made.definitions
         )
         mask = numpy.ones(piece.count, bool)
-        for _, holds in ready(made, columns).run(columns)[1] if names <= columns.keys() else ():
+        for _, holds in compile_for_rows(made, columns).run(columns)[1] if names <= columns.keys() else ():
             mask &= numpy.broadcast_to(holds, mask.shape)
         return {name: column[mask] for name, column in columns.items()}, int(mask.sum())
 
@@ -573,7 +575,7 @@ class Solutions(Answer):
         if self.numbers:
             found.append("with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items()))
         found += [f"where {size} = {text(value)}" for size, value in self.follows.items()]
-        found += stated(self.free, self._free.names)
+        found += free_size_lines(self.free, self._free.names)
         found += [f"{name} = {choice}" for name, choice in conventions_of(self.formula).items()]
         return found + self.of_ranks(spell)
 
@@ -588,9 +590,9 @@ class Solutions(Answer):
             good = sum(1 for each in self.all if each.buildable)
             return f"{count:,} {plural}, {good:,} with widths divisible by 64 and E divisible by A"
         if self.nearest is None:
-            return "no solution, and no near one found"
+            return "no exact or approximate solution found"
         sizes = ", ".join(f"{name} = {number:,}" for name, number in self.nearest.sizes.items())
-        return f"no solution; the nearest is {sizes}: {self.nearest.value:,}, {_signed(self.nearest.difference)}"
+        return f"no solution; the nearest is {sizes}: {self.nearest.value:,} ({_signed(self.nearest.difference)})"
 
     def rows(self) -> list[list[str]]:
         """Return the first solutions as table cells."""
@@ -608,9 +610,9 @@ class Solutions(Answer):
         return found
 
     def _picture(self, by: str) -> Plot:
-        from .result_plots.solution_plot import drawn
+        from .result_plots.solution_plot import draw
 
-        return drawn(self)
+        return draw(self)
 
     def __repr__(self) -> str:
         return f"<{self.formula.id} of {self.wanted.said}: {self.verdict}>"
@@ -652,7 +654,7 @@ def _taken(every: range | tuple[int, ...], places: Any) -> Any:
 
 def _run(made: Program, columns: Columns) -> Any:
     """Return the values of a program without conditions, as an array."""
-    return ready(made, columns).run(columns)[0]
+    return compile_for_rows(made, columns).run(columns)[0]
 
 
 def solve(
@@ -672,30 +674,57 @@ def solve(
     Parameters
     ----------
     target
-        A model or its name.
-    total, at_most
-        The total, or the upper limit under which the first size is maximized. Give exactly one of the two.
+        A model, or any target of :func:`symformer.model`.
+    total
+        The total to reach: an integer, or text with a unit prefix such as ``"7B"`` or ``"80GB"``. Give this or
+        ``at_most``.
     for_
-        The sizes to solve for: any positive integer, as in ``"L"``, or a range, as in ``"E=512:8192:128"``.
+        The sizes to solve for: any positive integer, as in ``"L"``, or a range with a step, as in ``"E=512:8192:128"``;
+        one of them, or a list.
+    at_most
+        The upper limit under which the first size is maximized, in the form of ``total``.
     within
-        The tolerance around the total: a percentage such as ``"1%"``, or an amount.
-    quantity, conventions
-        The quantity and its conventions.
+        The tolerance around ``total``; without it, only exact solutions count. A percentage such as ``"1%"``, an amount
+        such as ``"50M"``, or an integer. ``within="1%"`` of 7e9 accepts 6.93e9 to 7.07e9.
+    quantity
+        The quantity whose total is given.
     given
-        Numbers or expressions for other sizes.
+        The sizes to set before the search, in place of the target's own: numbers such as ``{"V": 32000}``, or
+        expressions over other sizes. They are the same in every solution or follow from it, and are not columns of the
+        table.
     where
-        Sizes defined by others, such as ``{"H": "4*E"}``.
+        The sizes that follow from the unknowns, such as ``{"H": "4*E"}``. They are set as by ``given``, and each
+        solution shows their numbers too. A size is in ``for_``, ``given`` or ``where``, and in only one of them.
+    **conventions
+        Conventions of the quantity, such as ``attention="causal"``.
+
+    Returns
+    -------
+    Solutions
+        ``all`` has every solution, the nearest to the total first; ``nearest`` is the nearest miss if there is none.
+        ``table()``, ``to_pandas()``, ``to_markdown()`` and ``to_json()`` give the sizes, the totals and the
+        differences.
 
     Raises
     ------
-    SizeError, OptionError, UnknownNameError
-        If the arguments do not fit together, or if the search is too large.
+    OptionError
+        If the arguments do not fit together, such as a total and an upper limit.
+    SizeError
+        If a size is set twice, has no effect, or makes the search too large.
+    UnknownNameError
+        If a size, the quantity or a convention is unknown.
 
     Examples
     --------
     >>> found = solve("llama-2-7b", 6738415616, for_="L")
     >>> [dict(each.sizes) for each in found.all]
     [{'L': 32}]
+    >>> solve("gpt2", "124M", for_="L", within="1%").table()["L"]
+    [12]
+    >>> solve("gpt2", at_most="1B", for_="L", given={"V": 32000, "P": 2048}).table()["L"]
+    [137]
+    >>> solve("gpt2", "1B", for_=["L", "E=768:2048:256"], within="1%", where={"H": "3*E"}).columns
+    ('L', 'E', 'H', 'A')
 
     """
     sizes = tuple(OpenSize.read(each) for each in ([for_] if isinstance(for_, str) else for_))

@@ -8,7 +8,7 @@ from typing import Literal
 from sympy import Integer
 
 from ..components import MLP, AdaptiveBlock, Component, Conditioning, PatchEmbedding, SelfAttention
-from ..components.adaptive_block import PLAIN_NORM, modulated, modulation
+from ..components.adaptive_block import PLAIN_NORM, modulate, modulation
 from ..language.sizes import Divides
 from ..language.symbols import A, B, E, L, N_chan, N_class, N_out, Z, Z_patch
 from ..ledger.facts import Tensor
@@ -28,8 +28,8 @@ class DiT(Architecture):
     The paper's N, d, p and I are L, E, Z_patch and Z; its T is Z²/Z_patch².
 
     In the authors' code, the sinusoidal positions are a weight that is not trained. With ``embedders=each``, as in
-    diffusers, they are not a weight, and each block has its own class table and two timestep matrices. Those of the
-    first block are used once more before the output.
+    diffusers, they are not a weight, and each block has its own class table and two timestep matrices. The first
+    block's are used again before the output.
 
     >>> DiT().params  # doctest: +NORMALIZE_WHITESPACE
     E*Z_patch**2*N_chan + E*Z_patch**2*N_out + 18*L*E**2 + Z_patch**2*N_out + 15*L*E + 3*E**2 + E*N_class
@@ -105,5 +105,5 @@ class DiT(Architecture):
             x = ops.repeat(BLOCKS, L, self.block, x, c)
         y = ops.call("norm_out", PLAIN_NORM, x)
         shift, scale = modulation(ops, "silu", "proj_out_1", c, 2)
-        x = modulated(ops, "norm_out", y, shift, scale)
+        x = modulate(ops, "norm_out", y, shift, scale)
         return ops.linear("proj_out_2", x, Z_patch**2 * N_out).view((B, N_out, Z, Z))

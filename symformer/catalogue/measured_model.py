@@ -12,7 +12,7 @@ from sympy import Add, Expr, Mul, cancel, expand, floor
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import Condition, some_of_each
+from ..language.sizes import Condition, quotients_at_least_one
 from ..ledger.facts import ONE, STATE, Entry, Ledger, OperationKind, Scope, Tensor, Weight
 from ..ledger.operations import Operations
 from ..quantities import quantity as find_quantity
@@ -45,6 +45,7 @@ class MeasuredModel(Component):
     quantity: str = STORED  # the quantity of its rows
     states: frozenset[str] = frozenset()  # the paths of cache rows that are neither keys nor values
     maker: str = ""  # the library that its code comes from
+    fixed: str = ""  # the version of torch, if it is one module, whose sizes are numbers
     measure: Callable[[str], Component] | None = field(default=None, compare=False)  # measures a quantity in torch
     lifted: Callable[[], Component] | None = field(default=None, compare=False)  # its operations, if recognized
     role = "model"
@@ -57,7 +58,7 @@ class MeasuredModel(Component):
     @cached_property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
         dims = {dim for _, shape in self.counts for dim in shape if dim.has(floor)}
-        return tuple(dict.fromkeys((*self.conditions, *some_of_each(dims))))
+        return tuple(dict.fromkeys((*self.conditions, *quotients_at_least_one(dims))))
 
     @property
     def library(self) -> str:
@@ -65,6 +66,8 @@ class MeasuredModel(Component):
 
     @property
     def about(self) -> str:
+        if self.fixed:
+            return f"{self.title}: its parameters are counted on the module itself, so its sizes are numbers."
         return f"{self.title}: its formula is obtained by building the class at several sizes."
 
     @property
@@ -95,12 +98,14 @@ class MeasuredModel(Component):
 
         Raises RuleError for other conventions and for a quantity that is not known.
         """
-        name = question.seen
+        name = question.observed_quantity
+        if self.fixed and name != STORED:
+            raise fixed_sizes(self.title, name)
         if self.maker == DIFFUSERS and name != STORED:
             raise RuleError(f"only params is supported for diffusers models, not {name} of {self.stem}")
         if name not in MEASURED and self.lifted is not None:
             return self.lifted().answering(question, given)
-        answerable(name)
+        check_measurable(name)
         for convention, value in question.choose(given).items():
             ran = question.choices[convention].default
             if value != ran and convention not in MEASURED[name]:
@@ -113,7 +118,7 @@ class MeasuredModel(Component):
         if name == self.quantity:
             return self
         if self.measure is None:
-            raise unrun(self.stem, name)
+            raise run_refusal(self.stem, name)
         return self.measure(name)
 
     @cached_property
@@ -146,18 +151,26 @@ class MeasuredModel(Component):
         return Ledger(tree.root, None)
 
 
-def answerable(quantity: str) -> None:
+def check_measurable(quantity: str) -> None:
     """Raise UnknownNameError or RuleError for a quantity that a trace cannot measure."""
     find_quantity(quantity)
     if quantity not in MEASURED:
         raise RuleError(f"a torch run does not measure {quantity}; a trace supports {', '.join(MEASURED)}")
 
 
-def unrun(stem: str, quantity: str) -> RuleError:
+def run_refusal(stem: str, quantity: str) -> RuleError:
     """Return the error for a quantity that needs a forward pass, if only the stored weights were traced."""
     return RuleError(
         f"{stem}: {quantity} needs a forward pass; describe the inputs of the model with `inputs` (without inputs, "
         "only params is known)"
+    )
+
+
+def fixed_sizes(title: str, quantity: str) -> RuleError:
+    """Return the error for a quantity of a module that is not a function of sizes."""
+    return RuleError(
+        f"{title} is a torch module with fixed sizes, so only params is known, not {quantity}; pass a function of "
+        "sizes that builds it, and its inputs, to symformer.trace(build, sizes, inputs=...)"
     )
 
 

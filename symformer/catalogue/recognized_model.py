@@ -12,7 +12,7 @@ from sympy import Expr
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import AtMost, Condition, some_of_each
+from ..language.sizes import AtMost, Condition, quotients_at_least_one
 from ..language.symbols import C, N_new, S
 from ..ledger.facts import MATRICES, Entry, Ledger, OperationKind, Table
 from ..ledger.operations import Operations
@@ -28,8 +28,8 @@ LAST = {
     "inference-memory": C,
     "generation-flops": S + N_new - 1,
 }  # the number of tokens of a run, for quantities whose run is not over S tokens
-CHUNKS = "some layers attend within chunks of tokens, and which size of the config gives their length is not known"
-OTHERWISE = "torch counts otherwise"  # the prefix of a refusal if torch's counts differ from the operations
+CHUNKS = "some layers attend within chunks of tokens, and the size that is the chunk length is not known"
+OTHERWISE = "torch counts differently"  # the prefix of a refusal if torch's counts differ from the operations
 _ORDER = "the inputs of each operation are not known"
 UNSEEN = {
     ("count", "all"): "a torch run does not show the purpose of elementwise operations",
@@ -66,7 +66,7 @@ class RecognizedModel(Component):
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
         last = LAST.get(self.asked, S)
         dims = {dim for _, entry in self.rows for tensor in (*entry.inputs, entry.output) for dim in tensor.shape}
-        return tuple(dict.fromkeys(_moved(each, last) for each in (*self.conditions, *some_of_each(dims))))
+        return tuple(dict.fromkeys(_moved(each, last) for each in (*self.conditions, *quotients_at_least_one(dims))))
 
     @property
     def library(self) -> str:
@@ -84,7 +84,7 @@ class RecognizedModel(Component):
 
         Raises RuleError for any other quantity or convention.
         """
-        name = question.asked
+        name = question.traced_quantity
         chosen = question.choose(given)
         usual = {convention: question.choices[convention].default for convention in chosen}
         if why := self.refusals.get(name) or self._unseen(question, chosen, usual):
@@ -108,7 +108,7 @@ class RecognizedModel(Component):
 
     def _unseen(self, question: Quantity, chosen: Mapping[str, str], usual: Mapping[str, str]) -> str:
         """Return why a quantity is not known under these conventions, or "" if it is known."""
-        quantity = question.asked
+        quantity = question.traced_quantity
         if quantity not in (*self.confirmed, *FOLLOWS):
             return f"{quantity} needs the elementwise operations too, and a torch run does not show their purpose"
         for convention, value in chosen.items():

@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import progress, put_json, say, spell, table
+from .terminal import print_json, print_line, progress, spell, table
 
 NONE = 1  # the exit status if there is no solution
 
@@ -49,8 +49,8 @@ def command(
     """Find all integer sizes that give a total.
 
     Practical solutions come first: head counts that divide the width, and widths that are multiples of 128 or 64. If
-    there is no solution, the nearest one is printed and the exit status is 1. A size that occurs only in conditions
-    and is not given gets a value that satisfies them, shown in its own column.
+    there is no solution, the nearest one is printed and the exit status is 1. If a size without a given value occurs
+    only in conditions, `solve` chooses a value that satisfies them and shows it in its own column.
 
     \b
     symformer solve llama --total 7e9 --within 1% --for L --for E=2048:8192:128 --given V=32000 --given D=128 \\
@@ -61,7 +61,7 @@ def command(
     from ..algebra.sweep import SHOWN
 
     plot_output.check(output, as_json)
-    posed = arguments.posed(target, [quantity], given, where, options)
+    posed = arguments.parse_open_model(target, [quantity], given, where, options)
     found = solve(
         posed.model,
         total,
@@ -80,16 +80,16 @@ def command(
         plot_output.put(output, found.plot)
         return 0 if found.all else NONE
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
         return 0 if found.all else NONE
     rows, verdict = found.rows(), found.verdict
-    say(f"{found.model.title} ({found.model.target})")
+    print_line(f"{found.model.title} ({found.model.target})")
     for line in (*found.lines(spell), ""):
-        say(line)
+        print_line(line)
     if rows:
         table([*found.columns, found.formula.measure.unit, "off by"], rows, "r" * (len(found.columns) + 2))
         if len(found.all) > SHOWN:
-            say(f"and {len(found.all) - SHOWN:,} more; --json lists up to 10,000")
-        say()
-    say(verdict)
+            print_line(f"and {len(found.all) - SHOWN:,} more; --json lists up to 10,000")
+        print_line()
+    print_line(verdict)
     return 0 if found.all else NONE

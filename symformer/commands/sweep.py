@@ -9,7 +9,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import progress, put_json, say, spell, table, tell
+from .terminal import print_error, print_json, print_line, progress, spell, table
 
 if TYPE_CHECKING:
     from ..algebra.sweep import Sweep
@@ -69,9 +69,9 @@ def command(
 ) -> None:
     """Evaluate a quantity at every config of a grid or a file.
 
-    All numbers are exact. Configs that violate a condition of the formula, such as a width that is not divisible by
-    the number of heads, are skipped, and their number is reported. A size that occurs only in conditions and is not
-    given gets a value that satisfies them, shown in its own column.
+    All numbers are exact. Configs that violate a condition of the formula, such as a width that is not divisible by the
+    number of heads, are skipped, and their number is reported. If a size without a given value occurs only in
+    conditions, `sweep` chooses a value that satisfies them and shows it in its own column.
 
     \b
     symformer sweep llama-2-7b --over E=512:8192:128 --over L=4:64:1 --filter 'params <= 7e9' --top 5 --by max:params
@@ -106,26 +106,26 @@ def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> Non
         with progress(f"{found.rows.count:,} configs") as told:
             count = write(replace(found, told=told), output, extension)
         for line in found.counted(count):
-            tell(line)
-        tell(f"wrote {output}")
+            print_error(line)
+        print_error(f"wrote {output}")
         return
     with progress(f"{found.rows.count:,} configs") as told:
         found = replace(found, told=told)
         rows, count = found.first
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
         return
     for line in (f"{found.model.title} ({found.model.target})", *found.lines(spell), ""):
-        say(line)
+        print_line(line)
     from ..algebra.sweep import SHOWN, cells_of
 
     if rows:
         table(found.columns, list(map(cells_of, rows[:SHOWN])), found.align)
     if count > SHOWN:
-        say(f"and {count - SHOWN:,} more; -o FILE writes all of them")
-    say()
+        print_line(f"and {count - SHOWN:,} more; -o FILE writes all of them")
+    print_line()
     for line in found.counted(count):
-        say(line)
+        print_line(line)
 
 
 def _sweep(
@@ -147,7 +147,7 @@ def _sweep(
     from ..algebra.sweep import sweep
 
     rows = Grid(tuple(map(Axis.read, axes))) if file is None else RowFile.open(file)
-    posed = arguments.posed(target, quantities, given, where, options)
+    posed = arguments.parse_open_model(target, quantities, given, where, options)
     return sweep(
         posed.model,
         rows,

@@ -28,8 +28,8 @@ from ..models.model import Model
 from ..models.provenance import ConfigLocation
 from ..papers import paper
 from ..quantities import quantity as find_quantity
-from ..quantities.elementwise import stated
-from ..views.summary import amount, idle, share, show_json
+from ..quantities.elementwise import printed_table
+from ..views.summary import amount, share, show_json, unused_size_notes
 from .blocks import (
     Block,
     Code,
@@ -163,7 +163,7 @@ def _held(model: Model, formula: Formula) -> bool:
     """Return True if a certificate or a trace checks this exact formula against torch; per-rank formulas have none."""
     if placed(formula):
         return False
-    if model.provenance.of(formula.measure.name).reading is not None:
+    if model.provenance.of(formula.measure.name).from_torch:
         return True
     certificate = certificate_of(model, formula)
     return certificate is not None and (
@@ -333,7 +333,7 @@ def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
     ]
     if one := of_one_rank(formula, model.known):
         blocks.append(Paragraph(one))
-    blocks += [Paragraph(sentence(each)) for each in idle(model, formula)]
+    blocks += [Paragraph(sentence(each)) for each in unused_size_notes(model, formula)]
     for name, value in question.said(formula).items():
         if name == "data" and value == "off" and not placed(formula):
             continue  # there is only one rank
@@ -341,7 +341,9 @@ def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
         blocks.append(Paragraph([Code(f"{name}={value}"), ": ", *sentence(meaning), "."]))
     if formula.conventions.get("count") == "all":
         head: list[Line] = [["Operation"], ["FLOPs per element"], ["Steps"]]
-        counts: list[Sequence[Line]] = [[[name], [str(count.flops)], sentence(count.steps)] for name, count in stated()]
+        counts: list[Sequence[Line]] = [
+            [[name], [str(count.flops)], sentence(count.steps)] for name, count in printed_table()
+        ]
         caption: Line = ["FLOPs of the elementwise operations."]
         blocks.append(Table(head, counts, "lrw", caption=caption))
     if model.component.chosen:
@@ -398,7 +400,7 @@ def conditions(model: Model, formula: Formula) -> list[Line]:
             continue  # the formula does not use these sizes
         notes.append([Math(tree(target)), " = ", Math.of(value)])
     for constraint in formula.constraints:
-        if not concerns(constraint, formula):
+        if not affects_formula(constraint, formula):
             continue
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
@@ -419,7 +421,7 @@ def conditions(model: Model, formula: Formula) -> list[Line]:
     return notes
 
 
-def concerns(constraint: Condition, formula: Formula) -> bool:
+def affects_formula(constraint: Condition, formula: Formula) -> bool:
     """Return True if a condition concerns sizes of the formula: a window does not affect the number of parameters."""
     own = {*formula.symbols, *formula.relations}
     of_run = {size for size in constraint.symbols if letter(size).run and not letter(size).ranks}

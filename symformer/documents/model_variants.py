@@ -26,7 +26,7 @@ At = Mapping[str, str]  # the value of each switch
 
 @dataclass(frozen=True)
 class Toggle:
-    """An option of a model or a convention, with those of its values that have a formula."""
+    """An option of a model or a convention, with its values that have a formula."""
 
     name: str
     values: tuple[str, ...]
@@ -57,7 +57,7 @@ class Variants:
     def changing(self) -> tuple[Toggle, ...]:
         """The options and conventions with few values, at least one of which changes the formula."""
         question, component = find_quantity(self.quantity), self.model.component
-        loud = {name: each for name, each in question.conventions.items() if not each.quiet}
+        loud = {name: each for name, each in question.conventions.items() if not each.hidden_by_default}
         named = [(name, tuple(each.meanings), False) for name, each in loud.items()]
         if not isinstance(component, MeasuredModel | RecognizedModel):
             choices = {name: each for name, each in component.choices().items() if name not in question.choices}

@@ -21,7 +21,7 @@ from ..ledger.facts import Scope
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .blocks import Assignment, Block, Code, Computation, Equation, Heading, Line, Math, Paragraph, Piece, Ref, Table
-from .computation import computed, ideas
+from .computation import computation, operation_roles
 from .ledger_dataflow import scope_of, scopes_of
 from .legend import legend
 from .sentences import capital, listed, maybe, sentence
@@ -86,8 +86,8 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
     whole = sections[-1]
     if whole.chain is None:
         return _explained(blocks, sections, formula)
-    reading = model.provenance.of(formula.measure.name).reading
-    part = reading is None and not isinstance(model.component, Architecture)
+    traced = model.provenance.of(formula.measure.name).from_torch
+    part = not traced and not isinstance(model.component, Architecture)
     blocks.append(Heading(1, ["The whole" if part else "The model"], formula.id))
     blocks += _computed(computes, whole)
     if not whole.composite and whole.terms:
@@ -149,12 +149,12 @@ class _Computes:
             return []
         scopes = scopes_of(line.part, line.path, self.ledger, self.placed)
         own = [(where, scope) for where, scope in scopes if where == line.path or where not in self.kinds]
-        return [(where, tuple(computed(scope))) for where, scope in own]
+        return [(where, tuple(computation(scope))) for where, scope in own]
 
     def ideas(self, line: AccountLine) -> Mapping[str, str]:
         """Return the purpose of each operation of an attention part."""
         scope = self._scope(line)
-        return ideas(scope) if scope is not None else {}
+        return operation_roles(scope) if scope is not None else {}
 
     def _scope(self, line: AccountLine) -> Scope | None:
         return scope_of(line.part, line.path, self.ledger, self.placed) if self.ledger is not None else None

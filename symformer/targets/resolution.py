@@ -24,10 +24,11 @@ from ..language.errors import (
     quoted,
 )
 from ..language.sizes import assignments, whole
-from ..language.target import COMPONENT, AnyTarget, Target, TargetKind, parse
+from ..language.target import COMPONENT, AnyTarget, Target, TargetKind, is_module, parse
 from ..ledger.adapters import CHANGES
 from ..models.model import Model
-from ..output.status_line import waiting
+from ..models.torch_modules import check_stored, takes_sizes
+from ..output.status_line import status_line
 from ..quantities import quantities as find_quantities
 from ..quantities import quantity
 
@@ -39,9 +40,9 @@ TIED = "tie_word_embeddings"
 
 
 def names() -> list[str]:
-    """Return the names of all built-in targets."""
-    own = dict.fromkeys(architectures.names())
-    return [*(own | dict.fromkeys(architectures.presets())), *(COMPONENT + name for name in components.names())]
+    """Return the names of all built-in targets, and of those that other packages register."""
+    own = dict.fromkeys(architectures.all_names())
+    return [*(own | dict.fromkeys(architectures.presets())), *(COMPONENT + name for name in components.all_names())]
 
 
 def pairs(arguments: Iterable[str]) -> dict[str, str]:
@@ -117,26 +118,34 @@ def resolve(
     return (model.set(assignments(sets)) if sets else model.checked()), conventions
 
 
-def model(target: AnyTarget, /, **options: Any) -> Model:
+def model(target: Model | AnyTarget, /, **options: Any) -> Model:
     """Return the model that a target names: built in, else from the catalogue, else traced from its torch code.
 
     Parameters
     ----------
     target
-        An architecture, a preset, the path of a config.json or of its folder, an id on the Hub, component:NAME or
-        hf:MODEL_TYPE; a ``pathlib.Path``; a mapping with the fields of a config.json; or a config object of
-        transformers (``AutoConfig``, ``PretrainedConfig``), which is read as the config.json that it would save.
+        An architecture, a preset, the path of a config.json or of its folder, an id on the Hub, component:NAME,
+        hf:MODEL_TYPE or package.module:factory; a ``pathlib.Path``; a mapping with the fields of a config.json; a
+        config object of transformers (``AutoConfig``, ``PretrainedConfig``), which is read as the config.json that it
+        would save; a model of symformer, returned unchanged; a function or an ``nn.Module`` class that builds a module
+        from sizes; or a module, also on the meta device. A module of transformers is the model of its config; the
+        parameters of any other module are numbers, one row for each.
     **options
-        Options of the model, such as ``tied=False``.
+        Options of the model, such as ``tied=False``; for a function or a class, its sizes, such as ``width=64``.
+
+    Returns
+    -------
+    Model
+        The model, whose formulas are functions of its sizes.
 
     Raises
     ------
     UnknownNameError, ConfigError, OptionError
         If the target or an option is unknown, or the config cannot be read exactly.
     TargetError
-        If an object is not a target, such as a torch module.
+        If an object is not a target; the message lists what is.
     WitnessError
-        If tracing finds no formula.
+        If tracing finds no formula, or a module was changed after it was built from its config.
 
     Examples
     --------
@@ -146,18 +155,20 @@ def model(target: AnyTarget, /, **options: Any) -> Model:
     1557611200
 
     """
-    return resolve(target, options)[0]
+    return architectures.composed_model(target, **options) if isinstance(target, Model) else resolve(target, options)[0]
 
 
 def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str], trace: bool) -> Model:
     match target.kind:
+        case TargetKind.MODULE:
+            return _of_module(target.text, target.built, options)
         case TargetKind.FACTORY:
             return _of_factory(target, options, sets, trace)
         case TargetKind.HF:
             return _of_type(target, options, trace)
         case TargetKind.CONFIG:
             return _of_config(target, options, trace)
-        case TargetKind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
+        case TargetKind.NAME if not architectures.known(target.name):
             if os.path.isdir(target.name):
                 return _of_config(target, options, trace)
             hint = "`symformer list` shows them all; for any other model, give its config.json or hf:MODEL_TYPE"
@@ -169,7 +180,7 @@ def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str], trac
                 return _of_config(target, options, trace)
             except FetchError as error:
                 raise FetchError(f"{error}{_of_that_name(target)}") from None
-    return architectures.composed(target.text, **options)
+    return architectures.composed_model(target.text, **options)
 
 
 def _untraced(target: object) -> WitnessError:
@@ -177,27 +188,54 @@ def _untraced(target: object) -> WitnessError:
 
 
 def _of_factory(target: Target, options: Mapping[str, Any], sets: Iterable[str], trace: bool) -> Model:
-    """Return the model of a user's factory, whose arguments are the sizes. Raises OptionError, WitnessError."""
+    """Return the model of a user's factory, whose arguments are the sizes, or of a module that has none.
+
+    Raises OptionError, WitnessError.
+    """
     from .. import witness
 
     if not trace:
         raise _untraced(target)
-    if options:
-        raise UnknownNameError("option", next(iter(options)), ())
     start = {name: whole(name, size(value)) for name, value in pairs(sets).items()}
-    traced = witness.trace(target.text, start)
+    for name, value in options.items():
+        if isinstance(value, str | bool) or name in start:  # sizes are numbers in Python, and --set on the command line
+            raise OptionError(f"{name}={value} is not a size of {target}; a factory has no options, only sizes")
+        start[name] = whole(name, value)
+    factory = target.built if target.built is not None else witness.imported(target.text)
+    if is_module(factory):
+        own = parse(factory)
+        if start:
+            raise OptionError(f"{target} is a module, not a factory, so it has no size {next(iter(start))}; remove it")
+        return _of_config(own, {}, trace) if own.kind is TargetKind.CONFIG else _of_module(target.text, factory, {})
+    if not start and not takes_sizes(factory):
+        return _of_module(target.text, witness.built(factory, target.text), {})
+    traced = witness.trace_factory(factory, start, target.text)
     return traced.model.set({letter: start[name] for letter, name in traced.symbols.items() if name in start})
+
+
+def _of_module(text: str, module: Any, options: Mapping[str, Any]) -> Model:
+    """Return the model of a module with fixed sizes. Raises OptionError, WitnessError."""
+    from ..catalogue.module_model import fixed_model
+
+    if options:
+        raise OptionError(
+            f"{next(iter(options))} is not an option of {text}, a module whose sizes are fixed; pass a function "
+            "of sizes that builds it"
+        )
+    return fixed_model(text, type(module).__name__, module)
 
 
 def _of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
     """Return the model of a transformers model type, without sizes. Raises WitnessError, UnknownNameError."""
     from ..catalogue import config_match, entries
-    from ..catalogue.record import opened
+    from ..catalogue.record import model_of_records
 
     if options:
         switched = _switched({"model_type": target.name}, options)
         return _tying(
-            opened(target.text, _found(target.text, switched, config_match.find(switched), trace)), switched, options
+            model_of_records(target.text, _found(target.text, switched, config_match.find(switched), trace)),
+            switched,
+            options,
         )
     shelved = entries.of_type(target.name)
     if shelved is None:
@@ -207,7 +245,7 @@ def _of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
 
         return witness.trace(target.text).model
     find, config = shelved
-    return opened(target.text, _found(target.text, config, find, trace))
+    return model_of_records(target.text, _found(target.text, config, find, trace))
 
 
 def _of_config(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
@@ -215,22 +253,23 @@ def _of_config(target: Target, options: Mapping[str, Any], trace: bool) -> Model
     path = target.text if target.kind is TargetKind.HUB else target.name
     found = open_config(path if target.config is None else target.config)
     try:
-        return architectures.of_config(path, found, **options)
+        model = architectures.model_from_config(path, found, **options)
     except UnreadError as error:
-        if (model := _without_unread(path, found, options)) is None:
-            model = _read_off(path, found.config, options, error, trace)
-    return replace(model, provenance=replace(model.provenance, **found.facts))
+        known = _without_unread(path, found, options)
+        model = known if known is not None else _read_off(path, found.config, options, error, trace)
+        model = replace(model, provenance=replace(model.provenance, **found.facts))
+    return model if target.built is None or options else check_stored(model, target.built, path)
 
 
 def _without_unread(path: str, found: OpenedConfig, options: Mapping[str, Any]) -> Model | None:
     """Return the built-in model of a config without the fields that its class does not read, or None."""
     from ..catalogue import config_match
 
-    if not (names := config_match.unread(found.config)):
+    if not (names := config_match.unread_fields(found.config)):
         return None
     config = {name: value for name, value in found.config.items() if name not in names}
     try:
-        model = architectures.of_config(path, replace(found, config=config), **options)
+        model = architectures.model_from_config(path, replace(found, config=config), **options)
     except UnreadError:
         return None
     ignored = f"ignored, because the class does not read {'it' if len(names) == 1 else 'them'}: {', '.join(names)}"
@@ -243,19 +282,19 @@ def _read_off(
 ) -> Model:
     """Return the model of a config without a built-in architecture, from the code of its class. Raises ConfigError."""
     from ..catalogue import config_match
-    from ..catalogue.record import opened
+    from ..catalogue.record import model_of_records
 
     if "model_type" not in config:  # a diffusers config
         return _of_diffusers(path, config, options, trace)
     config = _switched(config, options)
     find = _found(path, config, config_match.find(config), trace)
     try:
-        return _tying(opened(path, find), config, options)
+        return _tying(model_of_records(path, find), config, options)
     except SizeError as error:
         raise ConfigError(f"{path}: {error}") from None
     except (ConfigError, WitnessError) as error:
         why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
-        known = "; ".join(filter(None, [str(unread), config_match.why_not(config)]))
+        known = "; ".join(filter(None, [str(unread), config_match.refusal_reason(config)]))
         raise UnreadError(f"{known}; tracing its torch code also failed: {why}") from None
 
 
@@ -289,7 +328,9 @@ def _of_diffusers(path: str, config: Mapping[str, Any], options: Mapping[str, An
             raise UnreadError(str(error) if str(error).startswith(path) else f"{path}: {error}") from None
         except WitnessError as error:
             why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
-            raise UnreadError(f"{path}: {diffusers_models.why_not(config)}; tracing it also failed: {why}") from None
+            raise UnreadError(
+                f"{path}: {diffusers_models.refusal_reason(config)}; tracing it also failed: {why}"
+            ) from None
         record = stored_record(traced.model, traced.letters)
         store.keep(STORED, record)
     return stored_model(path, record)
@@ -315,14 +356,14 @@ def _switched(config: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[
 def _tying(model: Model, config: Mapping[str, Any], options: Mapping[str, Any]) -> Model:
     """Return the model. Raises OptionError if the given option does not change what it stores."""
     from ..catalogue import config_match
-    from ..catalogue.record import opened
+    from ..catalogue.record import model_of_records
 
     if not options:
         return model
     other = (
         config_match.find(_switched(config, {"tied": not config[TIED]})) if model.provenance.by == "catalogue" else None
     )
-    same = other is not None and opened(model.target, other).params.value() == model.params.value()
+    same = other is not None and model_of_records(model.target, other).params.value() == model.params.value()
     reading = model.provenance.reading
     if same or (reading is not None and any(each.startswith(f"{TIED}=") for each in reading.ignored)):
         raise OptionError(f"tied={options['tied']} has no effect: {model.title.removesuffix(', traced')} ignores it")
@@ -363,7 +404,7 @@ def _found(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bo
             raise _untraced(path)
         if found is None:
             try:
-                with waiting(f"tracing the torch code of {path} for {quantity}"):
+                with status_line(f"tracing the torch code of {path} for {quantity}"):
                     found = live()(quantity)
             except WitnessError as error:
                 raise WitnessError(f"{why}{error}") from None

@@ -15,7 +15,7 @@ from ..language.notation.text import code
 from ..language.target import COMPONENT, TargetKind, parse
 from ..ledger.adapters import CHANGES
 from ..models.model import Model
-from ..papers import cited, escape, paper, papers
+from ..papers import cited_papers, escape, paper, papers
 from ..quantities import quantities, quantity
 from ..targets.resolution import names, resolve
 
@@ -28,7 +28,7 @@ def papers_of(formula: Formula) -> list[str]:
     parts = [line.part for line in formula.root.parts() if line.each != 0]
     said = [part.under(formula.relations).about for part in parts if isinstance(part, Component)]
     meant = [question.choices[name].meanings[value] for name, value in question.said(formula).items()]
-    return cited([*said, question.states(formula), *meant])
+    return cited_papers([*said, question.states(formula), *meant])
 
 
 def find(
@@ -74,7 +74,7 @@ def target_of(formula_id: str) -> str:
     )
 
 
-def continued(start: str) -> list[str]:
+def completions(start: str) -> list[str]:
     """Return the ids that start with the typed text, completed by one word."""
     targets = sorted({name.removeprefix(COMPONENT) for name in names()}, key=len, reverse=True)
     target = next((name for name in targets if start.startswith(name + ".")), None)
@@ -116,7 +116,7 @@ def _taken(id: str, given: Mapping[str, str]) -> dict[str, str]:
     if not given:
         return {}
     model, formula, _ = find(id)
-    whole = {} if model.provenance.reading or model.component.role != "model" else CHANGES
+    whole = {} if model.provenance.from_torch or model.component.role != "model" else CHANGES
     known = {*model.component.choices(), *quantity(formula.measure.name).choices, *whole}
     return {name: value for name, value in given.items() if name in known}
 
@@ -156,6 +156,8 @@ def _entry(model: Model, formula: Formula, version: str) -> str:
     if reading := model.provenance.of(formula.measure.name).reading:
         libraries = ", ".join(f"{name} {number}" for name, number in reading.versions.items())
         note += f", traced from the code of its class with {libraries}"
+    elif model.provenance.module:
+        note += f", counted on the module with {model.provenance.module}"
     return "\n".join(
         (
             f"@misc{{{key(model, formula)},",

@@ -69,7 +69,7 @@ class Alternative:
         }
 
 
-def ranks_stated(found: Sequence[Alternative], model: Model, spell: Callable[[Expr], str] = text) -> list[str]:
+def rank_lines(found: Sequence[Alternative], model: Model, spell: Callable[[Expr], str] = text) -> list[str]:
     """Return lines with the number of ranks of each alternative; one line if all have the same."""
     sides = [(f"{each.convention}={each.choice}", each.formula.ranks, model.known) for each in found if each.formula]
     return ranks.stated_of_each(sides, spell) if sides else []
@@ -120,7 +120,7 @@ def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[
 
 
 def _whose(quantity: str, choice: str) -> tuple[ConventionUser, ...]:
-    """Return the author of a rule set; nobody for our own rules."""
+    """Return the author of a rule set, or nothing for our own rules."""
     question = find_quantity(quantity)
     ruled = question.rule_sets.get(choice) if isinstance(question, RuleSetQuantity) else None
     return (ConventionUser(ruled.who, "", ruled.where, (quantity,), {COUNTED: choice}),) if ruled else ()

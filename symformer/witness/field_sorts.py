@@ -1,7 +1,7 @@
 """The values of each config field that have no effect, found by trying several values of every sort.
 
 A field that the code of a class may read is tried at several values of each sort, with all other fields at their
-defaults and with all switches set. If nothing that the class stores, multiplies or caches changes, no value of that
+defaults and with all switches set. If the stored, multiplied and cached tensors do not change, no value of that
 sort has an effect; if only the stored parameters stay the same, this is recorded separately.
 """
 
@@ -12,12 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..catalogue.config_match import CHECKPOINTING, shared
-from ..catalogue.entries import BESIDE, KINDS, NAMED, PER_LAYER, PLACED, ClassConfig, counted_kinds, last, part_of
+from ..catalogue.config_match import CHECKPOINTING, common_field_names
+from ..catalogue.entries import BESIDE, KINDS, NAMED, PER_LAYER, PLACED, ClassConfig, counted_kinds, field_name, part_of
 from ..configs.common_fields import INERT
 from .config_integers import PLACES
-from .fields_read import taken
-from .inert_fields import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, FieldTrials, unmoved
+from .fields_read import keyword_names
+from .inert_fields import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, FieldTrials, inert_subset
 from .sampling import is_window
 from .transformers_classes import TracedClass
 
@@ -63,7 +63,7 @@ class FieldSorts:
         """Return the result for the fields with a default value and for others that the code may read."""
         freed = FreedFields()
         offered = {name: self._offered(name, value) for name, value in fields.items()}
-        offered |= {path: _unsaid(last(path)) for path in self._others()}
+        offered |= {path: _unsaid(field_name(path)) for path in self._others()}
         before = [self._told(setting) for setting in self.settings]
         for place in range(max(map(len, offered.values()), default=0)):
             tried = {name: each[place] for name, each in offered.items() if place < len(each)}
@@ -85,13 +85,13 @@ class FieldSorts:
 
     def _others(self) -> Iterator[str]:
         """Yield the fields that the class lacks but that its code or the library's may read."""
-        names = {*(shared() - {*dir(self.source.config_class)}), PARTIAL, THETA, *ROPE}
+        names = {*(common_field_names() - {*dir(self.source.config_class)}), PARTIAL, THETA, *ROPE}
         names = (names | {*MENTIONED}) - {*INERT, *BESIDE, CHECKPOINTING}
         default = self.trials.default
-        words = {*map(last, self.trials.usual)} - {*INERT, *BESIDE, CHECKPOINTING}  # another part may have them
+        words = {*map(field_name, self.trials.usual)} - {*INERT, *BESIDE, CHECKPOINTING}  # another part may have them
         top = {word for word in words if self._unmoving(word)}
         for part, config in (("", default), *((part, getattr(default, part)) for part in self.trials.parts())):
-            read = taken(type(config)) - {*INERT, *BESIDE, CHECKPOINTING}
+            read = keyword_names(type(config)) - {*INERT, *BESIDE, CHECKPOINTING}
             for name in sorted(
                 {*names, *read, *(words if part else top), *((TIED,) if part else _patterns(self.entry))}
             ):
@@ -113,7 +113,7 @@ class FieldSorts:
 
     def _offered(self, name: str, usual: Any) -> list[tuple[str, list[Any]]]:
         """Return the sorts of values to try for a field, depending on its default."""
-        word = last(name)
+        word = field_name(name)
         if word in ROPE:
             if isinstance(usual, dict) and usual and all(isinstance(each, dict) for each in usual.values()):
                 return [
@@ -155,14 +155,14 @@ class FieldSorts:
     def _per_layer(self, name: str) -> list[tuple[str, list[Any]]]:
         """Return a window for each layer, where one number is the default for all of them."""
         layers = self.layers.get(part_of(name), 0)
-        return [(PER_LAYER, [[width] * layers for width in (8, 64)])] if layers and is_window(last(name)) else []
+        return [(PER_LAYER, [[width] * layers for width in (8, 64)])] if layers and is_window(field_name(name)) else []
 
     def _usual_layers(self, name: str) -> int:
         return self.usual_layers.get(part_of(name), 0)
 
     def _seen(self, name: str) -> bool:
         """Return True if a run on shapes alone would show the effect of a field."""
-        word = last(name)
+        word = field_name(name)
         return not (UNSEEN.search(word) or "rotary" in word) or bool(SEEN.search(word) or SCALES.search(word))
 
     def _dropped(self, name: str, values: Sequence[Any]) -> bool:
@@ -186,7 +186,7 @@ class FieldSorts:
             told = self.trials.trained(self.trials.filled({**self.settings[0], **said}))
             return None if told is None else told == usual
 
-        held = unmoved({name: each[-1:] for name, each in values.items()}, same)
+        held = inert_subset({name: each[-1:] for name, each in values.items()}, same)
         return {name: each for name, each in values.items() if name in held}
 
     def _still(
@@ -206,7 +206,7 @@ class FieldSorts:
                 return None
             return bool(told == before)
 
-        return {name: values[name] for name in unmoved(values, same)}
+        return {name: values[name] for name in inert_subset(values, same)}
 
 
 def sorts(found: Mapping[str, Sequence[str]], known: Mapping[str, str]) -> dict[str, str]:

@@ -27,7 +27,7 @@ _USUAL = {name for letter in ("V", "E", "H", "L", "L_enc", "L_dec", "A", "G") fo
 _SAYS_SO = re.compile(r"(^|_)(heads|layers|ffn_dim)$")
 
 
-def usual(name: str) -> bool:
+def is_essential(name: str) -> bool:
     """Return True if a formula must contain this size, so that it is never fixed to save the rest."""
     last = ENTRY.sub("", name.rpartition(".")[2])
     return last in _USUAL or bool(_SAYS_SO.search(last))
@@ -44,9 +44,9 @@ def is_window(name: str) -> bool:
     return ("window" in name or "attention_chunk" in name) and "pattern" not in name and not DEEP.search(name)
 
 
-def odd(name: str) -> bool:
+def is_optional(name: str) -> bool:
     """Return True if a size is non-essential, so that it may be fixed to save the rest."""
-    return name not in LETTERED and not usual(name) and name != ""
+    return name not in LETTERED and not is_essential(name) and name != ""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Multiples:
         return [n for n in range(2, gcd(*self.widths) + 1) if gcd(*self.widths) % n == 0 and n % self.groups[0] == 0]
 
     def drawn(self, lengths: Sequence[int]) -> Sequence[int]:
-        """Return those of the possible lengths that are sampled."""
+        """Return the sampled lengths among the possible ones."""
         return lengths[-2:] if self.last else lengths[:-2]
 
     def draw(

@@ -1,7 +1,7 @@
 """Torch's own counts for an architecture's class at one point: FLOPs by its counter, bytes of its tensors.
 
 One session of the class at a point answers every quantity and runs nothing twice. Each oracle asserts that it counted
-what it was asked for.
+the requested operations.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import OperationKind
 from .dispatch_recorders import Products, SavedStorages
 from .model_calls import unpadded
-from .stored_weights import our_path, recipe, starred, witness_class
+from .stored_weights import our_path, recipe, with_stars, witness_class
 from .torch_session import Run, Session, silence, tensors_of, trainable
 
 Numbers = Mapping[Symbol, int]
@@ -239,7 +239,7 @@ class TorchWitness(Session):
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for phase, tally in ((FORWARD, seen.forward), (BACKWARD, seen.backward)):
             for path, sites in tally.times.items():
-                key = (starred(self.ours(path.rpartition(".")[0])), phase)
+                key = (with_stars(self.ours(path.rpartition(".")[0])), phase)
                 for each in sites.values():
                     for factors, times in each.items():
                         parts[key][2 * prod(factors)] += times
@@ -258,7 +258,7 @@ class TorchWitness(Session):
 
     def named(self, paths: Iterable[str]) -> frozenset[str]:
         """Return our names of modules, with * for layer numbers."""
-        return frozenset(starred(self.ours(path)) for path in paths)
+        return frozenset(with_stars(self.ours(path)) for path in paths)
 
     # -- bytes ---------------------------------------------------------------------------------------------------
 
@@ -267,7 +267,7 @@ class TorchWitness(Session):
         held = self.prompted(C).held
         # An encoder-decoder has two caches: for self-attention and for cross-attention to the encoder.
         attends = {
-            starred(entry.path.rpartition(".")[0]): "cross.layers" if entry.inputs[1].encoded else "self.layers"
+            with_stars(entry.path.rpartition(".")[0]): "cross.layers" if entry.inputs[1].encoded else "self.layers"
             for _, entry in self.component.ledger
             if entry.kind is OperationKind.SCORES and not entry.output.encoded
         }
@@ -275,14 +275,14 @@ class TorchWitness(Session):
         layers: dict[str, str] = {}
         for name, module in self.model().named_modules():
             if isinstance(place := getattr(module, "layer_idx", getattr(module, "layer_id", None)), int):
-                stack = attends.get(starred(self.ours(name)), "") if both else "layers"
+                stack = attends.get(with_stars(self.ours(name)), "") if both else "layers"
                 layers[f"{stack}.{place}"] = name
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for row, size in held.items():
             path = layers.get(row.rpartition(".")[0])
             if path is None:
                 raise WitnessError(f"no attention of {self.component.name} owns {row} of the cache")
-            parts[starred(self.ours(path)), FORWARD][size] += 1
+            parts[with_stars(self.ours(path)), FORWARD][size] += 1
         return TorchCount(sum(held.values()), parts, self.named(layers.values()) | {""})
 
     def activations(
@@ -532,7 +532,7 @@ def keeps_cache(component: Architecture) -> bool:
     return back and all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
 
 
-def gives_last(component: Architecture) -> bool:
+def returns_last_logits(component: Architecture) -> bool:
     """Return True if the witness can return the logits of the last position alone, or has no logits.
 
     The classes of encoder-decoders cannot: they continue from a single token.
@@ -562,7 +562,9 @@ def _bytes(tensors: Iterable[Tensor]) -> int:
     return sum(tensor.untyped_storage().nbytes() for tensor in tensors)
 
 
-_COUNTER = "the total, by the formulas of torch's FlopCounterMode, and by that itself at one point of each depth"
+_COUNTER = (
+    "the total, with the formulas of torch's FlopCounterMode; at one point per depth also with FlopCounterMode itself"
+)
 _EACH = "each product in the module that ran it"
 _PRODUCTS = {"embedding": "lookup", "count": "contractions"}
 
@@ -597,17 +599,17 @@ ORACLES: dict[str, Oracle] = {
         cached=True,
         last=True,
         added=True,
-        rows="the products of each module, added up over the passes",
+        rows="the products of each module, summed over all passes",
     ),
     "active-params": Oracle(
         active_elements,
-        "the elements of the parameters, less those of the experts that a token does not go to",
+        "the number of parameters, without the experts that a token is not routed to",
         {},
         needs=OperationKind.EXPERTS,
     ),
     "activations": Oracle(
         TorchWitness.activations,
-        "the total of every unique storage that torch's saved_tensors_hooks and its checkpoint are given",
+        "the total of all unique storages passed to torch's saved_tensors_hooks and checkpoint",
         {"implementation": "eager", "dropout": "off", "recompute": "none", "dtype": "fp32"},
         (
             {"dropout": "on"},
@@ -619,12 +621,12 @@ ORACLES: dict[str, Oracle] = {
             {"implementation": "sdpa", "dtype": "bf16", "recompute": "full"},
         ),
         library="transformers",
-        rows="each storage by its bytes, wherever it is kept",
+        rows="the bytes of each storage, whichever module saves it",
     ),
     "train-memory": Oracle(
         train_memory,
-        "the bytes of the parameters, of their gradients and of a real optimizer's state after a real step; and of the "
-        "activations, as saved_tensors_hooks and torch's checkpoint are given them",
+        "the bytes of the parameters, of their gradients and of the optimizer's state after a real step; and of the "
+        "activations passed to saved_tensors_hooks and torch's checkpoint",
         {"recipe": "fp32", "optimizer": "adam", "implementation": "none", "dropout": "off", "recompute": "none"},
         (
             {"optimizer": "sgd"},
@@ -647,7 +649,7 @@ ORACLES: dict[str, Oracle] = {
         "the total of the model's own cache after a forward pass",
         {"dtype": "fp32", "window": "needed", "latent": "compressed"},
         cached=True,
-        rows="each tensor of the cache by the attention that it belongs to",
+        rows="each tensor of the cache, by its attention module",
         length=C,
     ),
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 from sympy import Expr, Integer, Mul, Rational, Symbol
 
-from ..catalogue.measured_model import answerable, unrun
+from ..catalogue.measured_model import check_measurable, run_refusal
 from ..language.errors import WitnessError
 from ..language.frozen import Immutable
 from ..language.sizes import AtMost, Equals
@@ -18,7 +18,8 @@ from ..models.provenance import Pinned
 from .interpolation import Point, UnfitError, monomial
 
 OTHERWISE = "the code behaves differently there than at the sampled sizes"
-FROM, UP_TO = "the trace holds from there on", "the trace holds up to there"
+FROM = "the trace is not valid for smaller values"
+UP_TO = "the trace is not valid for larger values"
 
 
 class UnbuiltError(WitnessError):
@@ -95,8 +96,8 @@ class Trace(Immutable):
         if quantity == self.quantity:
             return self
         if self.run is None:
-            answerable(quantity)
-            raise unrun(self.model.target, quantity)
+            check_measurable(quantity)
+            raise run_refusal(self.model.target, quantity)
         return self.run(quantity)
 
     @property

@@ -23,7 +23,7 @@ def illustration(model: Model, formula: Formula) -> list[Block]:
     return [FigureBlock(partial(_drawn, model, formula), _caption(model, formula), formula.id)]
 
 
-def beside(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
+def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
     """Return the figure of two models; empty if one of the formulas is not a sum over boxes."""
     if len(models) != 2 or not all(formula.additive for formula in formulas):
         return []
@@ -40,7 +40,7 @@ def _caption(model: Model, formula: Formula) -> Line:
     told = f"the formula of its {formula.measure.title}"
     if value_of(formula, model) is not None:
         told += ", its value, and the share of all its copies in the total"
-    if model.provenance.reading is not None:  # traced: the data flow is unknown
+    if model.provenance.from_torch:  # traced: the data flow is unknown
         return [f"The parts of {model.title}, in the order in which its code names them, each with {told}."]
     return [f"The architecture of {model.title}, from bottom to top, each part with {told}."]
 
@@ -56,9 +56,9 @@ def _both(
     models: Sequence[Model], formulas: Sequence[Formula], column: float, most: float, ruler: Ruler | None = None
 ) -> Drawing:
     from .figure_builder import FigureBuilder
-    from .figure_diff import compared
+    from .figure_diff import mark_differences
     from .figure_page import BETWEEN, drawing
 
     figures = [FigureBuilder(model, formula).architecture() for model, formula in zip(models, formulas, strict=True)]
     half = min(column, (most - BETWEEN) / 2)
-    return drawing(*compared(*figures), column=half, most=half, ruler=ruler)
+    return drawing(*mark_differences(*figures), column=half, most=half, ruler=ruler)

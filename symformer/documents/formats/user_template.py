@@ -15,7 +15,7 @@ from typing import Any
 from ...language.errors import DocumentError
 from ..blocks import Block, Computation, Document, Equation, References, Table
 from .base_language import Language
-from .page_layout import tall
+from .page_layout import is_tall
 
 SECONDS = 20
 MOST_READ = 1_000_000  # bytes of a template
@@ -23,7 +23,7 @@ BREAK = "\0"  # placeholder for the end of a row, which a template may choose
 MESSAGE = 400  # maximum characters of an error message
 
 
-def read(path: str) -> str:
+def read_template(path: str) -> str:
     """Return the text of a template. Raises DocumentError if it cannot be read."""
     place = Path(path)
     try:
@@ -42,13 +42,14 @@ def read(path: str) -> str:
 
 
 def check_delimiters(text: str, path: str) -> str:
-    """Return a warning if a template has standard Jinja tags, which are copied unchanged; else "".
+    """Return a warning if a template has standard Jinja tags, which are copied unchanged, or no tags; else "".
 
-    Raises DocumentError if it has no other tags: nothing in it would be filled in.
+    Raises DocumentError if it has standard tags only: nothing in it would be filled in.
     """
     found = _FOREIGN.search(text)
     if found is None:
-        return ""
+        none = f"the template {path} has no tags, so the output has nothing of the document; write <%= … %> and <% … %>"
+        return "" if "<%" in text else none
     line = text.count("\n", 0, found.start()) + 1
     said = f"the template {path}, line {line}: {found[0]} is copied unchanged; write tags as <%= … %> and <% … %>"
     if "<%" not in text:
@@ -138,7 +139,7 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
     page = language.page
     if isinstance(block, Table):
         view |= {"columns": page.columns(block), "kept": page.kept(block)}
-        view |= {"wide": page.wide(block), "tall": tall(block)}
+        view |= {"wide": page.wide(block), "tall": is_tall(block)}
     if isinstance(block, References):
         view["tail"] = page.tail(block)
     if isinstance(block, Table | Equation):

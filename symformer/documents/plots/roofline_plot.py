@@ -10,7 +10,7 @@ from ...language.errors import OptionError, SizeError
 from ...language.target import name_of
 from ...models.model import Model
 from ...output.base_plot import MARGIN
-from ...output.style import INKS, MARKS, MOST, grid, literal, plotted
+from ...output.style import INKS, MARKS, MOST, grid, literal, plot_bytes
 from .memory_plot import amount
 from .rank_caption import of_one_rank
 
@@ -41,7 +41,9 @@ def roofline(
 ) -> bytes:
     """Return the plot as the bytes of a file. Raises OptionError and SizeError."""
     if peak is None or bandwidth is None:
-        raise OptionError("a roofline needs --peak, such as 989TFLOPS, and --bandwidth, such as 3.35TB/s, of a device")
+        raise OptionError(
+            "a roofline needs the peak and the bandwidth of a device; set --peak 989TFLOPS and --bandwidth 3.35TB/s"
+        )
     if len(models) > MOST:
         raise OptionError(f"{len(models)} targets are given; the plot has at most {MOST} distinct marks")
     top, slope = amount(peak, ("FLOPS", "FLOP/s"), "--peak"), amount(bandwidth, ("B/s",), "--bandwidth")
@@ -83,4 +85,4 @@ def roofline(
             ha="left",
         )
 
-    return plotted(draw, extension, 2.5 + MARGIN * len(shared))
+    return plot_bytes(draw, extension, 2.5 + MARGIN * len(shared))
