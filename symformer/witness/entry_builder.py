@@ -340,7 +340,7 @@ class EntryBuilder:
                         *(name for name in found if name not in follows),
                         *(name for name, taken in made.items() if taken),
                         *self._asked((*sizes, *switches)),
-                        *paths(given),
+                        *(each for name in paths(given) for each in self._entries(name)),
                     )
                 )
             ),
@@ -376,6 +376,10 @@ class EntryBuilder:
         for name in names:
             if name in alone or ("." in name and bare.get(name) != self.usual[name]):
                 yield name
+
+    def _entries(self, name: str) -> list[str]:
+        """Return the sizes that a field lists, or the field."""
+        return [each for each in self.numbers if each != name and ENTRY.sub("", each) == name] or [name]
 
     def _unsaid(self, names: Sequence[str]) -> Iterator[str]:
         """Yield the fields that change the config even if set to their defaults."""
