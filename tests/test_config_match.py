@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from huggingface_hub.errors import StrictDataclassFieldValidationError
-from transformers import ArceeConfig, LlavaConfig, Mistral3Config
+from transformers import ArceeConfig, FuyuConfig, LlavaConfig, Mistral3Config
 
 import symformer as sf
 from symformer.catalogue.config_match import find, match, match_or_none
@@ -115,3 +115,24 @@ def test_a_list_that_must_end_with_one_kind_is_refused_with_another_end(closing:
     config = {"model_type": "lfm2", "architectures": ["Lfm2ForCausalLM"], "num_hidden_layers": 3}
     listed = ["full_attention", "conv", "conv"]
     assert (match_or_none(kept, {**config, "layer_types": listed}) is not None) is answered
+
+
+@pytest.mark.parametrize(
+    ("fields", "answered"),
+    [
+        ({"hidden_size": 4096, "qk_layernorm": True, "hidden_act": "relu2"}, True),  # equal to the part's defaults
+        ({"hidden_size": 1024}, False),  # FuyuConfig ignores it and builds its part with 4096
+        ({"qk_layernorm": False}, False),
+        ({"text_config": {"model_type": "persimmon", "hidden_size": 1024}, "hidden_size": 1024}, True),
+        ({"text_config": {"model_type": "persimmon", "hidden_size": 1024}, "hidden_size": 4096}, False),
+    ],
+)
+def test_a_field_beside_the_part_that_has_it_must_be_equal(fields: dict[str, Any], answered: bool) -> None:
+    """FuyuConfig reads fields of its text_config at the top level only if a config has no text_config."""
+    kept = find_entry("FuyuForCausalLM", "fuyu")
+    assert kept is not None
+    config = {"model_type": "fuyu", "text_config": {"model_type": "persimmon"}, **fields}
+    assert (match_or_none(kept, config) is not None) is answered
+    text = FuyuConfig(**{name: value for name, value in config.items() if name != "model_type"}).text_config
+    built = FuyuConfig(text_config=config["text_config"]).text_config
+    assert (text.hidden_size, text.qk_layernorm) == (built.hidden_size, built.qk_layernorm)

@@ -348,12 +348,36 @@ def _fields(kept: CatalogueEntry, config: Mapping[str, Any]) -> dict[str, Any]:
 def _parted(kept: CatalogueEntry, config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a config with the top-level fields of a missing part moved into the part, if the class reads them so."""
     part, known = kept.entry.hoisted, _names(kept)
-    if not part or config.get(part) is not None:
+    if not part:
         return config
+    if isinstance(config.get(part), Mapping):
+        return {name: value for name, value in config.items() if not _copied(kept, name, value, config[part])}
     own = {*kept.entry.sizes, *kept.entry.aliases, *kept.switches}  # top-level fields of the class itself
     inside = {name: each for name, each in config.items() if f"{part}.{name}" in known and name not in own}
     rest = {name: each for name, each in config.items() if name not in inside and name != part}
     return {**rest, part: inside} if inside else config
+
+
+def _copied(kept: CatalogueEntry, name: str, value: Any, inside: Mapping[str, Any]) -> bool:
+    """Return True if a top-level field is a copy of a field of the hoisted part, which the config gives as well.
+
+    The class may ignore such a field, so a copy must be equal. Raises CatalogueError for a different value.
+    """
+    entry = kept.entry
+    field = entry.aliases.get(name, f"{entry.hoisted}.{name}")
+    own = {"model_type", *BESIDE, *INERT, *entry.sizes, *entry.idle, *entry.stored, *kept.switches}
+    if part_of(field) != entry.hoisted or name in own or field not in _names(kept):
+        return False
+    names = {field, *(each for each, other in entry.aliases.items() if other == field)}
+    given = [
+        inside[field_name(each)] for each in names if part_of(each) == entry.hoisted and field_name(each) in inside
+    ]
+    if not given and field not in entry.follows and field in {**entry.sizes, **kept.switches}:
+        given = [entry.sizes.get(field, kept.switches.get(field))]
+    idle = entry.idle.get(field, "")
+    if not (idle and holds(idle, value)) and not (given and all(equal_values(each, value, 0) for each in given)):
+        raise _strange(name, value)
+    return True
 
 
 def _name_once(kept: CatalogueEntry, fields: dict[str, Any]) -> None:
