@@ -40,6 +40,7 @@ INNER: Mapping[str, list[list[str]]] = {
         ["shape_lines", "sizes"],
     ],
     "ledger": [["facts"], ["operations"], ["placement"]],
+    "output": [["chain"], ["blocks"], ["notebook"]],
     "formulas": [["account"], ["derivation"], ["formula"]],
     "quantities": [
         ["length_conditions"],
@@ -71,7 +72,7 @@ INNER: Mapping[str, list[list[str]]] = {
     ],
     "targets": [["resolution"], ["side_by_side"]],
     "views": [["notations", "summary"], ["citations", "convention_table", "equations", "part_copies"]],
-    "documents": [["blocks"], ["sentences", "formats"], ["subject"], ["derivation_document"], ["gallery_pages"]],
+    "documents": [["sentences", "formats"], ["subject"], ["derivation_document"], ["gallery_pages"]],
     "commands": [
         ["terminal", "completion_values"],
         ["arguments", "base_command"],

@@ -19,7 +19,15 @@ import symformer as sf
 from symformer.algebra.compare import Comparison
 from symformer.algebra.crossover import AllowedValues, CrossoverPoint, Span, always, crossings, solve, spans
 from symformer.commands.cli import cli
-from symformer.documents.blocks import (
+from symformer.documents.comparison_document import document
+from symformer.documents.figures.primitives import Words
+from symformer.documents.formats import FORMATS, render
+from symformer.language.errors import SizeError
+from symformer.language.notation.display_tree import Label, value
+from symformer.language.notation.text import text
+from symformer.language.sizes import Divides
+from symformer.language.symbols import SYMBOLS, B, C, E, G, H, L, V, numbered
+from symformer.output.blocks import (
     Code,
     Document,
     Equation,
@@ -32,14 +40,6 @@ from symformer.documents.blocks import (
     Strong,
     Table,
 )
-from symformer.documents.comparison_document import document
-from symformer.documents.figures.primitives import Words
-from symformer.documents.formats import FORMATS, render
-from symformer.language.errors import SizeError
-from symformer.language.notation.display_tree import Label, value
-from symformer.language.notation.text import text
-from symformer.language.sizes import Divides
-from symformer.language.symbols import SYMBOLS, B, C, E, G, H, L, V, numbered
 
 PAIRS = [
     ("gpt2", "llama-2-7b", "params"),

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from symformer.language.notation.cards import Card, CardTable, CodeName, Shown
 
 import symformer as sf
 from symformer.formulas.breakdown import Breakdown
-from symformer.language.notation.cards import Card, CardTable, CodeName, Shown
 from symformer.language.notation.display_tree import tree
 from symformer.language.symbols import E
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put_json, say, spell, table
-
-if TYPE_CHECKING:
-    from ..algebra.check import FormulaCheck
+from .terminal import put_blocks, put_json
 
 DIFFERS = 1
 
@@ -75,26 +70,5 @@ def command(
     if as_json:
         put_json(found.to_json())
     else:
-        show(found)
+        put_blocks(found.to_blocks())
     return DIFFERS if found.verdict == "differs" else 0
-
-
-def show(found: FormulaCheck) -> None:
-    """Print the verdict with the readings of the letters, both formulas, and the rows that explain a difference."""
-    from ..language.notation.text import number
-
-    for line in found.lines(spell):
-        say(line)
-    if found.named:
-        say()
-        readings = [[each.name, each.spelt, each.meaning, each.source] for each in found.named]
-        table(["name", "read as", "meaning", "source"], readings, "llll")
-    if found.rows:
-        say()
-        say(found.alternatives)
-        rows = [[each.path, each.said, spell(each.ours)] for each in found.rows]
-        table(["row", "in the printed formula", "ours"], rows, "lll")
-    if found.errors:
-        say()
-        cells = [[each.at, f"{each.ours:,}", number(each.theirs), each.percent] for each in found.errors]
-        table(["at", "ours", "theirs", "error in %"], cells, "lrrr")

@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put_json, say, table
+from .terminal import put_blocks, put_json, say, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,8 +86,6 @@ def _source(found: Publication, as_json: bool) -> None:
 
 
 def _formula(entry: PrintedFormula, as_json: bool) -> None:
-    from .check import show
-
     found = entry.check
     if as_json:
         put_json({**entry.to_json(), "check": found.to_json() if found else None})
@@ -103,7 +101,7 @@ def _formula(entry: PrintedFormula, as_json: bool) -> None:
         say(f"correction  {entry.correction}")
     if found is not None:
         say()
-        show(found)
+        put_blocks(found.to_blocks())
 
 
 def _number(entry: PublishedNumber, as_json: bool) -> None:

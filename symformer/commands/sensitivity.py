@@ -6,7 +6,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import put_json, say, spell, table
+from .terminal import put_blocks, put_json
 
 
 @click.command("sensitivity", cls=Command)
@@ -53,13 +53,4 @@ def command(
     if as_json:
         put_json(found.to_json())
         return
-    before, rows, below = found.lines(spell), found.rows(spell), found.below()
-    say(f"{found.model.title} ({found.model.target}): {found.formula.measure.title}")
-    for line in (*before, ""):
-        say(line)
-    if rows:
-        table(found.head, rows, "lrlrlrl")
-    else:
-        say("the formula has no sizes")
-    for line in ["", *below] if below else []:
-        say(line)
+    put_blocks(found.to_blocks())

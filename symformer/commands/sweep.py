@@ -9,7 +9,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import progress, put_json, say, spell, table, tell
+from .terminal import progress, put_blocks, put_json, tell
 
 if TYPE_CHECKING:
     from ..algebra.sweep import Sweep
@@ -111,21 +111,11 @@ def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> Non
         return
     with progress(f"{found.rows.count:,} configs") as told:
         found = replace(found, told=told)
-        rows, count = found.first
+        _ = found.first
     if as_json:
         put_json(found.to_json())
         return
-    for line in (f"{found.model.title} ({found.model.target})", *found.lines(spell), ""):
-        say(line)
-    from ..algebra.sweep import SHOWN, cells_of
-
-    if rows:
-        table(found.columns, list(map(cells_of, rows[:SHOWN])), found.align)
-    if count > SHOWN:
-        say(f"and {count - SHOWN:,} more; -o FILE writes all of them")
-    say()
-    for line in found.counted(count):
-        say(line)
+    put_blocks(found.to_blocks())
 
 
 def _sweep(

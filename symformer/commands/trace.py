@@ -54,11 +54,12 @@ def command(
     """
     from ..language.arithmetic import size
     from ..language.errors import OptionError
+    from ..language.notation.text import amount
     from ..language.sizes import whole
     from ..language.target import TargetKind, parse
     from ..targets.resolution import pairs
     from ..views.provenance_lines import at_config
-    from ..views.summary import amount, read_at
+    from ..views.summary import read_at
     from ..witness import ignored_at, values_at
     from ..witness import trace as trace_model
 

@@ -13,24 +13,21 @@ from sympy import Add, Expr, Integer, Symbol, expand
 from ..architectures import architecture, presets, presets_like, presets_of, variant
 from ..architectures.base_architecture import Architecture
 from ..components.base import Component, spell_option
+from ..formulas import ranks
 from ..formulas.account import Line as AccountLine
-from ..formulas.derivation import Chain, substitution
+from ..formulas.derivation import substitution
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula, Ratio
 from ..language.errors import RuleError, SymformerError
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of, tree
-from ..language.notation.text import number, percent
-from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers, evaluate
+from ..language.notation.text import amount, number, percent
+from ..language.sizes import AtMost, Differs, Divides, Excludes, Numbers, evaluate
 from ..language.symbols import RANK, letter
 from ..language.target import name_of
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
-from ..papers import paper
-from ..quantities import quantity as find_quantity
-from ..quantities.elementwise import stated
-from ..views.summary import amount, idle, share, show_json
-from .blocks import (
+from ..output.blocks import (
     Block,
     Code,
     Contents,
@@ -44,14 +41,22 @@ from .blocks import (
     References,
     Strong,
     Table,
+    capital,
     formulas_in,
+    listed,
+    maybe,
     numbered,
 )
+from ..output.chain import Chain
+from ..papers import paper
+from ..quantities import quantity as find_quantity
+from ..quantities.elementwise import stated
+from ..views.summary import idle, share, show_json
 from .figures.inset import illustration
 from .key_result import message
 from .part_sections import about_part, named, parts
-from .sentences import capital, listed, maybe, sentence
-from .subject import Subject, in_title, of_one_rank, placed
+from .sentences import sentence
+from .subject import Subject, in_title, placed
 from .verification import LISTED, certificate_of, check, short_check
 
 
@@ -219,7 +224,7 @@ def _chosen(formula: Formula, numbers: Numbers) -> list[Block]:
     said = find_quantity(formula.measure.name).said(formula).items()
     notes = [[Code(f"{name}={value}")] for name, value in said if (name, value) != ("data", "off") or placed(formula)]
     blocks: list[Block] = [Paragraph(["Counted with ", *listed(*notes), "."])] if notes else []
-    if one := of_one_rank(formula, numbers):
+    for one in ranks.stated(formula.ranks, numbers):
         blocks.append(Paragraph(one))
     return blocks
 
@@ -331,7 +336,7 @@ def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
         Heading(1, ["Definition and conventions"]),
         Paragraph([*maybe(first, *about_part(formula.root, formula), " "), *sentence(question.states(formula))]),
     ]
-    if one := of_one_rank(formula, model.known):
+    for one in ranks.stated(formula.ranks, model.known):
         blocks.append(Paragraph(one))
     blocks += [Paragraph(sentence(each)) for each in idle(model, formula)]
     for name, value in question.said(formula).items():
@@ -398,7 +403,7 @@ def conditions(model: Model, formula: Formula) -> list[Line]:
             continue  # the formula does not use these sizes
         notes.append([Math(tree(target)), " = ", Math.of(value)])
     for constraint in formula.constraints:
-        if not concerns(constraint, formula):
+        if not formula.concerned(constraint):
             continue
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
@@ -417,13 +422,6 @@ def conditions(model: Model, formula: Formula) -> list[Line]:
         else:
             notes.append(sentence(str(constraint)))
     return notes
-
-
-def concerns(constraint: Condition, formula: Formula) -> bool:
-    """Return True if a condition concerns sizes of the formula: a window does not affect the number of parameters."""
-    own = {*formula.symbols, *formula.relations}
-    of_run = {size for size in constraint.symbols if letter(size).run and not letter(size).ranks}
-    return bool(constraint.symbols & own) and of_run <= own
 
 
 def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:

@@ -8,7 +8,6 @@ from sympy import Add, Expr, Integer, expand
 
 from ..formulas.account import Line as AccountLine
 from ..formulas.account import Term
-from ..formulas.derivation import Chain
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..language.errors import SymformerError
@@ -18,9 +17,9 @@ from ..language.sizes import Numbers, evaluate
 from ..language.symbols import B, C, S
 from ..ledger.facts import ATTENDING, CARRYING, OperationKind
 from ..models.model import Model
+from ..output.blocks import Block, Equation, Line, Math, Paragraph, Piece, Table, capital, listed, maybe
+from ..output.chain import Chain
 from ..views.summary import share
-from .blocks import Block, Equation, Line, Math, Paragraph, Piece, Table
-from .sentences import capital, listed, maybe
 
 OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # per parameter
 MATRICES, ATTENTION, SCAN, ELEMENTS = "matrices", "attention", "state-space scan", "element by element"

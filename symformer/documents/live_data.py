@@ -27,7 +27,7 @@ from ..ledger.facts import ONE
 from ..models.provenance import ConfigLocation
 from ..papers import pieces
 from ..quantities import quantity as find_quantity
-from .derivation_document import concerns, with_numbers
+from .derivation_document import with_numbers
 from .key_result import purposes
 from .model_variants import Variants, key_of
 
@@ -64,7 +64,7 @@ class Sheet:
     def form(self, formula: Formula) -> dict[str, Any]:
         """Return a formula with its parts and the sizes it needs, ready for JSON."""
         given = formula.relations
-        concerned = [each for each in formula.constraints if concerns(each, formula)]
+        concerned = [each for each in formula.constraints if formula.concerned(each)]
         asked = {*formula.symbols, *formula.ranks.free_symbols}.union(*(each.symbols for each in concerned))
         asked |= {size for size in formula.written.free_symbols if size in given}
         asked |= {size for target in asked & given.keys() for size in given[target].free_symbols}

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sympy import Expr, Integer, Symbol
 
 from ..components.base import spell_option
-from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.notation.text import text
-from ..language.sizes import Numbers
 from ..language.symbols import RANK, letter
 from ..language.target import name_of
-from ..ledger.facts import ONE
 from ..models.model import Model
+from ..output.blocks import Code, Line, Math, Piece, listed
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import PLACEMENT
-from .blocks import Code, Line, Math, Piece
-from .sentences import listed
 
 
 def in_title(model: Model, measures: str, formulas: Sequence[Formula]) -> str:
@@ -44,20 +40,6 @@ def placed(formula: Formula) -> bool:
     """Return True if a formula is per rank, whether the ranks divide the model or only its data."""
     conventions = formula.conventions
     return any(name in PLACEMENT for name in conventions) or conventions.get("data", "off") != "off"
-
-
-def of_one_rank(formula: Formula, numbers: Numbers, renamed: Callable[[Expr], Expr] = lambda expr: expr) -> Line:
-    """Return sentences on the number of ranks of a per-rank formula; empty for a formula of the whole model.
-
-    ``renamed`` replaces symbols by the letters of one side of a comparison.
-    """
-    if formula.ranks == ONE:
-        return []
-    value = ranks.count(formula.ranks, numbers)
-    known = f" = {value:,}" if value is not None and value != formula.ranks else ""
-    product = Math.of(renamed(formula.ranks))
-    said = f"{known}: {ranks.kinds(formula.ranks)}. {ranks.composition(formula.ranks)}".rstrip()
-    return ["All numbers are per rank; the number of ranks is ", product, said]
 
 
 @dataclass(frozen=True)

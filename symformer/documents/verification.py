@@ -14,9 +14,9 @@ from ..language.notation.display_tree import Label
 from ..language.symbols import LETTERS, SYMBOLS
 from ..models.model import Model
 from ..models.provenance import TraceEvidence
+from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table, listed, maybe
 from ..quantities import quantity as find_quantity
-from .blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table
-from .sentences import listed, maybe, sentence
+from .sentences import sentence
 from .subject import placed
 
 

@@ -14,15 +14,18 @@ from ..language.arithmetic import parse
 from ..language.errors import SizeError, UnknownNameError
 from ..language.frozen import Immutable
 from ..language.limits import ExpansionBound
-from ..language.notation.cards import Card, Shown
 from ..language.notation.display_tree import Label, Number, growth, tree
 from ..language.notation.latex import latex
-from ..language.notation.text import code, text
+from ..language.notation.text import code, rounded, text
 from ..language.sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
 from ..language.symbols import RANK, letter, symbol
 from ..ledger.facts import ONE, sizes_of
+from ..output.blocks import BriefBlock, Equation, Heading, Line, Paragraph
+from ..output.chain import Chain
+from ..output.notebook import Shown
 from . import ranks
-from .account import Line, Measure
+from .account import Line as AccountLine
+from .account import Measure
 from .breakdown import Breakdown, Row
 from .totals import gathered, given_by
 
@@ -84,13 +87,13 @@ class Formula(Immutable, Shown):
 
     id: str
     measure: Measure
-    root: Line
+    root: AccountLine
     relations: Relations = field(default_factory=dict)
     totals: frozenset[Symbol] = frozenset()  # targets of relations that stay in the printed form: L for all layers
     conventions: Mapping[str, str] = field(default_factory=dict)
     constraints: tuple[Condition, ...] = ()
     source: SizeSource | None = None
-    within: Line | None = None  # the whole account, if the root is a part of one
+    within: AccountLine | None = None  # the whole account, if the root is a part of one
     named: frozenset[Symbol] = (
         frozenset()
     )  # sizes of a run that define the quantity, whether or not the formula contains them
@@ -171,7 +174,7 @@ class Formula(Immutable, Shown):
         return frozenset(found)
 
     @property
-    def _whole(self) -> Line:
+    def _whole(self) -> AccountLine:
         return self.within or self.root
 
     @cached_property
@@ -406,21 +409,34 @@ class Formula(Immutable, Shown):
 
     def _ranks_latex(self) -> list[str]:
         """Return the number of ranks as an equation; empty for a formula of the whole model."""
-        return [" = ".join(map(latex, [*labels, *steps])) for labels, steps in ranks.equations(self.ranks, self._known)]
+        chains = [each.chain for each in ranks.equations(self.ranks, self._known)]
+        return [" = ".join(map(latex, [*chain.labels, *chain.steps])) for chain in chains]
 
-    @property
-    def card(self) -> Card | None:
-        """The equation, with its value if all sizes have values; None if it is too long for a screen."""
+    def concerned(self, condition: Condition) -> bool:
+        """Return True if a condition is about sizes of the formula: a window does not affect the parameters."""
+        own = {*self.symbols, *self.relations}
+        of_run = {size for size in condition.symbols if letter(size).run and not letter(size).ranks}
+        return bool(condition.symbols & own) and of_run <= own
+
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the equation, with its value if all sizes have values; empty if it is too long for a screen."""
         if not self._short:
-            return None
+            return []
         known = self._known
-        steps = [tree(self.written)]
-        if self.written.free_symbols and set(self.symbols) <= known.keys():
+        stated: list[BriefBlock] = [*map(Paragraph, ranks.stated(self.ranks, known))]
+        return [Heading(1, [self.id]), self.equation(), *ranks.equations(self.ranks, known), *stated]
+
+    def equation(self) -> Equation:
+        """Return the formula as an equation, with its value if all sizes have values."""
+        steps, reasons = [tree(self.written)], list[Line]()
+        if self.written.free_symbols and set(self.symbols) <= self._known.keys():
             with suppress(SizeError):  # a ratio to 0
                 value = self.value()
                 steps.append(Number(value) if value == int(value) else tree(Rational(value)))
-        own: ranks.Equation = ((Label(self.measure.letter, self.root.name, self.written),), steps)
-        return Card(self.id, [own, *ranks.equations(self.ranks, known)], notes=ranks.stated(self.ranks, known))
+                near = rounded(value, self.measure.unit)
+                reasons = [[], [near]] if near else []
+        label = Label(self.measure.letter, self.root.name, self.written)
+        return Equation(Chain((label,), tuple(steps)), reasons=reasons)
 
     @property
     def _known(self) -> Mapping[Symbol, int]:

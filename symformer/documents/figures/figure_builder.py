@@ -21,10 +21,10 @@ from ...language.target import name_of
 from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope
 from ...ledger.placement import WHOLE, Placement, place
 from ...models.model import Model
+from ...output.blocks import Code, Math, Piece
+from ...output.blocks import Line as Words
 from ...quantities import quantity as find_quantity
 from ...views.summary import share, value_of
-from ..blocks import Code, Math, Piece
-from ..blocks import Line as Words
 from ..subject import placed
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .flow import Draft, Flow, summed

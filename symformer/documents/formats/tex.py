@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ...language.notation.display_tree import Tree
 from ...language.notation.latex import latex
-from ..blocks import FigureBlock
+from ...output.blocks import FigureBlock
 from .base_language import Language, broken, parted
 from .missing_glyphs import label, lettered, plain, with_macro
 

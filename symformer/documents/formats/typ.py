@@ -8,7 +8,7 @@ import re
 from ...language.notation.display_tree import Tree
 from ...language.notation.text import text
 from ...language.notation.typst import typst
-from ..blocks import FigureBlock
+from ...output.blocks import FigureBlock
 from .base_language import Language, broken, environment, parted, printable
 from .missing_glyphs import in_typst, plain
 
