@@ -125,7 +125,7 @@ def test_a_numbered_letter_differs_from_a_size_of_traced_code_with_the_same_name
 @pytest.mark.parametrize(
     ("arguments", "ratio", "why"),
     [
-        (["gpt2", "llama-7b", "-q", "communication"], None, "Their ratio is undefined: the second is 0."),  # 0/0: one rank
+        (["gpt2", "llama-7b", "-q", "communication"], None, "ratio is undefined: the second is 0."),  # 0/0: one rank
         (["mixtral-8x7b", "gpt2", "-q", "params", "--set", "L=1"], "", ""),
         (["gpt2", "llama-2-7b", "-q", "communication", "--option", "tensor=on", "--set", "N_tp=1", "--set", "B=1",
           "--set", "S=4"], "", "With these sizes, it is undefined: the second is 0."),
