@@ -340,5 +340,5 @@ def test_solve_in_python() -> None:
     assert sizes(solutions) == {(32,), (33,), (34,), (35,)}
     assert repr(solutions).startswith("<llama.params of 7,000,000,000 elements within 5%: 4 solutions")
     assert "no solution" not in (solutions._repr_html_() or "")
-    assert "& \\mathtt{params} &" in (solutions._repr_latex_() or "")
+    assert "& \\mathrm{elements} &" in (solutions._repr_latex_() or "")
     assert len(solutions.to_json()["solutions"]) == 4

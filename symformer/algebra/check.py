@@ -14,7 +14,7 @@ from ..architectures import composed, names, presets, presets_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, ReadingError, quoted
-from ..language.notation.display_tree import Label, Minus, Sum, tree
+from ..language.notation.display_tree import Minus, Sum, Word, tree
 from ..language.notation.text import code, number
 from ..language.parsing.equation import ParsedEquation, read
 from ..language.parsing.name_tokens import one_name
@@ -162,12 +162,9 @@ class FormulaCheck(Answer):
         return [*found, *self._tables()]
 
     def _equations(self) -> list[BriefBlock]:
-        letter = self.formula.measure.letter
-        sides = (("theirs", self.theirs), ("ours", self.formula.written))
-        theirs, ours = (Label(letter, name, expr) for name, expr in sides)
-        found: list[BriefBlock] = [
-            Equation(Chain((label,), (tree(expr),))) for label, (_, expr) in zip((theirs, ours), sides, strict=True)
-        ]
+        theirs, ours = Word("theirs"), Word("ours")
+        sides = ((theirs, self.theirs), (ours, self.formula.written))
+        found: list[BriefBlock] = [Equation(Chain((name,), (tree(expr),))) for name, expr in sides]
         if self.difference != 0:
             found.append(Equation(Chain((Sum((ours, Minus(theirs))),), (tree(self.difference),))))
         return found

@@ -267,7 +267,7 @@ class Sensitivity(Answer):
             _shown(each.derivative),
             percent if elasticity is None else [_digits(elasticity)],
             _shown(each.one_more),
-            [_number(each.at(each.one_more))],
+            [cost] if (cost := _number(each.at(each.one_more))) else [],
             _shown(each.asymptote),
         ]
 
