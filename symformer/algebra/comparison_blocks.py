@@ -14,7 +14,7 @@ from ..formulas.formula import Leading
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Minus, Sum, sizes_of, tree, value
 from ..language.notation.text import percent, text
-from ..language.sizes import put_in
+from ..language.sizes import substitute
 from ..language.symbols import RANK, letter, symbol
 from ..output.blocks import (
     Block,
@@ -36,7 +36,7 @@ from ..output.blocks import (
 )
 from ..output.chain import Chain
 from .compared_model import ComparedModel, sides_of
-from .crossover import CrossoverPoint, Span, always, balanced, over_common, solve, solved
+from .crossover import CrossoverPoint, Span, constant_sign, factored_difference, solve, without_common_factor, zero_of
 from .equal_totals import TotalTie
 from .quotient_blocks import PAGE, bracketed, exactly, fits, limits_of, nearly
 
@@ -114,7 +114,7 @@ class ComparisonBlocks:
             ]
             said.append(Paragraph([*listed(*amounts), f" {self.unit}."]))
         elif self.numbers:
-            known = [put_in(side.expr, dict(self.numbers)) for side in found.totals]
+            known = [substitute(side.expr, dict(self.numbers)) for side in found.totals]
             clauses: list[Line] = [
                 [*side.called, " totals ", Math.of(expand(each))] for side, each in zip(self.sides, known, strict=True)
             ]
@@ -313,7 +313,7 @@ class ComparisonBlocks:
         left, right = (side.amount for side in self.sides)
         said: list[BriefBlock] = [Heading(1, ["The difference"])]
         written = expand(self.sides[0].written - self.sides[1].written)
-        steps = [balanced(written)]
+        steps = [factored_difference(written)]
         if len(Add.make_args(written)) <= TERMS or steps[0] == tree(written):
             steps = [*dict.fromkeys((*steps, tree(written)))]
         chain = Chain((Sum((left, Minus(right))),), tuple(steps))
@@ -339,7 +339,7 @@ class ComparisonBlocks:
         if found.ratio is None or found.ratio_leading is None:
             return [*said, Paragraph([f"It is undefined: {found.no_ratio}."])]
         whole = value(found.ratio)
-        exact = _rational(put_in(whole, dict(self.numbers)))
+        exact = _rational(substitute(whole, dict(self.numbers)))
         shown = bracketed(found.ratio, self.most)
         line: list[Piece] = []
         if shown is not None or exact is not None:
@@ -356,7 +356,7 @@ class ComparisonBlocks:
             line += ["With these sizes, it is ", exactly(exact), "."] if shown else [f"That is about {nearly(exact)}."]
         leading = bracketed(found.ratio_leading, self.most)
         if leading is not None and found.ratio_leading != found.ratio:
-            near = _rational(put_in(value(found.ratio_leading), dict(self.numbers)))
+            near = _rational(substitute(value(found.ratio_leading), dict(self.numbers)))
             line += [*maybe(line, " "), "The ratio of the leading terms is ", Math(leading)]
             if near is not None and not value(leading).is_number:
                 line += [", which is ", exactly(near), " with these sizes"]
@@ -374,10 +374,10 @@ class ComparisonBlocks:
         names = [symbol(name) for name in dict.fromkeys(asked)]
         if found.tie is not None:
             said += self._held(found.tie, names)
-        if (sign := always(found.difference)) is not None:
+        if (sign := constant_sign(found.difference)) is not None:
             return [*said, Paragraph([*self._larger(sign), " is larger for all sizes."])]
-        known = expand(put_in(found.difference, dict(self.numbers)))
-        if known.free_symbols and (sign := always(known)):
+        known = expand(substitute(found.difference, dict(self.numbers)))
+        if known.free_symbols and (sign := constant_sign(known)):
             free = _or(sorted(known.free_symbols, key=RANK.__getitem__))
             said.append(Paragraph(["With these sizes, ", *self._larger(sign), " is larger for every ", *free, "."]))
         if names:
@@ -406,7 +406,7 @@ class ComparisonBlocks:
                     spans[size] = each
                 if (one := self._solution(size)) is not None:
                     solutions.append(one)
-                elif size not in over_common(difference).free_symbols:
+                elif size not in without_common_factor(difference).free_symbols:
                     said.append(Paragraph(_multiple(size)))
                 else:
                     said.append(Paragraph(_unsolved(size)))
@@ -418,7 +418,7 @@ class ComparisonBlocks:
 
     def _solution(self, size: Symbol) -> CrossoverPoint | None:
         if self.found.per != 1:  # avoids a fraction such as U/(BC) inside another fraction
-            return solved(self.found.difference, size)
+            return zero_of(self.found.difference, size)
         left, right = (side.label for side in self.sides)
         return solve(left, right, size)
 

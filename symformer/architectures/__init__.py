@@ -158,10 +158,10 @@ def from_config(config: AnyTarget, /, **options: Any) -> Model:
 
     """
     path = config if isinstance(config, str) else parse(config).text
-    return of_config(path, open_config(config), **options)
+    return model_from_config(path, open_config(config), **options)
 
 
-def of_config(path: str, found: OpenedConfig, /, **options: Any) -> Model:
+def model_from_config(path: str, found: OpenedConfig, /, **options: Any) -> Model:
     """Return the model of a config that is already open. Raises ConfigError, UnreadError, OptionError."""
     config = found.config
     name, rests = reader(path, config, registry.files, model_types, torch_classes)
@@ -180,7 +180,7 @@ def of_config(path: str, found: OpenedConfig, /, **options: Any) -> Model:
     return replace(model, provenance=known)
 
 
-def composed(target: Model | AnyTarget, /, **options: Any) -> Model:
+def composed_model(target: Model | AnyTarget, /, **options: Any) -> Model:
     """Return a built-in model: an architecture, a preset, a component or a config. A model is returned unchanged.
 
     Raises TargetError for a target of another kind and for an object that is not a target.
@@ -201,17 +201,17 @@ def composed(target: Model | AnyTarget, /, **options: Any) -> Model:
             return from_config(named.text, **options)
         case TargetKind.COMPONENT:
             part = components.component(named.name, **options)
-            return Model(target=named.text, component=part, relations=dict(part.relations), read_numbers=composed)
+            return Model(target=named.text, component=part, relations=dict(part.relations), read_numbers=composed_model)
     raise TargetError(named.refusal)
 
 
 def _component(base: type[Architecture], options: Mapping[str, Any]) -> Architecture:
     """Return the component of a class with these options, from a cache, so that its ledger is built once."""
-    return kept(base, tuple(options.items()))
+    return cached_component(base, tuple(options.items()))
 
 
 @lru_cache(maxsize=256, typed=True)
-def kept(base: type[Architecture], options: tuple[tuple[str, Any], ...]) -> Architecture:
+def cached_component(base: type[Architecture], options: tuple[tuple[str, Any], ...]) -> Architecture:
     """Return a component, cached. Code that changes how parts write their ledgers must clear this cache."""
     return base(**dict(options))
 
@@ -220,7 +220,9 @@ def _model(target: str, component: Architecture, sizes: Numbers) -> Model:
     """Return the model of a component at these sizes, except for sizes that exist only with other options."""
     places = Provenance(places=_places(component.fields) | _depths(component))
     relations = dict(component.relations)
-    model = Model(target=target, component=component, relations=relations, provenance=places, read_numbers=composed)
+    model = Model(
+        target=target, component=component, relations=relations, provenance=places, read_numbers=composed_model
+    )
     other = component.fields.sizes.keys() - model.settable
     return model.set({size: Integer(number) for size, number in sizes.items() if size not in other})
 

@@ -6,7 +6,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put_blocks, put_json
+from .terminal import print_blocks, print_json
 
 DIFFERS = 1
 
@@ -59,16 +59,16 @@ def command(
     symformer check '12lh^2(1+\\frac{13}{12h}+\\frac{V+s}{12lh})' --against gpt2 --where h=E
     """
     from ..algebra.check import check as hold
-    from ..algebra.name_binding import given
+    from ..algebra.name_binding import parse_bindings
     from ..targets.resolution import pairs, resolve
 
     model, conventions = resolve(against, pairs(options), sets, [quantity])
     if part == "":
         raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
-    found = hold(formula, model, quantity, part=part, where=given(where), paper=paper, **conventions)
+    found = hold(formula, model, quantity, part=part, where=parse_bindings(where), paper=paper, **conventions)
     model.asked_by([found.formula])
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
     else:
-        put_blocks(found.to_blocks())
+        print_blocks(found.to_blocks())
     return DIFFERS if found.verdict == "differs" else 0

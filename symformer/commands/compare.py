@@ -12,7 +12,7 @@ from .. import __version__
 from ..documents.formats import FORMATS
 from . import arguments, completion_values, document_output, plot_output
 from .base_command import Command
-from .terminal import put_blocks, put_json, say
+from .terminal import print_blocks, print_json, print_line
 
 if TYPE_CHECKING:
     from sympy import Symbol
@@ -249,24 +249,24 @@ def _show(
 ) -> None:
     """Print the comparison as text or as JSON."""
     from ..algebra.compare import compare as set_side_by_side
-    from ..views.provenance_lines import answered_by
+    from ..views.provenance_lines import source_sentences
     from ..views.summary import notes
 
     (formulas,) = beside.formulas()
     found = set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=not as_json)
     found.check_crossovers(crossovers)
     if as_json:
-        put_json(_json(found))
+        print_json(_json(found))
         return
     read = [f"{model.target}: config.json at {at}" for model in found.models if (at := model.provenance.read_at)]
     answered = [
         f"{model.target}: {line}"
         for model, formula in zip(found.models, found.formulas, strict=True)
-        for line in [*notes(model, formula), *answered_by(model, formula)]
+        for line in [*notes(model, formula), *source_sentences(model, formula)]
     ]
-    put_blocks(found.to_blocks(crossovers))
+    print_blocks(found.to_blocks(crossovers))
     for line in ["", *_unset(found.unset), *dict.fromkeys([*read, *answered])]:
-        say(line)
+        print_line(line)
 
 
 def _unset(sizes: Sequence[Symbol]) -> list[str]:
@@ -277,10 +277,10 @@ def _unset(sizes: Sequence[Symbol]) -> list[str]:
 def _json(found: Comparison) -> dict[str, object]:
     from ..formulas import ranks
     from ..views.provenance_lines import provenance_json
-    from ..views.summary import missing_of, read_at
+    from ..views.summary import config_commit, missing_of
 
     each = [provenance_json(*one) for one in zip(found.models, found.formulas, strict=True)]
-    reads = [read_at(model) for model in found.models]
+    reads = [config_commit(model) for model in found.models]
     shared = [
         ranks.facts(formula.ranks, model.known) for model, formula in zip(found.models, found.formulas, strict=True)
     ]
@@ -326,9 +326,9 @@ def _over(
             raise OptionError(f"{formula.measure.name} is itself a ratio; --over divides two additive quantities")
     found = [QuantityRatio(*each) for each in zip(above, below, strict=True)]
     if output is not None and plot_output.is_plot(output, PLOTS):
-        from ..algebra.result_plots.ratio_plot import drawn_together
+        from ..algebra.result_plots.ratio_plot import draw_together
 
-        plot_output.put(output, lambda: drawn_together(found, by or ""))
+        plot_output.put(output, lambda: draw_together(found, by or ""))
         return
     if output is not None:
         from ..documents.ratio_document import document
@@ -337,12 +337,12 @@ def _over(
         return
     if as_json:
         told = [each.to_json() for each in found]
-        put_json(told[0] if len(told) == 1 else {"models": told})
+        print_json(told[0] if len(told) == 1 else {"models": told})
         return
-    put_blocks([block for each in found for block in each.to_blocks()])
+    print_blocks([block for each in found for block in each.to_blocks()])
     lacking = dict.fromkeys(size for each in found for size in each.unset)
     for line in ["", *_unset(list(lacking))] if lacking else []:
-        say(line)
+        print_line(line)
 
 
 def _write(

@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put_blocks, put_json
+from .terminal import print_blocks, print_json
 
 
 @click.command("explain", cls=Command)
@@ -45,7 +45,7 @@ def command(
     model, conventions = resolve(target, pairs(options), sets, [quantity] if quantity else [])
     found = explain(model, asked, quantity, **conventions)
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
     else:
-        put_blocks(found.to_blocks())
+        print_blocks(found.to_blocks())
     sys.exit(found.verdict == "unexplained")

@@ -6,7 +6,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import put_blocks, put_json
+from .terminal import print_blocks, print_json
 
 
 @click.command("sensitivity", cls=Command)
@@ -51,6 +51,6 @@ def command(
         plot_output.put(output, lambda: found.plot(by=by or ""))
         return
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
         return
-    put_blocks(found.to_blocks())
+    print_blocks(found.to_blocks())

@@ -7,7 +7,7 @@ import click
 from ..views.notations import NOTATIONS
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put, put_blocks, put_json, say, spell, spell_line, table, tell
+from .terminal import print_blocks, print_error, print_json, print_line, print_lines, spell, spell_line, table
 
 
 @click.command("show", cls=Command)
@@ -67,32 +67,32 @@ def command(
     model, whole = arguments.formula(target, quantity, sets, options)
     formula = whole if part is None else whole.part(part)
     if notation is not None:
-        put(equation(formula, notation) + "\n")
+        print_lines(equation(formula, notation) + "\n")
         for line in ranks.stated(formula.ranks, model.known):  # on standard error: the equation itself is pasted
-            tell(plain(line))
+            print_error(plain(line))
         return
     if as_json:
         place = {} if part is None else {"part": part_json(model, formula)}
-        put_json({**show_json(model, formula), **place, "provenance": provenance_json(model, whole)})
+        print_json({**show_json(model, formula), **place, "provenance": provenance_json(model, whole)})
         return
-    put_blocks(formula_blocks(model, whole, formula))
+    print_blocks(formula_blocks(model, whole, formula))
 
 
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
     from ..quantities import quantity as find_quantity
     from ..targets.resolution import pairs, resolve
-    from ..views.convention_table import alternatives, ranks_stated
+    from ..views.convention_table import alternatives, rank_lines
 
     model, given = resolve(target, pairs(options), sets, [quantity])
     found, measure = alternatives(model, quantity, given), find_quantity(quantity).measure
     model.asked_by(variant.formula for variant in found if variant.formula is not None)
     if as_json:
         facts = [variant.to_json() for variant in found]
-        put_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})
+        print_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})
         return
-    say(
+    print_line(
         f"{model.title} ({model.target}): {measure.title}, one convention changed at a time; * marks the value in use\n"
     )
     table(["convention", f"{measure.letter} =", measure.unit, "used by"], [v.row(spell) for v in found], "llrl")
-    for line in ranks_stated(found, model):
-        say(f"\n{spell_line(line)}")
+    for line in rank_lines(found, model):
+        print_line(f"\n{spell_line(line)}")

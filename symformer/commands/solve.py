@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import progress, put_blocks, put_json
+from .terminal import print_blocks, print_json, progress
 
 NONE = 1  # the exit status if there is no solution
 
@@ -60,7 +60,7 @@ def command(
     from ..algebra.solve import solve
 
     plot_output.check(output, as_json)
-    posed = arguments.posed(target, [quantity], given, where, options)
+    posed = arguments.parse_open_model(target, [quantity], given, where, options)
     found = solve(
         posed.model,
         total,
@@ -79,7 +79,7 @@ def command(
         plot_output.put(output, found.plot)
         return 0 if found.all else NONE
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
         return 0 if found.all else NONE
-    put_blocks(found.to_blocks())
+    print_blocks(found.to_blocks())
     return 0 if found.all else NONE

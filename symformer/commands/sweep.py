@@ -9,7 +9,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import progress, put_blocks, put_json, tell
+from .terminal import print_blocks, print_error, print_json, progress
 
 if TYPE_CHECKING:
     from ..algebra.sweep import Sweep
@@ -106,16 +106,16 @@ def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> Non
         with progress(f"{found.rows.count:,} configs") as told:
             count = write(replace(found, told=told), output, extension)
         for line in found.counted(count):
-            tell(line)
-        tell(f"wrote {output}")
+            print_error(line)
+        print_error(f"wrote {output}")
         return
     with progress(f"{found.rows.count:,} configs") as told:
         found = replace(found, told=told)
         _ = found.first
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
         return
-    put_blocks(found.to_blocks())
+    print_blocks(found.to_blocks())
 
 
 def _sweep(
@@ -137,7 +137,7 @@ def _sweep(
     from ..algebra.sweep import sweep
 
     rows = Grid(tuple(map(Axis.read, axes))) if file is None else RowFile.open(file)
-    posed = arguments.posed(target, quantities, given, where, options)
+    posed = arguments.parse_open_model(target, quantities, given, where, options)
     return sweep(
         posed.model,
         rows,

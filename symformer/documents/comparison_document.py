@@ -27,7 +27,7 @@ from ..output.blocks import (
 from ..papers import paper
 from ..quantities import quantity as find_quantity
 from .derivation_document import conditions
-from .figures.inset import beside
+from .figures.inset import comparison_figure
 from .part_sections import about_part
 from .sentences import sentence
 from .subject import Subject, counted_by
@@ -97,7 +97,7 @@ def _chapter(found: Comparison) -> list[Block]:
     of_whole = all(
         each.id == f"{model.id}.{measure.name}" for model, each in zip(found.models, found.formulas, strict=True)
     )
-    drawn = beside(found.models, found.formulas) if alone and of_whole else []
+    drawn = comparison_figure(found.models, found.formulas) if alone and of_whole else []
     return [*result, *about, *counted, *letters, *drawn, *holds, *rest]
 
 

@@ -50,8 +50,8 @@ from ..output.blocks import (
 from ..output.chain import Chain
 from ..papers import paper
 from ..quantities import quantity as find_quantity
-from ..quantities.elementwise import stated
-from ..views.summary import idle, share, show_json
+from ..quantities.elementwise import printed_table
+from ..views.summary import share, show_json, unused_size_notes
 from .figures.inset import illustration
 from .key_result import message
 from .part_sections import about_part, named, parts
@@ -338,7 +338,7 @@ def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
     ]
     for one in ranks.stated(formula.ranks, model.known):
         blocks.append(Paragraph(one))
-    blocks += [Paragraph(sentence(each)) for each in idle(model, formula)]
+    blocks += [Paragraph(sentence(each)) for each in unused_size_notes(model, formula)]
     for name, value in question.said(formula).items():
         if name == "data" and value == "off" and not placed(formula):
             continue  # there is only one rank
@@ -346,7 +346,9 @@ def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
         blocks.append(Paragraph([Code(f"{name}={value}"), ": ", *sentence(meaning), "."]))
     if formula.conventions.get("count") == "all":
         head: list[Line] = [["Operation"], ["FLOPs per element"], ["Steps"]]
-        counts: list[Sequence[Line]] = [[[name], [str(count.flops)], sentence(count.steps)] for name, count in stated()]
+        counts: list[Sequence[Line]] = [
+            [[name], [str(count.flops)], sentence(count.steps)] for name, count in printed_table()
+        ]
         caption: Line = ["FLOPs of the elementwise operations."]
         blocks.append(Table(head, counts, "lrw", caption=caption))
     if model.component.chosen:

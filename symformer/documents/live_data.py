@@ -9,7 +9,7 @@ from typing import Any
 
 from sympy import Expr, Symbol
 
-from ..algebra.role_totals import ROLES, by_role
+from ..algebra.role_totals import ROLES, role_totals
 from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
 from ..formulas import ranks
@@ -25,7 +25,7 @@ from ..language.symbols import RANK, letter
 from ..language.target import name_of
 from ..ledger.facts import ONE
 from ..models.provenance import ConfigLocation
-from ..papers import pieces
+from ..papers import split_at_keys
 from ..quantities import quantity as find_quantity
 from .derivation_document import with_numbers
 from .key_result import purposes
@@ -215,7 +215,7 @@ def _parts(formula: Formula) -> dict[str, Expr]:
     """Return the total of each role; empty for a ratio and for a traced model, whose parts have no roles."""
     if not formula.additive or isinstance(formula.root.part, MeasuredModel | RecognizedModel):
         return {}
-    found = by_role(formula)
+    found = role_totals(formula)
     return {role: found[role] for role in ROLES if role in found}
 
 
@@ -234,7 +234,7 @@ def _place(place: ConfigLocation, size: str) -> str:
 
 def _plain(said: str) -> str:
     """Return a sentence without its citations."""
-    return " ".join("".join(pieces(said)[::2]).split())
+    return " ".join("".join(split_at_keys(said)[::2]).split())
 
 
 def _json(told: object) -> str:

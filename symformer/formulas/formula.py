@@ -17,7 +17,17 @@ from ..language.limits import ExpansionBound
 from ..language.notation.display_tree import Label, Number, growth, tree
 from ..language.notation.latex import latex
 from ..language.notation.text import code, rounded, text
-from ..language.sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
+from ..language.sizes import (
+    Condition,
+    Numbers,
+    Relations,
+    check_relation,
+    close_relations,
+    evaluate,
+    evaluate_relation,
+    format_value,
+    whole,
+)
 from ..language.symbols import RANK, letter, symbol
 from ..ledger.facts import ONE, sizes_of
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Paragraph
@@ -109,8 +119,8 @@ class Formula(Immutable, Shown):
             if terms > MAX_FORMULA:
                 longest = max(known, key=lambda target: (known[target].terms, str(target)))
                 raise SizeError(
-                    f"{self.id} with {longest} = {shown(self.relations[longest])} can have {terms:,} terms, more "
-                    f"than the limit of {MAX_FORMULA:,}; give {longest} as a number"
+                    f"{self.id} with {longest} = {format_value(self.relations[longest])} can have {terms:,} terms, "
+                    f"more than the limit of {MAX_FORMULA:,}; give {longest} as a number"
                 )
 
     @cached_property
@@ -247,7 +257,7 @@ class Formula(Immutable, Shown):
         numbers = dict(given)
         for target, relation in self.relations.items():
             if relation.free_symbols <= given.keys():
-                numbers[target] = at(target, relation, given)
+                numbers[target] = evaluate_relation(target, relation, given)
                 if given.get(target, numbers[target]) != numbers[target]:
                     raise SizeError(
                         f"{self.id} was simplified with {target} = {text(relation)}, which is {numbers[target]} and "
@@ -274,7 +284,7 @@ class Formula(Immutable, Shown):
             return self.source.numbers_for(self, spec, given)
         if spec is None:
             return given
-        raise SizeError(f"{self.id} has no model, so {shown(spec)} does not name sizes; give a dict of values")
+        raise SizeError(f"{self.id} has no model, so {format_value(spec)} does not name sizes; give a dict of values")
 
     def _taken(self, name: str) -> Symbol:
         """Return the symbol with a name. Raises UnknownNameError, or SizeError if the formula has no such size."""
@@ -299,13 +309,13 @@ class Formula(Immutable, Shown):
             target = self._taken(name)
             if target in self.totals:
                 raise SizeError(f"{target} is {text(self.relations[target])} in {self.id}; set those sizes instead")
-            relations[target] = sized(target, given)
+            relations[target] = check_relation(target, given)
             if relations[target] == target:  # D="D": free again
                 del relations[target]
         numbers = {target: int(value) for target, value in relations.items() if isinstance(value, Integer)}
         for constraint in self.constraints:
             constraint.check(numbers)
-        return replace(self, relations=close(relations))
+        return replace(self, relations=close_relations(relations))
 
     def equals(self, other: Formula | Expr | str) -> bool:
         """Return True if another formula or expression is equal under this formula's relations.

@@ -9,7 +9,7 @@ from sympy import Expr, Symbol
 
 from ..language.notation.display_tree import Number, Word, tree
 from ..language.notation.text import code
-from ..language.sizes import put_in
+from ..language.sizes import substitute
 from ..language.symbols import RANK, N_dp, N_ep, letter
 from ..ledger.facts import ONE
 from ..output.blocks import Equation, Line, Math, plain
@@ -20,7 +20,7 @@ Numbers = Mapping[Symbol, int]
 
 def count(ranks: Expr, numbers: Numbers) -> int | None:
     """Return the number of ranks, or None if a degree has no value."""
-    found = put_in(ranks, numbers)
+    found = substitute(ranks, numbers)
     return int(found) if found.is_Integer else None
 
 
@@ -55,7 +55,7 @@ def stated(
     """
     if ranks == ONE:
         return []
-    found = put_in(ranks, numbers)
+    found = substitute(ranks, numbers)
     known: Line = [] if found == ranks else [f" = {int(found):,}"] if found.is_Integer else [" = ", Math.of(found)]
     start = f"All numbers{of and f' of {of}'} are per rank; the number of ranks is "
     return [[start, Math.of(renamed(ranks)), *known, f": {kinds(ranks)}. {composition(ranks)}".rstrip()]]
@@ -63,7 +63,7 @@ def stated(
 
 def stated_of_each(sides: Sequence[tuple[str, Expr, Numbers]]) -> list[Line]:
     """Return the line of each side with its name, or one line without a name if all sides have the same ranks."""
-    if len({(ranks, put_in(ranks, numbers)) for _, ranks, numbers in sides}) == 1:
+    if len({(ranks, substitute(ranks, numbers)) for _, ranks, numbers in sides}) == 1:
         _, ranks, numbers = sides[0]
         return stated(ranks, numbers)
     lines = [line for name, ranks, numbers in sides for line in stated(ranks, numbers, name)]
@@ -74,7 +74,7 @@ def equations(ranks: Expr, numbers: Numbers) -> list[Equation]:
     """Return the equation ``ranks = N_tp N_ep = 64`` for LaTeX, which has no prose; empty for the whole model."""
     if ranks == ONE:
         return []
-    found = put_in(ranks, numbers)
+    found = substitute(ranks, numbers)
     known = [] if found == ranks else [Number(int(found)) if found.is_Integer else tree(found)]
     return [Equation(Chain((Word("ranks"),), (tree(ranks), *known)))]
 

@@ -10,8 +10,8 @@ from ..formulas.formula import Ratio, SizeSource
 from ..language.sizes import Relations
 from ..ledger.facts import Entry, OperationKind
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, forward, rules
-from .per_token import of_one
-from .quantity import BOTH, Conventions, Countable, Quantity, unseen
+from .per_token import for_one_sequence
+from .quantity import BOTH, Conventions, Countable, Quantity, refuse_observed
 
 
 def attending(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -48,7 +48,7 @@ class AttentionShare(Quantity):
         """
         above = super().formula(part, stem, given, relations, source)
         below = WHOLE.formula(part.answering(self, given), stem, given, relations, source)
-        one, all_ = of_one(above.root), of_one(below.root)
+        one, all_ = for_one_sequence(above.root), for_one_sequence(below.root)
         if one is not None and all_ is not None:  # the share does not depend on B
             above, below = replace(above, root=one), replace(below, root=all_)
         return Ratio(**{item.name: getattr(above, item.name) for item in fields(above)}, counts=ABOVE, over=below)
@@ -59,11 +59,11 @@ QUANTITY = AttentionShare(
     "The fraction of forward FLOPs in the two products of attention: the FLOPs of queries with keys and of attention "
     "weights with values, divided by all forward FLOPs, at 2 FLOPs per multiply-add. Both counts are for one sequence "
     "of S tokens if they are proportional to the number of sequences.",
-    {**rules(attending), OperationKind.OBSERVED: unseen},
+    {**rules(attending), OperationKind.OBSERVED: refuse_observed},
     ("operation", "factors"),
     CONVENTIONS,
     "A share has no certificate of its own. The denominator is the forward FLOPs, which have a certificate, and the "
     "numerator is the sum of some of its products.",
-    follows="flops",
+    derived_from="flops",
     encoder=BOTH,
 )

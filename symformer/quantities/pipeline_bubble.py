@@ -10,11 +10,11 @@ from sympy import Expr
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, Ratio, SizeSource
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import Condition, Divides, Relations, close
+from ..language.sizes import Condition, Divides, Relations, close_relations
 from ..language.symbols import N_micro, N_pp, N_virt
 from ..ledger.facts import ONE, Ledger, OperationKind
 from ..ledger.placement import Placement, conditions, place
-from .quantity import PLACEMENT, Convention, Countable, Quantity, nothing, rows
+from .quantity import PLACEMENT, Convention, Countable, Quantity, counts_nothing, rows
 
 IDLE = Measure("idle", "idle slots per stage", "I_wait", "micro-batches")
 WORK = Measure("work", "slots in the denominator", "I_time", "micro-batches")
@@ -63,7 +63,7 @@ class Bubble(Quantity):
         wait, work = N_pp - 1, N_micro * each
         above = self._line(part, "waiting", wait)
         below = self._line(part, "working", *([work] if chosen["over"] == "work" else [work, wait]))
-        name, known = f"{stem}.{self.measure.name}", close({**part.totals, **relations})
+        name, known = f"{stem}.{self.measure.name}", close_relations({**part.totals, **relations})
         over = Formula(f"{name}.{WORK.name}", WORK, below, relations=known, conventions=chosen, source=source)
         return Ratio(
             name,
@@ -106,7 +106,7 @@ QUANTITY = Bubble(
     "working time or of the whole step. The idle time is the time until the first micro-batch reaches the last stage, "
     "plus the time until the last one returns from it. Assumes that all stages take the same time, that the ratio of "
     "backward to forward time is the same in every stage, and that communication takes no time.",
-    rows(nothing, *OperationKind),
+    rows(counts_nothing, *OperationKind),
     ("state", "slots"),
     {"schedule": SCHEDULE, "over": OVER},
     "torch has no counter for this. The tests simulate the schedules, stage by stage and pass by pass, and compare.",

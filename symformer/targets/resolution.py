@@ -27,7 +27,7 @@ from ..language.sizes import assignments, whole
 from ..language.target import COMPONENT, AnyTarget, Target, TargetKind, parse
 from ..ledger.adapters import CHANGES
 from ..models.model import Model
-from ..output.status_line import waiting
+from ..output.status_line import status_line
 from ..quantities import quantities as find_quantities
 from ..quantities import quantity
 
@@ -169,7 +169,7 @@ def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str], trac
                 return _of_config(target, options, trace)
             except FetchError as error:
                 raise FetchError(f"{error}{_of_that_name(target)}") from None
-    return architectures.composed(target.text, **options)
+    return architectures.composed_model(target.text, **options)
 
 
 def _untraced(target: object) -> WitnessError:
@@ -192,12 +192,14 @@ def _of_factory(target: Target, options: Mapping[str, Any], sets: Iterable[str],
 def _of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
     """Return the model of a transformers model type, without sizes. Raises WitnessError, UnknownNameError."""
     from ..catalogue import config_match, entries
-    from ..catalogue.record import opened
+    from ..catalogue.record import model_of_records
 
     if options:
         switched = _switched({"model_type": target.name}, options)
         return _tying(
-            opened(target.text, _found(target.text, switched, config_match.find(switched), trace)), switched, options
+            model_of_records(target.text, _found(target.text, switched, config_match.find(switched), trace)),
+            switched,
+            options,
         )
     shelved = entries.of_type(target.name)
     if shelved is None:
@@ -207,7 +209,7 @@ def _of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
 
         return witness.trace(target.text).model
     find, config = shelved
-    return opened(target.text, _found(target.text, config, find, trace))
+    return model_of_records(target.text, _found(target.text, config, find, trace))
 
 
 def _of_config(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
@@ -215,7 +217,7 @@ def _of_config(target: Target, options: Mapping[str, Any], trace: bool) -> Model
     path = target.text if target.kind is TargetKind.HUB else target.name
     found = open_config(path if target.config is None else target.config)
     try:
-        return architectures.of_config(path, found, **options)
+        return architectures.model_from_config(path, found, **options)
     except UnreadError as error:
         if (model := _without_unread(path, found, options)) is None:
             model = _read_off(path, found.config, options, error, trace)
@@ -226,11 +228,11 @@ def _without_unread(path: str, found: OpenedConfig, options: Mapping[str, Any]) 
     """Return the built-in model of a config without the fields that its class does not read, or None."""
     from ..catalogue import config_match
 
-    if not (names := config_match.unread(found.config)):
+    if not (names := config_match.unread_fields(found.config)):
         return None
     config = {name: value for name, value in found.config.items() if name not in names}
     try:
-        model = architectures.of_config(path, replace(found, config=config), **options)
+        model = architectures.model_from_config(path, replace(found, config=config), **options)
     except UnreadError:
         return None
     ignored = f"ignored, because the class does not read {'it' if len(names) == 1 else 'them'}: {', '.join(names)}"
@@ -243,19 +245,19 @@ def _read_off(
 ) -> Model:
     """Return the model of a config without a built-in architecture, from the code of its class. Raises ConfigError."""
     from ..catalogue import config_match
-    from ..catalogue.record import opened
+    from ..catalogue.record import model_of_records
 
     if "model_type" not in config:  # a diffusers config
         return _of_diffusers(path, config, options, trace)
     config = _switched(config, options)
     find = _found(path, config, config_match.find(config), trace)
     try:
-        return _tying(opened(path, find), config, options)
+        return _tying(model_of_records(path, find), config, options)
     except SizeError as error:
         raise ConfigError(f"{path}: {error}") from None
     except (ConfigError, WitnessError) as error:
         why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
-        known = "; ".join(filter(None, [str(unread), config_match.why_not(config)]))
+        known = "; ".join(filter(None, [str(unread), config_match.refusal_reason(config)]))
         raise UnreadError(f"{known}; tracing its torch code also failed: {why}") from None
 
 
@@ -289,7 +291,9 @@ def _of_diffusers(path: str, config: Mapping[str, Any], options: Mapping[str, An
             raise UnreadError(str(error) if str(error).startswith(path) else f"{path}: {error}") from None
         except WitnessError as error:
             why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
-            raise UnreadError(f"{path}: {diffusers_models.why_not(config)}; tracing it also failed: {why}") from None
+            raise UnreadError(
+                f"{path}: {diffusers_models.refusal_reason(config)}; tracing it also failed: {why}"
+            ) from None
         record = stored_record(traced.model, traced.letters)
         store.keep(STORED, record)
     return stored_model(path, record)
@@ -315,14 +319,14 @@ def _switched(config: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[
 def _tying(model: Model, config: Mapping[str, Any], options: Mapping[str, Any]) -> Model:
     """Return the model. Raises OptionError if the given option does not change what it stores."""
     from ..catalogue import config_match
-    from ..catalogue.record import opened
+    from ..catalogue.record import model_of_records
 
     if not options:
         return model
     other = (
         config_match.find(_switched(config, {"tied": not config[TIED]})) if model.provenance.by == "catalogue" else None
     )
-    same = other is not None and opened(model.target, other).params.value() == model.params.value()
+    same = other is not None and model_of_records(model.target, other).params.value() == model.params.value()
     reading = model.provenance.reading
     if same or (reading is not None and any(each.startswith(f"{TIED}=") for each in reading.ignored)):
         raise OptionError(f"tied={options['tied']} has no effect: {model.title.removesuffix(', traced')} ignores it")
@@ -363,7 +367,7 @@ def _found(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bo
             raise _untraced(path)
         if found is None:
             try:
-                with waiting(f"tracing the torch code of {path} for {quantity}"):
+                with status_line(f"tracing the torch code of {path} for {quantity}"):
                     found = live()(quantity)
             except WitnessError as error:
                 raise WitnessError(f"{why}{error}") from None

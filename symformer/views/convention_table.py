@@ -70,7 +70,7 @@ class Alternative:
         }
 
 
-def ranks_stated(found: Sequence[Alternative], model: Model) -> list[Line]:
+def rank_lines(found: Sequence[Alternative], model: Model) -> list[Line]:
     """Return lines with the number of ranks of each alternative; one line if all have the same."""
     sides = [(f"{each.convention}={each.choice}", each.formula.ranks, model.known) for each in found if each.formula]
     return ranks.stated_of_each(sides) if sides else []

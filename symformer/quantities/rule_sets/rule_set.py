@@ -11,7 +11,7 @@ from ...formulas.formula import Formula, SizeSource
 from ...language.errors import OptionError, RuleError
 from ...language.sizes import Condition, Relations
 from ...ledger.facts import ATTENDING, ONE, Entry, Ledger, OperationKind
-from ..quantity import COUNTED, PLACEMENT, Convention, Conventions, Countable, Quantity, tally, total
+from ..quantity import COUNTED, PLACEMENT, Convention, Conventions, Countable, Quantity, require_total, tally
 from .linear_roles import RoleTable
 
 Counting = Callable[[Entry, RoleTable], tuple[Term, ...]]
@@ -41,7 +41,7 @@ class RuleSet:
     checked: str = "The tests compare it with numbers computed by that code."
 
     def __post_init__(self) -> None:
-        total(self.rules, f"counted={self.name}")
+        require_total(self.rules, f"counted={self.name}")
 
     def account(self, ledger: Ledger) -> Line:
         """Return the total of every entry of a ledger. Raises RuleError for a model outside the rule set."""
@@ -123,7 +123,7 @@ class RuleSetQuantity(Quantity):
             return super().choices
         ways = {HERE: "symformer's rules, under the other conventions"}
         ways |= {name: f"rules of {each.who}: {each.short}" for name, each in self.rule_sets.items()}
-        return {**super().choices, COUNTED: Convention(ways, quiet=True)}
+        return {**super().choices, COUNTED: Convention(ways, hidden_by_default=True)}
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return the value of every convention, or only ``counted`` for a rule set, which sets all others.
