@@ -167,9 +167,12 @@ def test_page_starts_with_the_published_totals() -> None:
     assert "under dtype=fp32 against transformers.LlamaForCausalLM" in said  # whose cache is of such elements
 
 
-@pytest.mark.parametrize(("numbers", "ratio"), [({}, None), ({"E": 5, "H": 7}, "105/82 ≈ 1.280")])
+@pytest.mark.parametrize(
+    ("numbers", "ratio"),
+    [({}, None), ({"E": 5, "H": 7}, "105/82 ≈ 1.280"), ({"E": 1, "H": 2}, "6/7 ≈ 0.8571")],
+)
 def test_leading_terms_of_a_ratio_are_stated_after_the_exact_ratio(numbers: dict[str, int], ratio: str | None) -> None:
-    """3EH/(2EH + E + H) leads with 3/2, which is 17 % more than 105/82, the ratio at E = 5 and H = 7."""
+    """3EH/(2EH + E + H) leads with 3/2; it is 105/82 at E = 5 and H = 7, and 6/7 at E = 1 and H = 2."""
     gated, plain = (sf.model(f"component:{name}").set(numbers) for name in ("gated-mlp", "mlp"))
     found = sf.compare(gated, plain, "params")
     said = [words(block.line) for block in document([found], "0").blocks if isinstance(block, Paragraph)]

@@ -444,7 +444,7 @@ class Formula(Immutable, Shown):
                 value = self.value()
                 steps.append(Number(value) if value == int(value) else tree(Rational(value)))
                 near = rounded(value, self.measure.unit)
-                reasons = [[], [near]] if near else []
+                reasons = [[], [near.replace("≈", "about")]] if near else []
         label = Label(self.measure.letter, self.root.name, self.written)
         return Equation(Chain((label,), tuple(steps)), reasons=reasons)
 
