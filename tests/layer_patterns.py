@@ -37,7 +37,7 @@ from symformer.witness.worker_pool import LostJob, run_jobs
 MANY = 300  # configs
 LIMIT = 120  # seconds for one
 BATCH = 3
-LENGTHS = (7, 21, 67)  # tokens in the cache: on both sides of most windows drawn
+LENGTHS = (7, 21, 67)  # tokens in the cache: below and above most sampled windows
 WINDOWS = (5, 8, 13, 29, 40)
 PERIODS = (1, 2, 3, 4, 5)
 DEPTHS = range(2, 13)

@@ -32,7 +32,7 @@ def with_switches(**switches: Any) -> CatalogueEntry:
     ],
 )
 def test_a_size_traced_at_one_value_is_not_answered_at_another(fields: dict[str, int], answered: bool) -> None:
-    """Arcee's head dimension is E/A where a config leaves it out."""
+    """Arcee's head dimension is E/A if a config omits it."""
     assert (match_or_none(with_switches(head_dim=16), {**ARCEE, **fields}) is not None) is answered
 
 
@@ -41,7 +41,7 @@ def test_a_size_traced_at_one_value_is_not_answered_at_another(fields: dict[str,
     [
         (32, ["near"] * 32, True),
         (32, ["near"] * 31 + ["far"], False),
-        (4, ["near"] * 32, False),  # it is unknown which of them the class builds
+        (4, ["near"] * 32, False),  # it is unknown which of the two the class builds
         (4, ["near"] * 4, False),
         (4, None, True),
     ],

@@ -281,8 +281,8 @@ class Sensitivity(Answer):
             if cost is None or letter(each.size).unit not in BUILT:
                 continue
             share = f", {_digits(100 * cost / self.value)} % of the total" if self.value else ""
-            amount = f"): {_number(cost)} {self.formula.measure.unit}{share}"
-            found.append([f"one more of the {letter(each.size).meaning} (", Math.of(each.size), amount])
+            amount = f"{_number(cost)} {self.formula.measure.unit}{share}"
+            found.append([Math.of(each.size), f" + 1 ({letter(each.size).meaning}): {amount}"])
         return found + [[Math.of(size), f" + 1 alone violates a condition: {why}"] for size, why in self.broken.items()]
 
 

@@ -113,7 +113,7 @@ class RuleSetQuantity(Quantity):
 
     @property
     def tables(self) -> Any:
-        """The quantity's own table and that of each rule set."""
+        """The quantity's own table, and the table of each rule set."""
         return (*super().tables, *(each.rules for each in self.rule_sets.values()))
 
     @property
