@@ -523,18 +523,8 @@ def _rational(expr: Expr) -> Fraction | None:
 
 
 def _ranges(spans: Sequence[Span], sign: int) -> str:
-    """Return ranges of integers in words, such as ``≥ 946`` or ``1 to 75``."""
-    words = []
-    for each in spans:
-        if each.sign != sign:
-            continue
-        if each.last is None:
-            words.append(f"≥ {each.first:,}")
-        elif each.last == each.first:
-            words.append(f"{each.first:,}")
-        else:
-            words.append(f"{each.first:,} to {each.last:,}")
-    return ", ".join(words) or "never"
+    """Return the ranges of integers with one sign in words."""
+    return ", ".join(each.said for each in spans if each.sign == sign) or "never"
 
 
 def _or(sizes: Sequence[Symbol]) -> list[Piece]:

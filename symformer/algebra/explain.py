@@ -15,7 +15,7 @@ from sympy import Expr, Rational
 from ..architectures import composed_model, presets
 from ..formulas import ranks
 from ..language.errors import ArithmeticTextError, OptionError, SymformerError
-from ..language.notation.display_tree import Label, Word, tree
+from ..language.notation.display_tree import Word, tree
 from ..language.notation.text import code, number
 from ..language.printed_number import PERCENT, PrintedNumber, printed
 from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
@@ -204,12 +204,11 @@ class Explanation(Answer):
     def to_blocks(self) -> list[BriefBlock]:
         """Return the sentence, symformer's count, and a table of the changed conventions with their meanings."""
         plain = self.plain
-        measure = plain.way.formula.measure
-        label = Label(measure.letter, plain.way.formula.root.name, plain.way.formula.written)
+        ours = plain.way.formula
         found: list[BriefBlock] = [
             Paragraph([self.because]),
             *(Paragraph([f"or {line}"]) for line in self.alternatives),
-            Equation(Chain((label,), (tree(plain.way.formula.written),))),
+            Equation(Chain((ours.label,), (tree(ours.written),))),
             *map(Paragraph, self.of_ranks()),
         ]
         if self.verdict != "convention":

@@ -436,6 +436,11 @@ class Formula(Immutable, Shown):
         stated: list[BriefBlock] = [*map(Paragraph, ranks.stated(self.ranks, known))]
         return [Heading(1, [self.id]), self.equation(), *ranks.equations(self.ranks, known), *stated]
 
+    @property
+    def label(self) -> Label:
+        """The left-hand side of the equation: N, or N_attn for a part."""
+        return Label(self.measure.letter, self.root.name, self.written)
+
     def equation(self) -> Equation:
         """Return the formula as an equation, with its value if all sizes have values."""
         steps, reasons = [tree(self.written)], list[Line]()
@@ -445,8 +450,7 @@ class Formula(Immutable, Shown):
                 steps.append(Number(value) if value == int(value) else tree(Rational(value)))
                 near = rounded(value, self.measure.unit)
                 reasons = [[], [near.replace("≈", "about")]] if near else []
-        label = Label(self.measure.letter, self.root.name, self.written)
-        return Equation(Chain((label,), tuple(steps)), reasons=reasons)
+        return Equation(Chain((self.label,), tuple(steps)), reasons=reasons)
 
     @property
     def _known(self) -> Mapping[Symbol, int]:
