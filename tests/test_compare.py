@@ -71,7 +71,7 @@ def test_conventions_and_options_are_listed() -> None:
     document, text = compared(*arguments), run(*arguments).stdout
     assert document["conventions"]["attention"] == "causal"
     assert document["options"] == {"left": {}, "right": {"mlp_bias": "true"}}
-    assert "\nattention = causal\n" in text
+    assert "\nattention=causal\n" in text
     assert "\nllama-2-7b (2) has mlp_bias=true.\n" in text
 
 

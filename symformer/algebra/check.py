@@ -23,7 +23,7 @@ from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Code, Equation, Heading, Line, Math, Paragraph, Table
+from ..output.blocks import BriefBlock, Code, Equation, Heading, Line, Math, Paragraph, Table, setting
 from ..output.chain import Chain
 from ..papers.paper_letters import letters_of
 from .account_terms import is_zero
@@ -152,8 +152,7 @@ class FormulaCheck(Answer):
                 if each.added != 0
             ),
         ]
-        if chosen := [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]:
-            found.append(Paragraph([f"with {', '.join(chosen)}"]))
+        found += [Paragraph([setting(name, choice)]) for name, choice in self.formula.conventions.items()]
         found += map(Paragraph, self.of_ranks())
         free = self.formula.expanded.free_symbols | self.theirs.free_symbols
         run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=RANK.__getitem__)

@@ -19,7 +19,6 @@ from ..language.symbols import RANK, letter, symbol
 from ..output.blocks import (
     Block,
     BriefBlock,
-    Code,
     Equation,
     Heading,
     Line,
@@ -33,6 +32,7 @@ from ..output.blocks import (
     formulas_in,
     listed,
     maybe,
+    setting,
 )
 from ..output.chain import Chain
 from .compared_model import ComparedModel, sides_of
@@ -56,7 +56,7 @@ def brief(found: Comparison, crossovers: Sequence[str] = ()) -> list[BriefBlock]
     facts = [
         *parts.result(),
         *(Paragraph(side.named) for side in parts.sides if side.named),
-        *(Paragraph([f"{name} = {choice}"]) for name, choice in found.shared.items()),
+        *(Paragraph([setting(name, choice)]) for name, choice in found.shared.items()),
         *parts.special(),
         *parts.options(),
         *map(Paragraph, found.of_ranks()),
@@ -147,7 +147,7 @@ class ComparisonBlocks:
                 [
                     *side.called,
                     " is counted with ",
-                    Code(f"{name}={choice}"),
+                    setting(name, choice),
                     *([": ", *meanings[name][choice]] if meanings else []),
                     ".",
                 ]
@@ -160,7 +160,7 @@ class ComparisonBlocks:
         """Return the options of each model that differ from the defaults."""
         chosen = [(side, side.model.component.chosen) for side in self.sides]
         return [
-            Paragraph([*side.called, " has ", *listed(*([Code(f"{name}={each}")] for name, each in has.items())), "."])
+            Paragraph([*side.called, " has ", *listed(*([setting(name, each)] for name, each in has.items())), "."])
             for side, has in chosen
             if has
         ]

@@ -25,7 +25,6 @@ from ..output.base_plot import Plot
 from ..output.blocks import (
     Block,
     BriefBlock,
-    Code,
     Equation,
     Heading,
     Line,
@@ -36,6 +35,7 @@ from ..output.blocks import (
     formulas_in,
     listed,
     maybe,
+    setting,
 )
 from ..output.chain import Chain
 from ..quantities import quantity as find_quantity
@@ -190,12 +190,12 @@ class QuantityRatio(Answer):
         titles = f"{self.above.measure.title} over {self.below.measure.title}"
         used = value(self.ratio).free_symbols
         totals = sorted(self.above.totals & used, key=RANK.__getitem__)
-        options = [f"{name}={choice}" for name, choice in self.model.component.chosen.items()]
+        options = [[setting(name, choice)] for name, choice in self.model.component.chosen.items()]
         found: list[BriefBlock] = [
             Heading(1, [f"{name}: {titles}, in {self.unit}"]),
             *self.result(),
-            *(Paragraph([f"{name} = {choice}"]) for name, choice in self.conventions.items()),
-            *([Paragraph(["with ", *listed(*([Code(each)] for each in options))])] if options else []),
+            *(Paragraph([setting(name, choice)]) for name, choice in self.conventions.items()),
+            *([Paragraph(["with ", *listed(*options)])] if options else []),
             *map(Paragraph, self.of_ranks()),
             *(Paragraph(["where ", Math.of(total), " = ", Math.of(self.above.relations[total])]) for total in totals),
         ]

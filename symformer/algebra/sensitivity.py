@@ -23,7 +23,7 @@ from ..language.symbols import letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table
+from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table, setting
 from .result import Answer
 
 LONG = 160  # maximum number of characters of a readable formula
@@ -250,7 +250,7 @@ class Sensitivity(Answer):
             Heading(1, [f"{self.model.title} ({self.model.target}): {formula.measure.title}"]),
             formula.equation(),
             *(Paragraph(["where ", Math.of(size), " = ", Math.of(value)]) for size, value in formula.relations.items()),
-            *(Paragraph([f"{name} = {choice}"]) for name, choice in formula.conventions.items()),
+            *(Paragraph([setting(name, choice)]) for name, choice in formula.conventions.items()),
             *map(Paragraph, self.of_ranks()),
         ]
         if not self.changes:

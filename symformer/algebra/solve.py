@@ -28,7 +28,7 @@ from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table
+from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table, setting
 from .box import SizeBox, separate_conditions
 from .free_sizes import FreeSizes
 from .grid import Axis, Grid, RowChunk
@@ -575,7 +575,7 @@ class Solutions(Answer):
             found.append(["with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items())])
         found += [["where ", Math.of(size), " = ", Math.of(value)] for size, value in self.follows.items()]
         found += [[line] for line in free_size_lines(self.free, self._free.names)]
-        found += [[f"{name} = {choice}"] for name, choice in conventions_of(self.formula).items()]
+        found += [[setting(name, choice)] for name, choice in conventions_of(self.formula).items()]
         return [*found, *self.of_ranks()]
 
     @property

@@ -22,7 +22,7 @@ from ..language.symbols import RANK, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Code, Heading, Line, Math, Paragraph, Table, plain
+from ..output.blocks import BriefBlock, Code, Heading, Line, Math, Paragraph, Table, plain, setting
 from .filters import Filter
 from .grid import Axis, Grid, RowChunk
 from .open_model import Given, OpenModel, Where, conventions_of, free_size_lines
@@ -220,7 +220,7 @@ class Sweep(Answer):
             found.append(["with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items())])
         found += [["where ", Math.of(size), " = ", Math.of(self._relation(size))] for size in self.where]
         found += [[line] for line in free_size_lines(self.free, self._work.free.names)]
-        found += [[f"{name} = {choice}"] for each in self.formulas for name, choice in conventions_of(each).items()]
+        found += [[setting(name, choice)] for each in self.formulas for name, choice in conventions_of(each).items()]
         return list({plain(line): line for line in [*found, *self.of_ranks()]}.values())
 
     def counted(self, rows: int) -> list[str]:

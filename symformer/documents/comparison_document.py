@@ -23,6 +23,7 @@ from ..output.blocks import (
     capital,
     listed,
     maybe,
+    setting,
 )
 from ..papers import paper
 from ..quantities import quantity as find_quantity
@@ -139,7 +140,7 @@ def _counted(parts: ComparisonBlocks) -> list[Block]:
     every = {name: choice for each in reversed(found.formulas) for name, choice in question.said(each).items()}
     for name, choice in every.items():
         if all(name not in special for special in found.special):
-            said.append(Paragraph([Code(f"{name}={choice}"), ": ", *meanings[name][choice], "."]))
+            said.append(Paragraph([setting(name, choice), ": ", *meanings[name][choice], "."]))
     return [*said, *parts.special(meanings)]
 
 

@@ -9,7 +9,7 @@ from ..algebra.quantity_ratio import QuantityRatio
 from ..algebra.quotient_blocks import PAGE
 from ..language.target import name_of
 from ..output import blocks
-from ..output.blocks import Block, Code, Document, Heading, Line, Paragraph, Piece, References, capital, listed
+from ..output.blocks import Block, Code, Document, Heading, Line, Paragraph, Piece, References, capital, listed, setting
 from ..papers import paper
 from ..quantities import quantity as find_quantity
 from .derivation_document import conditions
@@ -65,6 +65,6 @@ def _section(found: QuantityRatio, id: str) -> list[Block]:
 
 def _counting(found: QuantityRatio, subject: Subject) -> Line:
     """Return the model and the conventions of both sides."""
-    notes = [[Code(f"{name}={choice}")] for name, choice in found.conventions.items()]
+    notes = [[setting(name, choice)] for name, choice in found.conventions.items()]
     part: list[Piece] = ["One ", Code(found.part), " of "] if found.part else []
     return [*part, *subject.line, *([", counted with ", *listed(*notes)] if notes else [])]

@@ -42,6 +42,11 @@ class Code:
     text: str
 
 
+def setting(name: str, choice: str) -> Code:
+    """Return a convention or an option with its value, as ``--option`` takes it."""
+    return Code(f"{name}={choice}")
+
+
 @dataclass(frozen=True)
 class Strong:
     """Emphasized words."""

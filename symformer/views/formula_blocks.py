@@ -10,7 +10,7 @@ from ..architectures import presets_of
 from ..formulas.formula import Formula
 from ..language.symbols import letter
 from ..models.model import Model
-from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph
+from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
 from ..quantities import quantity as find_quantity
 from .part_copies import copies_line, path_of
 from .provenance_lines import provenance_lines
@@ -42,7 +42,7 @@ def _facts(model: Model, formula: Formula) -> list[Line]:
     if missing := missing_of(formula, model):
         found.append([_unnumbered(model, missing)])
     concerned = find_quantity(formula.measure.name).said(formula)  # only conventions that affect this formula
-    found += [[f"{name} = {choice}"] for name, choice in {**concerned, **model.component.chosen}.items()]
+    found += [[setting(name, choice)] for name, choice in {**concerned, **model.component.chosen}.items()]
     return [*found, *remarks(model, formula)]
 
 
