@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sympy import Expr, Symbol, expand
 
 from ..formulas.factorization import factored
-from ..formulas.formula import Formula
+from ..formulas.formula import Formula, affects_formula
 from ..language.notation.display_tree import FractionNode, Label, Tree, tree, value
 from ..language.symbols import RANK, numbered
 from ..language.target import name_of
@@ -87,7 +87,7 @@ class ComparedModel:
         formula = self.formula
         own = {*formula.symbols, *(size for rule in formula.constraints for size in rule.symbols)}
         related = [{size, *value.free_symbols} for size, value in formula.relations.items()]
-        required = [rule.symbols for rule in formula.constraints if formula.concerned(rule)]
+        required = [rule.symbols for rule in formula.constraints if affects_formula(rule, formula)]
         used = {*formula.symbols, *formula.written.free_symbols}
         return used.union(*(each for each in related if each & own), *required)
 

@@ -17,7 +17,7 @@ from ..formulas import ranks
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import substitution
 from ..formulas.factorization import factored
-from ..formulas.formula import Formula, Ratio
+from ..formulas.formula import Formula, Ratio, affects_formula
 from ..language.errors import RuleError, SymformerError
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of, tree
@@ -405,7 +405,7 @@ def conditions(model: Model, formula: Formula) -> list[Line]:
             continue  # the formula does not use these sizes
         notes.append([Math(tree(target)), " = ", Math.of(value)])
     for constraint in formula.constraints:
-        if not formula.concerned(constraint):
+        if not affects_formula(constraint, formula):
             continue
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])

@@ -14,7 +14,7 @@ from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
 from ..formulas import ranks
 from ..formulas.factorization import factored
-from ..formulas.formula import Formula
+from ..formulas.formula import Formula, affects_formula
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import DocumentError
 from ..language.notation.data import Data, data
@@ -64,7 +64,7 @@ class Sheet:
     def form(self, formula: Formula) -> dict[str, Any]:
         """Return a formula with its parts and the sizes it needs, ready for JSON."""
         given = formula.relations
-        concerned = [each for each in formula.constraints if formula.concerned(each)]
+        concerned = [each for each in formula.constraints if affects_formula(each, formula)]
         asked = {*formula.symbols, *formula.ranks.free_symbols}.union(*(each.symbols for each in concerned))
         asked |= {size for size in formula.written.free_symbols if size in given}
         asked |= {size for target in asked & given.keys() for size in given[target].free_symbols}

@@ -654,14 +654,22 @@ class Formula(Operators, Tabular, Immutable, Shown):
         chains = [each.chain for each in ranks.equations(self.ranks, self._known)]
         return [" = ".join(map(latex, [*chain.labels, *chain.steps])) for chain in chains]
 
-    def concerned(self, condition: Condition) -> bool:
-        """Return True if a condition is about sizes of the formula: a window does not affect the parameters."""
-        own = {*self.symbols, *self.relations}
-        of_run = {size for size in condition.symbols if letter(size).run and not letter(size).ranks}
-        return bool(condition.symbols & own) and of_run <= own
-
     def to_blocks(self) -> list[BriefBlock]:
-        """Return the equation, with its value if all sizes have values; empty if it is too long for a screen."""
+        """Return the blocks that a notebook displays.
+
+        Returns
+        -------
+        list
+            The id and the equation; for a formula per rank, also the number of ranks. Empty if the formula is too long
+            for a screen.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> [block.kind for block in sf.component("mlp").params.to_blocks()]
+        ['heading', 'equation']
+
+        """
         if not self._short:
             return []
         known = self._known
@@ -674,7 +682,20 @@ class Formula(Operators, Tabular, Immutable, Shown):
         return Label(self.measure.letter, self.root.name, self.written)
 
     def equation(self) -> Equation:
-        """Return the formula as an equation, with its value if all sizes have values."""
+        """Return the formula as an equation, with its value if all sizes have values.
+
+        Returns
+        -------
+        Equation
+            A block: the label of the formula, and the expression and its value as the steps of a chain.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("mlp").params.equation().spoken
+        'N = 2EH + E + H'
+
+        """
         steps, reasons = [tree(self.written)], list[Line]()
         if self.written.free_symbols and set(self.symbols) <= self._known.keys():
             with suppress(SizeError):  # a ratio to 0
@@ -797,6 +818,13 @@ class Formula(Operators, Tabular, Immutable, Shown):
         if size in self.totals:
             raise SizeError(f"{size} is {text(self.relations[size])} in {self.id}; set those sizes instead")
         return check_relation(size, value)
+
+
+def affects_formula(condition: Condition, formula: Formula) -> bool:
+    """Return True if a condition is about sizes of a formula: a window does not affect the parameters."""
+    own = {*formula.symbols, *formula.relations}
+    of_run = {size for size in condition.symbols if letter(size).run and not letter(size).ranks}
+    return bool(condition.symbols & own) and of_run <= own
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -479,7 +479,20 @@ class Model(Immutable, Shown):
         return params.text() if params.to_blocks() else repr(params)
 
     def to_blocks(self) -> list[BriefBlock]:
-        """Return the number of parameters and the sizes."""
+        """Return the blocks that a notebook displays.
+
+        Returns
+        -------
+        list
+            The title, the number of parameters as an equation, and a table of the sizes that have a value.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> [block.kind for block in sf.model("gpt2").to_blocks()]
+        ['heading', 'equation', 'table']
+
+        """
         found: list[BriefBlock] = [Heading(1, [self.title])]
         with suppress(SymformerError):
             found += [each for each in self.params.to_blocks() if isinstance(each, Equation)]
