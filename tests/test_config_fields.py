@@ -22,7 +22,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.flop_counter import FlopCounterMode
 
 from symformer import SymformerError, from_config
-from symformer.architectures import architecture_class
+from symformer.architectures import architecture_class, names
 from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
@@ -311,7 +311,7 @@ PUBLISHED: dict[str, list[Any]] = {
 
 
 def test_every_architecture_of_transformers_has_a_small_config() -> None:
-    types = {model_type for name in cases() for model_type in architecture_class(name).fields.model_types}
+    types = {model_type for name in names() for model_type in architecture_class(name).fields.model_types}
     assert types == TYPES.keys()
 
 

@@ -9,7 +9,8 @@ MODEL = ModelCase(
     totals=(
         # by hand, in 61 layers a latent attention of 7168*1536 + 1536 + 1536*128*192 + 7168*576 + 512 + 512*128*256 +
         # 128*128*7168 and two norms, in 3 of them 3*7168*18432, in 58 257*3*7168*2048 + 256*7168; 2*129280*7168 and a
-        # norm. A bias for each of 256 experts in 58 layers is a buffer that is not trained; DeepSeek's README prints 671B
+        # norm. A bias for each of 256 experts in 58 layers is a buffer that is not trained; DeepSeek's README prints
+        # 671B
         ("deepseek-v3", {}, 671_026_419_200 - 58 * 256),
     ),
     config=SmallConfig(
