@@ -245,7 +245,8 @@ def _certificate(name: str) -> Iterator[str]:
         return
     for variant in architectures.variants(architectures.architecture(name)):
         if certificate_for(variant, variant.params) is None:
-            options = ", ".join(f"{key}={value}" for key, value in variant.component.chosen.items()) or "the default options"
+            chosen = [f"{key}={value}" for key, value in variant.component.chosen.items()]
+            options = ", ".join(chosen) or "the default options"
             yield (
                 f"symformer/certificates/{name}.json: no valid certificate for {options}; run symformer verify {name} "
                 "--write"
