@@ -1,8 +1,8 @@
 """Random configs of every causal model type with a layer pattern, compared with torch.
 
-``python -m tests.layer_patterns [N] [TYPE...]`` draws N configs (300 by default) and prints how many answers are right,
-refused and wrong. The exit status is 1 if any is wrong. With ``--alone`` it uses only the catalogue and traces nothing.
-A traced config takes about twenty CPU seconds.
+``python -m tests.layer_patterns [N] [--seed=K] [TYPE...]`` draws N configs (300 by default) and prints how many answers
+are right, refused and wrong. The exit status is 1 if any is wrong. With ``--alone`` it uses only the catalogue and
+traces nothing. A traced config takes about twenty CPU seconds.
 """
 
 from __future__ import annotations
@@ -217,7 +217,8 @@ def main(words: Sequence[str]) -> int:
     """Compare many configs and print each answer that is not right."""
     alone = "--alone" in words
     many = next((int(word) for word in words if word.isdigit()), MANY)
-    configs = jobs(many, [word for word in words if not word.isdigit() and word[0] != "-"])
+    seed = next((int(word.removeprefix("--seed=")) for word in words if word.startswith("--seed=")), 1)
+    configs = jobs(many, [word for word in words if not word.isdigit() and word[0] != "-"], seed)
     told: Counter[str] = Counter()
     with closing(run_jobs(_asked, [(json.dumps(each), alone) for each in configs], 1, LIMIT)) as answers:
         for (config, _), answer in answers:

@@ -269,6 +269,12 @@ def test_size_in_a_name_is_not_offered_for_other_sizes() -> None:
     assert "in its name" not in explain("mixtral-8x7b", "14 GB").because
 
 
+def test_size_in_a_name_is_within_a_quarter_of_the_count() -> None:
+    """Gemma 7B has 8,537,680,896 parameters, 1.22 times the 7B in its name; Gemma 2B has 2,506,172,416, 1.253 times."""
+    assert "with the 7B in its name" in explain("gemma-7b", "14 GB").because
+    assert "in its name" not in explain("gemma-2b", "4 GB").because
+
+
 def test_given_convention_is_not_varied() -> None:
     """12·4·768·1,024·1,025/2 = 19,346,227,200 for a causal core, and 252,993,601,536 for the rest."""
     found = explain("gpt2", "272,339,828,736", "flops", attention="causal")

@@ -201,3 +201,6 @@ def test_braces_of_other_languages_are_not_tags(text: str, tmp_path: Path) -> No
     result = derive("--template", str(template), "-o", str(tmp_path / "out.tex"))
     assert result.exit_code == 0
     assert "copied" not in result.stderr
+    assert "own.tex has no tags, so the output has nothing of the document" in result.stderr
+    template.write_text(f"{text}\n<%= document.title %>\n")
+    assert "own.tex" not in derive("--template", str(template), "-o", str(tmp_path / "out.tex")).stderr

@@ -47,6 +47,8 @@ class OpenModel:
             raise OptionError("this needs numpy; run pip install numpy, or pip install symformer[sweep]") from None
         model = composed_model(target)
         names = tuple(open_sizes)
+        if twice := [name for name in given or {} if name in (where or {})]:
+            raise SizeError(f"{twice[0]} is in given and in where; keep one")
         fixed = {
             name: check_relation(symbol(name), value) for name, value in {**(given or {}), **(where or {})}.items()
         }

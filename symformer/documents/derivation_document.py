@@ -163,7 +163,7 @@ def _held(model: Model, formula: Formula) -> bool:
     """Return True if a certificate or a trace checks this exact formula against torch; per-rank formulas have none."""
     if placed(formula):
         return False
-    if model.provenance.of(formula.measure.name).reading is not None:
+    if model.provenance.of(formula.measure.name).from_torch:
         return True
     certificate = certificate_of(model, formula)
     return certificate is not None and (

@@ -86,8 +86,8 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
     whole = sections[-1]
     if whole.chain is None:
         return _explained(blocks, sections, formula)
-    reading = model.provenance.of(formula.measure.name).reading
-    part = reading is None and not isinstance(model.component, Architecture)
+    traced = model.provenance.of(formula.measure.name).from_torch
+    part = not traced and not isinstance(model.component, Architecture)
     blocks.append(Heading(1, ["The whole" if part else "The model"], formula.id))
     blocks += _computed(computes, whole)
     if not whole.composite and whole.terms:

@@ -62,6 +62,7 @@ def _reading(reading: TraceEvidence, unit: str, filed: bool) -> list[Block]:
     return [*blocks, Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION)]
 
 
+MODULE = "Every row is a parameter of the module {title} itself, as {torch} stores it."
 ALL_WEIGHTS = "The certificate is for the formula of all weights, row by row; this formula omits some of the rows."
 CAPTION: Line = ["Details of the check."]
 SHAPES = "by name and shape, and the total"
@@ -76,6 +77,8 @@ def check(model: Model, formula: Formula) -> list[Block]:
     found = model.provenance.of(formula.measure.name)
     if found.reading:
         return [*blocks, *_reading(found.reading, formula.measure.unit, filed=found.by == "catalogue")]
+    if found.module:
+        return [*blocks, Paragraph([MODULE.format(title=model.title, torch=found.module)])]
     certificate = certificate_of(model, formula)
     if certificate is None and (checked := find_quantity(formula.measure.name).checking(formula)):
         return [*blocks, Paragraph([checked])]
@@ -114,6 +117,8 @@ def short_check(model: Model, formula: Formula) -> Line:
             f"Traced from the code of its class; at {reading.points} held-out random configs every row matched "
             f"({versions})."
         ]
+    if model.provenance.module:
+        return [MODULE.format(title=model.title, torch=model.provenance.module)]
     certificate = certificate_of(model, formula)
     if certificate is None:
         return [find_quantity(formula.measure.name).checking(formula) or "No stored certificate covers this formula."]

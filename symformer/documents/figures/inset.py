@@ -40,7 +40,7 @@ def _caption(model: Model, formula: Formula) -> Line:
     told = f"the formula of its {formula.measure.title}"
     if value_of(formula, model) is not None:
         told += ", its value, and the share of all its copies in the total"
-    if model.provenance.reading is not None:  # traced: the data flow is unknown
+    if model.provenance.from_torch:  # traced: the data flow is unknown
         return [f"The parts of {model.title}, in the order in which its code names them, each with {told}."]
     return [f"The architecture of {model.title}, from bottom to top, each part with {told}."]
 
