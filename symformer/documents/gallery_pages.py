@@ -21,6 +21,7 @@ from .figures.architecture import architecture_figure
 from .figures.drawing_files import emit
 from .formats import render
 from .formats.pdf import picture
+from .operations_page import page as operations
 from .published_formulas import page as published_formulas
 from .published_numbers import page as published_numbers
 from .rule_sets_page import page as counted
@@ -115,6 +116,7 @@ def pages(version: str) -> dict[str, bytes]:
     )
     also = [
         "[The alphabet](alphabet.md): the letter of each size and of each quantity.",
+        "[Operations](operations.md): the operations in which components are written, with their shapes and counts.",
         "[Published formulas](published.md), each next to the one derived here.",
         "[Published numbers](published-numbers.md), each with the count that it matches.",
         "[Corrections](corrections.md): published numbers and formulas that differ from their claimed count.",
@@ -128,6 +130,7 @@ def pages(version: str) -> dict[str, bytes]:
     ]
     made["README.md"] = "\n\n".join(["\n".join([title, *index()]), *also, ""]).encode()
     made["alphabet.md"] = alphabet().encode()
+    made["operations.md"] = operations().encode()
     made["published.md"] = published_formulas().encode()
     made["published-numbers.md"] = published_numbers().encode()
     made["corrections.md"] = corrections().encode()
