@@ -38,7 +38,7 @@ from symformer.documents.blocks import (
     formulas_in,
 )
 from symformer.documents.blocks import lines as lines_of
-from symformer.documents.derivation_document import document, with_numbers
+from symformer.documents.derivation_document import document
 from symformer.documents.formats import FORMATS, render
 from symformer.documents.formats.base_language import Language
 from symformer.documents.formats.page_layout import A4
@@ -58,6 +58,7 @@ from symformer.quantities import quantity as find_quantity
 from symformer.quantities.elementwise import stated
 from symformer.targets.resolution import resolve
 from symformer.views.citations import bibtex
+from symformer.views.preset_models import with_numbers
 
 ROOT = Path(__file__).parent.parent
 LANGUAGES: dict[str, Language] = {

@@ -15,8 +15,9 @@ from ..language.symbols import RANK, numbered
 from ..language.target import name_of
 from ..ledger.facts import ONE
 from ..models.model import Model
+from ..views.formula_facts import conditions_of
 from .blocks import Code, Line, Math, Paragraph, Piece, formulas_in
-from .derivation_document import conditions
+from .condition_text import conditions
 
 _NAMED = 20  # characters of a name in a column header; a longer name is replaced by its number
 _SAID = 40  # the same in a sentence
@@ -78,7 +79,7 @@ class ComparedModel:
     def mentioned(self) -> set[Symbol]:
         """The sizes in its formula or in the formula's conditions."""
         used = {*self.formula.symbols, *self.formula.written.free_symbols}
-        notes = [Paragraph(line) for line in conditions(self.model, self.formula)]
+        notes = [Paragraph(line) for line in conditions(conditions_of(self.model, self.formula))]
         return used.union(*map(sizes_of, formulas_in(notes)))
 
     @property

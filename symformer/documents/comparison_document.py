@@ -23,6 +23,7 @@ from ..language.sizes import put_in
 from ..language.symbols import RANK, letter
 from ..papers import paper
 from ..quantities import quantity as find_quantity
+from ..views.formula_facts import changed_conventions, check_of, conditions_of, ranks_of, subject_of
 from . import blocks
 from .blocks import (
     Block,
@@ -40,12 +41,12 @@ from .blocks import (
     Table,
 )
 from .compared_models import ComparedModel, sides_of
-from .derivation_document import conditions
+from .condition_text import conditions
 from .figures.inset import beside
 from .limit_text import bracketed, growing, tied
 from .part_sections import about_part
 from .sentences import capital, listed, maybe, sentence
-from .subject import Subject, counted_by, of_one_rank
+from .subject import Subject, in_brackets, of_one_rank
 from .verification import short_check
 
 LONG = 72  # characters of a numerator or denominator that fits a page
@@ -83,7 +84,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
     files = [("comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
     if keys:
         files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
-    counted = counted_by([replace(each.formulas[0], conventions=each.shared) for each in found])
+    counted = in_brackets(changed_conventions([replace(each.formulas[0], conventions=each.shared) for each in found]))
     return Document(
         f"{_and([side.titled for side in sides])}: {_and(titles)}{counted} compared",
         f"Compared by symformer {version} from closed forms; every number is exact.",
@@ -188,7 +189,7 @@ class _ComparisonChapter:
 
     def _about(self, side: ComparedModel) -> Block:
         """Return a paragraph on one side: the model, its options, the source of its sizes and its check."""
-        subject = Subject(side.model, side.formula)
+        subject = Subject(subject_of(side.model, side.formula))
         part = side.formula.root.key if side.formula.within is not None else ""
         line: list[Piece] = [
             f"({side.number}) ",
@@ -206,7 +207,7 @@ class _ComparisonChapter:
             line += [" Sizes from ", *sentence(presets()[side.model.target]["source"]), "."]
         line += maybe(subject.read_at, " ", *subject.read_at)
         line += maybe(subject.assumed, " ", *subject.assumed)
-        line += [" ", *short_check(side.model, side.formula)]
+        line += [" ", *short_check(check_of(side.model, side.formula))]
         return Paragraph(line)
 
     def _counted(self) -> list[Block]:
@@ -216,7 +217,7 @@ class _ComparisonChapter:
         said: list[Block] = [Heading(1, ["Definition and conventions"])]
         said += [Paragraph(sentence(each)) for each in states]
         for side in self.sides:
-            if one := of_one_rank(side.formula, side.model.known, side.renamed):
+            if one := of_one_rank(ranks_of(side.formula, side.model.known), side.renamed):
                 said.append(Paragraph([*side.called, ": ", *one]))
         if self.found.per != 1:
             said.append(Paragraph(["All amounts are divided by ", Math.of(self.found.per), "."]))
@@ -290,7 +291,7 @@ class _ComparisonChapter:
         """Return the conditions of each formula."""
         line: list[Piece] = []
         for side in self.sides:
-            if notes := [side.line(note) for note in conditions(side.model, side.formula)]:
+            if notes := [side.line(note) for note in conditions(conditions_of(side.model, side.formula))]:
                 start, holds = ("; for ", ", if ") if line else ("The formula holds for ", " if ")
                 line += [start, *side.called, holds, *listed(*notes)]
         return [Paragraph([*line, "."])] if line else []

@@ -10,10 +10,11 @@ from sympy import Expr, Integer, Symbol
 from ..architectures import architecture, names, presets_of
 from ..language.symbols import B, C, N_dev, N_dp, N_micro, N_new, N_peak, N_pp, N_tok, N_tp, N_tps, P, R, S, S_enc
 from ..models.model import Model
+from ..views.preset_models import with_numbers
 from .blocks import Document
 from .census_page import pages as census
 from .corrections_page import page as corrections
-from .derivation_document import document, with_numbers
+from .derivation_document import document
 from .figures.architecture import drawn
 from .figures.drawing_files import emit
 from .formats import render

@@ -15,9 +15,10 @@ from ..language.symbols import RANK, letter
 from ..language.target import name_of
 from ..papers import paper
 from ..quantities import quantity as find_quantity
+from ..views.formula_facts import conditions_of, ranks_of, subject_of
 from . import blocks
 from .blocks import Block, Code, Document, Equation, Heading, Line, Math, Paragraph, Piece, References, Table
-from .derivation_document import conditions
+from .condition_text import conditions
 from .limit_text import bracketed, exactly, growing
 from .sentences import capital, listed, maybe, sentence
 from .subject import Subject, of_one_rank
@@ -57,7 +58,7 @@ def _counted(found: QuantityRatio) -> list[Block]:
 
 def _section(found: QuantityRatio, id: str) -> list[Block]:
     """Return the section of one model."""
-    subject = Subject(found.model, found.above)
+    subject = Subject(subject_of(found.model, found.above))
     labels = [Label(each.measure.letter, "", each.expanded) for each in (found.above, found.below)]
     exact, shown = found.value, bracketed(found.ratio)
     said: list[Block] = [Heading(1, [Code(subject.name)]), Paragraph([*_counting(found, subject), "."])]
@@ -74,7 +75,7 @@ def _section(found: QuantityRatio, id: str) -> list[Block]:
     said += [Paragraph(line)] if line else []
     said += growing(found.limits, found.model.known, "quotient")
     used = {size for each in blocks.formulas_in(said) for size in sizes_of(each)}
-    if notes := list(dict.fromkeys([*map(tuple, conditions(found.model, found.above))])):
+    if notes := list(dict.fromkeys([*map(tuple, conditions(conditions_of(found.model, found.above)))])):
         said.append(Paragraph(["It holds if ", *listed(*notes), "."]))
         used |= {size for each in blocks.formulas_in(said) for size in sizes_of(each)}
     known = found.model.known
@@ -87,7 +88,7 @@ def _section(found: QuantityRatio, id: str) -> list[Block]:
 
 def _ranks(found: QuantityRatio) -> list[Line]:
     """Return the number of ranks of each side, once if both sides have the same ranks."""
-    above, below = (of_one_rank(each, found.model.known) for each in (found.above, found.below))
+    above, below = (of_one_rank(ranks_of(each, found.model.known)) for each in (found.above, found.below))
     if found.above.ranks == found.below.ranks:
         return [above] if above else []
     sides = ((found.above, above), (found.below, below))

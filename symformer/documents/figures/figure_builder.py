@@ -22,10 +22,10 @@ from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope
 from ...ledger.placement import WHOLE, Placement, place
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
+from ...views.formula_facts import is_per_rank
 from ...views.summary import share, value_of
 from ..blocks import Code, Math, Piece
 from ..blocks import Line as Words
-from ..subject import placed
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .flow import Draft, Flow, summed
 from .operation_labels import operation, role
@@ -91,7 +91,7 @@ class FigureBuilder:
             )
         return Figure(
             self.model.title,
-            f"one rank of {target}" if placed(self.formula) else target,
+            f"one rank of {target}" if is_per_rank(self.formula) else target,
             Label(measure.letter, "", self.formula.written),
             measure.title,
             Amount(self.formula.expr, self.formula.written, self.whole, None),
