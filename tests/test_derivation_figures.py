@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Code, FigureBlock, Math, Strong, numbered
+from symformer.documents.blocks import Block, Code, FigureBlock, Math, Strong, numbered
 from symformer.documents.figures.browser_text_width import ScreenRuler, advances
 from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_page import drawing
@@ -26,10 +26,13 @@ from symformer.documents.formats.base_language import templates
 from symformer.documents.formats.page_layout import A4
 from symformer.documents.formats.tex import FORMAT as LATEX
 from symformer.documents.formats.tex_pictures import picture
+from symformer.formulas.formula import Formula
 from symformer.language.notation.display_tree import Power, tree
 from symformer.language.notation.svg import svg
 from symformer.language.symbols import A, D_rope, E, H, L_enc, name_size
+from symformer.models.model import Model
 from symformer.targets.resolution import resolve
+from symformer.views.derivation_facts import figure_facts
 
 HOSTILE = r"""_%&#${}\^~<>|`'" ]]> \input{x} </svg><script>alert(1)</script>"""
 SVG = "{http://www.w3.org/2000/svg}"
@@ -44,6 +47,12 @@ TEX = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no TeX")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def _inset(model: Model, formula: Formula) -> list[Block]:
+    """Return the figure of a derivation."""
+    found = figure_facts(model, formula)
+    return illustration(found) if found else []
 
 
 def derived(folder: Path, extension: str, *arguments: str) -> str:
@@ -259,7 +268,7 @@ def test_negligible_share_has_no_bar() -> None:
 
 def test_figures_are_numbered_in_order() -> None:
     model, _ = resolve("gpt2")
-    blocks, _ = numbered([*illustration(model, model.params), *illustration(model, model.formula("flops"))])
+    blocks, _ = numbered([*_inset(model, model.params), *_inset(model, model.formula("flops"))])
     assert [(block.number, block.id) for block in blocks if isinstance(block, FigureBlock)] == [
         (1, "gpt2.params"),
         (2, "gpt2.flops"),
@@ -270,7 +279,7 @@ def test_captions_describe_the_figure() -> None:
     said = {}
     for target in ("t5", "gpt2", "hf:bert"):
         model, _ = resolve(target)
-        (block,) = illustration(model, model.params)
+        (block,) = _inset(model, model.params)
         assert isinstance(block, FigureBlock)
         said[target] = str(block.caption[0])
     assert "value" not in said["t5"]  # which has no sizes by its name

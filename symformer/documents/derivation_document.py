@@ -91,7 +91,7 @@ def document(
 def laid_out(found: DerivationFacts, version: str, together: str = "", form: str = "full") -> Document:
     """Return the document that states the facts of a derivation; the arguments are those of ``document``."""
     chapters = [_chapter(each, form, first=place == 0) for place, each in enumerate(found.quantities)]
-    drawn = illustration(*found.drawn) if form == "full" and found.drawn else []
+    drawn = illustration(found.figure) if form == "full" and found.figure else []
     blocks: list[Block] = []
     if len(chapters) == 1:
         (one,) = chapters

@@ -46,7 +46,7 @@ def parts(found: QuantityFacts, first: bool = True) -> list[Block]:
     """Return the blocks for a chapter's parts; only the ``first`` chapter says what each part is and computes."""
     formula, columns = found.formula, found.columns
     computes = _Computes(found) if first else None
-    sections = list(formula.derivation)
+    sections = list(found.steps or ())
     places = {line.key: id_of(section.line, formula) for section in sections for line in section.lines}
     blocks: list[Block] = []
     titles = [_title(section) for section in sections[:-1] if section.chain is not None]
@@ -129,7 +129,7 @@ class _Computes:
     """The computations of a model's parts, as far as its ledger contains them."""
 
     def __init__(self, found: QuantityFacts) -> None:
-        sections = [section for section in found.formula.derivation if section.chain is not None]
+        sections = [section for section in found.steps or () if section.chain is not None]
         self.kinds = {section.line.path for section in sections if section.line.among is not None}
         self.ledger, self.placed = found.ledger, found.per_rank
 

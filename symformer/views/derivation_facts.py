@@ -16,7 +16,7 @@ from ..architectures import presets, variant
 from ..architectures.base_architecture import Architecture
 from ..components.base import Component, spell_option
 from ..formulas.account import Line, Term
-from ..formulas.derivation import Chain, substitution
+from ..formulas.derivation import Chain, Derivation, substitution
 from ..formulas.formula import Formula, Ratio
 from ..language.errors import RuleError, SymformerError
 from ..language.frozen import Immutable
@@ -42,7 +42,7 @@ from .formula_facts import (
     subject_of,
 )
 from .preset_models import example_of, other_preset, presets_sharing, value_at, with_numbers
-from .summary import idle, share, show_json
+from .summary import idle, share, show_json, value_of
 
 LISTED = 14  # the most presets that a page lists; some architectures have a hundred
 MATRICES, ATTENTION, SCAN, ELEMENTS = "matrices", "attention", "state-space scan", "element by element"
@@ -127,6 +127,7 @@ class QuantityFacts(Immutable):
     purposes: tuple[AmountFacts, ...]
     rows: tuple[AmountFacts, ...]  # without those that are zero
     parts: tuple[AmountFacts, ...]  # of the model and of its layers, without those that are zero
+    steps: Derivation | None  # None for a ratio, and if only the short form is needed
     examples: ExampleFacts | None  # None for a ratio, and if only the short form is needed
     check: CheckFacts
     checked: str  # how a quantity is checked that torch does not count
@@ -146,6 +147,25 @@ class QuantityFacts(Immutable):
 
 
 @dataclass(frozen=True)
+class FigureFacts:
+    """What the figure of a model shows. The figure itself is built when it is drawn."""
+
+    model: Model
+    formula: Formula
+    title: str
+    has_value: bool  # True if every size has a value
+    is_traced: bool  # True if the data flow is unknown
+
+
+def figure_facts(model: Model, formula: Formula) -> FigureFacts | None:
+    """Return what the figure of a model shows; None for a ratio, which is not a sum over boxes."""
+    if not formula.additive:
+        return None
+    traced = model.provenance.reading is not None
+    return FigureFacts(model, formula, model.title, value_of(formula, model) is not None, traced)
+
+
+@dataclass(frozen=True)
 class DerivationFacts(Immutable):
     """Everything that a derivation states: one entry per quantity, and the quantities without a formula."""
 
@@ -157,7 +177,7 @@ class DerivationFacts(Immutable):
     conventions: Mapping[str, str]  # that differ from the defaults
     quantities: tuple[QuantityFacts, ...]
     refused: tuple[tuple[str, str], ...]  # the names of quantities without a formula, and why
-    drawn: tuple[Model, Formula] | None  # what the figure shows; None for a short form
+    figure: FigureFacts | None  # None for a short form
 
 
 def formulas_of(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> list[Formula]:
@@ -223,7 +243,7 @@ def derivation_facts(
         conventions=changed_conventions(formulas),
         quantities=tuple(_quantity_facts(model, shown, formula, full) for formula in formulas),
         refused=tuple(refused),
-        drawn=(shown, formulas[0]) if full and formulas else None,
+        figure=figure_facts(shown, formulas[0]) if full and formulas else None,
     )
 
 
@@ -253,6 +273,7 @@ def _quantity_facts(model: Model, shown: Model, formula: Formula, full: bool) ->
         purposes=_purposes(formula, numbers, value),
         rows=tuple(_rows(formula, numbers, value)),
         parts=tuple(_parts(formula, numbers, value)) if formula.additive else (),
+        steps=formula.derivation if full and formula.additive else None,
         examples=_examples(model, shown, formula, subject, numbers) if full and formula.additive else None,
         check=check,
         checked=question.checked,

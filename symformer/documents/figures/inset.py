@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...formulas.formula import Formula
 from ...models.model import Model
-from ...views.summary import value_of
+from ...views.derivation_facts import FigureFacts
 from ..blocks import Block, FigureBlock, Line
 
 if TYPE_CHECKING:
@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from .text_width import Ruler
 
 
-def illustration(model: Model, formula: Formula) -> list[Block]:
-    """Return the figure of a model; empty for a ratio, which is not a sum over boxes."""
-    if not formula.additive:
-        return []
-    return [FigureBlock(partial(_drawn, model, formula), _caption(model, formula), formula.id)]
+def illustration(found: FigureFacts) -> list[Block]:
+    """Return the figure of a model."""
+    return [FigureBlock(partial(_drawn, found.model, found.formula), _caption(found), found.formula.id)]
 
 
 def beside(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
@@ -35,14 +33,14 @@ def beside(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
     return [FigureBlock(partial(_both, models, formulas), caption, f"{formulas[0].id}.beside")]
 
 
-def _caption(model: Model, formula: Formula) -> Line:
+def _caption(found: FigureFacts) -> Line:
     """Return the caption of the figure of one model."""
-    told = f"the formula of its {formula.measure.title}"
-    if value_of(formula, model) is not None:
+    told = f"the formula of its {found.formula.measure.title}"
+    if found.has_value:
         told += ", its value, and the share of all its copies in the total"
-    if model.provenance.reading is not None:  # traced: the data flow is unknown
-        return [f"The parts of {model.title}, in the order in which its code names them, each with {told}."]
-    return [f"The architecture of {model.title}, from bottom to top, each part with {told}."]
+    if found.is_traced:
+        return [f"The parts of {found.title}, in the order in which its code names them, each with {told}."]
+    return [f"The architecture of {found.title}, from bottom to top, each part with {told}."]
 
 
 def _drawn(model: Model, formula: Formula, column: float, most: float, ruler: Ruler | None = None) -> Drawing:
