@@ -56,7 +56,7 @@ INNER: Mapping[str, list[list[str]]] = {
         ["rule_sets.rule_set"],
         ["rule_sets.common_rules"],
         ["rule_sets"],
-        ["traffic_rules", "train_flops"],
+        ["traffic_rules", "train_flops", "ratio_quantity"],
         ["utilization"],
         ["intensity", "traffic"],
     ],
