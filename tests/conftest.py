@@ -39,8 +39,30 @@ def rewrite(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rewrite]:
 
 # The slowest files. They run first, because the run ends late if a worker starts one of them last.
 LONGEST = (
-    *("config_fields", "witness", "trace", "identities", "sweep", "hub", "documents", "lift", "reach", "factories"),
-    *("census", "live", "activations", "shell", "door", "figures", "solve", "comparison_pages", "template", "shelf"),
+    *(
+        "config_fields",
+        "witness",
+        "trace",
+        "identities",
+        "sweep",
+        "hub",
+        "documents",
+        "recognition",
+        "trace_coverage",
+        "factories",
+    ),
+    *(
+        "census",
+        "live",
+        "activations",
+        "shell",
+        "config_resolution",
+        "figures",
+        "solve",
+        "comparison_pages",
+        "template",
+        "catalogue",
+    ),
 )
 
 

@@ -69,7 +69,8 @@ def texts(root: Path) -> Iterator[str]:
     """Yield everything that users and contributors read: the package, the templates and the top-level documents."""
     for place in sorted((root / "symformer").rglob("*.py")):
         yield from prose(place.read_text("utf-8"))
-    for place in (*sorted((root / "templates").iterdir()), root / "README.md", root / "CONTRIBUTING.md"):
+    documents = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").iterdir())]
+    for place in (*sorted((root / "templates").iterdir()), *documents):
         if place.is_file():
             yield place.read_text("utf-8")
 

@@ -1,4 +1,4 @@
-"""The pages of reports/: every quantity has one, README links them, and every link leads somewhere.
+"""The pages of reports/: every quantity has one, the index links them, and every link leads somewhere.
 
 That they are what the code would write today is a step of .ci/run: `symformer gallery reports --check`.
 """
@@ -9,7 +9,18 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from symformer.documents.gallery_pages import ADAPTED_QUANTITIES, COSTS, RANK_QUANTITIES, TRAINED_QUANTITIES, index
+from symformer.architectures import architecture, names
+from symformer.documents.gallery_pages import (
+    ADAPTED_QUANTITIES,
+    COSTS,
+    MOST_TERMS,
+    RANK_QUANTITIES,
+    TRAINED_QUANTITIES,
+    WHOLE,
+    brief,
+    index,
+)
+from symformer.language.symbols import LETTERED
 from symformer.output.files import stale, write_all
 from symformer.quantities import quantities
 
@@ -20,10 +31,27 @@ def test_every_quantity_has_a_page() -> None:
     assert {*COSTS, *RANK_QUANTITIES, *ADAPTED_QUANTITIES, *TRAINED_QUANTITIES} == set(quantities())
 
 
-def test_readme_links_every_derivation() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    between = readme.split("<!-- derivations -->\n")[1].split("<!-- end -->")[0]
-    assert between.splitlines() == ["", *index("reports"), ""]
+def test_the_index_links_the_page_of_every_architecture() -> None:
+    text = (ROOT / "reports" / "README.md").read_text("utf-8")
+    assert [name for name in names() if f"[Markdown]({name}.md)" not in text] == []
+    assert [name for name in WHOLE if f"[PDF]({name}.pdf)" not in text] == []
+
+
+def test_the_index_shortens_long_formulas() -> None:
+    """Nobody reads a cell with seventeen terms."""
+    terms = [cell.count(" + ") + 1 for row in index() for cell in row.split(" | ")]
+    assert max(terms) == MOST_TERMS
+    # 12 terms; the highest degree is the 4 of the experts' 3 matrices of E x M
+    assert brief(architecture("gpt-oss").params) == r"3 L E X M + \cdots"
+
+
+def test_the_alphabet_lists_every_size_and_quantity() -> None:
+    text = (ROOT / "reports" / "alphabet.md").read_text("utf-8")
+    rows = re.findall(r"(?m)^\| `([^`]+)` \| \$`([^`]+)`\$ \| (\w.*?) \| (\w.*?) \|", text)
+    assert {name for name, *_ in rows} == {*LETTERED, *quantities()}
+    symbols = Counter(symbol for _, symbol, *_ in rows)
+    assert [symbol for symbol, times in symbols.items() if times > 1] == []
+    assert ("kv-cache", r"U_{\mathrm{cache}}", "bytes of the key/value cache", "bytes") in rows
 
 
 def test_stale_lists_the_pages_that_differ(tmp_path: Path) -> None:
