@@ -6,11 +6,20 @@
 12*L*E**2 + 13*L*E + V*E + P*E + 2*E
 >>> gpt2.params.value()
 124439808
+>>> 2 * gpt2.params.diff("L")
+24*E**2 + 26*E
+
+Functions: ``model``, ``architecture``, ``component``, ``from_config``, ``trace`` give models; ``compare``, ``check``,
+``explain``, ``over``, ``sensitivity``, ``solve``, ``sweep`` and ``verify`` answer questions about them;
+``architectures``, ``presets``, ``components``, ``quantities`` and ``options`` list what there is. The sizes are SymPy
+symbols: ``from symformer.symbols import E, L``. Every error is a ``SymformerError``.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,25 +35,67 @@ if TYPE_CHECKING:
     from .components import component
     from .components.base import Component
     from .formulas.formula import Formula
-    from .language.errors import SymformerError
+    from .language.errors import (
+        ArithmeticTextError,
+        CatalogueError,
+        ConfigError,
+        DerivationError,
+        DocumentError,
+        FetchError,
+        OptionError,
+        OutputError,
+        ReadingError,
+        RegistrationError,
+        RuleError,
+        ShapeError,
+        SizeError,
+        SymformerError,
+        TargetError,
+        UnknownNameError,
+        UnreadError,
+        WitnessError,
+    )
     from .models.model import Model
     from .targets.resolution import model
+    from .views.listing import options, presets
     from .witness import trace, verify
 
 __all__ = [
+    "ArithmeticTextError",
+    "CatalogueError",
     "Certificate",
     "Component",
+    "ConfigError",
+    "DerivationError",
+    "DocumentError",
+    "FetchError",
     "Formula",
     "Model",
+    "OptionError",
+    "OutputError",
+    "ReadingError",
+    "RegistrationError",
+    "RuleError",
+    "ShapeError",
+    "SizeError",
     "SymformerError",
+    "TargetError",
+    "UnknownNameError",
+    "UnreadError",
+    "WitnessError",
     "architecture",
+    "architectures",
     "check",
     "compare",
     "component",
+    "components",
     "explain",
     "from_config",
     "model",
+    "options",
     "over",
+    "presets",
+    "quantities",
     "sensitivity",
     "solve",
     "sweep",
@@ -56,30 +107,56 @@ __version__ = "0.1.0"
 
 # The module of each public name, imported on first use to keep ``import symformer`` fast.
 _HOMES = {
+    "ArithmeticTextError": "language.errors",
+    "CatalogueError": "language.errors",
     "Certificate": "certificates",
     "Component": "components.base",
+    "ConfigError": "language.errors",
+    "DerivationError": "language.errors",
+    "DocumentError": "language.errors",
+    "FetchError": "language.errors",
     "Formula": "formulas.formula",
     "Model": "models.model",
+    "OptionError": "language.errors",
+    "OutputError": "language.errors",
+    "ReadingError": "language.errors",
+    "RegistrationError": "language.errors",
+    "RuleError": "language.errors",
+    "ShapeError": "language.errors",
+    "SizeError": "language.errors",
     "SymformerError": "language.errors",
+    "TargetError": "language.errors",
+    "UnknownNameError": "language.errors",
+    "UnreadError": "language.errors",
+    "WitnessError": "language.errors",
     "architecture": "architectures",
+    "architectures": "views.listing",
     "check": "algebra.check",
     "compare": "algebra.compare",
     "component": "components",
+    "components": "views.listing",
     "explain": "algebra.explain",
     "from_config": "architectures",
     "model": "targets.resolution",
+    "options": "views.listing",
     "over": "algebra.quantity_ratio",
+    "presets": "views.listing",
+    "quantities": "views.listing",
     "sensitivity": "algebra.sensitivity",
     "solve": "algebra.solve",
     "sweep": "algebra.sweep",
     "trace": "witness",
     "verify": "witness",
 }
+# These names are packages, and functions too: ``symformer.architectures()`` lists what the package has.
+_LISTS = ("architectures", "components", "quantities")
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'symformer' has no attribute {name!r}")
+    if name in _LISTS:
+        return import_module(f".{name}", __name__)
     value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
     globals()[name] = value
     return value
@@ -87,3 +164,22 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+class _List(ModuleType):
+    """A package that can be called: it returns the list of what it has."""
+
+    def __call__(self) -> Any:
+        return getattr(import_module("symformer.views.listing"), self.__name__.rpartition(".")[2])()
+
+
+class _Package(ModuleType):
+    """The module ``symformer``, whose packages of architectures, components and quantities can be called."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _LISTS and type(value) is ModuleType:  # set by the import system
+            value.__class__ = _List
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

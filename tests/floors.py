@@ -26,12 +26,13 @@ FLOORS = [
     ["views"],
     ["documents"],
     ["commands"],
-    ["__main__", "__init__"],
+    ["__main__", "__init__", "symbols"],
 ]
 # And inside a room. What stands on no floor here has its place by what it imports: nowhere do imports go round.
 INNER: Mapping[str, list[list[str]]] = {
     "language": [
         ["errors", "frozen", "limits"],
+        ["plugins"],
         ["symbols", "registry", "target"],
         ["arithmetic", "notation.display_tree"],
         ["notation.emitter"],
@@ -40,7 +41,7 @@ INNER: Mapping[str, list[list[str]]] = {
         ["shape_lines", "sizes"],
     ],
     "ledger": [["facts"], ["operations"], ["placement"]],
-    "formulas": [["account"], ["derivation"], ["formula"]],
+    "formulas": [["account"], ["derivation", "operators"], ["formula"]],
     "quantities": [
         ["length_conditions"],
         ["quantity"],

@@ -19,7 +19,7 @@ import transformers
 from torch import nn
 
 import symformer as sf
-from symformer.language.errors import ConfigError, SizeError, TargetError, WitnessError
+from symformer.language.errors import ConfigError, OptionError, RuleError, SizeError, TargetError, WitnessError
 from symformer.language.target import TargetKind, parse
 
 XL = {"model_type": "gpt2", "n_layer": 48, "n_embd": 1600, "n_head": 25}
@@ -118,10 +118,8 @@ with torch.device("meta"):
         (7, r"7 \(int\) is not a target"),
         (b"gpt2", r"b'gpt2' \(bytes\) is not a target"),
         (["gpt2"], r"\['gpt2'\] \(list\) is not a target"),
-        (MODEL, r"GPT2LMHeadModel is a torch module, not a target; pass its \.config"),
-        (LINEAR, r"Linear is a torch module, not a target; pass a function that builds it to symformer\.trace"),
-        (nn.Linear, r"Linear is a function or a class, not a target; pass it and its sizes to symformer\.trace"),
-        (parse, r"parse is a function or a class, not a target"),
+        (dict, r"dict is a class, but not of torch modules; pass a name, a path"),
+        (transformers.GPT2LMHeadModel, r"is built from a config; pass the config, such as GPT2Config\(\)"),
         (transformers.GPT2Config, r"GPT2Config is a config class; pass an instance, such as GPT2Config\(\)"),
     ],
     ids=lambda value: str(value)[:20],
@@ -143,7 +141,94 @@ def test_invalid_objects_are_refused_in_one_sentence() -> None:
     with pytest.raises(WitnessError, match="is 7; pass a function"):
         sf.trace(7)  # type: ignore[arg-type]
     with pytest.raises(SizeError, match="does not name sizes of gpt2"):
-        sf.model("gpt2").params.value(LINEAR)
+        sf.model("gpt2").params.value(7)
+
+
+class Own(nn.Module):
+    """Three layers and a tied weight: 5*7 + 7 + 3*(7*7 + 7) + 11 + 7 = 228 parameters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = nn.Linear(5, 7)
+        self.b = nn.ModuleList(nn.Linear(7, 7) for _ in range(3))
+        self.c = nn.Parameter(torch.empty(11))
+        self.tied = nn.Linear(5, 7)
+        self.tied.weight = self.a.weight
+
+
+class Sized(nn.Module):
+    def __init__(self, width: int, depth: int = 3) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(depth))
+
+
+with torch.device("meta"):
+    OWN = Own()
+
+
+def test_a_module_of_transformers_is_the_model_of_its_config() -> None:
+    stored = sum(each.numel() for each in MODEL.parameters())
+    assert sf.model(MODEL).params.value() == sf.from_config(MODEL).params.value() == stored == 7272
+    assert sf.model(MODEL).params == sf.model("gpt2").params
+    assert sf.model("gpt2").params.value(MODEL) == stored
+    assert sf.sweep(MODEL, {"L": [3]}).table()["params"].tolist() == [stored]
+    changed = transformers.GPT2LMHeadModel(CONFIGS["composed"]())
+    changed.transformer.h[0].mlp = nn.Identity()
+    with pytest.raises(
+        WitnessError, match="6,060 parameters, but the model of its config has 7,272: the module was ch"
+    ):
+        sf.model(changed)  # without 12*48 + 48 + 48*12 + 12 = 1,212 of one MLP
+
+
+def test_any_other_module_has_fixed_sizes_and_exact_rows(tmp_path: Path) -> None:
+    model = sf.model(OWN)
+    assert model.params.value() == int(model.params) == 228 == sum(each.numel() for each in OWN.parameters())
+    rows = {row.path: (int(row.count), int(row.each)) for row in model.params.rows}
+    assert rows == {"weights": (1, 11), "a": (1, 42), "b.*": (3, 56), "tied": (1, 7)}
+    assert (model.title, model.id) == ("Own", "tests.test_objects-Own")
+    assert model.target == "tests.test_objects:Own"
+    found = subprocess.run(
+        [sys.executable, "-m", "symformer", "derive", model.target, "-o", str(tmp_path / "own.md")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    written = (tmp_path / "own.md").read_text()
+    assert written.startswith("# Own: parameters in closed form")
+    assert r"11 + 42 + 3 \cdot 56 + 7" in written
+    assert "Every row is a parameter of the module Own itself, as torch" in written
+    with pytest.raises(RuleError, match="with fixed sizes, so only params is known, not flops; pass a function of si"):
+        model.formula("flops")
+    with pytest.raises(
+        OptionError, match=r"E is not an option of tests\.test_objects:Own, a module whose sizes are fix"
+    ):
+        sf.model(OWN, E=3)
+    with pytest.raises(WitnessError, match="is a UninitializedParameter, whose elements may not be the parameters"):
+        sf.model(nn.LazyLinear(3))
+    with pytest.raises(TargetError, match="Own is a torch module, not a config; pass a path"):
+        sf.from_config(OWN)
+
+
+def test_a_function_or_a_class_with_sizes_is_traced() -> None:
+    model = sf.model(Sized, width=24, depth=3)
+    assert str(model.params) == "2*depth*width**2 + 2*depth*width"  # depth*(width*2*width + 2*width)
+    assert model.params.value() == 3 * (24 * 48 + 48)
+    assert model.id == "tests.test_objects-Sized"
+    assert sf.model(Own).params.value() == 228  # a class without sizes
+    with pytest.raises(WitnessError, match="Sized is a factory and needs a size for each argument"):
+        sf.model(Sized)
+    with pytest.raises(OptionError, match="width=wide is not a size of"):
+        sf.model(Sized, width="wide")
+    with pytest.raises(WitnessError, match="has no argument 'widht'; did you mean width"):
+        sf.model(Sized, widht=24, width=3)
+    with pytest.raises(TargetError, match="is a factory, not a config"):
+        sf.from_config(Sized)
+
+
+def test_a_model_is_its_own_target() -> None:
+    gpt2 = sf.model("gpt2")
+    assert sf.model(gpt2) is gpt2
+    with pytest.raises(OptionError, match="tied is an option of a target, but gpt2 is already a model"):
+        sf.model(gpt2, tied=False)
 
 
 circular: dict[str, Any] = {"model_type": "gpt2"}

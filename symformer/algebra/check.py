@@ -200,6 +200,12 @@ def check(
     paper
         The key of the paper whose notation the formula uses.
 
+    Returns
+    -------
+    Check
+        ``verdict`` is "equal", "convention" or "different"; ``conventions`` and ``rows`` name what explains a
+        difference.
+
     Raises
     ------
     ReadingError

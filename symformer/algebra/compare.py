@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 
 from sympy import Expr, Integer, Symbol, expand
 
 from ..architectures import composed
 from ..formulas.formula import Formula
 from ..language.arithmetic import parse
-from ..language.errors import OptionError, naming
+from ..language.errors import OptionError, UnknownNameError, naming
 from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
 from ..language.symbols import symbol
 from ..language.target import AnyTarget
 from ..ledger.facts import ONE
 from ..models.model import Model
-from ..quantities import quantities
+from ..quantities import is_quantity, quantities
 from .equal_totals import TiedTotals, again, model_of, tied
 from .model_comparison import Comparison, ComparisonCell, Row
 from .role_totals import ROLES, by_role, gathers
@@ -58,6 +59,11 @@ def compare(
     conventions
         Conventions of the quantity, for all models.
 
+    Returns
+    -------
+    Comparison
+        The rows by role, the totals, their difference and ratio, and the crossovers.
+
     Raises
     ------
     OptionError
@@ -76,7 +82,7 @@ def compare(
 
     """
     sides = [a, b, *more]
-    if not quantity and isinstance(sides[-1], str) and sides[-1] in quantities():
+    if not quantity and isinstance(sides[-1], str) and is_quantity(sides[-1]):
         quantity = str(sides.pop())
     if len(sides) < 2:
         raise OptionError("a comparison needs at least two models; for a single model, use its formula")
@@ -111,7 +117,7 @@ def _formulas(sides: Sequence[Asked], quantity: str, given: Sequence[Mapping[str
                 raise OptionError(f"{each.id} already has its conventions; pass the model to choose others")
             found.append(each)
         else:
-            model = composed(each)
+            model = composed(each) if each is not sides[-1] else _last(each)
             found.append(model.formula(quantity, **conventions))
     for formula in found:
         if formula.measure.unit != found[0].measure.unit:
@@ -122,6 +128,17 @@ def _formulas(sides: Sequence[Asked], quantity: str, given: Sequence[Mapping[str
                 f"{quantity} is a ratio, which does not add up over parts; compare its numerator and denominator"
             )
     return found
+
+
+def _last(side: Model | AnyTarget) -> Model:
+    """Return the model of the last argument, which may also be a misspelt quantity. Raises UnknownNameError."""
+    try:
+        return composed(side)
+    except UnknownNameError as error:
+        near = get_close_matches(error.name, [*error.known, *quantities()], n=1)
+        if isinstance(side, str) and near and is_quantity(near[0]):
+            raise UnknownNameError("target or quantity", side, quantities()) from None
+        raise
 
 
 def _compared(formulas: Sequence[Formula], ties: Mapping[int, TiedTotals], per: Expr, totals: bool) -> Comparison:

@@ -226,6 +226,11 @@ def explain(
     quantity, conventions
         The quantity that the number counts, and its conventions. By default, the unit of the number decides.
 
+    Returns
+    -------
+    Explanation
+        ``because`` is the sentence; ``table()`` has the terms.
+
     Raises
     ------
     SymformerError

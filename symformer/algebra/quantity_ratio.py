@@ -187,6 +187,11 @@ def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: s
     conventions
         Conventions, each applied to every quantity that has it.
 
+    Returns
+    -------
+    Ratio
+        The quotient, its leading terms, its value and its limits.
+
     Raises
     ------
     OptionError

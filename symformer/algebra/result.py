@@ -15,6 +15,7 @@ from ..language.notation.text import text
 from ..output.base_plot import Plot
 from ..output.files import check_output
 from ..output.style import FORMATS
+from ..output.tabular import Tabular
 from .result_plots import rank_notes
 
 Told = Callable[[int, int], None]  # called with the work done and the total
@@ -24,12 +25,12 @@ def untold(done: int, total: int) -> None:
     """Ignore a progress report."""
 
 
-class Answer(Immutable, Shown):
+class Answer(Tabular, Immutable, Shown):
     """A result as a table, LaTeX, JSON and a plot. A notebook shows the table with its equations."""
 
     @abstractmethod
     def table(self) -> dict[str, Any]:
-        """Return the columns by name, with exact numbers and SymPy expressions: ``pandas.DataFrame(found.table())``."""
+        """Return the columns by name, with exact numbers and SymPy expressions."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:

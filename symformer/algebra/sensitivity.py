@@ -331,6 +331,16 @@ def sensitivity(target: Model | AnyTarget, quantity: str = "params", **conventio
     quantity, conventions
         The quantity and its conventions.
 
+    Returns
+    -------
+    Sensitivity
+        One row for each size: the derivative, the elasticity and the change for one more.
+
+    Raises
+    ------
+    SymformerError
+        A subclass, if the target, the quantity or a convention is unknown.
+
     Examples
     --------
     >>> found = sensitivity("llama-2-7b")["L"]

@@ -672,30 +672,57 @@ def solve(
     Parameters
     ----------
     target
-        A model or its name.
-    total, at_most
-        The total, or the upper limit under which the first size is maximized. Give exactly one of the two.
+        A model, or any target of :func:`symformer.model`.
+    total
+        The total to reach: an integer, or text with a unit prefix such as ``"7B"`` or ``"80GB"``. Give this or
+        ``at_most``.
     for_
-        The sizes to solve for: any positive integer, as in ``"L"``, or a range, as in ``"E=512:8192:128"``.
+        The sizes to solve for: any positive integer, as in ``"L"``, or a range with a step, as in ``"E=512:8192:128"``;
+        one of them, or a list.
+    at_most
+        The upper limit under which the first size is maximized, in the form of ``total``.
     within
-        The tolerance around the total: a percentage such as ``"1%"``, or an amount.
-    quantity, conventions
-        The quantity and its conventions.
+        The tolerance around ``total``; without it, only exact solutions count. A percentage such as ``"1%"``, an amount
+        such as ``"50M"``, or an integer. ``within="1%"`` of 7e9 accepts 6.93e9 to 7.07e9.
+    quantity
+        The quantity whose total is given.
     given
-        Numbers or expressions for other sizes.
+        The sizes to set before the search, in place of the target's own: numbers such as ``{"V": 32000}``, or
+        expressions over other sizes. They are the same in every solution or follow from it, and are not columns of the
+        table.
     where
-        Sizes defined by others, such as ``{"H": "4*E"}``.
+        The sizes that follow from the unknowns, such as ``{"H": "4*E"}``. They are set as by ``given``, and each
+        solution shows their numbers too. A size is in ``for_``, ``given`` or ``where``, and in only one of them.
+    **conventions
+        Conventions of the quantity, such as ``attention="causal"``.
+
+    Returns
+    -------
+    Solutions
+        ``all`` has every solution, the nearest to the total first; ``nearest`` is the nearest miss if there is none.
+        ``table()``, ``to_pandas()``, ``to_markdown()`` and ``to_json()`` give the sizes, the totals and the
+        differences.
 
     Raises
     ------
-    SizeError, OptionError, UnknownNameError
-        If the arguments do not fit together, or if the search is too large.
+    OptionError
+        If the arguments do not fit together, such as a total and an upper limit.
+    SizeError
+        If a size is set twice, has no effect, or makes the search too large.
+    UnknownNameError
+        If a size, the quantity or a convention is unknown.
 
     Examples
     --------
     >>> found = solve("llama-2-7b", 6738415616, for_="L")
     >>> [dict(each.sizes) for each in found.all]
     [{'L': 32}]
+    >>> solve("gpt2", "124M", for_="L", within="1%").table()["L"]
+    [12]
+    >>> solve("gpt2", at_most="1B", for_="L", given={"V": 32000, "P": 2048}).table()["L"]
+    [137]
+    >>> solve("gpt2", "1B", for_=["L", "E=768:2048:256"], within="1%", where={"H": "3*E"}).columns
+    ('L', 'E', 'H', 'A')
 
     """
     sizes = tuple(OpenSize.read(each) for each in ([for_] if isinstance(for_, str) else for_))

@@ -336,6 +336,11 @@ def sweep(
     conventions
         Conventions of the quantities.
 
+    Returns
+    -------
+    Sweep
+        ``table()`` has one array for each column; ``blocks()`` yields the rows in parts.
+
     Raises
     ------
     SizeError, OptionError, UnknownNameError

@@ -17,19 +17,30 @@ from ..configs.architecture_lookup import reader
 from ..configs.config_source import OpenedConfig, open_config
 from ..language.errors import ConfigError, OptionError, TargetError, UnknownNameError
 from ..language.registry import Registry
-from ..language.sizes import Numbers
+from ..language.sizes import Numbers, shown
 from ..language.symbols import symbol
 from ..language.target import AnyTarget, TargetKind, parse
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, Provenance
+from ..models.torch_modules import check_stored
 from .base_architecture import Architecture, Fields
 
 registry: Registry[Architecture] = Registry(__name__, str(Path(__file__).parent), Architecture)  # type: ignore[type-abstract]
 
 
 def names() -> list[str]:
-    """Return the names of all architectures: their file names with hyphens."""
+    """Return the names of all built-in architectures: their file names with hyphens."""
     return registry.names
+
+
+def all_names() -> list[str]:
+    """Return the names of all architectures, those that other packages register last."""
+    return registry.all_names
+
+
+def known(name: str) -> bool:
+    """Return whether an architecture or a preset has this name. Other packages are searched last."""
+    return name in presets() or name in registry
 
 
 def architecture_class(name: str) -> type[Architecture]:
@@ -101,6 +112,11 @@ def architecture(name: str, /, **options: Any) -> Model:
     **options
         Options of the architecture, such as ``tied=False``.
 
+    Returns
+    -------
+    Model
+        The model, with the sizes of the preset if the name is one.
+
     Raises
     ------
     UnknownNameError
@@ -119,12 +135,10 @@ def architecture(name: str, /, **options: Any) -> Model:
 
     """
     if not isinstance(name, str):
-        raise TargetError(
-            f"{repr(name)[:80]} is not the name of an architecture; pass a config to symformer.from_config"
-        )
+        raise TargetError(f"{shown(name)} is not the name of an architecture; pass a config to symformer.from_config")
     facts = presets().get(name)
-    if facts is None and name not in names():
-        raise UnknownNameError("architecture or preset", name, [*names(), *presets()])
+    if not known(name):
+        raise UnknownNameError("architecture or preset", name, [*all_names(), *presets()])
     base = architecture_class(facts["architecture"] if facts else name)
     chosen = base.options_from({**(facts.get("options", {}) if facts else {}), **options})
     sizes = {symbol(size): number for size, number in facts["sizes"].items()} if facts else {}
@@ -139,9 +153,14 @@ def from_config(config: AnyTarget, /, **options: Any) -> Model:
     ----------
     config
         The path of a ``config.json`` or of its folder; the id of a model on the Hub; a mapping with the fields of a
-        ``config.json``; or a config object of transformers.
+        ``config.json``; a config object of transformers; or a model of transformers, which has one.
     **options
         Options of the architecture, which replace what the config states.
+
+    Returns
+    -------
+    Model
+        The model of the built-in architecture that reads the config.
 
     Raises
     ------
@@ -157,14 +176,28 @@ def from_config(config: AnyTarget, /, **options: Any) -> Model:
     1557611200
 
     """
-    path = config if isinstance(config, str) else parse(config).text
-    return of_config(path, open_config(config), **options)
+    if isinstance(config, str):
+        return of_config(config, open_config(config), **options)
+    named = parse(config)
+    if named.kind is not TargetKind.CONFIG:
+        raise TargetError(
+            f"{named} is {named.kind.value}, not a config; pass a path, an id on the Hub, a mapping, a config object "
+            "or a model of transformers to from_config, and anything else to symformer.model"
+        )
+    model = of_config(named.text, open_config(config), **options)
+    return model if named.built is None or options else check_stored(model, named.built, named.text)
 
 
 def of_config(path: str, found: OpenedConfig, /, **options: Any) -> Model:
     """Return the model of a config that is already open. Raises ConfigError, UnreadError, OptionError."""
     config = found.config
-    name, rests = reader(path, config, registry.files, model_types, torch_classes)
+    try:
+        name, rests = reader(path, config, registry.files, model_types, torch_classes)
+    except ConfigError:
+        registered = (each for each in registry.plugins.names() if config.get("model_type") in model_types(each))
+        if not (name := next(registered, "")):
+            raise
+        rests = ""
     base = architecture_class(name)
     try:
         read, numbers = base.fields.read(config)
@@ -190,10 +223,10 @@ def composed(target: Model | AnyTarget, /, **options: Any) -> Model:
             raise OptionError(f"{next(iter(options))} is an option of a target, but {target.target} is already a model")
         return target
     named = parse(target)
-    if named.config is not None:
-        return from_config(named.config, **options)
+    if named.config is not None and not isinstance(target, str):
+        return from_config(target, **options)
     match named.kind:
-        case TargetKind.NAME if named.name in presets() or named.name in names() or not os.path.isdir(named.name):
+        case TargetKind.NAME if known(named.name) or not os.path.isdir(named.name):
             return architecture(named.name, **options)
         case TargetKind.CONFIG | TargetKind.NAME:
             return from_config(named.name, **options)

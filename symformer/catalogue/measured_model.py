@@ -45,6 +45,7 @@ class MeasuredModel(Component):
     quantity: str = STORED  # the quantity of its rows
     states: frozenset[str] = frozenset()  # the paths of cache rows that are neither keys nor values
     maker: str = ""  # the library that its code comes from
+    fixed: str = ""  # the version of torch, if it is one module, whose sizes are numbers
     measure: Callable[[str], Component] | None = field(default=None, compare=False)  # measures a quantity in torch
     lifted: Callable[[], Component] | None = field(default=None, compare=False)  # its operations, if recognized
     role = "model"
@@ -65,6 +66,8 @@ class MeasuredModel(Component):
 
     @property
     def about(self) -> str:
+        if self.fixed:
+            return f"{self.title}: its parameters are counted on the module itself, so its sizes are numbers."
         return f"{self.title}: its formula is obtained by building the class at several sizes."
 
     @property
@@ -96,6 +99,8 @@ class MeasuredModel(Component):
         Raises RuleError for other conventions and for a quantity that is not known.
         """
         name = question.seen
+        if self.fixed and name != STORED:
+            raise fixed_sizes(self.title, name)
         if self.maker == DIFFUSERS and name != STORED:
             raise RuleError(f"only params is supported for diffusers models, not {name} of {self.stem}")
         if name not in MEASURED and self.lifted is not None:
@@ -158,6 +163,14 @@ def unrun(stem: str, quantity: str) -> RuleError:
     return RuleError(
         f"{stem}: {quantity} needs a forward pass; describe the inputs of the model with `inputs` (without inputs, "
         "only params is known)"
+    )
+
+
+def fixed_sizes(title: str, quantity: str) -> RuleError:
+    """Return the error for a quantity of a module that is not a function of sizes."""
+    return RuleError(
+        f"{title} is a torch module with fixed sizes, so only params is known, not {quantity}; pass a function of "
+        "sizes that builds it, and its inputs, to symformer.trace(build, sizes, inputs=...)"
     )
 
 

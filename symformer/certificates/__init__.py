@@ -23,6 +23,34 @@ class Certificate(Immutable):
     polynomials of total degree at most ``degree`` in the sizes drawn, which agree at one random point of {1..N}^k with
     probability at most degree/N (Schwartz 1980, Zippel 1979), and the points are independent. Depths are not drawn:
     the count is affine in each, so two values of each settle it.
+
+    Parameters
+    ----------
+    id
+        The id of the formula, such as ``"gpt2.params"``.
+    options, conventions
+        The options of the model, and the conventions of the quantity.
+    digest
+        The digest of every row of the formula; the certificate holds for no other formula.
+    witness, author, versions
+        The torch class, who wrote it, and the versions of the libraries.
+    compared
+        What was compared at every point, and who counted.
+    depths
+        The depths at which all points were drawn, such as ``"L=2"``.
+    points, degree, largest, bound, seed
+        The random points at each depth, the degree, N, the probability of error, and the seed.
+    presets
+        Presets that were built at full size, with the total of both sides.
+    rests
+        The digest of the first variant's formula, if that certificate has the bound for the rows; else "".
+
+    Examples
+    --------
+    >>> certificate = next(iter(on_file("gpt2")))
+    >>> certificate.witness, certificate.bound < 1e-6
+    ('transformers.GPT2LMHeadModel', True)
+
     """
 
     id: str  # the formula's: "gpt2.params"
@@ -45,7 +73,19 @@ class Certificate(Immutable):
     rests: str = ""
 
     def to_json(self) -> dict[str, object]:
-        """The certificate as it is stored."""
+        """Return the certificate as it is stored.
+
+        Returns
+        -------
+        dict
+            The fields by name.
+
+        Examples
+        --------
+        >>> next(iter(on_file("gpt2"))).to_json()["id"]
+        'gpt2.params'
+
+        """
         return asdict(self)
 
 

@@ -32,9 +32,9 @@ def command(only_presets: bool, as_json: bool) -> None:
     if as_json:
         put_json(
             {
-                "architectures": architectures.names(),
+                "architectures": architectures.all_names(),
                 "presets": {name: facts["architecture"] for name, facts in presets.items()},
-                "components": [f"component:{name}" for name in components.names()],
+                "components": [f"component:{name}" for name in components.all_names()],
                 "quantities": {name: question.measure.unit for name, question in quantities().items()},
                 "placement": {name: list(convention.meanings) for name, convention in PLACEMENT.items()},
             }
@@ -42,16 +42,16 @@ def command(only_presets: bool, as_json: bool) -> None:
         return
     say("Architectures")
     rows = []
-    for name in architectures.names():
+    for name in architectures.all_names():
         model = architectures.architecture(name)
         rows.append([name, model.title, _brief(spell(model.params.written))])
     table(["name", "title", "parameters"], rows, "lll")
     say("\nPresets: published sizes of an architecture (--presets lists their sources)")
-    rows = [[name, ", ".join(architectures.presets_of(name))] for name in architectures.names()]
+    rows = [[name, ", ".join(architectures.presets_of(name))] for name in architectures.all_names()]
     table(["architecture", "presets"], rows, "ll")
     say("\nComponents")
     rows = []
-    for name in components.names():
+    for name in components.all_names():
         part = components.component(name)
         rows.append([f"component:{name}", part.title, _brief(spell(part.params.written))])
     table(["name", "title", "parameters"], rows, "lll")

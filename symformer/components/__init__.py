@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..language.errors import TargetError
 from ..language.registry import Registry
+from ..language.sizes import shown
 from .base import Component as Component
 
 if TYPE_CHECKING:  # __getattr__ imports each on first use
@@ -55,8 +56,13 @@ registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), C
 
 
 def names() -> list[str]:
-    """Return the names of all components."""
+    """Return the names of all built-in components."""
     return registry.names
+
+
+def all_names() -> list[str]:
+    """Return the names of all components, those that other packages register last."""
+    return registry.all_names
 
 
 def component_class(name: str) -> type[Component]:
@@ -74,6 +80,11 @@ def component(name: str, /, **options: Any) -> Component:
     **options
         Its options: the fields of the class of type ``bool`` or ``Literal``.
 
+    Returns
+    -------
+    Component
+        The component, whose ``params`` and ``formula`` are functions of its sizes.
+
     Raises
     ------
     TargetError
@@ -88,7 +99,7 @@ def component(name: str, /, **options: Any) -> Component:
 
     """
     if not isinstance(name, str):
-        raise TargetError(f"{repr(name)[:80]} is not the name of a component")
+        raise TargetError(f"{shown(name)} is not the name of a component")
     found = component_class(name)
     return found(**found.options_from(options))
 

@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 from sympy import Expr
 
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, UnknownNameError
+from ..language.errors import OptionError, UnknownNameError, choose
 from ..language.frozen import FrozenDict, Immutable
+from ..language.plugins import Plugins
 from ..language.shape_lines import shape_line
 from ..language.sizes import Condition, Relations
 from ..ledger.facts import Ledger, Tensor
@@ -33,6 +34,14 @@ class Component(Immutable, ABC):
     A subclass is a frozen dataclass with the class attributes below and a ``forward``. Its fields of type ``bool``,
     ``Literal`` or ``Names`` are options, those of type ``Expr`` are sizes, and those of type ``str`` are the names of
     its modules in torch.
+
+    Examples
+    --------
+    >>> import symformer as sf
+    >>> mlp = sf.component("gated-mlp")
+    >>> mlp.name, mlp.params, mlp.shapes
+    ('gated-mlp', 3*E*H, 'x[...,E] -> y[...,E]')
+
     """
 
     title: ClassVar[str]  # "Self-attention"
@@ -54,10 +63,49 @@ class Component(Immutable, ABC):
 
     @abstractmethod
     def forward(self, ops: Operations, *inputs: Any) -> Any:
-        """Record this part's operations and return its output."""
+        """Record the operations of this part and return its output.
+
+        Parameters
+        ----------
+        ops
+            The operations that a part may use.
+        *inputs
+            The input tensors, as in ``shapes``.
+
+        Returns
+        -------
+        Tensor
+            The output, as in ``shapes``.
+
+        Raises
+        ------
+        ShapeError
+            If two shapes do not match.
+
+        Examples
+        --------
+        A linear layer of H rows: ``return ops.linear("", x, H)``.
+
+        """
 
     def split(self, cut: Cut) -> Component:
-        """Return this part on one rank. Sizes that are not divided are the same on every rank."""
+        """Return this part on one rank. Sizes that are not divided are the same on every rank.
+
+        Parameters
+        ----------
+        cut
+            The divisions of sizes over ranks.
+
+        Returns
+        -------
+        Component
+            The part of one rank; itself if nothing of it is divided.
+
+        Examples
+        --------
+        A part overrides it to divide its own sizes: ``return replace(self, out=cut.share(self.out))``.
+
+        """
         return self
 
     @cached_property
@@ -81,13 +129,39 @@ class Component(Immutable, ABC):
         return ""
 
     def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
-        """Return the part whose ledger has a quantity under these conventions: itself, unless it is traced."""
+        """Return the part whose ledger has a quantity under these conventions: itself, unless it is traced.
+
+        Parameters
+        ----------
+        question
+            The quantity.
+        given
+            Its conventions.
+
+        Returns
+        -------
+        Component
+            The part to count.
+
+        Raises
+        ------
+        RuleError
+            If the part is traced and the trace cannot measure the quantity.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> mlp = sf.component("mlp")
+        >>> mlp.answering(find_quantity("flops"), {}) is mlp
+        True
+
+        """
         return self
 
     @property
     def name(self) -> str:
-        """Return the name on the command line: the file name with hyphens."""
-        return type(self).__module__.rpartition(".")[2].replace("_", "-")
+        """Return the name on the command line: the file name with hyphens, or the registered name."""
+        return _named(type(self))
 
     def formula(self, quantity: str = "params", **conventions: str) -> Formula:
         """Return the formula of a quantity of this part alone.
@@ -99,6 +173,11 @@ class Component(Immutable, ABC):
         **conventions
             Conventions that differ from the defaults.
 
+        Returns
+        -------
+        Formula
+            The closed form.
+
         Raises
         ------
         UnknownNameError, OptionError
@@ -106,11 +185,36 @@ class Component(Immutable, ABC):
         RuleError
             If the quantity is not supported for this part.
 
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("gated-mlp").formula("flops")
+        6*B*S*E*H
+
         """
         return find_quantity(quantity).formula(self, self.name, conventions, dict(self.relations))
 
     def under(self, relations: Relations) -> Component:
-        """Return this part with relations between sizes substituted into its own sizes."""
+        """Return this part with relations between sizes substituted into its own sizes.
+
+        Parameters
+        ----------
+        relations
+            The expression of each size that others determine.
+
+        Returns
+        -------
+        Component
+            The part in the other sizes.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> from symformer.symbols import E, H
+        >>> sf.component("linear").under({H: 4*E}).params
+        4*E**2 + 4*E
+
+        """
         sizes = {item.name: size for item in fields(self) if isinstance(size := getattr(self, item.name), Expr)}
         return replace(self, **{name: size.xreplace(relations) for name, size in sizes.items()})
 
@@ -126,12 +230,50 @@ class Component(Immutable, ABC):
 
     @classmethod
     def choices(cls) -> dict[str, tuple[Any, ...]]:
-        """Return the values of each option; () for an option that is a list of names."""
+        """Return the values of each option; () for an option that is a list of names.
+
+        Returns
+        -------
+        dict
+            The values by the name of the option.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> type(sf.component("linear")).choices()
+        {'bias': (True, False)}
+
+        """
         return dict(_choices(cls))
 
     @classmethod
     def options_from(cls, given: Mapping[str, str | bool]) -> dict[str, Any]:
-        """Parse options given as text, as in ``--option tied=false``. Raises UnknownNameError and OptionError."""
+        """Parse options given as text, as in ``--option tied=false``.
+
+        Parameters
+        ----------
+        given
+            The value of each option, as text or as a Python value.
+
+        Returns
+        -------
+        dict
+            The values for the fields of the class.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such option.
+        OptionError
+            If an option does not have that value.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> type(sf.component("linear")).options_from({"bias": "false"})
+        {'bias': False}
+
+        """
         choices = cls.choices()
         read: dict[str, Any] = {}
         for name, spelt in given.items():
@@ -142,13 +284,27 @@ class Component(Immutable, ABC):
                 continue
             value = _BOOLEANS.get(str(spelt).lower(), spelt) if choices[name] == (True, False) else spelt
             if value not in choices[name]:
-                expected = " or ".join(spell_option(choice) for choice in choices[name])
-                raise OptionError(f"{name}={value} is not valid; choose {name}={expected}")
+                spelt_choices = [spell_option(choice) for choice in choices[name]]
+                remedy = choose(value, spelt_choices, f"choose {name}={' or '.join(spelt_choices)}")
+                raise OptionError(f"{name}={value} is not valid; {remedy}")
             read[name] = value
         return read
 
     def spell(self) -> str:
-        """Return the options as text: ``head=lm, tied=true``."""
+        """Return the options as text: ``head=lm, tied=true``.
+
+        Returns
+        -------
+        str
+            All options with their values.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("linear").spell()
+        'bias=true'
+
+        """
         chosen = {name: getattr(self, name) for name in self.choices()}
         said = [f"{name}={spell_option(value)}" for name, value in chosen.items() if value != ()]
         return ", ".join(said) or "no options"
@@ -160,6 +316,15 @@ class Component(Immutable, ABC):
         return {
             name: spell_option(getattr(self, name)) for name in self.choices() if getattr(self, name) != defaults[name]
         }
+
+
+@cache
+def _named(part: type[Component]) -> str:
+    if not part.__module__.startswith("symformer."):  # of another package
+        for group in ("architectures", "components"):
+            if name := Plugins(group, Component).name_of(part):
+                return name
+    return part.__module__.rpartition(".")[2].replace("_", "-")
 
 
 @cache

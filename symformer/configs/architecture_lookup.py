@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..language.errors import ConfigError, UnreadError, listed
+from ..language.errors import ConfigError, UnreadError, choose, listed
 from ..language.sizes import shown
 
 # Every model type of transformers 5.23. A config with one of these types is never read as a config of another type.
@@ -60,7 +60,12 @@ def reader(
     if model_type is None:
         known = sorted(each for name in files for each in types(name))
         raise ConfigError(f"{path} has no 'model_type'; set it to one of: {listed(known)}")
-    raise UnreadError(f"{path}: 'model_type' is {shown(model_type)}, which no built-in architecture supports")
+    near = ""
+    if isinstance(model_type, str) and model_type not in TYPES.read_text("utf-8").split():
+        near = choose(model_type, (name.replace("-", "_") for name in files), "")
+    raise UnreadError(
+        f"{path}: 'model_type' is {shown(model_type)}, which no built-in architecture supports{'; ' * bool(near)}{near}"
+    )
 
 
 def _likely(model_type: str, files: Mapping[str, Path]) -> Iterator[str]:

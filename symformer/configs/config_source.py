@@ -45,7 +45,7 @@ def open_config(target: AnyTarget) -> OpenedConfig:
     Parameters
     ----------
     target
-        A path, a model id on the Hub, a mapping, or a config object of transformers.
+        A path, a model id on the Hub, a mapping, or a config object or a model of transformers.
 
     Raises
     ------

@@ -51,6 +51,7 @@ def _reading(reading: TraceEvidence, unit: str, filed: bool) -> list[Block]:
     return [*blocks, Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION)]
 
 
+MODULE = "Every row is a parameter of the module {title} itself, as {torch} stores it."
 ALL_WEIGHTS = "The certificate is for the formula of all weights, row by row; this formula omits some of the rows."
 CAPTION: Line = ["Details of the check."]
 SHAPES = "by name and shape, and the total"
@@ -66,6 +67,8 @@ def check(found: CheckFacts) -> list[Block]:
     formula, certificate = found.formula, found.certificate
     if found.evidence:
         return [*blocks, *_reading(found.evidence, formula.measure.unit, filed=found.from_catalogue)]
+    if found.module:
+        return [*blocks, Paragraph([MODULE.format(title=found.title, torch=found.module)])]
     if certificate is None and found.explanation:
         return [*blocks, Paragraph([found.explanation])]
     if certificate is None:
@@ -103,6 +106,8 @@ def short_check(found: CheckFacts) -> Line:
             f"Traced from the code of its class; at {reading.points} held-out random configs every row matched "
             f"({versions})."
         ]
+    if found.module:
+        return [MODULE.format(title=found.title, torch=found.module)]
     if certificate is None:
         return [found.explanation or "No stored certificate covers this formula."]
     versions = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sympy import Expr, expand
 
+from ..language.frozen import FrozenList
 from ..language.notation.cards import Card, CardTable, Cell, CodeName, Shown
 from ..language.notation.display_tree import tree
 from ..language.notation.text import number, percent, text
+from ..output.tabular import Tabular
 from . import ranks
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class Row:
         return expand(self.count * self.each)
 
 
-class Breakdown(list[Row], Shown):
+class Breakdown(FrozenList[Row], Tabular, Shown):
     """The rows of a formula, with the value and the share of each if all sizes have values."""
 
     def __init__(self, rows: Iterable[Row], formula: Formula) -> None:
@@ -44,6 +46,37 @@ class Breakdown(list[Row], Shown):
         lines = [f"{row.path}: {text(row.count)} x ({text(row.each)})" for row in self[:MOST]]
         more = [f"and {len(self) - MOST} more rows"] if len(self) > MOST else []
         return "\n".join([f"<{self.formula.id}, {len(self)} rows>", *lines, *more])
+
+    def __reduce__(self) -> Any:
+        return type(self), (list(self), self.formula)
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return the columns, named as in ``show --json``: path, count, formula, and value and share if it has them.
+
+        Returns
+        -------
+        dict
+            A list for each column: SymPy expressions, exact integers, and shares as floats.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("mlp", bias=False).params.rows.table()
+        {'path': ['up', 'act', 'down'], 'count': [1, 1, 1], 'formula': [E*H, 0, E*H]}
+
+        """
+        known = self.formula.source.known if self.formula.source is not None else {}
+        found: dict[str, list[Any]] = {
+            "path": [row.path for row in self],
+            "count": [row.count for row in self],
+            "formula": [row.each for row in self],
+        }
+        if known and set(self.formula.symbols) <= known.keys():
+            values = [self.formula.of_row(row, known) for row in self]
+            found["value"] = values
+            if self.formula.additive and (whole := self.formula.value()):
+                found["share"] = [float(Fraction(each) / whole) for each in values]
+        return found
 
     @property
     def card(self) -> Card:

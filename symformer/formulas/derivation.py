@@ -268,7 +268,10 @@ def _written(terms: tuple[Term, ...]) -> Tree:
 
 
 def _times(count: Expr, shown: Tree) -> Tree:
-    return shown if count == 1 else Product((tree(count), shown))
+    if count == 1:
+        return shown
+    # Two numbers next to each other would read as one: 3 · 56.
+    return (Times if count.is_Integer and isinstance(shown, Number) else Product)((tree(count), shown))
 
 
 def _labels(root: Line, measure: Measure, relations: Relations) -> dict[int, Label]:

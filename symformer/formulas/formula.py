@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from sympy import Add, Expr, Integer, Mul, Rational, Symbol, expand, fraction, igcd
 
 from ..language.arithmetic import parse
-from ..language.errors import SizeError, UnknownNameError
+from ..language.errors import RuleError, SizeError, UnknownNameError
 from ..language.frozen import Immutable
 from ..language.limits import ExpansionBound
 from ..language.notation.cards import Card, Shown
 from ..language.notation.display_tree import Label, Number, growth, tree
 from ..language.notation.latex import latex
 from ..language.notation.text import code, text
-from ..language.sizes import Condition, Numbers, Relations, at, close, evaluate, shown, sized, whole
+from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, evaluate, put_in, shown, sized, whole
 from ..language.symbols import RANK, letter, symbol
 from ..ledger.facts import ONE, sizes_of
+from ..output.tabular import Tabular
 from . import ranks
-from .account import Line, Measure
+from .account import Line, Measure, Term
 from .breakdown import Breakdown, Row
+from .operators import Operators, canonical, checked, has_quotient, same, substituted
 from .totals import gathered, given_by
 
 if TYPE_CHECKING:
@@ -75,11 +77,50 @@ class Leading:
 
 
 @dataclass(frozen=True, eq=False)
-class Formula(Immutable, Shown):
+class Formula(Operators, Tabular, Immutable, Shown):
     """The closed form of one quantity of one model.
 
     ``expr`` is the sum over the parts, ``expanded`` the polynomial. ``repr`` is plain arithmetic over the alphabet, or
     a summary if that is too long for a screen.
+
+    Formulas are added, subtracted, multiplied, divided and raised to integer powers, with each other, with numbers and
+    with SymPy expressions over the sizes of :mod:`symformer.symbols`. A number that is added has the unit of the
+    formula; different units are not added. ``a == b`` compares functions, not forms: units and the order of terms do
+    not count. Equal formulas have equal hashes. Write the formula on the left of ``==``: SymPy compares forms.
+
+    Parameters
+    ----------
+    id
+        The stable id, such as ``"gpt2.params.h.attn"``.
+    measure
+        The name, title, letter and unit of the quantity.
+    root, within
+        The account that is summed, and the whole account if the root is a part of one.
+    relations, totals, fixed
+        Sizes that are expressions over others, those of them that stay in the printed form, and those that ``partial``
+        set.
+    conventions
+        The conventions of the quantity.
+    constraints
+        The conditions under which the formula holds.
+    source
+        The model, which has the values of the sizes.
+    named, ranks
+        The sizes of a run that define the quantity, and the number of ranks if the formula is per rank.
+
+    Examples
+    --------
+    >>> import symformer as sf
+    >>> from symformer.symbols import E, L
+    >>> gpt2 = sf.model("gpt2")
+    >>> gpt2.params - 12*L*E**2
+    13*L*E + V*E + P*E + 2*E
+    >>> ratio = gpt2.formula("flops", attention="causal") / gpt2.params
+    >>> ratio.unit
+    'FLOPs/element'
+    >>> f"{gpt2.params:,} parameters"
+    '124,439,808 parameters'
+
     """
 
     id: str
@@ -95,6 +136,7 @@ class Formula(Immutable, Shown):
         frozenset()
     )  # sizes of a run that define the quantity, whether or not the formula contains them
     ranks: Expr = ONE  # the number of ranks, if the formula is per rank
+    fixed: frozenset[Symbol] = frozenset()  # the sizes that partial() replaced
     additive: ClassVar[bool] = True  # True if it is the sum of its rows
 
     def __post_init__(self) -> None:
@@ -141,7 +183,26 @@ class Formula(Immutable, Shown):
         return self.gathered(expand(self.root.each.xreplace(self.simplified))) if self.totals else self.expanded
 
     def gathered(self, polynomial: Expr) -> Expr:
-        """Return a polynomial with terms that all kinds of layers share written with the total."""
+        """Return a polynomial with terms that all kinds of layers share written with the total.
+
+        Parameters
+        ----------
+        polynomial
+            An expanded polynomial over the sizes.
+
+        Returns
+        -------
+        sympy.Expr
+            The same polynomial with L for L_dense + L_moe.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> from symformer.symbols import E, L_dense, L_moe
+        >>> sf.model("deepseek-v3").params.gathered(L_dense*E + L_moe*E)
+        E*L
+
+        """
         return gathered(polynomial, given_by(self.relations, self.totals))
 
     @property
@@ -171,6 +232,11 @@ class Formula(Immutable, Shown):
         return frozenset(found)
 
     @property
+    def bases(self) -> tuple[Formula, ...]:
+        """The formulas that it combines: itself."""
+        return (self,)
+
+    @property
     def _whole(self) -> Line:
         return self.within or self.root
 
@@ -196,12 +262,60 @@ class Formula(Immutable, Shown):
             found[key] = Row(*key, each)
         return Breakdown(found.values(), self)
 
+    def table(self) -> dict[str, list[Any]]:
+        """Return the columns of ``rows``.
+
+        Returns
+        -------
+        dict
+            A list for each column.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.model("gpt2").params.table()["path"][:2]
+        ['wte', 'wpe']
+
+        """
+        return self.rows.table()
+
     def of_row(self, row: Row, numbers: Numbers) -> int | Fraction:
-        """Return the total of a row over all its copies."""
+        """Return the total of a row over all its copies.
+
+        Parameters
+        ----------
+        row
+            A row of ``rows``.
+        numbers
+            The value of each size in it.
+
+        Returns
+        -------
+        int or Fraction
+            The exact total.
+
+        Raises
+        ------
+        SizeError
+            If a size has no value.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> gpt2 = sf.model("gpt2")
+        >>> gpt2.params.of_row(gpt2.params.rows[0], gpt2.known)  # 50257*768
+        38597376
+
+        """
         return evaluate(row.total, numbers, row.path)
 
     def leading(self) -> Leading:
         """Return the leading terms. The head dimension is constant as models grow, so ``D`` does not count.
+
+        Returns
+        -------
+        Leading
+            ``expr`` has the leading terms and ``rest`` the others.
 
         Examples
         --------
@@ -221,6 +335,11 @@ class Formula(Immutable, Shown):
             A preset, a dict of sizes or a path to a ``config.json``; by default the model's own sizes.
         **numbers
             Values of single sizes.
+
+        Returns
+        -------
+        int
+            The value; an exact ``fractions.Fraction`` for a ratio that is not an integer.
 
         Raises
         ------
@@ -268,7 +387,9 @@ class Formula(Immutable, Shown):
         if isinstance(spec, Mapping):
             return named | given
         if self.source is not None:
-            return self.source.numbers_for(self, spec, given)
+            found = self.source.numbers_for(self, spec, given)
+            # Sizes that partial() replaced keep that value, not the model's own.
+            return {size: n for size, n in found.items() if spec is not None or size in given or size not in self.fixed}
         if spec is None:
             return given
         raise SizeError(f"{self.id} has no model, so {shown(spec)} does not name sizes; give a dict of values")
@@ -282,7 +403,22 @@ class Formula(Immutable, Shown):
         return size
 
     def partial(self, **values: int | str | Expr) -> Formula:
-        """Return the formula with some symbols fixed to an integer or to an expression over the others.
+        """Return the formula with some sizes fixed to an integer or to an expression over the others.
+
+        Parameters
+        ----------
+        **values
+            The value of each size, by name: an integer, an expression, or text such as ``"4*E"``.
+
+        Returns
+        -------
+        Formula
+            The formula in the other sizes, with its rows and its derivation.
+
+        Raises
+        ------
+        SizeError
+            If the formula has no such size, or a value cannot be a size.
 
         Examples
         --------
@@ -299,13 +435,29 @@ class Formula(Immutable, Shown):
             relations[target] = sized(target, given)
             if relations[target] == target:  # D="D": free again
                 del relations[target]
+        fixed = (self.fixed | {symbol(name) for name in values}) & relations.keys()
         numbers = {target: int(value) for target, value in relations.items() if isinstance(value, Integer)}
         for constraint in self.constraints:
             constraint.check(numbers)
-        return replace(self, relations=close(relations))
+        return replace(self, relations=close(relations), fixed=fixed)
 
     def equals(self, other: Formula | Expr | str) -> bool:
-        """Return True if another formula or expression is equal under this formula's relations.
+        """Return whether another formula or expression is equal under this formula's relations.
+
+        Parameters
+        ----------
+        other
+            A formula, an expression, or text such as ``"4*E*E"``.
+
+        Returns
+        -------
+        bool
+            True if both are equal wherever the relations hold.
+
+        Raises
+        ------
+        ArithmeticTextError, UnknownNameError
+            If text is not arithmetic over sizes.
 
         Examples
         --------
@@ -328,12 +480,25 @@ class Formula(Immutable, Shown):
         path
             The key in an id, ``h.attn``, or the torch name, ``h.*.attn``.
 
+        Returns
+        -------
+        Formula
+            The formula of one copy.
+
         Raises
         ------
         UnknownNameError
             If there is no such part.
 
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.model("gpt2").params.part("h.attn")
+        4*E**2 + 4*E
+
         """
+        if not isinstance(path, str):
+            raise SizeError(f"{shown(path)} is not the path of a part; give a name such as 'h.attn'")
         path = path.replace(".*", "")
         parts = {line.key: line for line in (*self.root.walk(), *self.root.parts())}
         if path not in parts:
@@ -345,9 +510,12 @@ class Formula(Immutable, Shown):
     def copies(self) -> Expr:
         """The number of copies of this part in its model.
 
+        Examples
+        --------
         >>> import symformer as sf
         >>> sf.architecture("gpt2").params.part("h.attn").copies
         L
+
         """
         found = next((count for count, line in self._whole.counted() if line.key == self.root.key), ONE)
         return expand(found.xreplace(self.simplified))
@@ -367,6 +535,16 @@ class Formula(Immutable, Shown):
     def compile(self) -> Compiled:
         """Return the formula as a function of integers or of NumPy, torch, JAX or Dask arrays.
 
+        Returns
+        -------
+        Compiled
+            A function with the sizes as keyword arguments.
+
+        Raises
+        ------
+        OptionError
+            If the formula is a ratio, which is not an integer.
+
         Examples
         --------
         >>> import symformer as sf
@@ -379,21 +557,73 @@ class Formula(Immutable, Shown):
         return compiled(self)
 
     def latex(self) -> str:
-        """Return LaTeX mathematics, in house order."""
+        """Return LaTeX mathematics, in house order.
+
+        Returns
+        -------
+        str
+            The text of ``written``.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("gated-mlp").params.latex()
+        '3 E H'
+
+        """
         return latex(self.written)
 
     def typst(self) -> str:
-        """Return Typst mathematics, in house order."""
+        """Return Typst mathematics, in house order.
+
+        Returns
+        -------
+        str
+            The text of ``written``.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("gated-mlp").params.typst()
+        '3 E H'
+
+        """
         from ..language.notation.typst import typst
 
         return typst(self.written)
 
     def text(self) -> str:
-        """Return readable Unicode: ``12LE² + 13LE``."""
+        """Return readable Unicode, in house order.
+
+        Returns
+        -------
+        str
+            The text of ``written``.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("gated-mlp").params.text()
+        '3EH'
+
+        """
         return text(self.written)
 
     def code(self) -> str:
-        """Return plain arithmetic over the alphabet."""
+        """Return plain arithmetic over the alphabet, in house order.
+
+        Returns
+        -------
+        str
+            The text of ``written``.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("gated-mlp").params.code()
+        '3*E*H'
+
+        """
         return code(self.written)
 
     def __repr__(self) -> str:
@@ -437,15 +667,104 @@ class Formula(Immutable, Shown):
         terms = f"{len(Add.make_args(self.written))} terms"
         return f"{terms}, led by {leading}" if len(leading) <= MAX_REPR // 2 else terms
 
-    def __eq__(self, other: object) -> Any:
-        if isinstance(other, Formula):
-            return self.expanded == other.expanded
-        if isinstance(other, Expr | int):
-            return bool(expand(self.expanded - (Integer(other) if isinstance(other, int) else other)) == 0)
-        return NotImplemented
+    @property
+    def unit(self) -> str:
+        """The unit, such as ``"elements"`` or ``"bytes"``."""
+        return self.measure.unit
 
-    def __hash__(self) -> int:
-        return hash(self.expanded)
+    def combined(self, id: str, expr: Expr, unit: str, others: Iterable[Formula] = ()) -> Combination:
+        """Return an expression of this formula, and of others, as a formula of its own.
+
+        Parameters
+        ----------
+        id
+            The id of the result.
+        expr
+            The expression, in the sizes of the formulas.
+        unit
+            Its unit.
+        others
+            The other formulas in it, whose conditions then also hold for the result.
+
+        Returns
+        -------
+        Combination
+            A formula without rows and derivation.
+
+        Raises
+        ------
+        SizeError
+            If the expression is too long.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> from sympy import Max
+        >>> gpt2 = sf.model("gpt2").params
+        >>> gpt2.combined("at-least", Max(gpt2.expanded, 10**9), "elements").value()
+        1000000000
+
+        """
+        return Combination.of_formulas(id, expr, unit, (self, *others))
+
+    def _number(self) -> int | Fraction:
+        return self.value()
+
+    def __call__(self, spec: object = None, **numbers: int) -> int:
+        """Return the exact value at some sizes: ``formula(L=24)`` is ``formula.value(L=24)``.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("mlp").params(E=2, H=5)  # 2*2*5 weights, 5 + 2 biases
+        27
+
+        """
+        return self.value(spec, **numbers)
+
+    def subs(self, *given: object, **named: object) -> Formula:
+        """Return the formula with sizes replaced, all at once.
+
+        Parameters
+        ----------
+        *given
+            A size and its value; or a mapping; or a list of pairs. A size is a symbol or a name. A value is an integer,
+            an expression over sizes, or text such as ``"4*E"``.
+        **named
+            Values by name.
+
+        Returns
+        -------
+        Formula
+            The formula in the other sizes.
+
+        Raises
+        ------
+        SizeError
+            If the formula has no such size, or a value cannot be a size.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> from symformer.symbols import E, L
+        >>> gpt2 = sf.model("gpt2")
+        >>> gpt2.params.subs(L, 2)
+        V*E + P*E + 24*E**2 + 28*E
+        >>> gpt2.params.subs(L, L + 1) - gpt2.params
+        12*E**2 + 13*E
+
+        """
+        values = {size: self._sized(size, value) for size, value in substituted(given, named).items()}
+        replaced = {*values}
+        if not any(replaced & value.free_symbols for value in values.values()) and not isinstance(self, Combination):
+            return self.partial(**{str(size): value for size, value in values.items()})
+        return self.combined(f"{self.id} with {_assigned(values)}", self.expanded, self.unit).moved(values)
+
+    def _sized(self, size: Symbol, value: object) -> Expr:
+        self._taken(str(size))
+        if size in self.totals:
+            raise SizeError(f"{size} is {text(self.relations[size])} in {self.id}; set those sizes instead")
+        return sized(size, value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -493,7 +812,8 @@ class Ratio(Formula):
     def partial(self, **values: int | str | Expr) -> Ratio:
         """Return the quotient with some symbols fixed in the numerator and the denominator."""
         fixed = super().partial(**values)
-        return replace(self, relations=fixed.relations, over=replace(self.over, relations=fixed.relations))
+        over = replace(self.over, relations=fixed.relations, fixed=fixed.fixed)
+        return replace(self, relations=fixed.relations, fixed=fixed.fixed, over=over)
 
     def part(self, path: str) -> Ratio:
         """Return the quotient of one copy of a part or of an operation."""
@@ -530,6 +850,245 @@ class Ratio(Formula):
         if evaluate(self.over.expanded, numbers, self.over.id) == 0:
             raise SizeError(f"{self.id} is undefined: its {self.over.measure.title} are 0")
         return _quotient(self.expr, numbers, self.id)
+
+
+@dataclass(frozen=True)
+class Sources(Immutable):
+    """The sources of several formulas: the sizes whose values they agree on."""
+
+    of: tuple[SizeSource, ...]
+
+    @property
+    def sizes(self) -> tuple[Symbol, ...]:
+        """Return the sizes of all sources."""
+        return tuple(sorted({size for each in self.of for size in each.sizes}, key=RANK.__getitem__))
+
+    @cached_property
+    def known(self) -> Numbers:
+        """Return the values that no two sources disagree about."""
+        values: dict[Symbol, set[int]] = {}
+        for each in self.of:
+            for size, number in each.known.items():
+                values.setdefault(size, set()).add(number)
+        return {size: min(found) for size, found in values.items() if len(found) == 1}
+
+    def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
+        """Return the sizes that the formulas agree on, with ``given`` replaced."""
+        return {**self.known, **given}
+
+
+_LETTERS = {"elements": "N", "FLOPs": "F", "bytes": "U"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Combination(Formula):
+    """The result of arithmetic on formulas. It has a value where they agree on the sizes, and no rows of its own."""
+
+    of: tuple[Formula, ...] = field(kw_only=True)  # the formulas that it combines, whose conditions hold for it
+
+    @classmethod
+    def of_formulas(cls, id: str, expr: Expr, unit: str, formulas: Iterable[Formula]) -> Combination:
+        """Combine formulas. Raises SizeError if the expression is too long."""
+        operands = [each.formula for each in dict.fromkeys(map(_ById, formulas))]
+        of = tuple(each.formula for each in dict.fromkeys(_ById(base) for each in operands for base in each.bases))
+        sources = tuple(dict.fromkeys(each.source for each in of if each.source is not None))
+        relations: Relations = {}
+        conditions: list[Condition] = []
+        for each in operands:
+            own, kept = _held(each)
+            conditions += own
+            for target, value in kept.items():
+                if relations.setdefault(target, value) != value:
+                    conditions.append(Equals(target, value, f"{each.id} was simplified with it"))
+        return cls(
+            id=id,
+            measure=Measure(id, id, _LETTERS.get(unit, "I"), "" if unit == "1" else unit),
+            root=_line(id, canonical(checked(expr, id))),
+            relations=relations,
+            totals=frozenset[Symbol]().union(*(each.totals for each in operands)) & relations.keys(),
+            constraints=tuple(dict.fromkeys(conditions)),
+            source=Sources(sources) if sources else None,
+            named=frozenset[Symbol]().union(*(each.named for each in operands)),
+            fixed=frozenset[Symbol]().union(
+                *(each.fixed | (each.relations.keys() if each.fixed else set()) for each in operands)
+            ),
+            of=of,
+        )
+
+    def moved(self, values: Mapping[Symbol, Expr]) -> Combination:
+        """Return the combination with sizes replaced in the expression and in its conditions. Raises SizeError."""
+        if tied := [size for size in values if size in self.relations]:
+            relation = text(self.relations[tied[0]])
+            raise SizeError(f"{tied[0]} is {relation} in {self.id}; substitute the sizes in it instead")
+        expr = checked(self.expanded.xreplace(dict(values)), self.id)
+        conditions = _moved(self, _moved(self, self.constraints, self.relations), values)
+        gone = {*self.relations, *(size for size in values if size not in expr.free_symbols)}
+        return replace(
+            self,
+            root=_line(self.id, canonical(expr)),
+            relations={},
+            totals=frozenset(),
+            constraints=conditions,
+            fixed=self.fixed | gone,
+        )
+
+    @property
+    def bases(self) -> tuple[Formula, ...]:
+        return self.of
+
+    @cached_property
+    def expr(self) -> Expr:
+        """The expression, in which the relations of each formula are substituted already."""
+        return self.root.each
+
+    @property
+    def expanded(self) -> Expr:
+        """The expression as a polynomial, or as one quotient."""
+        return self.expr
+
+    @cached_property
+    def written(self) -> Expr:
+        """The expression as printed, with totals in place of their sums."""
+        return self.expr if has_quotient(self.expr) or not self.totals else self.gathered(self.expr)
+
+    @property
+    def additive(self) -> bool:  # type: ignore[override]
+        """Whether it is a polynomial."""
+        return not has_quotient(self.expr) and not fraction(self.expr)[1].free_symbols
+
+    @cached_property
+    def takes(self) -> frozenset[Symbol]:
+        """The sizes that it accepts values for."""
+        return self.asks.union(*(each.takes for each in self.of))
+
+    @property
+    def derivation(self) -> Derivation:
+        """Raise RuleError: the derivations are those of the formulas that it combines."""
+        raise RuleError(f"{self.id} is arithmetic on formulas; derive each of them: {', '.join(self._names)}")
+
+    @property
+    def rows(self) -> Breakdown:
+        """Raise RuleError: the rows are those of the formulas that it combines."""
+        raise RuleError(f"{self.id} is arithmetic on formulas; ask each of them for its rows: {', '.join(self._names)}")
+
+    def part(self, path: str) -> Formula:
+        """Raise RuleError: the parts are those of the formulas that it combines."""
+        raise RuleError(f"{self.id} is arithmetic on formulas; combine their parts: {', '.join(self._names)}")
+
+    @property
+    def copies(self) -> Expr:
+        """One: a combination is not repeated."""
+        return ONE
+
+    @property
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(each.id for each in self.of))
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of the expression."""
+        from hashlib import sha256
+
+        return sha256(code(self.expr).encode()).hexdigest()[:16]
+
+    @property
+    def card(self) -> Card | None:
+        """The expression, with its value if all sizes have values; None if it is too long for a screen."""
+        found = super().card
+        if found is None:
+            return None
+        (_, steps), *_ = found.equations
+        return replace(found, equations=[(steps[:1], steps[1:]) if len(steps) > 1 else ((), steps)])
+
+    def partial(self, **values: int | str | Expr) -> Combination:
+        """Return the combination with some sizes fixed to an integer or to an expression over the others."""
+        return self.moved(
+            close({self._taken(name): self._sized(symbol(name), value) for name, value in values.items()})
+        )
+
+    def _is(self, expr: Expr) -> bool:
+        return same(self.expr, expr)
+
+    def _numbers(self, spec: object, extra: Mapping[str, int]) -> Numbers:
+        given: dict[str, Any] = {}
+        for pairs in (spec if isinstance(spec, Mapping) else {}, extra):
+            for name, number in pairs.items():
+                self._taken(str(name))
+                given[str(name)] = number
+        if isinstance(spec, Mapping):
+            return super()._numbers(given, {})
+        found: dict[Symbol, tuple[int, Formula]] = {}
+        for each in self.of:
+            own = {name: number for name, number in given.items() if symbol(name) in each.takes | each.named}
+            for size, number in each._numbers(spec, own).items():
+                other, whose = found.setdefault(size, (number, each))
+                if other != number and size in self.asks:
+                    raise SizeError(
+                        f"{size} is {other} in {_whose(whose)} and {number} in {_whose(each)}; give {size}, or combine "
+                        "the values of the formulas"
+                    )
+        numbers = {size: number for size, (number, _) in found.items()}
+        return numbers | {symbol(name): whole(name, number) for name, number in given.items()}
+
+    def _taken(self, name: str) -> Symbol:
+        size = super()._taken(name)
+        if size in self.fixed and size not in self.expr.free_symbols:
+            raise SizeError(f"{size} was replaced in {self.id}, so it has no effect; remove it")
+        return size
+
+    def _at(self, numbers: Numbers) -> Any:
+        from fractions import Fraction
+
+        found = put_in(self.expr, numbers)
+        if isinstance(found, Rational) and not isinstance(found, Integer):
+            return Fraction(int(found.p), int(found.q))
+        return evaluate(self.expr, numbers, self.id)
+
+
+class _ById:
+    """A formula that is compared by identity: equal formulas of two models have different sizes."""
+
+    def __init__(self, formula: Formula) -> None:
+        self.formula = formula
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ById) and self.formula is other.formula
+
+    def __hash__(self) -> int:
+        return id(self.formula)
+
+
+def _whose(formula: Formula) -> str:
+    """Return the target of a formula's model, or its id."""
+    return str(getattr(formula.source, "target", formula.id))
+
+
+def _assigned(values: Mapping[Symbol, Expr]) -> str:
+    return ", ".join(f"{size} = {code(value)}" for size, value in values.items())
+
+
+def _line(id: str, expr: Expr) -> Line:
+    return Line("", "", ONE, terms=(Term(id, (expr,)),))
+
+
+def _held(formula: Formula) -> tuple[Iterable[Condition], Relations]:
+    """Return the conditions and relations of an operand; those that partial() set are in its expression already."""
+    if not formula.fixed:
+        return formula.constraints, formula.relations
+    return _moved(formula, formula.constraints, formula.relations), {}
+
+
+def _moved(formula: Formula, conditions: Iterable[Condition], values: Mapping[Symbol, Expr]) -> tuple[Condition, ...]:
+    """Return conditions with sizes replaced. Raises SizeError if one is violated or has no form with them."""
+    found = []
+    for each in conditions:
+        try:
+            found.append(each.moved(values))
+        except TypeError:
+            raise SizeError(
+                f"{formula.id} holds if {each}, which cannot be stated with {_assigned(values)}; substitute numbers"
+            ) from None
+    return tuple(each for each in found if each is not None)
 
 
 def _quotient(expr: Expr, numbers: Numbers, what: str) -> Fraction:

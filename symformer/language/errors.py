@@ -69,6 +69,10 @@ class DerivationError(SymformerError):
     """A derivation step that is not an identity: a bug in symformer, never shown as a result."""
 
 
+class RegistrationError(SymformerError):
+    """An object that another package registers for symformer and that cannot be used."""
+
+
 class WitnessError(SymformerError):
     """A torch model that cannot be built or compared."""
 
@@ -120,6 +124,20 @@ def listed(names: Iterable[str]) -> str:
 def quoted(text: str) -> str:
     """Return user input in quotes, shortened if it is long."""
     return repr(text if len(text) <= QUOTED else text[: QUOTED - 1] + "…")
+
+
+def choose(value: object, known: Iterable[str], otherwise: str) -> str:
+    """Return the remedy for a value that is not one of several: the nearest of them, else ``otherwise``.
+
+    >>> choose("casual", ["full", "causal"], "choose from full, causal")
+    'did you mean causal?'
+    >>> choose("other", ["full", "causal"], "choose from full, causal")
+    'choose from full, causal'
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(value)[:QUOTED].lower(), list(known), n=1, cutoff=0.61)
+    return f"did you mean {near[0]}?" if near else otherwise
 
 
 def _suggest(name: str, known: list[str], hint: str) -> str:

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from .errors import SymformerError, UnknownNameError
+from .plugins import Plugins
 
 T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """The classes of a package, each imported on first use."""
+    """The classes of a package, each imported on first use, and those that other packages register."""
 
     def __init__(self, package: str, folder: str, base: type[T]) -> None:
         self.package = package
         self.base = base
+        self.plugins = Plugins(package.rpartition(".")[2], base)
         found = sorted(
             path
             for path in Path(folder).glob("*.py")
@@ -28,9 +30,21 @@ class Registry(Generic[T]):
         self.names = sorted(self.files)
         self.load = cache(self._load)
 
+    def __contains__(self, name: str) -> bool:
+        """Return whether there is a class with a name, built in or registered by another package."""
+        return name in self.names or name in self.plugins.names()
+
+    @property
+    def all_names(self) -> list[str]:
+        """The names of all classes, the built-in ones first."""
+        return [*self.names, *(name for name in self.plugins.names() if name not in self.names)]
+
     def _load(self, name: str) -> type[T]:
         if name not in self.names:
-            raise UnknownNameError(self.base.__name__.lower(), name, self.names)
+            registered: type[T] | None = self.plugins.load(name)
+            if registered is None:
+                raise UnknownNameError(self.base.__name__.lower(), name, self.all_names)
+            return registered
         module = f"{self.package}.{name.replace('-', '_')}"
         found = [
             item

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Integral, Real
+from typing import ClassVar
 
 from sympy import Expr, Integer, Rational, S, Symbol, cancel, floor, fraction
 
@@ -38,6 +39,27 @@ class Condition(ABC):
     @abstractmethod
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError if the condition is known to be violated."""
+
+    def moved(self, values: Mapping[Symbol, Expr]) -> Condition | None:
+        """Return the condition with sizes replaced by expressions, or None if it then always holds.
+
+        Raises SizeError if it is violated, and TypeError if the result is not a condition of this class.
+        """
+        if not self.symbols & values.keys():
+            return self
+        self.check({size: int(value) for size, value in values.items() if isinstance(value, Integer)})
+        parts: dict[str, object] = {}
+        for name, part in vars(self).items():
+            parts[name] = part
+            if isinstance(part, Expr):
+                parts[name] = part.xreplace(dict(values))
+                if isinstance(part, Symbol) and self.named and not isinstance(parts[name], Symbol):
+                    raise TypeError(f"{self} needs a size")
+        found = replace(self, **parts)  # type: ignore[type-var]
+        found.check({})
+        return found if found.symbols else None
+
+    named: ClassVar[bool] = False  # whether its sizes are symbols, not expressions
 
 
 @dataclass(frozen=True)
@@ -71,6 +93,19 @@ class Excludes(Condition):
 
     ones: tuple[Symbol, ...]
     because: str
+
+    def moved(self, values: Mapping[Symbol, Expr]) -> Condition | None:
+        """Return the condition without the sizes replaced by other numbers than 1, or None if it then always holds."""
+        replaced = [values.get(size, size) for size in self.ones]
+        if any(isinstance(each, Integer) and each != 1 for each in replaced):
+            return None
+        ones = tuple(each for each in replaced if each != 1)
+        if not all(isinstance(each, Symbol) for each in ones):
+            raise TypeError(f"{self} needs sizes")
+        found = Excludes(ones, self.because)
+        if not ones:
+            self.check(dict.fromkeys(self.ones, 1))
+        return found
 
     def __str__(self) -> str:
         return f"{' and '.join(map(str, self.ones))} {'are not all' if len(self.ones) > 1 else 'is not'} 1"
@@ -108,6 +143,7 @@ class Differs(Condition):
     left: Symbol
     right: Symbol
     because: str
+    named: ClassVar[bool] = True
 
     def __str__(self) -> str:
         return f"{self.left} is not {self.right}"
@@ -126,6 +162,17 @@ class Equals(Condition):
     size: Symbol
     value: Expr
     because: str
+    named: ClassVar[bool] = True
+
+    def moved(self, values: Mapping[Symbol, Expr]) -> Condition | None:
+        """Return the condition with sizes replaced, or None if it then always holds. Raises SizeError, TypeError."""
+        size, value = values.get(self.size, self.size), self.value.xreplace(dict(values))
+        if isinstance(size, Symbol):
+            return Equals(size, value, self.because)
+        if not (isinstance(size, Integer) and value.is_number):
+            raise TypeError(f"{self} needs a size")
+        Equals(self.size, value, self.because).check({self.size: int(size)})
+        return None
 
     def __str__(self) -> str:
         return f"{self.size} is {text(self.value)}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from pathlib import PurePath
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from .errors import TargetError
@@ -30,7 +33,15 @@ class ConfigObject(Protocol):
         """Return the config.json that ``save_pretrained`` writes."""
 
 
-AnyTarget = str | os.PathLike[str] | Mapping[str, Any] | ConfigObject  # all types that functions accept as a target
+# All types that functions accept as a target. A torch module, and a function or a class that builds one, is an object
+# or a callable: torch is not imported to name its type.
+AnyTarget = str | os.PathLike[str] | Mapping[str, Any] | ConfigObject | Callable[..., Any] | object
+ACCEPTED = (
+    "a name, a path, an id on the Hub, a mapping with the fields of a config.json, a PretrainedConfig, a torch module, "
+    "or a function or class that builds one, with its sizes"
+)
+_MODULE = "torch.nn.modules.module.Module"
+_PRETRAINED = "transformers.modeling_utils.PreTrainedModel"
 
 
 class TargetKind(Enum):
@@ -42,6 +53,7 @@ class TargetKind(Enum):
     HF = "a model type of transformers"
     FACTORY = "a factory"
     HUB = "a model on the Hub"
+    MODULE = "a torch module"
 
 
 @dataclass(frozen=True)
@@ -55,6 +67,7 @@ class Target:
     config: Mapping[str, Any] | ConfigObject | None = field(
         default=None, compare=False
     )  # for a target given as an object
+    built: Any = field(default=None, compare=False)  # the module, or the function or class that builds one
 
     def __str__(self) -> str:
         return self.text
@@ -63,6 +76,8 @@ class Target:
     def refusal(self) -> str:
         """A message that a command does not accept this kind of target, with the command that does."""
         match self.kind:
+            case TargetKind.FACTORY if self.built is not None:
+                return f"{self.text} is a factory; pass symformer.model(factory, ...) with its sizes instead"
             case TargetKind.FACTORY:
                 return f"{self.text!r} is a factory; use symformer show, with --set for each argument"
             case TargetKind.HF:
@@ -74,6 +89,8 @@ class Target:
                     f"trace needs torch code; write hf:{self.text} if {self.text} is a model type of transformers, "
                     f"or use symformer show {self.text} for the built-in model"
                 )
+            case TargetKind.MODULE:
+                return f"{self.text} is a torch module; pass symformer.model(module) instead"
             case TargetKind.CONFIG | TargetKind.HUB:
                 return f"{self.text} is {self.kind.value}; use symformer show"
 
@@ -85,7 +102,8 @@ def parse(target: AnyTarget) -> Target:
     ----------
     target
         A string as on the command line; a ``pathlib.Path``, which is always a file or a folder; a mapping with the
-        fields of a config.json; or a config object of transformers.
+        fields of a config.json; a config object of transformers; a torch module; or a function or a class that builds
+        one. A model of transformers is the target of its config.
 
     Raises
     ------
@@ -138,31 +156,71 @@ def _of_object(target: object) -> Target:
         path = os.fsdecode(target)
         text = path if parse(path).kind is TargetKind.CONFIG and path != "-" else os.path.join(os.curdir, path)
         return Target(text, TargetKind.CONFIG, text)
+    if is_module(target):
+        return _of_module(target)
     if is_config(target):
         name = "config" if isinstance(target, Mapping) else type(target).__name__
         return Target(name, TargetKind.CONFIG, name, config=target)
+    if is_factory(target):
+        name = spelled(target)
+        return Target(name, TargetKind.FACTORY, name, built=target)
     raise TargetError(_described(target))
+
+
+def _of_module(module: Any) -> Target:
+    """Return the target of a torch module: for a model of transformers its config, which names its class."""
+    kind = type(module)
+    config = getattr(module, "config", None)
+    if _PRETRAINED in _bases(kind) and kind.__module__.startswith("transformers.") and is_config(config):
+        fields = dict(config) if isinstance(config, Mapping) else json.loads(config.to_json_string())
+        return Target(
+            kind.__name__,
+            TargetKind.CONFIG,
+            kind.__name__,
+            config={**fields, "architectures": [kind.__name__]},
+            built=module,
+        )
+    name = spelled(kind)
+    return Target(name, TargetKind.MODULE, name, built=module)
+
+
+def _bases(kind: type) -> list[str]:
+    return [f"{each.__module__}.{each.__qualname__}" for each in kind.__mro__]
+
+
+def is_module(value: object) -> bool:
+    """Return whether an object is a torch module, without importing torch."""
+    return not isinstance(value, type) and _MODULE in _bases(type(value))
+
+
+def is_factory(value: object) -> bool:
+    """Return whether an object is a function, or a class of torch modules that is built from sizes."""
+    if isinstance(value, type):
+        bases = _bases(value)
+        return _MODULE in bases and _PRETRAINED not in bases
+    return isinstance(value, FunctionType | MethodType | BuiltinFunctionType | partial)
+
+
+def spelled(built: Any) -> str:
+    """Return the target of a function or a class: ``my_module:Mine``, or its name alone if it cannot be imported so."""
+    name, where = getattr(built, "__qualname__", ""), getattr(built, "__module__", None)
+    last = name.rpartition(".")[2]
+    if not last.isidentifier():  # a lambda, or an object that is called
+        return last.strip("<>") if last == "<lambda>" else type(built).__name__
+    return f"{where}:{name}" if where and where != "__main__" and name == last else last
 
 
 def _described(target: object) -> str:
     """Return a sentence on why an object is not a target and what to pass instead."""
     kind = type(target).__name__
-    classes = [f"{each.__module__}.{each.__qualname__}" for each in type(target).__mro__]
-    if "torch.nn.modules.module.Module" in classes:
-        if is_config(getattr(target, "config", None)):
-            return f"{kind} is a torch module, not a target; pass its .config"
-        return (
-            f"{kind} is a torch module, not a target; pass a function that builds it to symformer.trace(build, sizes)"
-        )
     if isinstance(target, type) and isinstance(target, ConfigObject):
         return f"{target.__name__} is a config class; pass an instance, such as {target.__name__}()"
-    if callable(target):
-        name = getattr(target, "__name__", kind)
-        return f"{name} is a function or a class, not a target; pass it and its sizes to symformer.trace(build, sizes)"
-    return (
-        f"{repr(target)[:80]} ({kind}) is not a target; pass a name, a path, an id on the Hub, a mapping with the "
-        "fields of a config.json, or a PretrainedConfig"
-    )
+    if isinstance(target, type) and _PRETRAINED in _bases(target):
+        config = getattr(getattr(target, "config_class", None), "__name__", "its config")
+        return f"{target.__name__} is built from a config; pass the config, such as {config}(), or hf:MODEL_TYPE"
+    if isinstance(target, type):
+        return f"{target.__name__} is a class, but not of torch modules; pass {ACCEPTED}"
+    return f"{repr(target)[:80]} ({kind}) is not a target; pass {ACCEPTED}"
 
 
 def name_of(target: str) -> str:

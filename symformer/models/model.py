@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from sympy import Expr, Integer, Symbol
 
@@ -18,7 +19,7 @@ from ..language.notation.display_tree import tree
 from ..language.notation.text import text
 from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, put_in, shown, sized, whole
 from ..language.symbols import RANK, SYMBOLS, letter, symbol
-from ..language.target import AnyTarget, is_config
+from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Ledger, OperationKind
 from ..quantities import quantity as find_quantity
 from .provenance import Provenance
@@ -42,6 +43,17 @@ class Model(Immutable, Shown):
         The source of the formulas and the sizes.
     read_numbers
         The function that resolves another target to a model, to take its sizes.
+
+    Examples
+    --------
+    >>> import symformer as sf
+    >>> gpt2 = sf.model("gpt2")
+    >>> gpt2.title, gpt2.id, gpt2.params.value()
+    ('GPT-2', 'gpt2', 124439808)
+    >>> gpt2.set({"L": 24}).params.value()  # 124439808 + 12*(12*768*768 + 13*768)
+    209494272
+    >>> gpt2 == sf.model("gpt2")
+    True
 
     """
 
@@ -104,12 +116,23 @@ class Model(Immutable, Shown):
         **conventions
             Conventions that differ from the defaults, such as ``attention="causal"``.
 
+        Returns
+        -------
+        Formula
+            The closed form, with its derivation, its value and its text in several languages.
+
         Raises
         ------
         UnknownNameError, OptionError
             If the quantity, a convention or its value is unknown.
         RuleError
             If the quantity is not supported for this model under these conventions.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.model("gpt2").formula("flops", attention="causal")
+        2*B*S**2*L*E + 24*B*S*L*E**2 + 2*B*S*L*E + 2*B*S*V*E
 
         """
         question = find_quantity(quantity)
@@ -118,7 +141,31 @@ class Model(Immutable, Shown):
         return question.formula(model.component, model.id, conventions, model.relations, model)
 
     def check_format(self, quantity: str, conventions: Mapping[str, str]) -> None:
-        """Raise RuleError if the model is quantized and a quantity depends on the storage format of weights."""
+        """Raise an error if the model is quantized and a quantity depends on how its weights are stored.
+
+        Parameters
+        ----------
+        quantity
+            The name of the quantity.
+        conventions
+            Its conventions.
+
+        Returns
+        -------
+        None
+            If the quantity is supported.
+
+        Raises
+        ------
+        RuleError
+            If the quantity depends on the storage format.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.model("gpt2").check_format("params", {})
+
+        """
         scheme = self.provenance.quantized
         if scheme and (why := find_quantity(quantity).format_dependence(self.component, conventions)):
             raise RuleError(
@@ -127,9 +174,32 @@ class Model(Immutable, Shown):
             )
 
     def sized(self, quantity: str, conventions: Mapping[str, str] | None = None) -> Model:
-        """Return the model with the sizes that its config has for one quantity. Raises RuleError.
+        """Return the model with the sizes that its config has for one quantity.
 
-        Non-default conventions can need more sizes, such as a window.
+        Parameters
+        ----------
+        quantity
+            The name of the quantity.
+        conventions
+            Conventions other than the defaults, which can need more sizes, such as a window.
+
+        Returns
+        -------
+        Model
+            The model with these sizes; itself if its config has no others.
+
+        Raises
+        ------
+        RuleError
+            If the quantity is not known for the config.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> gpt2 = sf.model("gpt2")
+        >>> gpt2.sized("flops") == gpt2
+        True
+
         """
         if not self.provenance.config:
             return self
@@ -165,14 +235,45 @@ class Model(Immutable, Shown):
         return {name: numbers[name] for name in sorted(numbers, key=RANK.__getitem__)}
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
-        """Return the sizes of this model, or of another target of the same architecture, with ``given`` replaced."""
+        """Return the sizes of this model, or of another target of the same architecture, for a formula.
+
+        Parameters
+        ----------
+        formula
+            The formula that asks for them.
+        spec
+            Another target whose sizes are used, or None for this model.
+        given
+            The sizes to replace.
+
+        Returns
+        -------
+        dict
+            The value of each size.
+
+        Raises
+        ------
+        SizeError
+            If the other target has another architecture or other options.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> gpt2 = sf.model("gpt2")
+        >>> from symformer.symbols import L
+        >>> gpt2.numbers_for(gpt2.params, "gpt2-xl", {})[L]
+        48
+
+        """
         model = self if spec is None else self._named(spec)
         model.check_format(formula.measure.name, formula.conventions)
         own = {name: Integer(number) for name, number in given.items() if name in model.settable}
         return {**(model.set(own) if own else model).known, **given}
 
     def _named(self, spec: object) -> Model:
-        if self.read_numbers is None or not (isinstance(spec, (str, os.PathLike)) or is_config(spec)):
+        if self.read_numbers is None or not (
+            isinstance(spec, (str, os.PathLike)) or is_config(spec) or is_module(spec)
+        ):
             raise SizeError(f"{shown(spec)} does not name sizes of {self.id}; give a dict of sizes")
         other = self.read_numbers(spec)
         if other.id != self.id:
@@ -199,6 +300,11 @@ class Model(Immutable, Shown):
         values
             The value of each size: an integer, or an expression over other sizes, such as ``"4*E"``.
 
+        Returns
+        -------
+        Model
+            A new model; this one is unchanged.
+
         Raises
         ------
         UnknownNameError
@@ -206,11 +312,41 @@ class Model(Immutable, Shown):
         SizeError
             If the sizes violate a condition.
 
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.model("gpt2").set({"L": 24, "H": "3*E"}).params
+        10*L*E**2 + 12*L*E + V*E + P*E + 2*E
+
         """
         return self.unchecked(values).checked()
 
     def unchecked(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
-        """Return the model with some sizes set, without checking conditions. Raises UnknownNameError, SizeError."""
+        """Return the model with some sizes set, without checking its conditions.
+
+        Parameters
+        ----------
+        values
+            The value of each size, as in ``set``.
+
+        Returns
+        -------
+        Model
+            A new model; this one is unchanged.
+
+        Raises
+        ------
+        UnknownNameError, SizeError
+            If the model does not have a size, or a value cannot be a size.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> from symformer.symbols import A
+        >>> sf.model("gpt2").unchecked({"A": 7}).numbers[A]  # 7 does not divide 768
+        7
+
+        """
         numbers, relations = dict(self.numbers), dict(self.relations)
         for name, given in values.items():
             target = symbol(str(name))
@@ -233,7 +369,30 @@ class Model(Immutable, Shown):
         return bool(value.free_symbols <= numbers.keys() and put_in(value, numbers) == number)
 
     def asked_by(self, formulas: Iterable[Formula]) -> None:
-        """Raise SizeError if a given size of the run is in none of these formulas, or violates a condition of one."""
+        """Raise an error if a size of the run has no effect on these formulas, or violates a condition of one.
+
+        Parameters
+        ----------
+        formulas
+            The formulas that are shown.
+
+        Returns
+        -------
+        None
+            If every size of the run is used.
+
+        Raises
+        ------
+        SizeError
+            If a size has no effect or violates a condition.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> gpt2 = sf.model("gpt2").set({"S": 1024})
+        >>> gpt2.asked_by([gpt2.formula("flops")])
+
+        """
         run = [name for name in (*self.numbers, *self.relations) if letter(name).run]
         formulas = tuple(formulas) if run else ()
         asked = {name for formula in formulas for name in formula.asks}
@@ -253,13 +412,44 @@ class Model(Immutable, Shown):
                 constraint.check(self.known)
 
     def checked(self) -> Model:
-        """Return the model unchanged. Raises SizeError if a condition between its sizes is violated."""
+        """Return the model unchanged, after checking the conditions between its sizes.
+
+        Returns
+        -------
+        Model
+            This model.
+
+        Raises
+        ------
+        SizeError
+            If a condition is violated.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> gpt2 = sf.model("gpt2")
+        >>> gpt2.checked() is gpt2
+        True
+
+        """
         for constraint in self.constraints:
             constraint.check(self.numbers)
         known = self.known
         for constraint in self.constraints:
             constraint.check(known)
         return self
+
+    def __eq__(self, other: object) -> Any:
+        """Return whether both have the same target, parts, sizes and provenance."""
+        if not isinstance(other, Model):
+            return NotImplemented
+        if self is other:
+            return True
+        names = ("target", "numbers", "relations", "component", "provenance")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def __hash__(self) -> int:
+        return hash((self.target, self.numbers))
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}={number}" for name, number in self.known.items())

@@ -65,6 +65,7 @@ class Provenance(Immutable):
     relations: Relations = field(default_factory=dict)  # the relations of the target itself
     options: Mapping[str, str] = field(default_factory=dict)  # the non-default options of the target itself
     by: str = ""  # the source: the catalogue or a trace; "" for a built-in model
+    module: str = ""  # the version of torch, if the rows are the parameters of one module
     assumed: tuple[str, ...] = ()  # assumptions for what the config does not state
     commit: str = ""  # of the repository on the Hub from which the config was read
     unasked: str = ""  # why the config is from the cache without asking the Hub for a later commit
@@ -73,6 +74,11 @@ class Provenance(Immutable):
     config: Mapping[str, int] = field(default_factory=dict)  # every integer of the traced config
     # The provenance of one quantity, with the places of more letters.
     measured: Callable[[str, Collection[str]], Provenance] | None = field(default=None, compare=False)
+
+    @property
+    def from_torch(self) -> bool:
+        """Return whether the rows were read from torch code, not composed of built-in parts."""
+        return self.reading is not None or bool(self.module)
 
     @property
     def read_at(self) -> str:

@@ -8,13 +8,22 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import cast
 
-from ..language.errors import UnknownNameError
+from ..language.errors import OptionError, RegistrationError, UnknownNameError
+from ..language.plugins import Plugins
+from ..language.sizes import shown
 from .quantity import Quantity
+
+plugins = Plugins("quantities", Quantity)
+
+
+def quantities() -> dict[str, Quantity]:
+    """Return all quantities by name: the built-in ones, and those that other packages register."""
+    return {**_own(), **{name: quantity(name) for name in plugins.names() if name not in _own()}}
 
 
 @cache
-def quantities() -> dict[str, Quantity]:
-    """Return all quantities by name: one for each file of this folder that defines ``QUANTITY``."""
+def _own() -> dict[str, Quantity]:
+    """Return the built-in quantities: one for each file of this folder that defines ``QUANTITY``."""
     found: dict[str, Quantity] = {}
     for module in iter_modules(__path__):
         quantity = getattr(import_module(f"{__name__}.{module.name}"), "QUANTITY", None)
@@ -35,11 +44,31 @@ def quantity(name: str) -> Quantity:
     ------
     UnknownNameError
         If no quantity has this name.
+    RegistrationError
+        If another package registers the name and its quantity cannot be used.
 
     """
+    if not isinstance(name, str):
+        raise OptionError(f"{shown(name)} is not the name of a quantity; give one such as 'flops'")
+    if (own := _file(name)) is not None:
+        return own
+    found: Quantity | None = plugins.load(name)
+    if found is None:
+        raise UnknownNameError("quantity", name, quantities())
+    if found.measure.name != name:
+        raise RegistrationError(f"the quantity {name} has the name {found.measure.name} in its measure; name it {name}")
+    return found
+
+
+def is_quantity(name: str) -> bool:
+    """Return whether a quantity has this name."""
+    return _file(name) is not None or name in plugins.names()
+
+
+def _file(name: str) -> Quantity | None:
+    """Return a built-in quantity, or None."""
     word = name.replace("-", "_")
-    if word.isidentifier() and find_spec(f"{__name__}.{word}"):
-        found = getattr(import_module(f"{__name__}.{word}"), "QUANTITY", None)
-        if found is not None and found.measure.name == name:
-            return cast(Quantity, found)
-    raise UnknownNameError("quantity", name, quantities())
+    if not word.isidentifier() or not find_spec(f"{__name__}.{word}"):
+        return None
+    found = getattr(import_module(f"{__name__}.{word}"), "QUANTITY", None)
+    return cast(Quantity, found) if found is not None and found.measure.name == name else None

@@ -14,7 +14,7 @@ from sympy import Expr, Symbol
 
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, SizeSource
-from ..language.errors import OptionError, RuleError, UnknownNameError
+from ..language.errors import OptionError, RuleError, UnknownNameError, choose
 from ..language.sizes import Condition, Divides, Relations, close
 from ..language.symbols import B_vis, C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
@@ -210,8 +210,9 @@ class Quantity:
             if name not in known:
                 raise UnknownNameError(f"convention of {self.measure.name}", name, known)
             if value not in known[name].meanings:
-                choices = ", ".join(known[name].meanings)
-                raise OptionError(f"{name}={value} is not supported by {self.measure.name}; choose from {choices}")
+                choices = list(known[name].meanings)
+                remedy = choose(value, choices, f"choose from {', '.join(choices)}")
+                raise OptionError(f"{name}={value} is not supported by {self.measure.name}; {remedy}")
         chosen = {name: given.get(name, convention.default) for name, convention in known.items()}
         return {name: value for name, value in chosen.items() if not known[name].quiet or value != known[name].default}
 

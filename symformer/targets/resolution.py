@@ -24,9 +24,10 @@ from ..language.errors import (
     quoted,
 )
 from ..language.sizes import assignments, whole
-from ..language.target import COMPONENT, AnyTarget, Target, TargetKind, parse
+from ..language.target import COMPONENT, AnyTarget, Target, TargetKind, is_module, parse
 from ..ledger.adapters import CHANGES
 from ..models.model import Model
+from ..models.torch_modules import check_stored, takes_sizes
 from ..output.status_line import waiting
 from ..quantities import quantities as find_quantities
 from ..quantities import quantity
@@ -39,9 +40,9 @@ TIED = "tie_word_embeddings"
 
 
 def names() -> list[str]:
-    """Return the names of all built-in targets."""
-    own = dict.fromkeys(architectures.names())
-    return [*(own | dict.fromkeys(architectures.presets())), *(COMPONENT + name for name in components.names())]
+    """Return the names of all built-in targets, and of those that other packages register."""
+    own = dict.fromkeys(architectures.all_names())
+    return [*(own | dict.fromkeys(architectures.presets())), *(COMPONENT + name for name in components.all_names())]
 
 
 def pairs(arguments: Iterable[str]) -> dict[str, str]:
@@ -123,20 +124,28 @@ def model(target: AnyTarget, /, **options: Any) -> Model:
     Parameters
     ----------
     target
-        An architecture, a preset, the path of a config.json or of its folder, an id on the Hub, component:NAME or
-        hf:MODEL_TYPE; a ``pathlib.Path``; a mapping with the fields of a config.json; or a config object of
-        transformers (``AutoConfig``, ``PretrainedConfig``), which is read as the config.json that it would save.
+        An architecture, a preset, the path of a config.json or of its folder, an id on the Hub, component:NAME,
+        hf:MODEL_TYPE or package.module:factory; a ``pathlib.Path``; a mapping with the fields of a config.json; a
+        config object of transformers (``AutoConfig``, ``PretrainedConfig``), which is read as the config.json that it
+        would save; a model of symformer, returned unchanged; a function or an ``nn.Module`` class that builds a module
+        from sizes; or a module, also on the meta device. A module of transformers is the model of its config; the
+        parameters of any other module are numbers, one row for each.
     **options
-        Options of the model, such as ``tied=False``.
+        Options of the model, such as ``tied=False``; for a function or a class, its sizes, such as ``width=64``.
+
+    Returns
+    -------
+    Model
+        The model, whose formulas are functions of its sizes.
 
     Raises
     ------
     UnknownNameError, ConfigError, OptionError
         If the target or an option is unknown, or the config cannot be read exactly.
     TargetError
-        If an object is not a target, such as a torch module.
+        If an object is not a target; the message lists what is.
     WitnessError
-        If tracing finds no formula.
+        If tracing finds no formula, or a module was changed after it was built from its config.
 
     Examples
     --------
@@ -146,18 +155,20 @@ def model(target: AnyTarget, /, **options: Any) -> Model:
     1557611200
 
     """
-    return resolve(target, options)[0]
+    return architectures.composed(target, **options) if isinstance(target, Model) else resolve(target, options)[0]
 
 
 def _model(target: Target, options: Mapping[str, Any], sets: Iterable[str], trace: bool) -> Model:
     match target.kind:
+        case TargetKind.MODULE:
+            return _of_module(target.text, target.built, options)
         case TargetKind.FACTORY:
             return _of_factory(target, options, sets, trace)
         case TargetKind.HF:
             return _of_type(target, options, trace)
         case TargetKind.CONFIG:
             return _of_config(target, options, trace)
-        case TargetKind.NAME if target.name not in architectures.names() and target.name not in architectures.presets():
+        case TargetKind.NAME if not architectures.known(target.name):
             if os.path.isdir(target.name):
                 return _of_config(target, options, trace)
             hint = "`symformer list` shows them all; for any other model, give its config.json or hf:MODEL_TYPE"
@@ -177,16 +188,41 @@ def _untraced(target: object) -> WitnessError:
 
 
 def _of_factory(target: Target, options: Mapping[str, Any], sets: Iterable[str], trace: bool) -> Model:
-    """Return the model of a user's factory, whose arguments are the sizes. Raises OptionError, WitnessError."""
+    """Return the model of a user's factory, whose arguments are the sizes, or of a module that has none.
+
+    Raises OptionError, WitnessError.
+    """
     from .. import witness
 
     if not trace:
         raise _untraced(target)
-    if options:
-        raise UnknownNameError("option", next(iter(options)), ())
     start = {name: whole(name, size(value)) for name, value in pairs(sets).items()}
-    traced = witness.trace(target.text, start)
+    for name, value in options.items():
+        if isinstance(value, str | bool) or name in start:  # sizes are numbers in Python, and --set on the command line
+            raise OptionError(f"{name}={value} is not a size of {target}; a factory has no options, only sizes")
+        start[name] = whole(name, value)
+    factory = target.built if target.built is not None else witness.imported(target.text)
+    if is_module(factory):
+        own = parse(factory)
+        if start:
+            raise OptionError(f"{target} is a module, not a factory, so it has no size {next(iter(start))}; remove it")
+        return _of_config(own, {}, trace) if own.kind is TargetKind.CONFIG else _of_module(target.text, factory, {})
+    if not start and not takes_sizes(factory):
+        return _of_module(target.text, witness.built(factory, target.text), {})
+    traced = witness.trace_factory(factory, start, target.text)
     return traced.model.set({letter: start[name] for letter, name in traced.symbols.items() if name in start})
+
+
+def _of_module(text: str, module: Any, options: Mapping[str, Any]) -> Model:
+    """Return the model of a module with fixed sizes. Raises OptionError, WitnessError."""
+    from ..catalogue.module_model import fixed_model
+
+    if options:
+        raise OptionError(
+            f"{next(iter(options))} is not an option of {text}, a module whose sizes are fixed; pass a function "
+            "of sizes that builds it"
+        )
+    return fixed_model(text, type(module).__name__, module)
 
 
 def _of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
@@ -215,11 +251,12 @@ def _of_config(target: Target, options: Mapping[str, Any], trace: bool) -> Model
     path = target.text if target.kind is TargetKind.HUB else target.name
     found = open_config(path if target.config is None else target.config)
     try:
-        return architectures.of_config(path, found, **options)
+        model = architectures.of_config(path, found, **options)
     except UnreadError as error:
-        if (model := _without_unread(path, found, options)) is None:
-            model = _read_off(path, found.config, options, error, trace)
-    return replace(model, provenance=replace(model.provenance, **found.facts))
+        known = _without_unread(path, found, options)
+        model = known if known is not None else _read_off(path, found.config, options, error, trace)
+        model = replace(model, provenance=replace(model.provenance, **found.facts))
+    return model if target.built is None or options else check_stored(model, target.built, path)
 
 
 def _without_unread(path: str, found: OpenedConfig, options: Mapping[str, Any]) -> Model | None:

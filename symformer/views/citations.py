@@ -116,7 +116,7 @@ def _taken(id: str, given: Mapping[str, str]) -> dict[str, str]:
     if not given:
         return {}
     model, formula, _ = find(id)
-    whole = {} if model.provenance.reading or model.component.role != "model" else CHANGES
+    whole = {} if model.provenance.from_torch or model.component.role != "model" else CHANGES
     known = {*model.component.choices(), *quantity(formula.measure.name).choices, *whole}
     return {name: value for name, value in given.items() if name in known}
 
@@ -156,6 +156,8 @@ def _entry(model: Model, formula: Formula, version: str) -> str:
     if reading := model.provenance.of(formula.measure.name).reading:
         libraries = ", ".join(f"{name} {number}" for name, number in reading.versions.items())
         note += f", traced from the code of its class with {libraries}"
+    elif model.provenance.module:
+        note += f", counted on the module with {model.provenance.module}"
     return "\n".join(
         (
             f"@misc{{{key(model, formula)},",

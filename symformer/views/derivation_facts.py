@@ -161,8 +161,8 @@ def figure_facts(model: Model, formula: Formula) -> FigureFacts | None:
     """Return what the figure of a model shows; None for a ratio, which is not a sum over boxes."""
     if not formula.additive:
         return None
-    traced = model.provenance.reading is not None
-    return FigureFacts(model, formula, model.title, value_of(formula, model) is not None, traced)
+    has_value = value_of(formula, model) is not None
+    return FigureFacts(model, formula, model.title, has_value, model.provenance.from_torch)
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ def _quantity_facts(model: Model, shown: Model, formula: Formula, full: bool) ->
         check=check,
         checked=question.checked,
         ledger=component.ledger if isinstance(component, Component) else None,
-        whole_model=check.evidence is not None or isinstance(component, Architecture),
+        whole_model=check.from_torch or isinstance(component, Architecture),
         json={**show_json(model, formula), "id": formula.id, "target": name_of(model.target)},
     )
 

@@ -138,7 +138,9 @@ class CheckFacts(Immutable):
     """How a formula is checked against torch: by the trace that found it, by a certificate, or otherwise."""
 
     formula: Formula
+    title: str  # of the model
     evidence: TraceEvidence | None  # of a traced formula
+    module: str  # the version of torch, if the rows are the parameters of one module
     from_catalogue: bool
     certificate: Certificate | None
     explanation: str  # how a formula without a certificate is checked; "" if it is not
@@ -149,6 +151,11 @@ class CheckFacts(Immutable):
         return is_per_rank(self.formula)
 
     @property
+    def from_torch(self) -> bool:
+        """Return True if the formula was obtained from torch itself."""
+        return self.evidence is not None or bool(self.module)
+
+    @property
     def of_params(self) -> bool:
         """Return True if the certificate is for the number of parameters, whose rows are the same."""
         return self.certificate is not None and self.certificate.id != self.formula.id
@@ -156,7 +163,7 @@ class CheckFacts(Immutable):
     @property
     def is_exact(self) -> bool:
         """Return True if a certificate or a trace checks this exact formula; per-rank formulas have none."""
-        if self.per_rank or self.evidence is not None:
+        if self.per_rank or self.from_torch:
             return not self.per_rank
         certificate = self.certificate
         return certificate is not None and (
@@ -167,9 +174,11 @@ class CheckFacts(Immutable):
 def check_of(model: Model, formula: Formula) -> CheckFacts:
     """Return how a formula is checked against torch."""
     found = model.provenance.of(formula.measure.name)
-    certificate = _certificate_of(model, formula) if found.reading is None else None
+    certificate = None if found.from_torch else _certificate_of(model, formula)
     explanation = find_quantity(formula.measure.name).checking(formula) if certificate is None else ""
-    return CheckFacts(formula, found.reading, found.by == "catalogue", certificate, explanation)
+    return CheckFacts(
+        formula, model.title, found.reading, found.module, found.by == "catalogue", certificate, explanation
+    )
 
 
 def _certificate_of(model: Model, formula: Formula) -> Certificate | None:

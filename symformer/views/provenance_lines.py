@@ -26,7 +26,9 @@ def provenance_lines(model: Model, formula: Formula) -> list[str]:
 def answered_by(model: Model, formula: Formula) -> list[str]:
     """Return sentences on the source of the formula, its verification and assumptions."""
     found = model.provenance.of(formula.measure.name)
-    if found.reading is None:
+    if found.module:
+        lines = [f"counted on the module {model.title} itself, so its sizes are fixed ({found.module})"]
+    elif found.reading is None:
         whole = model.component.role == "model"  # certificates cover complete models, not parts
         lines = [f"built in; {_confirmed(model, formula)}"] * whole
     else:
@@ -52,6 +54,9 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
     """Return the source of a formula as data."""
     found = model.provenance.of(formula.measure.name)
     stated = {"assumed": list(model.provenance.assumed), "quantized": model.provenance.quantized or None}
+    if found.module:
+        name, _, version = found.module.partition(" ")
+        return {"by": "module", "witness": model.title, "points": None, "versions": {name: version}, **stated}
     if found.reading is None:
         certificate = certificate_for(model, formula)
         held = asdict(certificate) if certificate and _same(certificate, formula) else {}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..configs.hub import build_offline
 from ..language.errors import OptionError, WitnessError
-from ..language.target import AnyTarget, is_config
+from ..language.target import AnyTarget, is_config, is_module
 from ..models.model import Model
 
 if TYPE_CHECKING:
@@ -30,7 +30,11 @@ build_offline()  # models are built from their code alone
 
 
 def verify(
-    target: Model | AnyTarget, seed: int | None = None, quantity: str = "params", way: Mapping[str, str] | None = None
+    target: Model | AnyTarget,
+    seed: int | None = None,
+    quantity: str = "params",
+    way: Mapping[str, str] | None = None,
+    **conventions: str,
 ) -> Verdict:
     """Check a quantity of a model against its torch witness.
 
@@ -43,7 +47,10 @@ def verify(
     quantity
         The quantity to check.
     way
-        One of the additional sets of conventions that :func:`provable` returns.
+        The former spelling of ``**conventions``: a mapping. Give one of the two.
+    **conventions
+        Conventions that differ from those under which torch counts by default, such as ``optimizer="sgd"``; they are
+        one of the sets that :func:`provable` returns.
 
     Returns
     -------
@@ -52,11 +59,20 @@ def verify(
 
     Raises
     ------
+    OptionError
+        If both ``way`` and conventions are given.
     WitnessError
-        If torch is not installed or the target has no witness.
+        If torch is not installed, the target has no witness, or torch cannot count under these conventions.
+
+    Examples
+    --------
+    >>> verify("gpt2").exact
+    True
 
     """
-    verdict: Verdict = torch_side().verify(target, seed, quantity, way)
+    if way is not None and conventions:
+        raise OptionError(f"{next(iter(conventions))} is a convention next to way; give all of them as keywords")
+    verdict: Verdict = torch_side().verify(target, seed, quantity, way or conventions)
     return verdict
 
 
@@ -101,8 +117,8 @@ def trace(
     Parameters
     ----------
     build
-        A function with ``build(**sizes)`` that returns an ``nn.Module``; hf:MODEL_TYPE; package:factory; or a config: a
-        local config.json, a Hub id, a mapping with its fields, or a config object of transformers.
+        A function or a class with ``build(**sizes)`` that returns an ``nn.Module``; hf:MODEL_TYPE; package:factory; or
+        a config: a local config.json, a Hub id, a mapping with its fields, or a config object of transformers.
     sizes
         The arguments of a factory to treat as sizes, with their initial values.
     head
@@ -117,17 +133,45 @@ def trace(
 
     Raises
     ------
+    OptionError
+        If a head is given for a factory, or sizes for a config.
+    TargetError
+        If the target has no torch code.
     WitnessError
         If no formula is found that holds at fresh random sizes.
 
+    Examples
+    --------
+    >>> from torch import nn
+    >>> def build(E, H):
+    ...     return nn.Sequential(nn.Linear(E, H), nn.ReLU(), nn.Linear(H, E))
+    >>> trace(build, {"E": 8, "H": 20}).model.params
+    2*E*H + E + H
+
     """
     found: Trace
-    if isinstance(build, (str, os.PathLike)) or is_config(build):
+    if isinstance(build, (str, os.PathLike)) or (is_config(build) and not is_module(build)):
         found = torch_side("trace_sources").trace_target(build, sizes or {}, head, inputs)
     elif head:
         raise OptionError(f"head={head} applies only to models of transformers; a factory has no head")
     else:
         found = torch_side("trace_sources").trace(build, sizes or {}, "", inputs or None)
+    return found
+
+
+def imported(target: str) -> Any:
+    """Return the function, class or module that package.module:name names. Its code is run. Raises WitnessError."""
+    return torch_side("trace_sources").imported(target)
+
+
+def built(factory: Callable[..., Any], target: str) -> Any:
+    """Return the module that a function or a class without sizes builds, on the meta device. Raises WitnessError."""
+    return torch_side("trace_sources").built(factory, target)
+
+
+def trace_factory(factory: Callable[..., Any], sizes: Mapping[str, int], target: str) -> Trace:
+    """Return the trace of a function or a class that is already imported. Raises WitnessError."""
+    found: Trace = torch_side("trace_sources").trace(factory, sizes, target)
     return found
 
 

@@ -22,6 +22,7 @@ from ..language.target import AnyTarget
 from ..ledger.adapters import is_adapted
 from ..models.model import Model
 from ..quantities import quantities
+from ..quantities import quantity as find_quantity
 from .row_comparison import Mismatch, compare_parts, compare_rows
 from .sampling_plan import SamplingPlan, Side, new_tokens, plan, sides_of
 from .stored_weights import build, class_path, stored_rows, versions, witness_class
@@ -158,6 +159,7 @@ def verify_many(model: Model, asked: Sequence[tuple[str, Way]], seed: int | None
         )
     known = provable(model)
     for quantity, way in asked:
+        find_quantity(quantity).choose(dict(way))  # raises for a name or a value that does not exist
         if (quantity, dict(way)) not in known:
             settled = dict.fromkeys(name for name, _ in known)
             spelt = " with ".join([repr(quantity), *(f"{name}={value}" for name, value in way.items())])

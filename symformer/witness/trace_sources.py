@@ -278,9 +278,7 @@ def trace(
                     raise
                 reads.append(line_of(error) or sentence(error, 120))
                 made = built_with_values(make, next(seeds))
-        if not isinstance(made, nn.Module):
-            raise WitnessError(f"{name} returns a {type(made).__name__}; it must return an nn.Module")
-        return made
+        return _a_module(made, name)
 
     hint = _same(start)
     title = f"{name} with {', '.join(said)[:200]}, traced" if said else f"{name}, traced"
@@ -402,13 +400,13 @@ def trace_target(
         case TargetKind.NAME if os.path.isdir(named.name):
             return trace_config(named.name, head)
         case TargetKind.FACTORY:
-            made = _imported(inputs) if isinstance(inputs, str) and inputs else inputs
-            return trace(_imported(target), sizes, target, made or None)
+            made = imported(inputs) if isinstance(inputs, str) and inputs else inputs
+            return trace(imported(target), sizes, target, made or None)
     near = near_type(named.name) if named.kind is TargetKind.NAME else ""
     raise TargetError(named.refusal + (f"; did you mean {HF}{near}?" if near else ""))
 
 
-def _imported(target: str) -> Callable[..., Any]:
+def imported(target: str) -> Callable[..., Any]:
     """Return the function of a factory: package.module:name, or path/file.py:name. Raises WitnessError."""
     where, name = factory_of(target)
     file = Path(where) if where.endswith(".py") and parse(target).kind is TargetKind.FACTORY else None
@@ -430,6 +428,24 @@ def _imported(target: str) -> Callable[..., Any]:
     finally:
         sys.path.pop(0)
     return found
+
+
+def built(factory: Callable[..., Any], target: str) -> nn.Module:
+    """Return the module that a factory builds without arguments, on the meta device. Raises WitnessError."""
+    with silence(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return session(lambda point: _a_module(factory(), target), {}).model()
+        except WitnessError:
+            raise
+        except Exception as error:
+            raise WitnessError(f"{target} cannot be built: {sentence(error)}") from None
+
+
+def _a_module(made: object, target: str) -> nn.Module:
+    if not isinstance(made, nn.Module):
+        raise WitnessError(f"{target} returns a {type(made).__name__}; it must return an nn.Module")
+    return made
 
 
 def _executed(file: Path) -> ModuleType:

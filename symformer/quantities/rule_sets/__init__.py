@@ -8,14 +8,12 @@ from .maxtext import MAXTEXT
 from .megatron import BRIDGE, MEGATRON
 from .nanogpt import NANOGPT
 from .palm_paper import PALM
-from .rule_set import RuleSet
+from .rule_set import RuleSet, RuleSets
 from .timm import TIMM
 from .torchtitan import TORCHTITAN
 from .verl import VERL
 from .vllm import VLLM
 
-TRAINING: Mapping[str, RuleSet] = {
-    each.name: each for each in (PALM, NANOGPT, TORCHTITAN, MEGATRON, BRIDGE, MAXTEXT, VERL)
-}
-PROMPT: Mapping[str, RuleSet] = {VLLM.name: VLLM}
-IMAGES: Mapping[str, RuleSet] = {TIMM.name: TIMM}
+TRAINING: Mapping[str, RuleSet] = RuleSets("train-flops", PALM, NANOGPT, TORCHTITAN, MEGATRON, BRIDGE, MAXTEXT, VERL)
+PROMPT: Mapping[str, RuleSet] = RuleSets("prefill-flops", VLLM)
+IMAGES: Mapping[str, RuleSet] = RuleSets("flops", TIMM)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...formulas.account import Line, Measure, Term
 from ...formulas.formula import Formula
-from ...language.errors import OptionError, RuleError
+from ...language.errors import OptionError, RegistrationError, RuleError
+from ...language.plugins import Plugins
 from ...language.sizes import Condition
 from ...ledger.facts import ATTENDING, ONE, Entry, Ledger, OperationKind
 from ..quantity import COUNTED, PLACEMENT, Convention, Conventions, Quantity, tally, total
@@ -39,6 +40,7 @@ class RuleSet:
     decoders: bool = True  # whether it covers only decoder-only language models
     measure: Measure | None = None  # its measure, if the unit differs from the quantity's
     checked: str = "The tests compare it with numbers computed by that code."
+    quantity: str = ""  # the quantity that it counts, if another package registers it
 
     def __post_init__(self) -> None:
         total(self.rules, f"counted={self.name}")
@@ -104,6 +106,59 @@ class RuleSet:
                 )
 
 
+class RuleSets(Mapping[str, RuleSet]):
+    """The rule sets of a quantity by name: the built-in ones, and those that other packages register for it.
+
+    Other packages are searched only for a name that is not built in, and for a list of all names.
+    """
+
+    def __init__(self, quantity: str, *own: RuleSet) -> None:
+        self.quantity, self.own = quantity, {each.name: each for each in own}
+        self.plugins = Plugins("rule_sets", RuleSet)
+
+    def __getitem__(self, name: str) -> RuleSet:
+        if name in self.own:
+            return self.own[name]
+        found: RuleSet | None = self.plugins.load(name)
+        if found is None:
+            raise KeyError(name)
+        if found.name != name:
+            raise RegistrationError(f"the rule set {name} has the name {found.name}; name it {name}")
+        if found.quantity != self.quantity:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.own
+        yield from (name for name in self.plugins.names() if name not in self.own and name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class Meanings(Mapping[str, str]):
+    """The values of the convention ``counted`` with their meanings. The default is known without a search."""
+
+    def __init__(self, rule_sets: Mapping[str, RuleSet]) -> None:
+        self.rule_sets = rule_sets
+
+    def __getitem__(self, name: str) -> str:
+        if name == HERE:
+            return "symformer's rules, under the other conventions"
+        rules = self.rule_sets[name]
+        return f"rules of {rules.who}: {rules.short}"
+
+    def __iter__(self) -> Iterator[str]:
+        yield HERE
+        yield from self.rule_sets
+
+    def __len__(self) -> int:
+        return 1 + len(self.rule_sets)
+
+
 @dataclass(frozen=True)
 class RuleSetQuantity(Quantity):
     """A quantity with published rule sets, each a value of the convention ``counted``."""
@@ -114,16 +169,15 @@ class RuleSetQuantity(Quantity):
     @property
     def tables(self) -> Any:
         """The quantity's own table and that of each rule set."""
-        return (*super().tables, *(each.rules for each in self.rule_sets.values()))
+        own = self.rule_sets.own if isinstance(self.rule_sets, RuleSets) else self.rule_sets
+        return (*super().tables, *(each.rules for each in own.values()))
 
     @property
     def choices(self) -> Mapping[str, Convention]:
         """The conventions of the quantity, of the placement on ranks, and ``counted``."""
         if not self.rule_sets:
             return super().choices
-        ways = {HERE: "symformer's rules, under the other conventions"}
-        ways |= {name: f"rules of {each.who}: {each.short}" for name, each in self.rule_sets.items()}
-        return {**super().choices, COUNTED: Convention(ways, quiet=True)}
+        return {**super().choices, COUNTED: Convention(Meanings(self.rule_sets), quiet=True)}
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return the value of every convention, or only ``counted`` for a rule set, which sets all others.
