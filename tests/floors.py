@@ -70,7 +70,7 @@ INNER: Mapping[str, list[list[str]]] = {
         ["row_comparison"],
         ["certification"],
     ],
-    "targets": [["resolution"], ["side_by_side"]],
+    "targets": [["opened_target", "code_answers"], ["model_answers"], ["resolution"], ["side_by_side"]],
     "views": [["notations", "summary"], ["citations", "convention_table", "equations", "part_copies"]],
     "documents": [["blocks"], ["sentences", "formats"], ["subject"], ["derivation_document"], ["gallery_pages"]],
     "commands": [

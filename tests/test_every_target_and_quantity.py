@@ -21,7 +21,8 @@ from symformer.language.errors import SymformerError
 from symformer.language.symbols import SYMBOLS, letter
 from symformer.models.model import Model
 from symformer.quantities import quantities
-from symformer.targets.resolution import names, resolve
+from symformer.targets.opened_target import names
+from symformer.targets.resolution import resolve
 
 # A run, each size another number: in no model more than its positions, and more tokens than the ranks' defaults.
 RUN = {"B": 2, "S": 48, "S_enc": 36, "C": 40, "N_new": 5, "N_tp": 1, "N_pp": 1, "N_dp": 1, "N_cp": 1, "N_ep": 1}
