@@ -13,7 +13,7 @@ from symformer.architectures import architecture, names
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
 from symformer.documents.gallery_pages import OF_COSTS, OF_RANK, WHOLE, derived, example
-from symformer.documents.macros import Asked, formulas_of, spelt
+from symformer.documents.macros import MacroRequest, formulas_of, spelt
 
 
 def typeset(stem: str) -> str:
@@ -47,7 +47,7 @@ MACROS
 def in_columns(name: str) -> str:
     """A fragment and the macros of a model in an article of two columns; what went wrong."""
     model, asked = architecture(name), ("params",)
-    made = spelt(model, formulas_of(model, asked, {}), Asked("0", name, asked, {}, ()))
+    made = spelt(model, formulas_of(model, asked, {}), MacroRequest("0", name, asked, {}, ()))
     Path(f"{name}-macros.tex").write_bytes(made)
     Path(f"{name}-fragment.tex").write_bytes(render(document(model, asked, "0"), "fragment"))
     used = re.findall(r"^\\newcommand\{(\\\w+)\}", made.decode(), re.MULTILINE)

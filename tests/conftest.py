@@ -15,7 +15,7 @@ os.environ["SYMFORMER_CACHE"] = ""  # nothing that an earlier run kept answers i
 os.environ["HF_HUB_CACHE"] = os.path.join(os.path.dirname(__file__), "no-cache")  # what somebody has answers nothing
 
 import symformer.witness  # noqa: F401 (it looks at the switch once, before a test takes that away)
-from symformer.architectures import kept
+from symformer.architectures import cached_component
 
 # What is asked once is kept for the tests that follow, and to look through all of it for garbage, again and again, took
 # a fifth of the time of those that ask most.
@@ -30,11 +30,11 @@ def rewrite(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rewrite]:
 
     def given(part: type, forward: Any) -> None:
         monkeypatch.setattr(part, "forward", forward)
-        kept.cache_clear()
+        cached_component.cache_clear()
 
     yield given
     monkeypatch.undo()
-    kept.cache_clear()
+    cached_component.cache_clear()
 
 
 # The slowest files. They run first, because the run ends late if a worker starts one of them last.

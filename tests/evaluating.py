@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from symformer.documents.blocks import Assignment
-from symformer.documents.computation import computed, named_parts
+from symformer.documents.computation import computation, named_parts
 from symformer.language.notation.display_tree import (
     Applied,
     FractionNode,
@@ -139,7 +139,7 @@ class Reader:
         self.whose, self.scope, self.path = whose, scope, path
         self.known = dict(known)
         self.parts = named_parts(scope)
-        self.lines = computed(scope)
+        self.lines = computation(scope)
         self.chosen: Tensor | None = None
         self.factors = iter(whose.factors.get(scope.name, ()))
         inside = (each for line in self.lines for each in nodes(line.shown))
@@ -284,7 +284,7 @@ class Reader:
             name = name.replace("*", str(numbers[layer] if numbers else layer))
         path = ".".join(filter(None, (self.path, name)))
         read = [(each.letter if isinstance(each, TensorName) else "", self.of(each)) for each in arguments]
-        shape = computed(scope)[-1].shape if computed(scope) else None
+        shape = computation(scope)[-1].shape if computation(scope) else None
         if isinstance(shape, Listed) and len(shape.items) in (2, 4) and len(read) == 1:
             wide = self.size(value(shape.items[-1]))  # of a norm that is as wide as a head
             whole = read[0][1]
@@ -313,7 +313,7 @@ class Reader:
 
 def bound(scope: Scope, read: Sequence[tuple[str, Tensor]], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """What a part reads, by the names that its own lines have for it: first by the same letter, then in order."""
-    wanted = list(dict.fromkeys(free(computed(scope))))
+    wanted = list(dict.fromkeys(free(computation(scope))))
     found: dict[str, Tensor] = {}
     rest = []
     for letter, tensor in read:

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from symformer.catalogue import config_match
-from symformer.catalogue.record import opened
+from symformer.catalogue.record import model_of_records
 from symformer.configs.config_json import read_config
 from symformer.language.errors import SymformerError
 from symformer.targets.resolution import model as opened_at_the_door
 from symformer.witness.measured_points import session
 from symformer.witness.transformers_classes import first_heads, of_config
-from symformer.witness.worker_pool import LostJob, crew
+from symformer.witness.worker_pool import LostJob, run_jobs
 
 LIMIT = 90  # seconds for a type
 GENERATING = ("causal", "masked", "seq2seq")
@@ -45,7 +45,7 @@ def asked(model_type: str, head: str, alone: bool) -> dict[str, str]:
     known = config_match.find(config)
     with suppress(SymformerError):
         if known is not None:
-            value = opened("config.json", known).params.value()
+            value = model_of_records("config.json", known).params.value()
             found["catalogue"] = "exact" if value == theirs else f"wrong: {value:,} for {theirs:,}"
     found.setdefault("catalogue", "refused")
     if alone:
@@ -80,7 +80,7 @@ def main(types: Sequence[str], alone: bool) -> None:
     """Ask of all, or of some."""
     jobs = [(*job, alone) for job in first_heads() if job[0] in types or not types]
     told: dict[str, Counter[str]] = {}
-    with closing(crew(asked, jobs, 2, LIMIT)) as answers:
+    with closing(run_jobs(asked, jobs, 2, LIMIT)) as answers:
         for (model_type, head, _), answer in answers:
             said = {"door": answer.why} if isinstance(answer, LostJob) else answer
             group = "causal, masked and seq2seq" if head in GENERATING else "others"

@@ -21,15 +21,15 @@ from typing import Any
 
 from symformer.catalogue import config_match
 from symformer.catalogue.config_match import find
-from symformer.catalogue.entries import CatalogueEntry, classes, last, on_shelf
-from symformer.catalogue.record import opened
+from symformer.catalogue.entries import CatalogueEntry, classes, field_name, find_entry
+from symformer.catalogue.record import model_of_records
 from symformer.configs.common_fields import INERT
 from symformer.language.errors import SymformerError
 from symformer.witness.inert_fields import FieldTrials
 from symformer.witness.measured_points import session
 from symformer.witness.sampling import DEEP
 from symformer.witness.transformers_classes import TracedClass, of_config
-from symformer.witness.worker_pool import LostJob, crew
+from symformer.witness.worker_pool import LostJob, run_jobs
 
 BUDGET = 3.0  # seconds of one process for a class
 LIMIT = 60  # seconds of any clock, after which a class is left out
@@ -90,7 +90,7 @@ def answer(config: Mapping[str, Any]) -> int | None:
     """Return the parameters by the catalogue; None where it does not answer."""
     with suppress(SymformerError):
         if (known := find(config)) is not None:
-            return int(opened("config.json", known).params.value())
+            return int(model_of_records("config.json", known).params.value())
     return None
 
 
@@ -99,11 +99,13 @@ def names() -> frozenset[str]:
     """Return every name of a field that some class of the catalogue has, or common code may ask for."""
     from transformers import PretrainedConfig
 
-    entries = [kept.entry for name, model_type in classes() if (kept := on_shelf(name, model_type)) is not None]
+    entries = [kept.entry for name, model_type in classes() if (kept := find_entry(name, model_type)) is not None]
     found = {
-        last(each) for entry in entries for each in (*entry.sizes, *entry.idle, *entry.stored, *(entry.asks or ()))
+        field_name(each)
+        for entry in entries
+        for each in (*entry.sizes, *entry.idle, *entry.stored, *(entry.asks or ()))
     }
-    found |= {*config_match.shared(), *config_match.shared(whole=False)}
+    found |= {*config_match.common_field_names(), *config_match.common_field_names(whole=False)}
     return frozenset(found - {*dir(PretrainedConfig), *INERT, "model_type", "architectures", "self"})
 
 
@@ -112,7 +114,7 @@ class Attack:
 
     def __init__(self, name: str, model_type: str) -> None:
         self.until = process_time() + BUDGET
-        kept = on_shelf(name, model_type)
+        kept = find_entry(name, model_type)
         assert kept is not None
         self.kept: CatalogueEntry = kept
         self.source = of_config({"model_type": model_type, "architectures": [name]}, "config.json")
@@ -124,7 +126,7 @@ class Attack:
         """Return a small config that the catalogue and torch count alike; None where there is none."""
         trials = FieldTrials(self.source)
         entry = self.kept.entry
-        few = {each: min(size, LAYERS) for each, size in entry.sizes.items() if DEEP.search(last(each))}
+        few = {each: min(size, LAYERS) for each, size in entry.sizes.items() if DEEP.search(field_name(each))}
         asked = {each: trials.usual[each] for each in entry.asked if "." not in each and each in trials.usual}
         for point in ({**asked, **few}, few, asked, {}):
             with suppress(Exception):
@@ -142,7 +144,7 @@ class Attack:
             yield from ((part + name, values) for name, values in RULED.items())
         known = {*entry.idle, *entry.stored, *entry.aliases, *self.kept.switches}
         for path in sorted(known):
-            if last(path) not in (*RULED, *INERT, "model_type") and "[" not in path:
+            if field_name(path) not in (*RULED, *INERT, "model_type") and "[" not in path:
                 kinds = [LAYERS * [kind] for kind in ("full_attention", "sliding_attention")]
                 yield own + path, ROPES if "rope" in path else kinds if "layer_types" in path else ANY
 
@@ -213,7 +215,7 @@ def main(words: Sequence[str]) -> int:
     """Compare many classes and print each answer that is wrong."""
     many = next((int(word) for word in words if word.isdigit()), None)
     told: Counter[str] = Counter()
-    with closing(crew(attacked, jobs(many, [word for word in words if not word.isdigit()]), 1, LIMIT)) as results:
+    with closing(run_jobs(attacked, jobs(many, [word for word in words if not word.isdigit()]), 1, LIMIT)) as results:
         for done, ((name, _), result) in enumerate(results, 1):
             counts, wrong = ({"classes lost": 1}, [f"{name}: {result.why}"]) if isinstance(result, LostJob) else result
             told.update(counts)

@@ -23,16 +23,16 @@ from pathlib import Path
 from typing import Any
 
 from symformer.catalogue.config_match import find
-from symformer.catalogue.record import opened
+from symformer.catalogue.record import model_of_records
 from symformer.language.errors import CatalogueError, SymformerError
 from symformer.models.model import Model
 from symformer.targets.resolution import model as opened_at_the_door
 from symformer.witness.measured_points import session
-from symformer.witness.model_calls import called, caller_for
+from symformer.witness.model_calls import call_spec, caller_for
 from symformer.witness.run_traces import RUNS
-from symformer.witness.torch_session import ends, tensors_of
+from symformer.witness.torch_session import differentiable_outputs, tensors_of
 from symformer.witness.transformers_classes import TracedClass, of_config, of_head, types
-from symformer.witness.worker_pool import LostJob, crew
+from symformer.witness.worker_pool import LostJob, run_jobs
 
 MANY = 300  # configs
 LIMIT = 120  # seconds for one
@@ -147,7 +147,7 @@ def by_torch(config: Mapping[str, Any], tokens: int) -> dict[str, int]:
     own = source.own(config, "config.json")
     fields = {name: value for name, value in own.items() if name != "architectures"}
     at = session(lambda point: source.build(fields), {})
-    run, point = caller_for(called(source), RUNS["kv-cache"]), {"B": BATCH, "C": tokens, "B_vis": BATCH}
+    run, point = caller_for(call_spec(source), RUNS["kv-cache"]), {"B": BATCH, "C": tokens, "B_vis": BATCH}
     outputs = [at.run(partial(run, point=point))]
     held = sum(each.numel() for each in tensors_of(outputs[0].past_key_values).values())
 
@@ -157,7 +157,7 @@ def by_torch(config: Mapping[str, Any], tokens: int) -> dict[str, int]:
 
     flops = int(at.flops(one_more).get_total_flops())
     stored = sum(map(prod, at.stored().values()))
-    logits = sum(each.numel() for each in ends(outputs[-1]))
+    logits = sum(each.numel() for each in differentiable_outputs(outputs[-1]))
     assert min(held, flops, stored, logits) > 0
     return {"kv-cache": 2 * held, "decode-flops": flops, "inference-memory": 2 * stored + 2 * held + 4 * logits}
 
@@ -202,7 +202,7 @@ def _opened(path: str, config: Mapping[str, Any], alone: bool) -> Model:
         return opened_at_the_door(path)
     if (known := find(config)) is None:
         raise CatalogueError("the catalogue does not know it")
-    return opened(path, known)
+    return model_of_records(path, known)
 
 
 def jobs(many: int, only: Sequence[str] = (), seed: int = 1) -> list[dict[str, Any]]:
@@ -219,7 +219,7 @@ def main(words: Sequence[str]) -> int:
     many = next((int(word) for word in words if word.isdigit()), MANY)
     configs = jobs(many, [word for word in words if not word.isdigit() and word[0] != "-"])
     told: Counter[str] = Counter()
-    with closing(crew(_asked, [(json.dumps(each), alone) for each in configs], 1, LIMIT)) as answers:
+    with closing(run_jobs(_asked, [(json.dumps(each), alone) for each in configs], 1, LIMIT)) as answers:
         for (config, _), answer in answers:
             said = {"every quantity": f"refused: {answer.why}"} if isinstance(answer, LostJob) else answer
             told["configs that torch runs"] += bool(said)

@@ -89,14 +89,14 @@ def traced(path: str) -> dict[str, Any]:
 
 def main(folder: str, trace: bool) -> None:
     """Ask for every config of a folder."""
-    from symformer.witness.worker_pool import LostJob, crew
+    from symformer.witness.worker_pool import LostJob, run_jobs
 
     paths = sorted(map(str, Path(folder).glob("*.json")))
     told: dict[str, Counter[str]] = {"without torch": Counter()}
     found = dict(zip(paths, alone(paths), strict=True))
     again: list[tuple[str]] = []
     truth: dict[str, int] = {}
-    with closing(crew(stored, [(path, found[path].get("class", "")) for path in paths], 1, LIMIT)) as counts:
+    with closing(run_jobs(stored, [(path, found[path].get("class", "")) for path in paths], 1, LIMIT)) as counts:
         for (path, _), theirs in counts:
             if not isinstance(theirs, int):
                 told["without torch"]["built by no class of torch"] += 1
@@ -110,7 +110,7 @@ def main(folder: str, trace: bool) -> None:
                 again.append((path,))
     if trace:
         told["with torch"] = Counter(right=told["without torch"]["right"], wrong=told["without torch"]["wrong"])
-        with closing(crew(traced, again, 1, LIMIT)) as results:
+        with closing(run_jobs(traced, again, 1, LIMIT)) as results:
             for (path,), result in results:
                 said = f"refused: {result.why}" if isinstance(result, LostJob) else verdict(result, truth[path])
                 told["with torch"][said.partition(":")[0]] += 1

@@ -135,12 +135,16 @@ def test_units_are_multiplied_and_divided(gpt2: sf.Model) -> None:
     assert (flops / cache * cache).unit == "FLOPs"
     assert (flops / flops).unit == ""
     assert (gpt2.params**2).unit == "elements**2"
+    assert (gpt2.params**2 / (flops * cache) / gpt2.params).unit == "elements/(FLOP*byte)"
 
 
 def test_a_unit_can_be_stated(gpt2: sf.Model) -> None:
     memory = (2 * gpt2.params).in_unit("bytes") + gpt2.formula("kv-cache")
     assert memory(B=1, C=1024) == 2 * GPT2 + 4 * 12 * 1024 * 768  # keys and values of 2 bytes
     assert memory.unit == "bytes"
+    for unit in (7, "bytes/", "a+b", "bytes**x"):
+        with pytest.raises(sf.SizeError, match="is not a unit; write one such as 'bytes'"):
+            gpt2.params.in_unit(unit)
 
 
 # SymPy
@@ -552,3 +556,5 @@ def test_help_of_solve_explains_given_where_and_within() -> None:
     assert "The sizes that follow from the unknowns" in doc
     assert sf.solve("gpt2", "124M", for_="L", within="1%").table()["L"] == [12]
     assert sf.solve("gpt2", "124M", for_="L").table()["L"] == []  # 124,439,808 is not 124,000,000
+    with pytest.raises(sf.SizeError, match="H is in given and in where; keep one"):
+        sf.solve("gpt2", "124M", for_="L", given={"H": 3072}, where={"H": "4*E"})

@@ -25,7 +25,7 @@ from symformer.components.base import Component
 from symformer.language.registry import Registry
 from symformer.language.symbols import E, H, L, letter, symbol
 from symformer.language.target import TargetKind, parse
-from symformer.papers import cited, papers
+from symformer.papers import cited_papers, papers
 
 # target, options, total, where the total comes from. "on meta": the sum of numel of what transformers' class makes at
 # these sizes. keras-hub prints the totals of its models in their presets, without heads, poolers and rows it drops.
@@ -415,8 +415,8 @@ def test_every_architecture_has_a_description(name: str) -> None:
 
 
 def test_every_cited_paper_is_in_the_bibliography() -> None:
-    named = {key for name in names() for key in cited([architecture(name).component.about])}
-    named |= {key for name in components() for key in cited([component_class(name)().about])}
+    named = {key for name in names() for key in cited_papers([architecture(name).component.about])}
+    named |= {key for name in components() for key in cited_papers([component_class(name)().about])}
     assert len(named) > 20
     assert named <= papers().keys()
     for key, paper in papers().items():

@@ -139,9 +139,9 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     (folder / name).write_bytes((entries.FOLDER / name).read_bytes())
     monkeypatch.setattr(entries, "FOLDER", folder)
-    entries.on_shelf.cache_clear()
+    entries.find_entry.cache_clear()
     yield folder / name
-    entries.on_shelf.cache_clear()
+    entries.find_entry.cache_clear()
 
 
 DAMAGE: dict[str, Any] = {
@@ -168,7 +168,7 @@ def test_damaged_catalogue_file_is_refused(how: str, damaged: Path, tmp_path: Pa
     sentence = "the catalogue's file of ArceeForCausalLM is damaged ("
     assert sentence in refused(store, "show", str(place))
     with pytest.raises(CatalogueError, match="reinstall symformer"):
-        entries.on_shelf("ArceeForCausalLM", "arcee")
+        entries.find_entry("ArceeForCausalLM", "arcee")
     assert sentence in refused(store, "catalogue")
 
 

@@ -27,20 +27,20 @@ from sympy import expand
 import symformer as sf
 from symformer import witness
 from symformer.catalogue import entries
-from symformer.catalogue.config_match import find, matched, why_not
+from symformer.catalogue.config_match import find, match_or_none, refusal_reason
 from symformer.catalogue.entries import COMMON, FOLDER, LIVE, TYPES, OptionEffect
 from symformer.catalogue.measured_model import STORED
-from symformer.catalogue.record import OPERATIONS, opened
+from symformer.catalogue.record import OPERATIONS, model_of_records
 from symformer.commands.cli import cli
 from symformer.configs.common_fields import INERT
 from symformer.configs.config_json import read_config
 from symformer.language.arithmetic import parse
 from symformer.language.errors import CatalogueError, SymformerError
 from symformer.language.symbols import LETTERS, A, D, E, G, H, L, V
-from symformer.witness.fields_read import looked_up
-from symformer.witness.inert_fields import others, unmoved
+from symformer.witness.fields_read import names_looked_up
+from symformer.witness.inert_fields import inert_subset, other_values
 from symformer.witness.measured_points import session
-from symformer.witness.model_calls import called, caller_for
+from symformer.witness.model_calls import call_spec, caller_for
 from symformer.witness.run_traces import RUNS
 from symformer.witness.torch_session import Session
 from symformer.witness.transformers_classes import TracedClass, of_config
@@ -101,7 +101,7 @@ def answered(config: Mapping[str, Any]) -> bool | None:
         return False
     source, at = torchs
     try:
-        model = opened("config.json", known)
+        model = model_of_records("config.json", known)
     except SymformerError:
         return False  # sizes that do not fit, by what the trace knows
     theirs = sum(map(prod, at.stored().values()))
@@ -113,7 +113,7 @@ def answered(config: Mapping[str, Any]) -> bool | None:
     except SymformerError:
         return True
     try:
-        counter = at.flops(partial(caller_for(called(source), RUNS["flops"]), point=RUN))
+        counter = at.flops(partial(caller_for(call_spec(source), RUNS["flops"]), point=RUN))
     except Exception:  # sizes that it builds with and does not run with
         return True
     assert value == counter.get_total_flops() > 0, (SEED, config)
@@ -131,7 +131,7 @@ def test_catalogue_matches_torch_on_configs(name: str, model_type: str) -> None:
 def test_the_catalogue_has_at_least_530_classes() -> None:
     assert len(KNOWN) >= 530
     for name, model_type in KNOWN:
-        kept = entries.on_shelf(name, model_type)
+        kept = entries.find_entry(name, model_type)
         assert kept is not None
         assert (kept.entry.name, kept.entry.model_type) == (name, model_type)
         assert {STORED} <= {*kept.records} <= {STORED, OPERATIONS}
@@ -244,8 +244,8 @@ def test_configs_with_an_unknown_structure_are_not_answered(fields: dict[str, An
     ],
 )
 def test_the_reason_for_no_answer_is_stated(fields: dict[str, Any], why: str) -> None:
-    assert why_not(ARCEE) == ""
-    found = why_not({**ARCEE, **fields})
+    assert refusal_reason(ARCEE) == ""
+    found = refusal_reason({**ARCEE, **fields})
     assert why in found
     assert bool(found) == bool(why)
 
@@ -258,7 +258,7 @@ def test_changes_of_independent_switches_add_up(turned: tuple[str, ...]) -> None
     # as above 17,898,720; a bias of the MLP is one for H = 18,432 and one for E = 96, in each of 5 layers; one of the
     # attention four for E; and a tied head is V·E fewer
     more = {"mlp_bias": 5 * (18_432 + 96), "attention_bias": 5 * 4 * 96, "tie_word_embeddings": -97 * 96}
-    model = opened("config.json", known)
+    model = model_of_records("config.json", known)
     assert model.params.value() == 17_898_720 + sum(more[name] for name in turned)
     said = "the effects of attention_bias and tie_word_embeddings were traced one at a time and added"
     assert (said in model.provenance.assumed) is (len(turned) == 2)
@@ -266,19 +266,19 @@ def test_changes_of_independent_switches_add_up(turned: tuple[str, ...]) -> None
 
 def test_changes_of_interacting_switches_are_not_added() -> None:
     """A pair that was read together is itself; one that was not is refused, where each alone is known."""
-    kept = entries.on_shelf("ArceeForCausalLM", "arcee")
+    kept = entries.find_entry("ArceeForCausalLM", "arcee")
     assert kept is not None
     first, second, *_ = kept.turns
     both = {**first.fields, **second.fields}
-    alone = matched(kept, {**ARCEE, **first.fields})
+    alone = match_or_none(kept, {**ARCEE, **first.fields})
     assert alone is not None
-    assert matched(kept, {**ARCEE, **both}) is not None
+    assert match_or_none(kept, {**ARCEE, **both}) is not None
     meeting = replace(kept, turns=(*kept.turns, OptionEffect(fields=both, records={})))
-    assert matched(meeting, {**ARCEE, **first.fields}) == alone
-    assert matched(meeting, {**ARCEE, **both}) is None
+    assert match_or_none(meeting, {**ARCEE, **first.fields}) == alone
+    assert match_or_none(meeting, {**ARCEE, **both}) is None
     apart = replace(kept, entry=replace(kept.entry, apart=True))
-    assert matched(apart, {**ARCEE, **first.fields}) == alone
-    assert matched(apart, {**ARCEE, **both}) is None
+    assert match_or_none(apart, {**ARCEE, **first.fields}) == alone
+    assert match_or_none(apart, {**ARCEE, **both}) is None
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_inert_fields_accept_any_value(fields: dict[str, Any]) -> None:
     assert known is not None
     torchs = made({**ARCEE, **fields})
     assert torchs is not None
-    assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
+    assert model_of_records("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
 
 
 def test_a_config_without_a_class_uses_the_first_class_of_its_type(tmp_path: Path) -> None:
@@ -314,8 +314,8 @@ def test_parameters_are_known_if_a_field_affects_only_a_run() -> None:
     usual, other = find(config), find({**config, "block_size": 16})
     assert usual is not None
     assert other is not None
-    assert opened("x", usual).formula("flops").symbols
-    model = opened("x", other)
+    assert model_of_records("x", usual).formula("flops").symbols
+    model = model_of_records("x", other)
     torchs = made({**config, "block_size": 16})
     assert torchs is not None
     assert model.params.value() == sum(map(prod, torchs[1].stored().values())) > 0
@@ -344,7 +344,7 @@ def test_a_head_dimension_that_a_class_reads_may_be_given(width: int, more: dict
     known, torchs = find({**config, **more}), made({**config, **more})
     assert known is not None
     assert torchs is not None
-    assert opened("x", known).params.value() == sum(map(prod, torchs[1].stored().values())) > 0
+    assert model_of_records("x", known).params.value() == sum(map(prod, torchs[1].stored().values())) > 0
 
 
 def test_inert_fields_are_found_by_bisection() -> None:
@@ -358,9 +358,9 @@ def test_inert_fields_are_found_by_bisection() -> None:
         return None if "refused" in said or said.get("picky") == 1 else True
 
     asked = {"moves": [1, 2], "refused": [1, 2], "picky": [1, 2, 3], "still": [1, 2], "once": [1]}
-    assert unmoved(asked, same) == {"picky": [2, 3], "still": [1, 2], "once": [1]}
+    assert inert_subset(asked, same) == {"picky": [2, 3], "still": [1, 2], "once": [1]}
     assert seen[0] == dict.fromkeys(asked, 1)
-    assert unmoved({}, same) == {}
+    assert inert_subset({}, same) == {}
 
 
 def test_relations_do_not_apply_in_a_missing_part() -> None:
@@ -369,7 +369,7 @@ def test_relations_do_not_apply_in_a_missing_part() -> None:
     known, torchs = find(config), made(config)
     assert known is not None
     assert torchs is not None
-    assert opened("x", known).params.value() == sum(map(prod, torchs[1].stored().values())) > 0
+    assert model_of_records("x", known).params.value() == sum(map(prod, torchs[1].stored().values())) > 0
 
 
 def test_a_field_derived_from_sizes_is_not_the_default_at_other_sizes() -> None:
@@ -382,22 +382,22 @@ def test_a_field_derived_from_sizes_is_not_the_default_at_other_sizes() -> None:
 @pytest.mark.parametrize("name", ["ApertusForCausalLM.apertus", "ArceeForCausalLM.arcee", "BartForCausalLM.bart"])
 def test_every_field_that_is_read_is_known_to_the_catalogue(name: str) -> None:
     """Every name that is looked up in a config while a model is made and run is one that the catalogue knows."""
-    kept = entries.on_shelf(*name.split("."))
+    kept = entries.find_entry(*name.split("."))
     assert kept is not None
     assert kept.entry.asks is not None
     source = of_config({"model_type": kept.entry.model_type, "architectures": [kept.entry.name]}, "config.json")
-    looked = looked_up(source)
+    looked = names_looked_up(source)
     assert {"vocab_size", "hidden_act" if "bart" not in name else "activation_function"} <= looked
     common = json.loads((FOLDER / (LIVE if kept.entry.whole else COMMON)).read_text())
     assert looked <= {*source.config({}).to_dict(), *kept.entry.asks, *common}
 
 
 def test_a_size_below_the_minimum_of_a_formula_is_not_answered() -> None:
-    kept = entries.on_shelf("ArceeForCausalLM", "arcee")
+    kept = entries.find_entry("ArceeForCausalLM", "arcee")
     assert kept is not None
     bounded = replace(kept, entry=replace(kept.entry, least={"num_hidden_layers": 3}))
-    assert matched(bounded, {**ARCEE, "num_hidden_layers": 2}) is None
-    assert matched(bounded, {**ARCEE, "num_hidden_layers": 3}) is not None
+    assert match_or_none(bounded, {**ARCEE, "num_hidden_layers": 2}) is None
+    assert match_or_none(bounded, {**ARCEE, "num_hidden_layers": 3}) is not None
     # one layer of DeepSeek-V4 is of a kind that two or more have not
     single = {"model_type": "deepseek_v4", "architectures": ["DeepseekV4ForCausalLM"], "num_hidden_layers": 1}
     assert find(single) is None
@@ -410,7 +410,7 @@ def test_a_field_whose_default_has_another_meaning_is_not_answered() -> None:
     torchs, known = made(config), find(config)
     assert torchs is not None
     assert known is not None
-    assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
+    assert model_of_records("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
     assert find({**config, "num_hidden_layers": 128}) is None
 
 
@@ -429,7 +429,7 @@ def test_a_config_with_all_defaults_written_out_is_the_default_config(model_type
     torchs, known = made(config), find(config)
     assert torchs is not None
     assert known is not None
-    assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
+    assert model_of_records("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
 
 
 def test_a_list_derived_from_sizes_is_traced_at_other_sizes(tmp_path: Path) -> None:
@@ -441,12 +441,12 @@ def test_a_list_derived_from_sizes_is_traced_at_other_sizes(tmp_path: Path) -> N
         torchs, known = made({**config, **fields}), find({**config, **fields})
         assert torchs is not None
         assert known is not None
-        assert opened("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
+        assert model_of_records("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
 
 
 def test_a_number_with_an_effect_above_a_threshold_is_not_inert() -> None:
     # MobileNet widens no layer of 32 channels and more for a least of 8 or 19, and does for one of 40
-    assert [each for each in others("min_depth", 8) if each > 32]
+    assert [each for each in other_values("min_depth", 8) if each > 32]
     assert find({"model_type": "mobilenet_v1", "min_depth": 40}) is None
     assert find({"model_type": "mobilenet_v1", "min_depth": 8}) is not None
 
@@ -494,7 +494,7 @@ def test_conditions_of_a_formula_are_stated_next_to_it() -> None:
 def many(times: int) -> None:
     """Random configs of all types that build, and how many are answered; of a type that is not kept none is."""
     draw, told = random.Random(SEED), []  # noqa: S311
-    types = entries.filed_types()
+    types = entries.census_types()
     every = [model_type for model_type, filed in types.items() if filed.builds]
     kept = {model_type: types[model_type].name for model_type in every if (types[model_type].name, model_type) in KNOWN}
     while len(told) < times:

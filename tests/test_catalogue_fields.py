@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from symformer.catalogue import entries
-from symformer.catalogue.config_match import find, match, shared, unread, why_not
+from symformer.catalogue.config_match import common_field_names, find, match, refusal_reason, unread_fields
 from symformer.catalogue.entries import holds
-from symformer.catalogue.json_merge import without
-from symformer.catalogue.record import opened
+from symformer.catalogue.json_merge import without_sizes
+from symformer.catalogue.record import model_of_records
 from symformer.language.errors import CatalogueError
 from symformer.witness.measured_points import session
 from symformer.witness.transformers_classes import of_config
@@ -35,8 +35,8 @@ def by_torch(config: Config) -> int:
 def answer(config: Config) -> int:
     """Return the parameters from the catalogue."""
     known = find(config)
-    assert known is not None, why_not(config)
-    return int(opened("config.json", known).params.value())
+    assert known is not None, refusal_reason(config)
+    return int(model_of_records("config.json", known).params.value())
 
 
 def labels(number: int) -> Config:
@@ -67,7 +67,7 @@ def test_label_count_of_a_classifier_is_never_ignored() -> None:
     """ResNet-50 with the 1,000 labels of ImageNet has 25,557,032 parameters, and 23,512,130 with two labels."""
     config = {"model_type": "resnet", "architectures": ["ResNetForImageClassification"]}
     known = find({**config, **labels(1000)})
-    assert known is None or opened("x", known).params.value() == 25_557_032
+    assert known is None or model_of_records("x", known).params.value() == 25_557_032
     assert answer(config) == answer({**config, **labels(2)}) == 23_512_130
 
 
@@ -151,13 +151,13 @@ def test_model_type_of_a_part_is_optional() -> None:
 
 def test_misspelt_field_is_not_ignored() -> None:
     config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "use_mrope": False}
-    assert unread(config) == ["use_mrope"]
-    assert unread({**config, "num_hidden_layer": 3}) == ["use_mrope"]
-    assert unread({**config, "num_hidden_layer": 3, "num_hidden_layers": 3}) == ["use_mrope", "num_hidden_layer"]
+    assert unread_fields(config) == ["use_mrope"]
+    assert unread_fields({**config, "num_hidden_layer": 3}) == ["use_mrope"]
+    assert unread_fields({**config, "num_hidden_layer": 3, "num_hidden_layers": 3}) == ["use_mrope", "num_hidden_layer"]
 
 
 def test_field_in_the_wrong_part_is_not_ignored() -> None:
-    kept = entries.on_shelf("Qwen2VLForConditionalGeneration", "qwen2_vl")
+    kept = entries.find_entry("Qwen2VLForConditionalGeneration", "qwen2_vl")
     assert kept is not None
     config = {"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"]}
     with pytest.raises(CatalogueError, match="patch_size is 7"):
@@ -173,7 +173,7 @@ def test_rows_of_absent_layer_kinds_are_omitted() -> None:
             "conditions": [{"is": "AtMost", "left": "L_enc", "right": "E"}],
         },
     }
-    assert without(data, ["mlp_layers"]) == {
+    assert without_sizes(data, ["mlp_layers"]) == {
         "letters": {"moe_layers": "L_dec", "hidden_size": "E"},
         "places": {"E": {"field": "hidden_size"}},
         "traced": {"counts": [[["norm", ["E"]], ["L_dec"]], [["gate", ["E"]], ["L_dec"]]], "conditions": []},
@@ -254,11 +254,11 @@ def test_ignored_fields_do_not_change_sampled_classes() -> None:
 
 
 def test_names_read_by_shared_code_are_listed() -> None:
-    from symformer.witness.live_names import live
+    from symformer.witness.live_names import live_names
 
-    found = live(shared(whole=False), [("gpt2", "GPT2LMHeadModel"), ("bert", "BertForMaskedLM")])
+    found = live_names(common_field_names(whole=False), [("gpt2", "GPT2LMHeadModel"), ("bert", "BertForMaskedLM")])
     assert {"is_causal", "chunk_size_feed_forward"} & found
-    assert found <= shared()
+    assert found <= common_field_names()
 
 
 def test_zero_probability_that_removes_a_weight_is_not_ignored() -> None:

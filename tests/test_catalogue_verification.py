@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from symformer.catalogue.config_match import matched
+from symformer.catalogue.config_match import match_or_none
 from symformer.catalogue.entries import FOLDER, finder, read
-from symformer.catalogue.record import opened
+from symformer.catalogue.record import model_of_records
 from symformer.language.errors import SizeError, WitnessError
 from symformer.witness import catalogue_verification
 from symformer.witness.catalogue_verification import CatalogueVerification
@@ -43,11 +43,11 @@ def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: CatalogueVerifi
     found = prover.proved(data)
     assert found["switches"]["intermediate_size"] == USUAL
     kept = read(found)
-    assert matched(kept, CONFIG | {"intermediate_size": USUAL}) is not None
-    assert matched(kept, CONFIG | {"intermediate_size": 64}) is None
-    at = matched(kept, CONFIG | {"num_hidden_layers": 3})
+    assert match_or_none(kept, CONFIG | {"intermediate_size": USUAL}) is not None
+    assert match_or_none(kept, CONFIG | {"intermediate_size": 64}) is None
+    at = match_or_none(kept, CONFIG | {"num_hidden_layers": 3})
     assert at is not None
-    model = opened(NAME, finder(kept, at))
+    model = model_of_records(NAME, finder(kept, at))
     with pytest.raises(SizeError, match="H=64 is not 4,096; the trace kept it at 4,096: at another"):
         model.params.value(H=64)
     (held,) = (each for each in model.provenance.reading.pinned if each.name == "intermediate_size")  # type: ignore[union-attr]
@@ -61,8 +61,8 @@ def test_a_field_that_is_not_inert_is_pinned_to_its_default(prover: CatalogueVer
     data["entry"]["idle"]["tie_word_embeddings"] = "bool"
     found = prover.proved(data)
     assert found["switches"]["tie_word_embeddings"] is True
-    assert matched(read(found), CONFIG | {"tie_word_embeddings": True}) is not None
-    assert matched(read(found), CONFIG | {"tie_word_embeddings": False}) is None
+    assert match_or_none(read(found), CONFIG | {"tie_word_embeddings": True}) is not None
+    assert match_or_none(read(found), CONFIG | {"tie_word_embeddings": False}) is None
 
 
 def test_an_entry_that_is_wrong_at_its_defaults_is_refused(prover: CatalogueVerification) -> None:

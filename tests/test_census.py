@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from symformer.catalogue import entries
-from symformer.catalogue.entries import COMMON, FOLDER, LIVE, TYPES, filed_types
+from symformer.catalogue.entries import COMMON, FOLDER, LIVE, TYPES, census_types
 from symformer.commands.cli import cli
 from symformer.documents.census_page import pages
 from symformer.documents.gallery_pages import CENSUS
@@ -31,7 +31,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
         for job in jobs:
             yield job, work(*job)
 
-    monkeypatch.setattr(catalogue_writer, "crew", alone)
+    monkeypatch.setattr(catalogue_writer, "run_jobs", alone)
 
 
 def run(*arguments: str) -> Result:
@@ -125,8 +125,8 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def forget() -> None:
     """What was read from one folder is not for another."""
-    entries.on_shelf.cache_clear()
-    filed_types.cache_clear()
+    entries.find_entry.cache_clear()
+    census_types.cache_clear()
 
 
 @pytest.mark.usefixtures("small")
@@ -164,11 +164,11 @@ def test_page_lists_and_counts_every_model_type() -> None:
 
 def test_every_model_type_has_a_catalogue_entry() -> None:
     """With its first head, and the class that transformers has for it."""
-    assert {(name, filed.head) for name, filed in filed_types().items()} == {*first_heads()}
+    assert {(name, filed.head) for name, filed in census_types().items()} == {*first_heads()}
     assert {head for _, heads in CENSUS.values() for head in heads} == {head for _, head in first_heads()}
-    few = random.Random(1).sample([*filed_types()], 20)  # noqa: S311
-    for model_type, filed in filed_types().items():
-        kept = entries.on_shelf(filed.name, model_type)
+    few = random.Random(1).sample([*census_types()], 20)  # noqa: S311
+    for model_type, filed in census_types().items():
+        kept = entries.find_entry(filed.name, model_type)
         # a class that cannot be built as its config is by default may be kept as it is with more fields given
         assert bool(filed.why) == (kept is None) or not filed.builds, model_type
         if not filed.why and model_type in few:  # torch's side of each takes a while to import

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from sympy import Expr, Max, Min, Symbol, expand, fraction
 
 import symformer as sf
-from symformer.algebra.crossover import solved
+from symformer.algebra.crossover import zero_of
 from symformer.algebra.model_comparison import Comparison
 from symformer.algebra.quantity_ratio import over
 from symformer.algebra.quotient_limits import limit, limits
@@ -308,7 +308,7 @@ def test_ratio_approaches_its_limit_at_large_sizes() -> None:
 
 def test_crossover_in_one_size() -> None:
     # 12LE² + 13LE = 3LEH + …: of 12E² against 3EH + 2E the second has more from H = (12E - 2)/3 on
-    crossover = solved(12 * L * E**2 - 3 * L * E * H - 2 * L * E, H)
+    crossover = zero_of(12 * L * E**2 - 3 * L * E * H - 2 * L * E, H)
     assert crossover is not None
     assert (text(crossover.shown), crossover.above) == ("(12E - 2)/3", -1)
     told = compared("llama-2-7b", "llama-2-70b", "-q", "kv-cache")["crossover_formulas"]

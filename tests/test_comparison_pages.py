@@ -17,7 +17,7 @@ from sympy import Expr, Integer, Max, Min, Symbol, ceiling, expand, floor, sign
 
 import symformer as sf
 from symformer.algebra.compare import Comparison
-from symformer.algebra.crossover import AllowedValues, CrossoverPoint, Span, always, crossings, solve, spans
+from symformer.algebra.crossover import AllowedValues, CrossoverPoint, Span, constant_sign, crossings, solve, spans
 from symformer.commands.cli import cli
 from symformer.documents.blocks import (
     Code,
@@ -280,15 +280,15 @@ def test_single_sign_is_stated_only_if_certain() -> None:
     for _ in range(100):
         terms = [draw.randint(-3, 5) * draw.choice(sizes) ** draw.randint(0, 2) * draw.choice(sizes) for _ in range(3)]
         polynomial = expand(sum(terms))
-        said = always(polynomial)
+        said = constant_sign(polynomial)
         certain += said is not None
         for _ in range(8):
             amount = polynomial.subs({size: draw.choice([1, 1, 2, 7, 10**6]) for size in sizes})
             assert said is None or int(sign(amount)) == said
     assert 20 < certain < 100
-    assert always(2 * E * H - E) == 1  # H is 1 at least
-    assert always(E * H - E) is None  # 0 where H is 1
-    assert always(E - Min(E, H)) is None
+    assert constant_sign(2 * E * H - E) == 1  # H is 1 at least
+    assert constant_sign(E * H - E) is None  # 0 where H is 1
+    assert constant_sign(E - Min(E, H)) is None
 
 
 def test_sign_spans_of_piecewise_formulas() -> None:

@@ -46,7 +46,7 @@ from symformer.components import component_class, names
 from symformer.components.post_norm_block import PostNormBlock
 from symformer.components.self_attention import SelfAttention
 from symformer.language.errors import SymformerError
-from symformer.language.sizes import Divides, assignment, close
+from symformer.language.sizes import Divides, assignment, close_relations
 from symformer.language.symbols import SYMBOLS, A, B, E, H, K, M, S, X
 from symformer.witness.models.palm import ParallelLayer
 
@@ -329,7 +329,7 @@ def test_violated_relation_is_refused() -> None:
 
 def test_circular_relations_are_refused() -> None:
     with pytest.raises(SymformerError, match="depends on itself"):
-        close({E: 2 * H, H: E + 1})
+        close_relations({E: 2 * H, H: E + 1})
 
 
 def test_options_are_validated_by_name() -> None:

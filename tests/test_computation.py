@@ -7,7 +7,7 @@ from sympy import expand
 
 import symformer as sf
 from symformer.architectures import architecture
-from symformer.documents.computation import computed, ideas
+from symformer.documents.computation import computation, operation_roles
 from symformer.documents.ledger_dataflow import scope_of
 from symformer.formulas.factorization import factored
 from symformer.language.notation.display_tree import value
@@ -91,12 +91,12 @@ def walked(scope: Scope, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], S
 
 @pytest.mark.parametrize(("name", "path"), LINES)
 def test_computed_line_of_a_part(name: str, path: str) -> None:
-    found = [f"{text(line.name)} = {text(line.shown)} {text(line.shape)}" for line in computed(part(name, path))]
+    found = [f"{text(line.name)} = {text(line.shown)} {text(line.shape)}" for line in computation(part(name, path))]
     assert found == LINES[name, path]
 
 
 def test_repeated_layers_state_their_count() -> None:
-    lines = computed(part("deepseek-v3", ""))
+    lines = computation(part("deepseek-v3", ""))
     assert [str(line.times) for line in lines if line.times is not None] == ["L_dense", "L_moe"]
     assert text(lines[2].shown) == "x_L_dense"
 
@@ -104,17 +104,17 @@ def test_repeated_layers_state_their_count() -> None:
 def test_two_adapters_have_different_names() -> None:
     adapted = architecture("llama", lora="q_proj,v_proj")
     scope = scope_of_path(adapted.component.ledger.apart.root, "layers.*.self_attn")
-    told = " ".join(text(line.shown) for line in computed(scope))
+    told = " ".join(text(line.shown) for line in computation(scope))
     assert all(name in told for name in ("W_q_proj.lora_Aᵀ", "W_v_proj.lora_Aᵀ"))
     assert "W_lora" not in told
 
 
 def test_part_with_several_outputs_has_no_line() -> None:
-    assert computed(part("llama", "layers.*.self_attn.rotary")) == []
+    assert computation(part("llama", "layers.*.self_attn.rotary")) == []
 
 
 def test_dropout_has_no_computed_line() -> None:
-    assert computed(part("gpt2", "drop")) == []
+    assert computation(part("gpt2", "drop")) == []
 
 
 def test_part_is_found_by_path_and_identity() -> None:
@@ -130,7 +130,7 @@ def test_part_used_twice_is_found_at_its_path() -> None:
     line = next(each for each in model.params.root.parts() if each.key == "layers.self_attn.q_a_layernorm")
     scope = scope_of(line.part, line.path, model.component.ledger)
     assert scope is not None
-    assert text(computed(scope)[0].shape) == "[…, R_q]"
+    assert text(computation(scope)[0].shape) == "[…, R_q]"
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_part_used_twice_is_found_at_its_path() -> None:
     ],
 )
 def test_roles_of_attention_weights(name: str, path: str, said: dict[str, str]) -> None:
-    found = ideas(part(name, path))
+    found = operation_roles(part(name, path))
     assert {what: found[what] for what in said} == said
     assert bool(found) == bool(said)
 

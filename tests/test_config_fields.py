@@ -457,7 +457,7 @@ def sections_of(model_type: Any) -> tuple[str, ...]:
 def nested(config: Config) -> Config:
     """As a config.json has it: here the fields of a part go by their paths."""
     known = isinstance(config["model_type"], str) and config["model_type"] in TYPES
-    return sections.nested(config, sections_of(config["model_type"])) if known else config
+    return sections.nest(config, sections_of(config["model_type"])) if known else config
 
 
 def by_torch(config: Config, implementation: str = "eager", given: bool = True) -> dict[str, int]:
@@ -602,7 +602,7 @@ def written(model_type: str) -> Config:
     config = base(model_type)
     made_by = getattr(transformers, config["architectures"][0]).config_class
     loaded: Config = json.loads(made_by.from_dict(nested(config)).to_json_string(use_diff=False))
-    return sections.flat(loaded, sections_of(model_type))
+    return sections.flatten(loaded, sections_of(model_type))
 
 
 def held(model_type: str) -> dict[str, tuple[Any, ...]]:
@@ -644,7 +644,7 @@ def taken(model_type: str, name: str, values: list[Any]) -> Any:
     for value in values:
         try:
             made_by.from_dict(
-                sections.nested({name: deepcopy(value)}, sections_of(model_type))
+                sections.nest({name: deepcopy(value)}, sections_of(model_type))
             )  # some classes write into what they are given
         except Exception:  # noqa: S112
             continue
@@ -769,7 +769,7 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
     fields = architecture_class(TYPES[model_type][0]).fields
     assert set(TYPES[model_type][2]) == {name for name in fields.classes if not name.startswith("symformer")}
     default = json.loads(getattr(transformers, TYPES[model_type][2][0]).config_class().to_json_string(use_diff=False))
-    default = sections.flat(default, sections_of(model_type))
+    default = sections.flatten(default, sections_of(model_type))
     other: Config = {}
     for option in fields.options.values():
         value = default[option.name]

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from symformer.catalogue.config_match import matched
-from symformer.catalogue.entries import EACH, CatalogueEntry, on_shelf
+from symformer.catalogue.config_match import match_or_none
+from symformer.catalogue.entries import EACH, CatalogueEntry, find_entry
 
 ARCEE: dict[str, Any] = {"model_type": "arcee", "architectures": ["ArceeForCausalLM"], "hidden_size": 96}
 
 
 def with_switches(**switches: Any) -> CatalogueEntry:
     """Return Arcee's entry as if its class had been traced only with these values of these fields."""
-    kept = on_shelf("ArceeForCausalLM", "arcee")
+    kept = find_entry("ArceeForCausalLM", "arcee")
     assert kept is not None
     assert kept.entry.sizes["num_hidden_layers"] == 32
     assert kept.entry.depths == {"": "num_hidden_layers"}
@@ -33,7 +33,7 @@ def with_switches(**switches: Any) -> CatalogueEntry:
 )
 def test_a_size_traced_at_one_value_is_not_answered_at_another(fields: dict[str, int], answered: bool) -> None:
     """Arcee's head dimension is E/A where a config leaves it out."""
-    assert (matched(with_switches(head_dim=16), {**ARCEE, **fields}) is not None) is answered
+    assert (match_or_none(with_switches(head_dim=16), {**ARCEE, **fields}) is not None) is answered
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_size_traced_at_one_value_is_not_answered_at_another(fields: dict[str,
 def test_a_list_of_all_layers_matches_only_its_own_depth(layers: int, listed: list[str] | None, answered: bool) -> None:
     kept = with_switches(kinds=["near"] * 32)
     fields = {} if listed is None else {"kinds": listed}
-    found = matched(kept, {**ARCEE, "num_attention_heads": 6, "num_hidden_layers": layers, **fields})
+    found = match_or_none(kept, {**ARCEE, "num_attention_heads": 6, "num_hidden_layers": layers, **fields})
     assert (found is not None) is answered
 
 
@@ -67,5 +67,5 @@ def test_a_list_of_all_layers_matches_only_its_own_depth(layers: int, listed: li
 )
 def test_a_repeating_pattern_matches_any_depth(layers: int, listed: list[str], answered: bool) -> None:
     kept = with_switches(kinds={EACH: ["near", "near", "far"]})
-    found = matched(kept, {**ARCEE, "num_attention_heads": 6, "num_hidden_layers": layers, "kinds": listed})
+    found = match_or_none(kept, {**ARCEE, "num_attention_heads": 6, "num_hidden_layers": layers, "kinds": listed})
     assert (found is not None) is answered

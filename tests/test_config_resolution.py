@@ -40,9 +40,9 @@ ARCEE: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A catalogue with nothing in it: what it has is tested in test_catalogue.py."""
-    monkeypatch.setattr(config_match, "on_shelf", lambda *said: None)
-    monkeypatch.setattr(entries, "on_shelf", lambda *said: None)
-    monkeypatch.setattr(config_match, "filed_types", dict)
+    monkeypatch.setattr(config_match, "find_entry", lambda *said: None)
+    monkeypatch.setattr(entries, "find_entry", lambda *said: None)
+    monkeypatch.setattr(config_match, "census_types", dict)
 
 
 @pytest.fixture

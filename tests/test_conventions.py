@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from symformer import SymformerError, architecture
-from symformer.algebra.formula_claims import printed
+from symformer.algebra.formula_claims import formula_claims
 from symformer.commands.cli import cli
 from symformer.papers import papers
 from symformer.quantities import quantities
@@ -34,7 +34,7 @@ def test_users_match_their_published_formulas() -> None:
     paper is on file with no others.
     """
     settled = set()
-    for entry in printed():
+    for entry in formula_claims():
         runs = ("one token", "one sequence", "its parameter count")  # what the count is of, and what N stands for
         if not entry.target or entry.verdict == "differs" or entry.part:
             continue

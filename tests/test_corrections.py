@@ -9,14 +9,14 @@ import pytest
 from sympy import expand
 
 from symformer.algebra.correction_arithmetic import WorkedLine
-from symformer.algebra.formula_claims import printed
-from symformer.algebra.number_claims import numbers
+from symformer.algebra.formula_claims import formula_claims
+from symformer.algebra.number_claims import number_claims
 from symformer.documents.corrections_page import math, page
 from symformer.language.arithmetic import parse
 from symformer.language.errors import SizeError
 
-AMISS = [each for each in numbers() if each.correction]
-FORMULAS = [each for each in printed() if each.correction]
+AMISS = [each for each in number_claims() if each.correction]
+FORMULAS = [each for each in formula_claims() if each.correction]
 
 # By hand, or as somebody prints it.
 WORKED: dict[str, list[Fraction | int]] = {

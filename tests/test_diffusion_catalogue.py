@@ -29,7 +29,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
 STRUCTURES = [
     (name, number)
     for name in diffusers_models.classes()
-    for number in range(len(diffusers_models.shelved(name).structures))  # type: ignore[union-attr]
+    for number in range(len(diffusers_models.find_class(name).structures))  # type: ignore[union-attr]
 ]
 FLUX = PUBLISHED["black-forest-labs/FLUX.1-dev/transformer"]
 UNET = PUBLISHED["runwayml/stable-diffusion-v1-5/unet"]
@@ -38,7 +38,7 @@ SMALL = (2, 3, 5, 7)  # layers of a list, which are quick to build
 
 
 def structure(name: str, number: int) -> tuple[Structure, dict[str, Any]]:
-    kept = diffusers_models.shelved(name)
+    kept = diffusers_models.find_class(name)
     assert kept is not None
     found = kept.structures[number]
     return found, {"_class_name": name, **found.fields, **found.sizes}
@@ -101,7 +101,7 @@ def test_every_published_config_is_answered(of: str) -> None:
 
 @pytest.mark.parametrize("name", diffusers_models.classes())
 def test_published_config_of_each_class_matches_the_class(name: str) -> None:
-    kept = diffusers_models.shelved(name)
+    kept = diffusers_models.find_class(name)
     assert kept is not None
     config = PUBLISHED[kept.structures[-1].sources[-1]]
     assert answered(config) == stored(config)
@@ -126,8 +126,8 @@ def test_a_config_with_another_field_is_not_answered(config: dict[str, Any], fie
     assert diffusers_models.find(config, "config.json") is not None
     other = {**config, field: value}
     assert diffusers_models.find(other, "config.json") is None
-    assert field in diffusers_models.why_not(other)
-    assert json.dumps(value) in diffusers_models.why_not(other)
+    assert field in diffusers_models.refusal_reason(other)
+    assert json.dumps(value) in diffusers_models.refusal_reason(other)
 
 
 def test_absent_fields_mean_their_default_and_private_fields_are_ignored() -> None:
@@ -145,7 +145,9 @@ def test_the_old_name_of_a_class_is_read() -> None:
 def test_class_outside_the_catalogue_is_traced() -> None:
     config = {"_class_name": "PriorTransformer", "num_layers": 2}
     assert diffusers_models.find(config, "config.json") is None
-    assert diffusers_models.why_not(config) == "the catalogue does not have the diffusers class 'PriorTransformer'"
+    assert (
+        diffusers_models.refusal_reason(config) == "the catalogue does not have the diffusers class 'PriorTransformer'"
+    )
 
 
 def test_notes_are_those_of_a_trace() -> None:

@@ -18,7 +18,7 @@ from symformer.catalogue.codec import from_data, to_data
 from symformer.catalogue.disk_cache import VARIABLE, Store
 from symformer.catalogue.measured_model import MeasuredModel
 from symformer.catalogue.recognized_model import RecognizedModel
-from symformer.catalogue.record import OPERATIONS, Record, opened
+from symformer.catalogue.record import OPERATIONS, Record, model_of_records
 from symformer.language.errors import CatalogueError, SizeError
 from symformer.language.sizes import AtMost, Condition, Divides
 from symformer.language.symbols import SYMBOLS, A, B, D, E, H, L, P, S, V, name_size
@@ -57,7 +57,7 @@ def test_cached_record_gives_the_same_answer(kept: Store) -> None:
     before, found = record(), kept.find("params")
     assert found is not None
     for each in (before, found):
-        model = opened("rings", lambda _, each=each: each)
+        model = model_of_records("rings", lambda _, each=each: each)
         assert model.params.value() == STORED
         assert model.params.code() == "L*E*H*rings + V*E"
         assert model.provenance.reading == before.reading

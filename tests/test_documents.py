@@ -19,7 +19,7 @@ from symformer.architectures import names, presets, variants
 from symformer.components import component_class as part_class
 from symformer.components import names as part_names
 from symformer.components.base import Component
-from symformer.configs.sections import flat
+from symformer.configs.sections import flatten
 from symformer.documents.blocks import (
     Block,
     Cited,
@@ -52,10 +52,10 @@ from symformer.language.notation.text import percent, text
 from symformer.language.sizes import evaluate
 from symformer.language.symbols import LETTERS, A, B, C, E, H, L, S, letter, name_size
 from symformer.models.model import Model
-from symformer.papers import paper, pieces
+from symformer.papers import paper, split_at_keys
 from symformer.quantities import quantities
 from symformer.quantities import quantity as find_quantity
-from symformer.quantities.elementwise import stated
+from symformer.quantities.elementwise import printed_table
 from symformer.targets.resolution import resolve
 from symformer.views.citations import bibtex
 from symformer.views.preset_models import with_numbers
@@ -423,10 +423,10 @@ def test_author_and_year_match_the_citation_key() -> None:
     for question in quantities().values():
         said.append(question.statement)
         said += [meaning for convention in question.choices.values() for meaning in convention.meanings.values()]
-    said += [count.steps for _, count in stated()]
+    said += [count.steps for _, count in printed_table()]
     found = 0
     for sentence in said:
-        words = pieces(sentence)
+        words = split_at_keys(sentence)
         for before, key in zip(words[::2], words[1::2], strict=False):
             found += 1
             if re.search(r"\d{4} $", before):
@@ -449,7 +449,7 @@ def test_quantity_letters_are_not_size_letters() -> None:
 def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
     model = with_numbers(architecture(name))
     fields = model.component.fields  # type: ignore[attr-defined]
-    config = flat(fields.write(model.component, model.known), fields.sections)
+    config = flatten(fields.write(model.component, model.known), fields.sections)
     places = model.provenance.places
     assert set(places) == {
         size.name

@@ -22,7 +22,7 @@ from symformer import architecture, component
 from symformer.components.base import Component
 from symformer.language.symbols import A, B, D, D_rope, E, G, H, L, P_enc, S, S_enc, V
 from symformer.models.model import Model
-from symformer.quantities.elementwise import stated
+from symformer.quantities.elementwise import printed_table
 
 Function = Callable[..., Tensor]
 ROWS, WIDTH = 7, 12
@@ -105,7 +105,7 @@ READS = {"rotate": 4, "add": 2, "multiply": 2, "bias": 2, "scale": 2, "mask": 2}
 
 
 def test_every_row_of_the_table_is_checked() -> None:
-    assert [name for name, _ in stated()] == list(WRITTEN)
+    assert [name for name, _ in printed_table()] == list(WRITTEN)
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -118,7 +118,7 @@ def test_flops_of_one_element(name: str) -> None:
     with Operations() as counted:
         found = written(*given)
     assert torch.allclose(found, known(*given), atol=1e-6)
-    assert counted.flops == dict(stated())[name].flops * ROWS * WIDTH > 0
+    assert counted.flops == dict(printed_table())[name].flops * ROWS * WIDTH > 0
 
 
 def beside_products(model: Model | Component, **conventions: str) -> Expr:

@@ -59,7 +59,7 @@ def test_the_sweep_covers_every_listed_target() -> None:
 def test_every_target_is_answered_or_refused_in_one_sentence(place: int, group: list[str]) -> None:
     problems, answered = [], 0
     for turn, (quantity, question) in enumerate(quantities().items(), place):
-        if turn % (APART if question.follows else SHARE) and quantity != "params":
+        if turn % (APART if question.derived_from else SHARE) and quantity != "params":
             continue
         asked = group[-1]
         formula = formula_of(resolve(asked)[0], quantity)

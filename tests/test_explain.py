@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 import symformer as sf
 from symformer.algebra.explain import Explanation, explain
-from symformer.algebra.number_claims import numbers
+from symformer.algebra.number_claims import number_claims
 from symformer.commands.cli import cli
 
 SEED = 14
@@ -338,7 +338,7 @@ def test_number_matched_by_many_counts_is_not_explained() -> None:
 def test_numbers_with_a_wrong_digit_are_not_explained() -> None:
     """A digit of an exact number changed: nothing known gives it, and the nearest is named."""
     random = Random(SEED)  # noqa: S311
-    exact = [each for each in numbers() if each.verdict == "exact" and not each.quantity and not each.sets]
+    exact = [each for each in number_claims() if each.verdict == "exact" and not each.quantity and not each.sets]
     for _ in range(20):
         entry = random.choice(exact)
         place = random.choice([at for at, each in enumerate(entry.printed) if at and each.isdigit()])

@@ -17,12 +17,12 @@ import pytest
 from click.testing import CliRunner, Result
 from sympy import Add, Integer, expand
 
-from symformer.architectures import composed, names
+from symformer.architectures import composed_model, names
 from symformer.commands.cli import cli
 from symformer.documents.figures.drawing_files import FORMATS
 from symformer.documents.figures.figure import Figure, Frame, Graph, Plus
 from symformer.documents.figures.figure_builder import FigureBuilder
-from symformer.documents.figures.figure_diff import compared
+from symformer.documents.figures.figure_diff import mark_differences
 from symformer.documents.figures.figure_page import COLUMN, drawing
 from symformer.documents.figures.primitives import Drawing, Rect, Words
 from symformer.documents.figures.primitives import Path as Line
@@ -306,10 +306,10 @@ def test_overlaps_are_detected() -> None:
 
 def test_only_differences_are_marked() -> None:
     """Mixtral is Mistral with experts (Jiang et al. 2024, section 2), and Llama's layers are Mistral's."""
-    left, right = compared(figure("llama-2-7b"), figure("mixtral-8x7b"))
+    left, right = mark_differences(figure("llama-2-7b"), figure("mixtral-8x7b"))
     for side in (left, right):
         assert [box.name for box in side.graph.boxes() if box.differs] == ["mlp"]
-    same = compared(figure("gpt2"), figure("gpt2-xl"))
+    same = mark_differences(figure("gpt2"), figure("gpt2-xl"))
     assert not any(box.differs for side in same for box in side.graph.boxes())
     both = drawing(left, right)
     assert faults(both) == []
@@ -470,23 +470,23 @@ def test_length_at_which_attention_exceeds_matrices() -> None:
     """Of Llama-2-7B a token takes 2(4·4096² + 3·4096·11008)·32 + 2·32000·4096 = 13,214,154,752 FLOPs in matrices, and
     4·4096·32 = 524,288 in attention for each token it looks at: as much at 25,204 of them.
     """
-    formula = composed("llama-2-7b").formula("flops")
+    formula = composed_model("llama-2-7b").formula("flops")
     where = crossover(formula)
-    known = {size: Integer(number) for size, number in composed("llama-2-7b").known.items()}
+    known = {size: Integer(number) for size, number in composed_model("llama-2-7b").known.items()}
     assert where is not None
     assert where.xreplace(known) == 25204
     attends, rest = halves(formula)
     put = {**known, symbol("B"): 1, S: 25204}
     assert attends.xreplace(put) == rest.xreplace(put) == 13_214_154_752 * 25204
-    assert overtaking(formula, {**composed("llama-2-7b").known, symbol("B"): 1}, [64, 4096, 65536]) == 25204
+    assert overtaking(formula, {**composed_model("llama-2-7b").known, symbol("B"): 1}, [64, 4096, 65536]) == 25204
 
 
 def test_windowed_attention_has_no_single_crossover() -> None:
-    assert crossover(composed("mistral-7b-v0.1").formula("flops", attention="causal")) is None
+    assert crossover(composed_model("mistral-7b-v0.1").formula("flops", attention="causal")) is None
 
 
 def test_largest_batch_fits_and_the_next_does_not() -> None:
-    model = composed("gpt2").set({"S": 512})
+    model = composed_model("gpt2").set({"S": 512})
     formula = model.formula("train-memory")
     limit = amount("8GiB", ("B",), "--device")
     assert limit == 8 * 2**30
@@ -499,14 +499,14 @@ def test_largest_batch_fits_and_the_next_does_not() -> None:
 def test_batch_that_fills_the_device_exactly_fits(batch: int) -> None:
     """GPT-2's cache of 9 tokens: keys and values of 12 layers and 768 numbers, 2 bytes each, for each sequence."""
     sequence = 2 * 12 * 768 * 2 * 9
-    cache = composed("gpt2").set({"C": 9})
+    cache = composed_model("gpt2").set({"C": 9})
     assert largest(cache.formula("kv-cache"), cache.known, Fraction(batch * sequence)) == batch
     assert largest(cache.formula("kv-cache"), cache.known, Fraction(batch * sequence - 1)) == batch - 1
 
 
 def test_shares_of_roles() -> None:
     """GPT-2: (50257 + 1024)·768 elements of 124,439,808 are embeddings, and the head is tied to them."""
-    found = shares_of(composed("gpt2"), composed("gpt2").params)
+    found = shares_of(composed_model("gpt2"), composed_model("gpt2").params)
     assert found["embeddings"] == Fraction(51281 * 768, 124439808)
     assert sum(found.values()) == 1
     assert "head" not in found

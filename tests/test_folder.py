@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from symformer.commands.cli import cli
 from symformer.documents.document_request import DocumentRequest
-from symformer.documents.folder import file_names, made_of_each, stem
+from symformer.documents.folder import file_names, folder_files, stem
 from symformer.language.errors import DocumentError
 from symformer.output.files import write_all
 
@@ -218,7 +218,7 @@ def test_full_disk_keeps_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_folder_is_written_from_python() -> None:
-    made = made_of_each(DocumentRequest("1", "md", sets=["E=24"]), ["gpt2", "component:mlp"], "out")
+    made = folder_files(DocumentRequest("1", "md", sets=["E=24"]), ["gpt2", "component:mlp"], "out")
     assert list(made) == ["gpt2.md", "component-mlp.md"]
     assert left() == []
     # 12LE^2 + 13LE + VE + PE + 2E at a width of 24: 82,944 + 3,744 + 1,206,168 + 24,576 + 48

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 import symformer as sf
 from symformer.commands.cli import cli
 from symformer.configs import hub as client
-from symformer.configs.hub_download import near
+from symformer.configs.hub_download import is_hub_url
 from symformer.language.errors import FetchError
 from symformer.targets.resolution import resolve
 
@@ -360,4 +360,4 @@ def test_commands_without_a_fetch_do_not_import_the_client() -> None:
     ],
 )
 def test_fetch_allows_only_hub_hosts(url: str, goes: bool) -> None:
-    assert near(url, "https://mirror.example") is goes
+    assert is_hub_url(url, "https://mirror.example") is goes

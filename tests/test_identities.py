@@ -159,7 +159,7 @@ def cache_by_placement() -> Callable[[Divisible, Placement], Ledger]:
 def _answers(model: Model, first: int, every: int) -> list[Answer]:
     found, places = [], count()
     for quantity, question in quantities().items():
-        if question.follows and (
+        if question.derived_from and (
             every == SAMPLED_OF_A_KIND or first
         ):  # it is so many times another, as its own tests hold
             continue

@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import symformer as sf
 from symformer.catalogue.config_match import find
 from symformer.language.errors import CatalogueError, SymformerError
-from symformer.witness.model_calls import CallSpec, called
+from symformer.witness.model_calls import CallSpec, call_spec
 from symformer.witness.transformers_classes import of_head
 
 B, S, IMAGES, SIDE, PATCH = 3, 29, 4, 42, 14
@@ -124,4 +124,4 @@ def test_vision_feature_layer_is_not_an_inert_field() -> None:
     ],
 )
 def test_each_class_is_called_with_the_images_it_takes(model_type: str, head: str, way: CallSpec) -> None:
-    assert called(of_head(model_type, head)) == way
+    assert call_spec(of_head(model_type, head)) == way

@@ -15,7 +15,7 @@ from torch import empty, nn
 
 import symformer as sf
 from symformer.algebra.sweep import Sweep
-from symformer.certificates import on_file
+from symformer.certificates import certificates_of
 from symformer.language.frozen import FrozenDict, FrozenList, freeze
 from symformer.language.symbols import L
 
@@ -39,7 +39,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "a formula per rank": lambda: sf.model("llama-2-70b").formula("params", tensor="on", pipeline="first"),
     "a derivation": lambda: sf.model("llama-2-7b").params.derivation,
     "a compiled formula": lambda: sf.model("gpt2").formula("flops").compile(),
-    "a certificate": lambda: next(iter(on_file("gpt2"))),
+    "a certificate": lambda: next(iter(certificates_of("gpt2"))),
     "a trace": traced,
     "a trace of FLOPs": lambda: traced().of("flops"),
     "a comparison": lambda: sf.compare("gpt2-xl", "llama-2-7b", same="params", by="L"),

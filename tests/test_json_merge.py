@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from symformer.catalogue.json_merge import long, merged, short
+from symformer.catalogue.json_merge import compress_rows, expand_rows, merge
 from symformer.language.errors import CatalogueError
 
 
@@ -30,11 +30,11 @@ BIASED = changed(counts=[row("wte", "V", "E"), row("q", "E", "E"), row("q.bias",
 
 
 def test_independent_changes_are_merged_in_any_order() -> None:
-    assert merged(USUAL, []) == USUAL
-    assert merged(USUAL, [TIED]) == TIED
-    assert merged(USUAL, [USUAL, TIED]) == TIED
+    assert merge(USUAL, []) == USUAL
+    assert merge(USUAL, [TIED]) == TIED
+    assert merge(USUAL, [USUAL, TIED]) == TIED
     both = changed(counts=[row("wte", "V", "E"), row("q", "E", "E"), row("q.bias", "E")])
-    assert merged(USUAL, [TIED, BIASED]) == merged(USUAL, [BIASED, TIED]) == both
+    assert merge(USUAL, [TIED, BIASED]) == merge(USUAL, [BIASED, TIED]) == both
 
 
 @pytest.mark.parametrize(
@@ -51,26 +51,26 @@ def test_independent_changes_are_merged_in_any_order() -> None:
 )
 def test_conflicting_changes_are_refused(others: list[Any]) -> None:
     with pytest.raises(CatalogueError, match=r"two changes of .* conflict"):
-        merged(USUAL, others)
+        merge(USUAL, others)
 
 
 def test_merging_unites_conditions_and_letters() -> None:
     first = changed(conditions=[{"A": 2}, {"G": 3}]) | {"letters": {"hidden_size": "E", "groups": "G"}}
     second = changed(conditions=[{"A": 2}, {"G": 3}, {"X": 4}]) | {"reading": {"points": 2, "builds": 60}}
-    found = merged(USUAL, [first, second])
+    found = merge(USUAL, [first, second])
     assert found["traced"]["conditions"] == [{"A": 2}, {"G": 3}, {"X": 4}]
     assert found["letters"] == {"hidden_size": "E", "groups": "G"}
     assert found["reading"] == {"points": 2, "builds": 60}  # the only change of it
     third = {**USUAL, "reading": {"points": 3, "builds": 50}}
-    assert merged(USUAL, [second, third])["reading"] == {"points": 2, "builds": 50}
+    assert merge(USUAL, [second, third])["reading"] == {"points": 2, "builds": 50}
 
 
 def test_default_rows_are_stored_as_indices() -> None:
-    cut = short(BIASED, USUAL)
+    cut = compress_rows(BIASED, USUAL)
     assert cut["traced"]["counts"] == [0, 1, row("q.bias", "E"), 2]
-    assert long(cut, USUAL) == BIASED
+    assert expand_rows(cut, USUAL) == BIASED
     twice = changed(counts=[*USUAL["traced"]["counts"], row("q", "E", "E")])
-    assert short(twice, USUAL)["traced"]["counts"] == [0, 1, 2, row("q", "E", "E")]
-    assert long(short(twice, USUAL), USUAL) == twice
+    assert compress_rows(twice, USUAL)["traced"]["counts"] == [0, 1, 2, row("q", "E", "E")]
+    assert expand_rows(compress_rows(twice, USUAL), USUAL) == twice
     with pytest.raises(CatalogueError, match="the default facts have no row 3"):
-        long(changed(counts=[0, 3]), USUAL)
+        expand_rows(changed(counts=[0, 3]), USUAL)

@@ -8,7 +8,7 @@ import pytest
 
 from symformer.architectures import architecture, names
 from symformer.documents.blocks import Computation, Paragraph, Table
-from symformer.documents.computation import computed, named_parts
+from symformer.documents.computation import computation, named_parts
 from symformer.documents.ledger_dataflow import scopes_in
 from symformer.documents.legend import ROWS, _said, legend
 from symformer.language.notation.display_tree import Applied, nodes
@@ -24,7 +24,7 @@ def words_of(name: str) -> tuple[frozenset[str], tuple[Computation, ...]]:
     said: set[str] = set()
     blocks = []
     for _, scope in scopes_in(architecture(name).component.ledger.apart.root, ""):
-        if lines := computed(scope):
+        if lines := computation(scope):
             blocks.append(Computation(lines))
             said |= set(_said(lines)) - named_parts(scope).keys()
             said -= {
@@ -79,7 +79,7 @@ def test_names_of_lower_parts_are_not_letters() -> None:
         for where, scope in scopes_in(architecture("transformer").ledger.apart.root, "")
         if where == "decoder.layers.*.multihead_attn"
     ]
-    lines = computed(scope)
+    lines = computation(scope)
     assert "W_in_proj,qᵀ" in text(lines[0].shown)
     assert "q" not in set(_said(lines))
     assert not [each for each in nodes(lines[0].shown) if text(each) == "q"]

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from symformer.catalogue.measured_model import MeasuredModel
-from symformer.catalogue.record import Record, opened
+from symformer.catalogue.record import Record, model_of_records
 from symformer.documents.blocks import Equation, Heading, Table
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
-from symformer.documents.formats.page_layout import A4, tall
+from symformer.documents.formats.page_layout import A4, is_tall
 from symformer.language.notation.text import text
 from symformer.language.symbols import SYMBOLS, E, H, L, V, name_size
 from symformer.ledger.facts import ONE
@@ -27,7 +27,7 @@ def page(counts: Any, **known: Any) -> tuple[str, Any]:
     read = TraceEvidence(points=3, builds=40, seed=1, versions={"torch": "2"})
     places = {letter: ConfigLocation(name) for name, letter in LETTERS.items()}
     made = Record(letters=LETTERS, places=places, reading=read, traced=traced, config=NUMBERS)
-    whole = document(opened("rings", lambda _: replace(made, **known)), ["params"], "0")
+    whole = document(model_of_records("rings", lambda _: replace(made, **known)), ["params"], "0")
     return render(whole, "md", "typst").decode(), whole
 
 
@@ -65,7 +65,9 @@ def test_direct_weights_of_a_container_are_counted() -> None:
     assert r"N_{\mathrm{cls.predictions}}" in written or r"N_{\mathrm{predictions}}" in written
     first = next(line for line in written.splitlines() if line.startswith(r"N_{\mathrm{predictions}} &="))
     assert "V" in first
-    model = opened("rings", lambda _: Record(letters=LETTERS, traced=MeasuredModel(stem="rings", counts=counts)))
+    model = model_of_records(
+        "rings", lambda _: Record(letters=LETTERS, traced=MeasuredModel(stem="rings", counts=counts))
+    )
     assert model.params.part("cls.predictions").code() == "E**2 + V + E"
 
 
@@ -79,9 +81,9 @@ def test_named_sizes_are_as_wide_as_their_names() -> None:
 
 def test_row_with_a_fraction_is_taller() -> None:
     _, whole = page({("part.weight", (E * H / L, E)): (), ("other.weight", (V,)): ()})
-    assert any(tall(block) for block in whole.blocks if isinstance(block, Table))
+    assert any(is_tall(block) for block in whole.blocks if isinstance(block, Table))
     _, whole = page({("part.weight", (L, E)): (), ("other.weight", (V,)): ()})
-    assert not any(tall(block) for block in whole.blocks if isinstance(block, Table))
+    assert not any(is_tall(block) for block in whole.blocks if isinstance(block, Table))
 
 
 def test_page_states_its_source_and_assumptions() -> None:

@@ -30,7 +30,7 @@ from symformer.language.errors import DocumentError, SizeError
 from symformer.language.notation.data import data
 from symformer.language.notation.display_tree import tree
 from symformer.language.notation.text import number, percent
-from symformer.language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes, put_in
+from symformer.language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes, substitute
 from symformer.language.symbols import A, B, E, G, H, S, V, symbol
 from symformer.targets.resolution import resolve
 from symformer.views.model_variants import FORMS, Variants
@@ -89,7 +89,7 @@ def drawn(formula: Formula, asks: Sequence[str], seed: int) -> dict[str, int]:
         sizes[chance.choice(asks)] = chance.randrange(10**14, 10**15 + 1)
     for condition in formula.constraints * (chance.random() < 0.85):
         if isinstance(condition, Divides) and isinstance(condition.dividend, Symbol):
-            by = put_in(condition.divisor, {symbol(name): number for name, number in sizes.items()})
+            by = substitute(condition.divisor, {symbol(name): number for name, number in sizes.items()})
             if condition.dividend.name in sizes and by.is_Integer:
                 sizes[condition.dividend.name] = int(by) * chance.randrange(1, 40)
         if isinstance(condition, AtMost) and {str(condition.low), str(condition.high)} <= sizes.keys():

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from symformer import architecture
-from symformer.algebra.role_totals import ROLES, by_role
+from symformer.algebra.role_totals import ROLES, role_totals
 from symformer.commands.cli import cli
 from symformer.documents.figures.box_content import TINTS
 from symformer.documents.plots.shares_plot import STYLES, shares_of
@@ -45,7 +45,7 @@ def test_hand_computed_totals_equal_the_mixer_totals() -> None:
 @pytest.mark.parametrize("target", EXPECTED)
 def test_a_mixer_is_not_called_attention(target: str) -> None:
     model = architecture(target)
-    found = {role: evaluate(expr, model.known, target) for role, expr in by_role(model.params).items()}
+    found = {role: evaluate(expr, model.known, target) for role, expr in role_totals(model.params).items()}
     assert {role: found[role] for role in SUBJECT if role in found} == EXPECTED[target]
     assert sum(found.values()) == model.params.value()
     shares = shares_of(model, model.params)

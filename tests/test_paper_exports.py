@@ -21,7 +21,7 @@ from symformer.commands.cli import cli
 from symformer.documents.blocks import Cited, Code, Document, Equation, Heading, Math, Paragraph, Table, lines
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
-from symformer.documents.formats.column import ROOM, across, chunks, filled, runs
+from symformer.documents.formats.column import ROOM, chunks, fill_lines, math_width, runs
 from symformer.documents.gallery_pages import example
 from symformer.documents.macros import named
 from symformer.formulas.derivation import Chain
@@ -154,12 +154,12 @@ def test_fragment_and_cite_use_the_same_keys(target: str) -> None:
 
 def test_wide_equations_break_at_operators() -> None:
     pieces = chunks(tree(sf.model("deepseek-v3").params.written), ROOM)
-    found = filled(pieces, ROOM)
+    found = fill_lines(pieces, ROOM)
     assert len(found) > 3
     assert all(width <= ROOM for _, width in found)
     assert "".join(spelt for spelt, _ in found).count("+") == 16  # between 17 terms
     long = Label("N", "x" * 300, E)
-    assert across(long) < ROOM
+    assert math_width(long) < ROOM
     assert max(map(len, runs("y" * 300))) < 20
 
 

@@ -52,7 +52,7 @@ from symformer.ledger.facts import STORING, OperationKind
 from symformer.quantities.rule_sets.common_rules import weights
 from symformer.quantities.rule_sets.rule_set import RuleSet
 from symformer.quantities.params import QUANTITY as PARAMS
-from symformer.quantities.quantity import nothing, rows
+from symformer.quantities.quantity import counts_nothing, rows
 
 
 def one_per_weight(entry, conventions):
@@ -63,7 +63,7 @@ TENSORS = replace(
     PARAMS,
     measure=Measure("acme-tensors", "tensors", "N_tensors", "tensors"),
     statement="The number of weight tensors.",
-    rules={**rows(nothing, *OperationKind), **rows(one_per_weight, *STORING)},
+    rules={**rows(counts_nothing, *OperationKind), **rows(one_per_weight, *STORING)},
     conventions={},
 )
 RULES = RuleSet(

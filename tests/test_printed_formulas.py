@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from sympy import expand
 
-from symformer.algebra.formula_claims import PrintedFormula, printed
-from symformer.algebra.number_claims import numbers
+from symformer.algebra.formula_claims import PrintedFormula, formula_claims
+from symformer.algebra.number_claims import number_claims
 from symformer.algebra.publications import publications
 from symformer.commands.cli import cli
 from symformer.documents.published_formulas import page
@@ -29,11 +29,11 @@ TOLD: dict[str, dict[str, Any]] = {
 PRINTED: dict[str, dict[str, Any]] = {
     row["id"]: row for row in json.loads((Path(__file__).parent / "printed.json").read_text("utf-8"))
 }
-ENTRIES = {entry.id: entry for entry in printed()}
+ENTRIES = {entry.id: entry for entry in formula_claims()}
 
 
 def test_every_published_formula_is_stored_verbatim() -> None:
-    assert len(printed()) == len(ENTRIES) == 89
+    assert len(formula_claims()) == len(ENTRIES) == 89
     assert ENTRIES.keys() == TOLD.keys() == PRINTED.keys()
     assert {name: entry.latex for name, entry in ENTRIES.items()} == {
         name: row["latex"] for name, row in PRINTED.items()
@@ -41,12 +41,12 @@ def test_every_published_formula_is_stored_verbatim() -> None:
 
 
 def test_every_formula_has_a_verdict_or_a_reason() -> None:
-    for entry in printed():
+    for entry in formula_claims():
         assert bool(entry.target) == bool(entry.verdict) == (not entry.without), entry.id
         assert entry.verdict != "differs" or (entry.because and entry.difference != "0"), entry.id
         assert bool(entry.conventions) == (entry.verdict == "convention"), entry.id
         assert entry.url.startswith("https://") or entry.paper, entry.id
-    verdicts = Counter(entry.verdict for entry in printed())
+    verdicts = Counter(entry.verdict for entry in formula_claims())
     assert verdicts[""] == 7  # three orders of growth, a number of tokens, a ratio, a file, a width
 
 
@@ -90,7 +90,7 @@ def test_the_page_shows_each_formula_as_printed() -> None:
         < made.index("## Equal\n")
         < made.index("## Not compared")
     )
-    for entry in printed():
+    for entry in formula_claims():
         assert entry.latex.replace("|", "\\vert ") in rows[entry.id]
         heads = {"differs": 8, "convention": 8, "equal": 7, "": 4}
         assert rows[entry.id].count(" | ") == heads[entry.verdict] - 1, entry.id
@@ -106,8 +106,8 @@ def test_the_page_shows_each_formula_as_printed() -> None:
 
 def test_the_command_checks_published_formulas() -> None:
     told = {row["id"]: row for row in json.loads(CliRunner().invoke(cli, ["papers", "--json"]).stdout)}
-    assert ENTRIES.keys() | {each.id for each in numbers()} == told.keys()
-    assert len(told) == len(ENTRIES) + len(numbers())  # no id is of two
+    assert ENTRIES.keys() | {each.id for each in number_claims()} == told.keys()
+    assert len(told) == len(ENTRIES) + len(number_claims())  # no id is of two
     assert told["megatron_P"]["conventions"] == ["the final norm is left out"]
     assert told["chin_20"]["verdict"] == "not asked"
     assert "experiment" in told["chin_20"]["because"]
@@ -122,7 +122,9 @@ def test_the_command_checks_published_formulas() -> None:
 def test_every_source_is_shown_with_its_formulas_and_its_numbers() -> None:
     """The paper of Hoffmann et al. prints formulas in appendix F and numbers in its tables A4 and A9."""
     listed = CliRunner().invoke(cli, ["papers"]).stdout
-    assert {each.source for each in numbers()} | {each.paper or each.source for each in printed()} == {*publications()}
+    assert {each.source for each in number_claims()} | {each.paper or each.source for each in formula_claims()} == {
+        *publications()
+    }
     for name, found in publications().items():
         assert any(line.startswith(f"{name} ") for line in listed.splitlines()), name
         shown = CliRunner().invoke(cli, ["papers", name])
@@ -132,7 +134,7 @@ def test_every_source_is_shown_with_its_formulas_and_its_numbers() -> None:
     one = CliRunner().invoke(cli, ["papers", "hoffmann2022"]).stdout
     assert "chin_total" in one
     assert "1.10" in next(line for line in one.splitlines() if line.startswith("chinchilla_a4_305m"))
-    assert sum(len(each.entries) for each in publications().values()) == len(printed()) + len(numbers())
+    assert sum(len(each.entries) for each in publications().values()) == len(formula_claims()) + len(number_claims())
 
 
 def test_a_number_is_shown_with_the_quantity_it_counts() -> None:

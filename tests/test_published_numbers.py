@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from symformer.algebra.number_claims import numbers
+from symformer.algebra.number_claims import number_claims
 from symformer.documents.published_numbers import SECTIONS, page
 from symformer.language.errors import DerivationError
 
@@ -42,7 +42,7 @@ TOLD = {
 
 
 def test_every_number_has_the_verdict_on_file_or_a_reason() -> None:
-    for entry in numbers():
+    for entry in number_claims():
         found = entry.explanation  # which holds the verdict to that on file
         if found is None:
             assert entry.without, entry.id
@@ -54,14 +54,14 @@ def test_every_number_has_the_verdict_on_file_or_a_reason() -> None:
 
 
 def test_the_number_of_published_numbers() -> None:
-    assert len(numbers()) == len({entry.id for entry in numbers()}) == 351
-    verdicts = {entry.id: entry.verdict for entry in numbers()}
+    assert len(number_claims()) == len({entry.id for entry in number_claims()}) == 351
+    verdicts = {entry.id: entry.verdict for entry in number_claims()}
     assert {name: verdicts[name] for name in TOLD} == TOLD
     assert set(verdicts.values()) == set(SECTIONS)
 
 
 def test_a_wrong_stored_verdict_is_detected() -> None:
-    entry = next(each for each in numbers() if each.id == "gpt_2_small")
+    entry = next(each for each in number_claims() if each.id == "gpt_2_small")
     with pytest.raises(DerivationError, match="is recorded as rounded, but is exact"):
         _ = replace(entry, verdict="rounded").explanation
     with pytest.raises(DerivationError, match="is recorded as exact, but is unexplained"):
@@ -72,12 +72,12 @@ def test_the_page_has_every_number_once_in_its_section() -> None:
     shown = page()
     assert shown == page()
     sections = {part.partition("\n")[0]: part for part in shown.split("\n## ")[1:]}
-    counts = Counter(entry.verdict for entry in numbers())
+    counts = Counter(entry.verdict for entry in number_claims())
     for verdict, (heading, _) in SECTIONS.items():
         rows = [line for line in sections[heading].splitlines() if line.startswith("| ")][2:]
         assert len(rows) == counts[verdict], heading
         assert f"| {counts[verdict]} |" in shown.partition("\n## ")[0]
-    amiss = [entry for entry in numbers() if entry.correction]
+    amiss = [entry for entry in number_claims() if entry.correction]
     assert f"{len(amiss)} of them need a correction; see [corrections](corrections.md)." in shown
     assert "[gpt2](gpt2.md)" in shown
     assert "124,439,808 − 7,510,272 = 116,929,536" in shown

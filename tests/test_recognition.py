@@ -29,7 +29,7 @@ from symformer.ledger.facts import Entry, OperationKind, Tensor, Weight
 from symformer.witness import trace_recognition, trace_sources
 from symformer.witness.dataflow_roles import Roles
 from symformer.witness.recognition import Recognizer
-from symformer.witness.recognition.observations import Observation, in_symbols, star
+from symformer.witness.recognition.observations import Observation, star, symbolic_shape
 from symformer.witness.trace_result import Trace
 from symformer.witness.transformers_classes import FIRST, of_head, types
 
@@ -347,5 +347,5 @@ def test_axis_is_a_number_only_if_no_size_matches() -> None:
     # 168/14 is 144/12: both runs have 12² patches, and the axis is the same number in both
     runs = [({Z: 168, Z_patch: 14}, (144, 4)), ({Z: 144, Z_patch: 12}, (144, 4))]
     seen = [(Observation(Roles(nn.Identity(), {}), numbers), shape) for numbers, shape in runs]
-    assert in_symbols(seen, [patches]) == (patches, Integer(4))
-    assert in_symbols(seen) == (Integer(144), Integer(4))
+    assert symbolic_shape(seen, [patches]) == (patches, Integer(4))
+    assert symbolic_shape(seen) == (Integer(144), Integer(4))

@@ -25,7 +25,7 @@ from symformer.catalogue.disk_cache import Store
 from symformer.catalogue.measured_model import STORED
 from symformer.commands import base_command
 from symformer.commands.cli import COMMANDS, cli
-from symformer.commands.terminal import broadest, cells, fold, layout, stacked, visible
+from symformer.commands.terminal import cells, fold, layout, row_width, stacked_table, visible
 from symformer.configs import hub
 from symformer.language.arithmetic import parse as arithmetic
 from symformer.views import summary
@@ -407,7 +407,7 @@ def test_a_table_too_wide_for_the_terminal_is_printed_row_by_row() -> None:
         ["a_name_that_nothing_breaks", "aa + bb", "1,234,567"],
         ["leaf", "", "10"],
     ]
-    assert stacked(rows, 30) == [
+    assert stacked_table(rows, 30) == [
         "a_name_that_nothing_breaks",
         "  formula: aa + bb",
         "  elements: 1,234,567",
@@ -415,8 +415,8 @@ def test_a_table_too_wide_for_the_terminal_is_printed_row_by_row() -> None:
         "  elements: 10",
     ]
     folded = layout(rows, "llr", 30, [("", "")] * 3)
-    assert broadest(folded) > 30
-    assert broadest(layout(rows, "llr", 60, [("", "")] * 3)) == 26 + 2 + 7 + 2 + 9
+    assert row_width(folded) > 30
+    assert row_width(layout(rows, "llr", 60, [("", "")] * 3)) == 26 + 2 + 7 + 2 + 9
 
 
 # Completion

@@ -13,7 +13,7 @@ from time import sleep
 import pytest
 
 from symformer.output import status_line as waits
-from symformer.output.status_line import waiting
+from symformer.output.status_line import status_line
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def test_long_work_shows_a_status_line_that_is_cleared(
     monkeypatch.setattr(waits, "PATIENCE", 0.05)
     with _terminal(monkeypatch) as terminal:
         seen = ""
-        with waiting("tracing kv-cache of z.json"), waiting("a part of it"):
+        with status_line("tracing kv-cache of z.json"), status_line("a part of it"):
             for _ in range(1_000):  # a busy machine may start the thread late
                 sleep(0.01)
                 if seen := seen + _seen(terminal):
@@ -54,7 +54,7 @@ def test_long_work_shows_a_status_line_that_is_cleared(
 
 def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with _terminal(monkeypatch) as terminal:
-        with waiting("tracing kv-cache of z.json"):
+        with status_line("tracing kv-cache of z.json"):
             pass
         assert _seen(terminal) == ""
 
@@ -64,6 +64,6 @@ def test_nothing_is_shown_if_standard_error_is_a_file(tmp_path: Path, monkeypatc
     place = tmp_path / "errors"
     with place.open("w", encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
-        with waiting("tracing kv-cache of z.json"):
+        with status_line("tracing kv-cache of z.json"):
             sleep(0.05)
     assert place.read_text() == ""

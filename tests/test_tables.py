@@ -34,7 +34,7 @@ from symformer.quantities import quantities
 from symformer.quantities.contractions import CONTRACTIONS
 from symformer.quantities.elementwise import ELEMENTWISE
 from symformer.quantities.intensity import BYTES
-from symformer.quantities.quantity import nothing, refusing
+from symformer.quantities.quantity import counts_nothing, refuse_others
 
 TABLES = {f"{name} {number}": table for name, each in quantities().items() for number, table in enumerate(each.tables)}
 TABLES |= {"contractions": CONTRACTIONS, "elementwise": ELEMENTWISE, "intensity bytes": BYTES.rules}
@@ -59,7 +59,7 @@ def test_a_table_without_a_row_for_every_kind_is_an_error(name, monkeypatch):
 def test_a_kind_without_a_row_is_refused_with_the_reason(monkeypatch):
     """A kind of tomorrow has no row in these tables, and is refused by them for the reason that they give."""
     monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "OperationKind", [*OperationKind, _Undecided])
-    rule = refusing("nobody knows", {OperationKind.ADD: nothing})[_Undecided]
+    rule = refuse_others("nobody knows", {OperationKind.ADD: counts_nothing})[_Undecided]
     with pytest.raises(RuleError, match=r"^act: nobody knows$"):
         rule(Entry(OperationKind.ADD, "act", (), Tensor("act", (B, S, E))), {})
 

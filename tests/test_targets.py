@@ -11,7 +11,7 @@ import pytest
 from sympy import Expr
 
 from symformer import architectures, components
-from symformer.architectures import composed
+from symformer.architectures import composed_model
 from symformer.components.base import Component
 from symformer.components.moe import MoE
 from symformer.language.errors import (
@@ -90,7 +90,7 @@ def test_a_folder_is_read_as_the_config_in_it(name: str, tmp_path: Path, monkeyp
     target = str(tmp_path / "tiny") if name == "absolute" else name
     model, _ = resolve(target)
     assert (model.target, model.known[L]) == (target, 3)
-    assert composed(target).component == model.component
+    assert composed_model(target).component == model.component
     assert architectures.from_config(target).known == model.known
 
 
@@ -120,7 +120,7 @@ def test_every_listed_name_resolves() -> None:
     for name in names():
         model, _ = resolve(name)
         assert model.target == name
-        assert composed(name).component == model.component  # what numbers are read by is the same door
+        assert composed_model(name).component == model.component  # what numbers are read by is the same door
 
 
 REFUSED = {

@@ -31,7 +31,7 @@ def here(template: str, extension: str = "tex") -> dict[str, str]:
     """The same in this process, which costs no start of another; what crosses over is plain JSON there too."""
     language = {"tex": LATEX, "html": HTML}[extension]
     given = json.loads(json.dumps(user_template.views(MADE, language)))
-    return template_process.filled({"template": template, "extension": extension, "flavour": "github", **given})
+    return template_process.fill({"template": template, "extension": extension, "flavour": "github", **given})
 
 
 @pytest.mark.parametrize("extension", WRITTEN)

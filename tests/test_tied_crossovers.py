@@ -17,7 +17,7 @@ from symformer.algebra.model_comparison import Comparison
 from symformer.commands.cli import cli
 from symformer.language.errors import SizeError
 from symformer.language.notation.display_tree import value
-from symformer.language.sizes import put_in
+from symformer.language.sizes import substitute
 
 FAR = 60  # whole numbers that are tried
 SEED = 2_718
@@ -99,7 +99,7 @@ def test_totals_are_equal_at_a_solution() -> None:
         solution = found.held.solution(size)
         if solution is None or "√" in str(solution.shown):
             continue
-        at = put_in(value(solution.shown), {each: own[own_name(each)] for each in found.held.sizes if each != size})
+        at = substitute(value(solution.shown), {each: own[own_name(each)] for each in found.held.sizes if each != size})
         if not at.is_Rational or at <= 0:
             continue
         here = own | {own_name(size): Fraction(int(at.p), int(at.q))}  # type: ignore[dict-item]

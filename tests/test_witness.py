@@ -12,7 +12,7 @@ from symformer.architectures import architecture, names, presets, variants
 from symformer.architectures.base_architecture import Architecture
 from symformer.architectures.gpt2 import GPT2
 from symformer.architectures.llama import Llama
-from symformer.certificates import certificate_for, on_file
+from symformer.certificates import certificate_for, certificates_of
 from symformer.components.mlp import MLP
 from symformer.components.self_attention import SelfAttention
 from symformer.formulas.account import Line, Term
@@ -67,7 +67,7 @@ def test_stored_certificates_are_current_and_hold_at_their_first_point(place: in
         wrong |= check.compare_at(check.claims, session)
     assert len(wrong) == len(made) == (held if again else 0)
     assert not any(wrong.values())
-    assert held == sum(kept.options == model.component.chosen for kept in on_file(model.id)), "one is left over"
+    assert held == sum(kept.options == model.component.chosen for kept in certificates_of(model.id)), "one is left over"
 
 
 WHOLE = ("feed-forward-lm", "palm")  # of which all points cost no more than one does of another
@@ -87,12 +87,12 @@ def test_every_bound_is_small_or_relies_on_a_small_one() -> None:
     """A formula of which every row is one of the first variant's is compared at fewer points, and says so."""
     resting = 0
     for name in names():
-        for kept in on_file(name):
+        for kept in certificates_of(name):
             if not kept.rests:
                 assert kept.bound <= 1e-12
                 assert kept.points >= 3
                 continue
-            first = [each for each in on_file(name) if each.digest == kept.rests and not each.options]
+            first = [each for each in certificates_of(name) if each.digest == kept.rests and not each.options]
             assert kept.options
             assert any((each.id, each.conventions, each.rests) == (kept.id, kept.conventions, "") for each in first)
             assert kept.points >= 2
@@ -110,14 +110,16 @@ def test_certificates_state_the_compared_rows() -> None:
         ("activations", "each storage by its bytes, wherever it is kept, and the total"),
         ("inference-memory", "the bytes of the parameters"),
     ):
-        found = {kept.compared for kept in on_file("gpt2") if kept.id == f"gpt2.{quantity}" and not kept.options}
+        found = {
+            kept.compared for kept in certificates_of("gpt2") if kept.id == f"gpt2.{quantity}" and not kept.options
+        }
         assert len(found) == 1
         assert found.pop().startswith(said)
 
 
 def test_no_certificate_is_unused() -> None:
     """Of a variant there is none, as the test of each shows; nor is any of what is no variant."""
-    kept = [(name, each) for name in names() for each in on_file(name)]
+    kept = [(name, each) for name in names() for each in certificates_of(name)]
     assert all(
         any(each.options == model.component.chosen for model in variants(architecture(name))) for name, each in kept
     )
@@ -127,7 +129,7 @@ def test_no_certificate_is_unused() -> None:
 
 
 def test_every_preset_is_verified_at_full_size() -> None:
-    proved = {name: total for arch in names() for kept in on_file(arch) for name, total in kept.presets.items()}
+    proved = {name: total for arch in names() for kept in certificates_of(arch) for name, total in kept.presets.items()}
     assert proved == {name: architecture(name).params.value() for name in presets()}
 
 
@@ -136,7 +138,7 @@ def test_the_certificate_of_the_same_conventions_is_found_first(monkeypatch: pyt
     gpt2 = architecture("gpt2")
     ways: list[dict[str, str]] = [{"optimizer": "sgd"}, {}, {"optimizer": "momentum"}]
     kept = [verify(gpt2, 7, "train-memory", way).certificate for way in ways]
-    monkeypatch.setattr("symformer.certificates.on_file", lambda name: tuple(kept))
+    monkeypatch.setattr("symformer.certificates.certificates_of", lambda name: tuple(kept))
     for way, certificate in zip(ways, kept, strict=True):
         assert certificate_for(gpt2, gpt2.formula("train-memory", implementation="none", **way)) is certificate
     assert certificate_for(gpt2, gpt2.formula("train-memory", optimizer="adafactor")) is kept[0]
@@ -319,9 +321,9 @@ def test_certificates_name_the_witness_classes() -> None:
         "llama": "transformers.LlamaForCausalLM",
     }
     for name, path in expected.items():
-        assert on_file(name)[0].witness == path
-        assert on_file(name)[0].versions == {"transformers": "5.23.0", "torch": "2.13.0"}
-    assert "symformer's own" in on_file("palm")[0].author
+        assert certificates_of(name)[0].witness == path
+        assert certificates_of(name)[0].versions == {"transformers": "5.23.0", "torch": "2.13.0"}
+    assert "symformer's own" in certificates_of("palm")[0].author
     assert {GPT2, Llama} < {type(architecture(name).component) for name in names()}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from symformer.language.errors import WitnessError
-from symformer.witness.worker_pool import LostJob, crew
+from symformer.witness.worker_pool import LostJob, run_jobs
 
 
 def work(what: str) -> object:
@@ -37,7 +37,7 @@ def work(what: str) -> object:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_hanging_or_crashing_job_does_not_affect_others(workers: int) -> None:
     jobs = [(name,) for name in ("a", "hang", "b", "exit", "crash", "quit", "c", "hoard", "unsendable", "d")]
-    found = dict(crew(work, jobs, workers, limit=2))
+    found = dict(run_jobs(work, jobs, workers, limit=2))
     assert found.pop(("unsendable",)).why.startswith(("AttributeError", "PicklingError"))
     assert found[("hang",)].seconds >= 2, "what it took is no 0"
     assert found == {
@@ -64,7 +64,7 @@ class Unborn:
 
 def test_worker_that_cannot_start_ends_the_run() -> None:
     with pytest.raises(WitnessError, match="a worker process could not start: the process died with exit status 4"):
-        list(crew(Unborn(), [()], 1, limit=2))
+        list(run_jobs(Unborn(), [()], 1, limit=2))
 
 
 def busy(place: str) -> None:

@@ -28,7 +28,7 @@ class AccountTerm:
     repeated: bool  # True for a term of the layers
 
 
-def pieces(formula: Formula, puts: Mapping[Symbol, Expr] | None = None) -> list[AccountTerm]:
+def account_terms(formula: Formula, puts: Mapping[Symbol, Expr] | None = None) -> list[AccountTerm]:
     """Return every term of a formula, after substituting the given sizes."""
     return list(_walk(formula.root, ONE, "", formula, puts or {}))
 
@@ -45,7 +45,7 @@ def _walk(line: Line, count: Expr, role: str, formula: Formula, puts: Mapping[Sy
         yield from _walk(below, count, role, formula, puts)
 
 
-def added(found: list[AccountTerm]) -> Expr:
+def total_of_terms(found: list[AccountTerm]) -> Expr:
     """Return the total of some pieces."""
     return expand(Add(*(piece.total for piece in found)))
 

@@ -10,7 +10,7 @@ from ..formulas.arrays import NARROW, WIDE
 from ..formulas.program import Definition, Monomial, Polynomial, Program, Test
 from ..formulas.program import RationalFunction as Quotient
 from ..language.arithmetic import MAX_INTEGER
-from .row_program import ready
+from .row_program import compile_for_rows
 
 Columns = dict[str, Any]  # flat arrays of one length, by name
 Line = tuple[Polynomial, Polynomial, Polynomial, Polynomial]  # a, b, c, d of a test that compares a + b·x with c + d·x
@@ -171,7 +171,7 @@ def exact(*arrays: Any) -> tuple[Any, ...]:
     return tuple(each.astype(object) for each in arrays)
 
 
-def parted(program: Program) -> dict[Program, frozenset[str]]:
+def separate_conditions(program: Program) -> dict[Program, frozenset[str]]:
     """Return each condition as a separate program, with its sizes."""
     parts = [Program(Quotient(Polynomial()), program.definitions, (held,)) for held in program.conditions]
     return {each: each.sizes_of(names_of(each)) for each in parts}
@@ -200,7 +200,7 @@ def _values(polynomial: Polynomial, program: Program, known: Columns, count: int
 
     made = Program(Quotient(polynomial), definitions_of(program, polynomial.names))
     columns = {name: known[name] for name in made.sizes_of(polynomial.names)}
-    return numpy.broadcast_to(numpy.asarray(ready(made, columns).run(columns)[0]), (count,))
+    return numpy.broadcast_to(numpy.asarray(compile_for_rows(made, columns).run(columns)[0]), (count,))
 
 
 def _nonzero(array: Any) -> Any:

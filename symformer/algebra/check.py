@@ -10,7 +10,7 @@ from typing import Any
 
 from sympy import Expr, Integer, Pow, Rational, expand
 
-from ..architectures import composed, names, presets, presets_of
+from ..architectures import composed_model, names, presets, presets_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, ReadingError, quoted
@@ -19,15 +19,15 @@ from ..language.notation.display_tree import Label, Minus, Sum, Tree, tree
 from ..language.notation.text import code, text
 from ..language.parsing.equation import ParsedEquation, read
 from ..language.parsing.name_tokens import one_name
-from ..language.sizes import Numbers, put_in
+from ..language.sizes import Numbers, substitute
 from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..papers.paper_letters import letters_of
 from .account_terms import is_zero
-from .difference_rows import DifferenceRow, explain, in_one
-from .name_binding import COUNT, STORED, NameBinding, doubtful, hold, naming, put_in_names
+from .difference_rows import DifferenceRow, difference_rows, single_explanations
+from .name_binding import COUNT, STORED, NameBinding, ambiguity_error, bind_names, check_length, substitute_names
 from .paper_conventions import ConvertedFormula, PaperConvention, parameters, search
 from .result import Answer
 
@@ -220,7 +220,7 @@ def check(
     'equal'
 
     """
-    model = composed(against)
+    model = composed_model(against)
     whole = model.formula(quantity, **conventions)
     if not whole.additive:
         raise OptionError(
@@ -229,7 +229,7 @@ def check(
     ours = whole if part is None else whole.part(part)
     said = {one_name(name): value for name, value in (where or {}).items()}
     reading = read(formula, said)
-    named = naming(reading.names, ours, said, letters_of(paper) if paper else {}, model.target, paper or "")
+    named = bind_names(reading.names, ours, said, letters_of(paper) if paper else {}, model.target, paper or "")
     theirs = _reckoned(model, reading, named, ours)
     first = theirs[0]
     difference = expand(ours.expanded - first.expr)
@@ -237,12 +237,12 @@ def check(
         return _checked(model, ours, reading, named, first, "equal", (), ())
     switches = search(model, ours, part, theirs, conventions)
     # A mistake in one row is more plausible than several conventions at once.
-    if switches is not None and (len(switches) == 1 or not in_one(ours, difference)):
+    if switches is not None and (len(switches) == 1 or not single_explanations(ours, difference)):
         used = next((each for each in theirs if each.name and each.name in {one.name for one in switches}), first)
         return _checked(model, ours, reading, named, used, "convention", tuple(switches), ())
-    if ambiguous := doubtful(named, paper or ""):
+    if ambiguous := ambiguity_error(named, paper or ""):
         raise ambiguous
-    rows = tuple(explain(ours, difference))
+    rows = tuple(difference_rows(ours, difference))
     return _checked(model, ours, reading, named, first, "differs", (), rows)
 
 
@@ -265,7 +265,7 @@ def _checked(
 
 def _reckoned(model: Model, reading: ParsedEquation, named: list[NameBinding], ours: Formula) -> list[ConvertedFormula]:
     """Return the printed formula over our sizes, once for each meaning of its ``N``."""
-    expr = put_in_names(reading.expr, named, ours)
+    expr = substitute_names(reading.expr, named, ours)
     if any(not each.exp.is_Integer for each in expr.atoms(Pow)):
         raise ReadingError(f"{quoted(reading.text)} contains a root, which no count has; rewrite it without")
     counted = [each for each in named if each.expr == COUNT]
@@ -284,7 +284,7 @@ def _reckoned(model: Model, reading: ParsedEquation, named: list[NameBinding], o
     read = []
     for each in ways:
         stated = expr.xreplace({COUNT: each.expr})
-        hold(stated)
+        check_length(stated)
         read.append(replace(each, expr=expand(stated)))
     return read
 
@@ -308,7 +308,7 @@ def _errors(model: Model, ours: Formula, theirs: Expr) -> list[Error]:
 
 def _error(at: str, numbers: Numbers, ours: Formula, theirs: Expr) -> Error | None:
     """Return the error at these numbers, or None if a number is missing or a condition fails."""
-    own, other = (put_in(expr, numbers) for expr in (ours.expanded, theirs))
+    own, other = (substitute(expr, numbers) for expr in (ours.expanded, theirs))
     if not isinstance(own, Rational) or not isinstance(other, Rational) or own.q != 1:
         return None
     return Error(at, int(own), Fraction(int(other.p), int(other.q)))

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from sympy import Expr, Integer, Symbol, expand
 
-from ..architectures import composed
+from ..architectures import composed_model
 from ..formulas.formula import Formula
 from ..language.arithmetic import parse
 from ..language.errors import OptionError, UnknownNameError, naming
@@ -18,10 +18,10 @@ from ..language.target import AnyTarget
 from ..ledger.facts import ONE
 from ..models.model import Model
 from ..quantities import is_quantity, quantities
-from .equal_totals import TiedTotals, again, model_of, tied
+from .equal_totals import TiedTotals, model_of, same_quantity_of, tied_totals
 from .model_comparison import Comparison, ComparisonCell, Row
-from .role_totals import ROLES, by_role, gathers
-from .shared_letters import named, own_letters
+from .role_totals import ROLES, has_only_totals, role_totals
+from .shared_letters import own_letters, renamed_numbers
 
 Asked = Model | Formula | AnyTarget
 
@@ -96,9 +96,9 @@ def compare(
         raise OptionError("same= and by= need each other: the totals to make equal, and the size to adjust")
     if same:
         size = symbol(str(by))
-        ties = {place: tied(formulas[0], other, same, size) for place, other in enumerate(formulas) if place}
+        ties = {place: tied_totals(formulas[0], other, same, size) for place, other in enumerate(formulas) if place}
         formulas = [
-            again(formula, ties[place].model, formula.measure.name) if place else formula
+            same_quantity_of(formula, ties[place].model, formula.measure.name) if place else formula
             for place, formula in enumerate(formulas)
         ]
     return _compared(formulas, ties, divisor, totals)
@@ -117,7 +117,7 @@ def _formulas(sides: Sequence[Asked], quantity: str, given: Sequence[Mapping[str
                 raise OptionError(f"{each.id} already has its conventions; pass the model to choose others")
             found.append(each)
         else:
-            model = composed(each) if each is not sides[-1] else _last(each)
+            model = composed_model(each) if each is not sides[-1] else _last(each)
             found.append(model.formula(quantity, **conventions))
     for formula in found:
         if formula.measure.unit != found[0].measure.unit:
@@ -133,7 +133,7 @@ def _formulas(sides: Sequence[Asked], quantity: str, given: Sequence[Mapping[str
 def _last(side: Model | AnyTarget) -> Model:
     """Return the model of the last argument, which may also be a misspelt quantity. Raises UnknownNameError."""
     try:
-        return composed(side)
+        return composed_model(side)
     except UnknownNameError as error:
         near = get_close_matches(error.name, [*error.known, *quantities()], n=1)
         if isinstance(side, str) and near and is_quantity(near[0]):
@@ -145,10 +145,10 @@ def _compared(formulas: Sequence[Formula], ties: Mapping[int, TiedTotals], per: 
     models = [model_of(formula) for formula in formulas]
     # The code of a traced model does not state the roles of its parts, so only totals are compared.
     told = not any(model.provenance.reading for model in models)
-    parts = [{**(by_role(formula) if told else {}), "total": formula.expanded} for formula in formulas]
+    parts = [{**(role_totals(formula) if told else {}), "total": formula.expanded} for formula in formulas]
     for formula, exprs in zip(formulas, parts, strict=True):
         for role, expr in exprs.items():
-            amount = formula.gathered(expr) if totals and gathers(formula) else expr
+            amount = formula.gathered(expr) if totals and has_only_totals(formula) else expr
             exprs[role] = amount if per == 1 else _over(amount, per, formula)
     used = [{size for expr in exprs.values() for size in expr.free_symbols} for exprs in parts]
     for place, tie in ties.items():
@@ -163,7 +163,7 @@ def _compared(formulas: Sequence[Formula], ties: Mapping[int, TiedTotals], per: 
         tuple(models),
         tuple(formulas),
         tuple(row for row in rows if row[0] == "total" or any(side.expr != 0 for side in row[1:])),
-        tuple(map(named, known, used, own)),
+        tuple(map(renamed_numbers, known, used, own)),
         tuple(own),
         tuple(range(1, len(models) + 1)),
         {place + 1: tie.called(own[0], own[place]) for place, tie in ties.items()},

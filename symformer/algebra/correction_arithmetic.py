@@ -52,7 +52,11 @@ class WorkedLine:
         """Return the steps in LaTeX: in letters, in numbers, and the result."""
         if not self.over:
             expr = parse(self.formula)
-            return in_numbers(expr.expand(), self.numbers) if expr.free_symbols else [_spelt(self.formula), self.result]
+            return (
+                arithmetic_steps(expr.expand(), self.numbers)
+                if expr.free_symbols
+                else [_spelt(self.formula), self.result]
+            )
         sides = [self.formula, self.over]
         written, reckoned = map(_written, sides), (latex(Number(self._number(each))) for each in sides)
         return [*dict.fromkeys([_quotient(*written), _quotient(*reckoned), self.result])]
@@ -66,7 +70,7 @@ class WorkedLine:
         return near if Fraction(near) == self.value else rf"\approx {near}"
 
 
-def in_numbers(expr: Expr, numbers: Numbers) -> list[str]:
+def arithmetic_steps(expr: Expr, numbers: Numbers) -> list[str]:
     """Return an amount as equal steps in LaTeX: in letters, in numbers, and its value."""
     steps = substitution(expr, numbers).steps
     return [*dict.fromkeys([latex(tree(expr)), latex(steps[0]), latex(steps[-1])])]

@@ -41,7 +41,7 @@ from ..language.notation.display_tree import (
     value,
 )
 from ..language.notation.text import text
-from ..language.sizes import AtMost, Condition, Divides, Numbers, put_in
+from ..language.sizes import AtMost, Condition, Divides, Numbers, substitute
 from ..language.symbols import RANK
 
 SHOWN = 24  # maximum number of terms of a readable solution
@@ -76,14 +76,14 @@ class CrossoverPoint:
     above: int
 
 
-def always(difference: Expr) -> int | None:
+def constant_sign(difference: Expr) -> int | None:
     """Return the sign of a difference for all sizes >= 1, or None if undecided.
 
     >>> from symformer.language.symbols import E, G, H
-    >>> always(3*E*H - 2*E), always(E - 3*E*H), always(E*H - G), always(Integer(0))
+    >>> constant_sign(3*E*H - 2*E), constant_sign(E - 3*E*H), constant_sign(E*H - G), constant_sign(Integer(0))
     (1, -1, None, 0)
     """
-    common = over_common(difference)
+    common = without_common_factor(difference)
     sizes = _sizes(common)
     if common.is_Integer:
         return int(sign(common))
@@ -116,11 +116,11 @@ def coefficients(polynomial: Expr, size: Symbol) -> list[Expr]:
     return [Add(*found.get(power, ())) for power in range(max(found), -1, -1)]
 
 
-def over_common(difference: Expr) -> Expr:
+def without_common_factor(difference: Expr) -> Expr:
     """Return a difference divided by the common factor of its terms, which is positive, so its sign stays the same.
 
     >>> from symformer.language.symbols import B, E, H, S
-    >>> over_common(4*B*S*E*H - 6*B*S*E**2)
+    >>> without_common_factor(4*B*S*E*H - 6*B*S*E**2)
     -3*E + 2*H
     """
     if difference == 0:
@@ -151,7 +151,7 @@ def solve(left: Label, right: Label, size: Symbol) -> CrossoverPoint | None:
     '(√(12LHG + 1) - 1)/(12L)'
     """
     first, second = value(left), value(right)
-    difference = over_common(first - second)
+    difference = without_common_factor(first - second)
     above = _above(difference, size)
     if not above:
         return None
@@ -163,15 +163,15 @@ def solve(left: Label, right: Label, size: Symbol) -> CrossoverPoint | None:
     return CrossoverPoint(size, min(shown, key=lambda each: len(text(each))), above) if shown else None
 
 
-def solved(difference: Expr, size: Symbol) -> CrossoverPoint | None:
+def zero_of(difference: Expr, size: Symbol) -> CrossoverPoint | None:
     """Return the value of one size at which a difference is 0, in the other sizes; None as for :func:`solve`.
 
     >>> from symformer.language.symbols import A, E, H, L
-    >>> found = solved(12*L*E**2 - 3*L*E*H - 2*E*L, H)
+    >>> found = zero_of(12*L*E**2 - 3*L*E*H - 2*E*L, H)
     >>> text(found.shown), found.above
     ('(12E - 2)/3', -1)
     """
-    common = over_common(difference)
+    common = without_common_factor(difference)
     if len(Add.make_args(common)) > SHOWN:
         return None
     above = _above(common, size)
@@ -184,8 +184,8 @@ def _above(difference: Expr, size: Symbol) -> int | None:
     highest, *others = coefficients(difference, size) or [difference]
     if len(others) not in (1, 2):
         return None
-    above = always(highest)
-    if len(others) == 1 or (above is not None and always(others[-1]) == -above):
+    above = constant_sign(highest)
+    if len(others) == 1 or (above is not None and constant_sign(others[-1]) == -above):
         return above  # by Descartes' rule, a quadratic has one positive root if its first and last signs differ
     return None
 
@@ -196,19 +196,19 @@ def _solution(amount: Expr, size: Symbol, label: Label | None = None) -> Tree | 
     if len(by_power) not in (2, 3) or sum(len(Add.make_args(each)) for each in by_power) > SHOWN:
         return None
     a, *middle, last = by_power
-    if not label and always(a) == -1:
+    if not label and constant_sign(a) == -1:
         a, middle, last = -a, [-each for each in middle], -last
     if not middle:
         if not label:
             above, below = fraction(together(lowest(expand(-last), a)))
-            return _over(balanced(above), expand(below))
+            return _over(factored_difference(above), expand(below))
         return _over(_less(label, last), a)
     b = middle[0]
     if not label:
         common = Integer(igcd(0, *(int(each.as_coeff_Mul()[0]) for each in Add.make_args(b))))
         half = expand(b / 2) if common % 2 == 0 else None
         inside = expand((half**2 if half is not None else b**2) - (1 if half is not None else 4) * a * last)
-        root: Tree = Root(balanced(inside))
+        root: Tree = Root(factored_difference(inside))
         rest, below = (half, a) if half is not None else (b, 2 * a)
     else:
         product = Product((*_factors(expand(4 * a)), _less(label, last)))
@@ -221,11 +221,11 @@ def _less(label: Label, rest: Expr) -> Tree:
     return terms_tree([label, *_signed(-rest)]) if rest != 0 else label
 
 
-def balanced(polynomial: Expr) -> Tree:
+def factored_difference(polynomial: Expr) -> Tree:
     """Return the positive terms, factored, minus the negative terms, factored.
 
     >>> from symformer.language.symbols import A, E, H, L, V
-    >>> text(balanced(12*L*E**2 + 13*L*E - 2*L*E*A - 3*L*E*H - V*E))
+    >>> text(factored_difference(12*L*E**2 + 13*L*E - 2*L*E*A - 3*L*E*H - V*E))
     'LE(12E + 13) - LE(3H + 2A) - VE'
     """
     return terms_tree(_signed(polynomial))
@@ -343,7 +343,7 @@ class AllowedValues:
         for each in conditions:
             match each:
                 case Divides(divisor=small, dividend=large) | AtMost(low=small, high=large):
-                    small, large = put_in(small, others), put_in(large, others)
+                    small, large = substitute(small, others), substitute(large, others)
                     whole = isinstance(each, Divides)
                     if small == size and large.is_Integer:
                         found &= cls(1, int(large), (), (int(large),) * whole)
@@ -396,11 +396,11 @@ def crossings(
 
     A size is omitted if another one has no number and can affect the sign.
     """
-    common = over_common(difference)
+    common = without_common_factor(difference)
     found = {}
     for size in _sizes(common):
         others = {name: number for name, number in numbers.items() if name != size}
-        only = over_common(put_in(common, others))
+        only = without_common_factor(substitute(common, others))
         if only.free_symbols <= {size} and (signs := allowed.get(size, AllowedValues()).narrowed(spans(only, size))):
             found[size] = signs
     return found

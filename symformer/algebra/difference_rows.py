@@ -10,7 +10,7 @@ from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
 from ..formulas.formula import Formula
 from ..language.notation.text import code, text
-from .account_terms import PRIME, AccountTerm, fingerprint, is_zero, pieces
+from .account_terms import PRIME, AccountTerm, account_terms, fingerprint, is_zero
 
 MOST = 12  # maximum number of reported rows
 SIZES = 12  # maximum number of sizes tried in place of another one
@@ -37,25 +37,25 @@ class _Candidate:
     row: bool  # True for a weight, a product or a row, False for a part
 
 
-def explain(formula: Formula, difference: Expr) -> list[DifferenceRow]:
+def difference_rows(formula: Formula, difference: Expr) -> list[DifferenceRow]:
     """Return the rows that explain a difference, ours minus theirs.
 
     Each row explains all of it. If there is no such row, return two kinds of rows that explain it together, or else the
     rows with similar terms.
     """
-    found = pieces(formula)
+    found = account_terms(formula)
     candidates = _candidates(formula, found)
     named: dict[str, DifferenceRow] = {}
-    for each in (*in_one(formula, difference), *_multiple(candidates, difference)):
+    for each in (*single_explanations(formula, difference), *_multiple(candidates, difference)):
         named.setdefault(each.path, each)
     if named:
         return list(named.values())[:MOST]
     return (list(_of_two(candidates, difference)) or list(_in_common(candidates, difference)))[:MOST]
 
 
-def in_one(formula: Formula, difference: Expr) -> list[DifferenceRow]:
+def single_explanations(formula: Formula, difference: Expr) -> list[DifferenceRow]:
     """Return the rows that each explain a difference alone: omitted, counted twice, or with another size."""
-    candidates = _candidates(formula, pieces(formula))
+    candidates = _candidates(formula, account_terms(formula))
     return [*_left_out(candidates, difference), *_swapped(candidates, difference, formula)]
 
 

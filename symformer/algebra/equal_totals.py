@@ -16,13 +16,13 @@ from ..language.errors import OptionError, SizeError
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Tree
 from ..language.notation.text import code, text
-from ..language.sizes import put_in
+from ..language.sizes import substitute
 from ..language.symbols import RANK, letter
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from .crossover import AllowedValues, always, balanced, coefficients
-from .quotient_limits import reduced
-from .shared_letters import named, own_letters
+from .crossover import AllowedValues, coefficients, constant_sign, factored_difference
+from .quotient_limits import lowest_terms
+from .shared_letters import own_letters, renamed_numbers
 
 Beside = tuple[tuple[int, int | None], ...]
 STEPS = 100_000  # maximum number of integers tried in each direction
@@ -43,7 +43,11 @@ class TotalTie:
     def shown(self) -> Tree:
         """The formula for display, positive terms first."""
         above, below = map(expand, fraction(together(self.formula)))
-        return balanced(above) if below == 1 else Quotient(balanced(above), balanced(below))
+        return (
+            factored_difference(above)
+            if below == 1
+            else Quotient(factored_difference(above), factored_difference(below))
+        )
 
     def put_into(self, above: Expr, below: Expr | None = None) -> Expr | None:
         """Substitute the tie into an amount, or a quotient of two. Return None if it contains a min or max."""
@@ -51,11 +55,11 @@ class TotalTie:
         if not all(each.is_rational_function(*each.free_symbols) for each in parts):
             return None
         put = [each.xreplace({self.size: self.formula}) for each in parts]
-        first, *others = [fraction(reduced(*fraction(each.together()))) for each in put]
+        first, *others = [fraction(lowest_terms(*fraction(each.together()))) for each in put]
         if not others:
-            return reduced(*first)
+            return lowest_terms(*first)
         (over, under), (up, down) = first, others[0]
-        return None if up == 0 else reduced((over * down).expand(), (under * up).expand())
+        return None if up == 0 else lowest_terms((over * down).expand(), (under * up).expand())
 
     def to_json(self) -> dict[str, Any]:
         """Return the tie as JSON data."""
@@ -92,8 +96,8 @@ class TiedTotals:
         size = other.get(self.by, self.by)
         first, second = self.first.expanded.xreplace(dict(mine)), self.second.expanded.xreplace(dict(other))
         each, rest = coefficients(second, size)
-        found = reduced((first - rest).expand(), each)
-        sign = always(fraction(found)[0])
+        found = lowest_terms((first - rest).expand(), each)
+        sign = constant_sign(fraction(found)[0])
         if self.exact is None and sign is not None and sign < 1:
             raise SizeError(_none(self.first, self.second, self.by, text(first), text(rest)))
         return TotalTie(self.first.measure, size, found, self.exact, self.beside, self.chosen)
@@ -106,7 +110,7 @@ def model_of(formula: Formula) -> Model:
     return formula.source
 
 
-def again(formula: Formula, model: Model, quantity: str) -> Formula:
+def same_quantity_of(formula: Formula, model: Model, quantity: str) -> Formula:
     """Return a quantity of a model for the part and the applicable conventions of another formula."""
     known = find_quantity(quantity).choices
     conventions = {name: choice for name, choice in formula.conventions.items() if name in known}
@@ -114,20 +118,20 @@ def again(formula: Formula, model: Model, quantity: str) -> Formula:
     return found.part(formula.root.key) if formula.within is not None else found
 
 
-def tied(first: Formula, second: Formula, quantity: str, by: Symbol) -> TiedTotals:
+def tied_totals(first: Formula, second: Formula, quantity: str, by: Symbol) -> TiedTotals:
     """Find the value of one size of the second model that makes a quantity of both models equal.
 
     Raises SizeError if the second model does not have the size, if its total is not linear in it, or if there is no
     solution.
     """
     model = model_of(second)
-    above = again(first, model_of(first), quantity)
-    below = again(second, model, quantity)
+    above = same_quantity_of(first, model_of(first), quantity)
+    below = same_quantity_of(second, model, quantity)
     for each in (above, below):
         if not each.additive:
             raise OptionError(f"{quantity} is a ratio and cannot be made equal; use its numerator or denominator")
     if by in model.settable and by not in below.totals:
-        below = again(second, model.set({by: by}), quantity)
+        below = same_quantity_of(second, model.set({by: by}), quantity)
     target = model.target
     if by in below.totals:
         raise SizeError(f"{by} of {target} is {text(below.relations[by])}; adjust one of those sizes instead")
@@ -155,11 +159,17 @@ def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | No
     known = [model_of(each).known for each in (first, second)]
     known[1].pop(by, None)
     mine, other = own_letters(known, [set(first.symbols), set(second.symbols)], {(1, by)})
-    numbers = {**named(known[0], set(first.symbols), mine), **named(known[1], set(second.symbols), other)}
+    numbers = {
+        **renamed_numbers(known[0], set(first.symbols), mine),
+        **renamed_numbers(known[1], set(second.symbols), other),
+    }
     size = other.get(by, by)
-    total, below = put_in(first.expanded.xreplace(mine), numbers), put_in(second.expanded.xreplace(other), numbers)
+    total, below = (
+        substitute(first.expanded.xreplace(mine), numbers),
+        substitute(second.expanded.xreplace(other), numbers),
+    )
     each, rest = coefficients(below, size)
-    at = reduced(expand(total - rest), each)
+    at = lowest_terms(expand(total - rest), each)
     if not at.is_Rational:
         return None, (), None
     exact = Fraction(int(at.p), int(at.q))
@@ -174,7 +184,7 @@ def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | No
         )
     beside = []
     for number in dict.fromkeys(near):
-        more = expand(total - put_in(below, {size: number}))
+        more = expand(total - substitute(below, {size: number}))
         beside.append((number, int(more) if more.is_Integer else None))
     return exact, tuple(beside), min(near, key=lambda number: abs(number - exact))
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from sympy import Expr
 
-from ..architectures import composed, presets
+from ..architectures import composed_model, presets
 from ..formulas import ranks
 from ..language.errors import ArithmeticTextError, OptionError, SymformerError
 from ..language.notation.cards import Card, CardTable, Cell
@@ -23,9 +23,9 @@ from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from .counting.counting_changes import Rank, reckoned
-from .counting.counting_methods import CountingMethod, ways
-from .counting.counting_variants import CountingVariant, plainly, readings, value_of
+from .counting.counting_changes import Rank, value_at
+from .counting.counting_methods import CountingMethod, counting_methods
+from .counting.counting_variants import CountingVariant, as_int, counting_variants, value_of
 from .result import Answer
 
 Verdict = Literal["exact", "rounded", "convention", "unexplained"]
@@ -59,7 +59,7 @@ class Explanation(Answer):
     def whose(self) -> str:
         """The target, with the sizes and options that differ from those of that name."""
         target, known = self.model.target, self.model.known
-        named = composed(target) if target in presets() else None
+        named = composed_model(target) if target in presets() else None
         theirs = named.known if named is not None else {}
         options = self.model.component.chosen
         usual = named.component.chosen if named is not None else {}
@@ -72,13 +72,13 @@ class Explanation(Answer):
     @property
     def value(self) -> int | Fraction:
         """The exact value of the matching count, or of symformer's count if none matches."""
-        return plainly((self.plain if self.verdict == "unexplained" else self.reading).value)
+        return as_int((self.plain if self.verdict == "unexplained" else self.reading).value)
 
     @property
     def difference(self) -> int | Fraction:
         """The matching count minus symformer's count, or the printed number minus it if no count matches."""
         counted = self.printed.value if self.verdict == "unexplained" else self.reading.value
-        return plainly(counted - self.plain.value)
+        return as_int(counted - self.plain.value)
 
     @cached_property
     def change(self) -> Expr | None:
@@ -116,11 +116,11 @@ class Explanation(Answer):
     def _counted_exactly(self) -> Fraction:
         """The exact count behind the size in the name of the model, in the same unit."""
         way = self.reading.way
-        return way.scale * reckoned(way.formula.root.each, way.numbers)
+        return way.scale * value_at(way.formula.root.each, way.numbers)
 
     def spell(self, value: Fraction | int) -> str:
         """Return a count with separators, or a share as a percentage with two decimals."""
-        return f"{float(round(value, 2)):.2f}%" if self.plain.way.unit == PERCENT else number(plainly(value))
+        return f"{float(round(value, 2)):.2f}%" if self.plain.way.unit == PERCENT else number(as_int(value))
 
     @property
     def hint(self) -> str:
@@ -129,7 +129,7 @@ class Explanation(Answer):
         tokens = way.numbers.get(V)
         if tokens is None or not asked.whole or asked.zeros is not None or way.unit != "elements":
             return ""
-        row = way.scale * reckoned(way.whole.diff(V), way.numbers)
+        row = way.scale * value_at(way.whole.diff(V), way.numbers)
         rows = (asked.value - self.plain.value) / row if row else Fraction(1, 2)
         if rows.denominator != 1 or not tokens / 2 < tokens + rows < 2 * tokens:
             return ""
@@ -152,10 +152,10 @@ class Explanation(Answer):
         way, found = self.reading.way, list[tuple[str, tuple[str, ...], int | Fraction]]()
         before = way.value - self.plain.value
         if before and way.unit == self.plain.way.unit and self.verdict == "convention":
-            found.append((" and ".join(way.says) or way.counts, (), plainly(before)))
+            found.append((" and ".join(way.says) or way.counts, (), as_int(before)))
         for switch in self.reading.switches if self.verdict == "convention" else ():
             alone = value_of(way, (switch,)) - way.value
-            found.append((switch.says, switch.rows, plainly(alone)))
+            found.append((switch.says, switch.rows, as_int(alone)))
         return found
 
     def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
@@ -189,7 +189,7 @@ class Explanation(Answer):
 
     def table(self) -> dict[str, list[Any]]:
         """Return symformer's count and the changed conventions, each with the difference that it makes alone."""
-        plain: tuple[str, tuple[str, ...], int | Fraction] = ("symformer's count", (), plainly(self.plain.value))
+        plain: tuple[str, tuple[str, ...], int | Fraction] = ("symformer's count", (), as_int(self.plain.value))
         columns = zip(*(plain, *self.rows), strict=True)
         return {name: list(column) for name, column in zip(("what", "rows", "value"), columns, strict=True)}
 
@@ -204,8 +204,8 @@ class Explanation(Answer):
         """The sentence, with a table of symformer's count, the changed conventions and the sum."""
         rows: list[list[Cell]] = [["symformer's count", tree(self.plain.way.formula.written), number(self.plain.value)]]
         if self.verdict == "convention" and self.change is not None:
-            rows += [["; ".join(self.reading.otherwise), tree(self.change), number(plainly(self.difference))]]
-            rows += [[self.printed.text, "", number(plainly(self.reading.value))]]
+            rows += [["; ".join(self.reading.otherwise), tree(self.change), number(as_int(self.difference))]]
+            rows += [[self.printed.text, "", number(as_int(self.reading.value))]]
         table = CardTable(("", "formula", self.plain.way.unit), rows, "llr", total=len(rows) > 1)
         return Card(self.because, table=table, notes=self.of_ranks())
 
@@ -243,7 +243,7 @@ def explain(
 163,037,184, exactly'
 
     """
-    model = composed(target)
+    model = composed_model(target)
     if isinstance(number, float):
         raise ArithmeticTextError(f"{number} is a float, which does not keep its printed digits; give it as text")
     asked = number if isinstance(number, PrintedNumber) else printed(str(number))
@@ -257,7 +257,7 @@ def explain(
 
 def _explained(model: Model, asked: PrintedNumber, quantity: str | None, conventions: Mapping[str, str]) -> Explanation:
     """Explain a parsed number."""
-    supply = ways(model, asked, quantity, conventions)
+    supply = counting_methods(model, asked, quantity, conventions)
     found: list[CountingMethod] = []
     for way in supply:  # lazy: the other counts are built only if no plain count fits
         found.append(way)
@@ -271,12 +271,12 @@ def _explained(model: Model, asked: PrintedNumber, quantity: str | None, convent
         return Explanation(model, printed_as, "convention", plain, reading)
     found += supply
     for exactly, count in _order(asked):
-        level = list(readings(found, count))
+        level = list(counting_variants(found, count))
         so = asked
         fits = _fitting(asked, level, count, exactly)
         if not fits and asked.binary is not None:
             so = asked.binary
-            fits = _fitting(so, (each.said(BINARY) for each in readings(found, count - 1)), count)
+            fits = _fitting(so, (each.said(BINARY) for each in counting_variants(found, count - 1)), count)
         if fits and fits[0].rank is not Rank.NOMINAL and (doubt := _doubted(asked, fits, level, count)):
             return Explanation(model, asked, "unexplained", plain, fits[0], (), doubt)
         if fits:
@@ -305,7 +305,7 @@ def _counted(
     """Return the explanation by a plain count; if it is truncated, counts that round to the number are as good."""
     how, others = best.how(asked), list[CountingVariant]()
     if how == "cut off":
-        level = readings([best.way, *supply], 1)
+        level = counting_variants([best.way, *supply], 1)
         others = [each for each in _fitting(asked, level, 1) if each.how(asked) == "rounded"]
     verdict: Verdict = "exact" if how == "exact" and asked.whole else "rounded"
     return Explanation(model, asked, verdict, best, best, tuple(others[:HANDFUL]))
@@ -317,8 +317,8 @@ def _nearest(asked: PrintedNumber, plain: CountingVariant, found: Sequence[Count
     def away(each: CountingVariant) -> Fraction:
         return abs(each.value - asked.value)
 
-    least = min(readings(found, 0), key=away, default=plain)
-    other = min(readings(found, 1), key=away, default=plain)
+    least = min(counting_variants(found, 0), key=away, default=plain)
+    other = min(counting_variants(found, 1), key=away, default=plain)
     return other if away(other) < away(least) * NEAR else least
 
 

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from ..architectures import composed
+from ..architectures import composed_model
 from ..language.errors import DerivationError
 from ..language.notation.text import code
 from ..models.model import Model
@@ -70,7 +70,7 @@ class PrintedFormula:
     @property
     def asked(self) -> Model:
         """The model with which the formula is compared."""
-        model = composed(self.target, **self.model)
+        model = composed_model(self.target, **self.model)
         return model.set(dict(self.sets)) if self.sets else model
 
     @cached_property
@@ -123,7 +123,7 @@ class PrintedFormula:
 
 
 @cache
-def printed() -> tuple[PrintedFormula, ...]:
+def formula_claims() -> tuple[PrintedFormula, ...]:
     """Return every published formula: papers by year, then code and books."""
     place = Path(__file__).parent.parent / "papers" / "formulas.json"
     loaded: list[dict[str, Any]] = json.loads(place.read_text("utf-8"))

@@ -12,8 +12,8 @@ from typing import Any
 from ..formulas.program import Program
 from ..language.errors import SizeError
 from ..language.symbols import RANK, symbol
-from .box import SizeBox, definitions_of, names_of, parted
-from .row_program import ready
+from .box import SizeBox, definitions_of, names_of, separate_conditions
+from .row_program import compile_for_rows
 
 Columns = dict[str, Any]  # flat arrays of one length, by name
 
@@ -39,7 +39,10 @@ class FreeSizes:
         self.groups: list[Group] = []
         known = {name: 1 if number is None else number for name, number in preferred.items()}
         parts = [
-            (sizes, program) for each in programs for program, sizes in parted(each).items() if sizes & known.keys()
+            (sizes, program)
+            for each in programs
+            for program, sizes in separate_conditions(each).items()
+            if sizes & known.keys()
         ]
         waiting = set().union(*(sizes & known.keys() for sizes, _ in parts))
         while waiting:
@@ -211,7 +214,7 @@ class Group:
         for each, sizes in self.programs.items():
             if sizes <= columns.keys():
                 made = Program(each.value, definitions_of(each, names_of(each)), each.conditions)
-                for _, holds in ready(made, {name: columns[name] for name in sizes}).run(columns)[1]:
+                for _, holds in compile_for_rows(made, {name: columns[name] for name in sizes}).run(columns)[1]:
                     mask &= numpy.broadcast_to(numpy.asarray(holds, bool), mask.shape)
         return mask
 

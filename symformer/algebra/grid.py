@@ -10,7 +10,7 @@ from typing import Any
 from sympy import Integer, Symbol
 
 from ..language.errors import SizeError, quoted
-from ..language.sizes import shown, sized, whole
+from ..language.sizes import check_relation, format_value, whole
 from ..language.symbols import symbol
 
 PIECE = 2**17  # combinations per piece: one megabyte of 64-bit integers
@@ -34,7 +34,7 @@ class Axis:
         """
         name, equals, values = argument.partition("=")
         if not equals or not name.strip() or not values.strip():
-            raise SizeError(f"{shown(argument)} is not of the form NAME=START:STOP:STEP, such as E=512:8192:128")
+            raise SizeError(f"{format_value(argument)} is not of the form NAME=START:STOP:STEP, such as E=512:8192:128")
         return cls.of(name.strip(), values)
 
     @classmethod
@@ -94,7 +94,7 @@ class Axis:
 def _number(size: Symbol, text: str, argument: str) -> int:
     if not text.strip():
         raise SizeError(f"{size}={argument.strip()[:60]}: a value is missing; write START:STOP:STEP, or VALUE,VALUE")
-    value = sized(size, text)
+    value = check_relation(size, text)
     if not isinstance(value, Integer):
         raise SizeError(f"{size}={text.strip()[:60]} is not a number; define a size by others with --where")
     return int(value)
@@ -155,7 +155,7 @@ class Grid:
             if names.count(name) > 1:
                 raise SizeError(f"{name} is given twice; keep one")
         if self.count > MOST:
-            raise SizeError(f"the grid has {shown(self.count)} combinations; at most {MOST:,} are supported")
+            raise SizeError(f"the grid has {format_value(self.count)} combinations; at most {MOST:,} are supported")
 
     @property
     def count(self) -> int:

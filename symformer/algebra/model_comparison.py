@@ -25,7 +25,7 @@ from ..models.model import Model
 from ..output.base_plot import Plot
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED
-from .crossover import AllowedValues, CrossoverPoint, Span, crossings, solved
+from .crossover import AllowedValues, CrossoverPoint, Span, crossings, zero_of
 from .equal_totals import TotalTie
 from .quotient_limits import Limit, limits, quotient
 from .result import Answer
@@ -212,7 +212,7 @@ class Comparison(Answer):
     def crossovers(self) -> Mapping[Symbol, CrossoverPoint]:
         """For each size, the value at which the totals are equal as a formula, if there is exactly one."""
         sizes = sorted(self.difference.free_symbols, key=RANK.__getitem__)
-        return FrozenDict({size: found for size in sizes if (found := solved(self.difference, size)) is not None})
+        return FrozenDict({size: found for size in sizes if (found := zero_of(self.difference, size)) is not None})
 
     def crossover(self, size: Symbol | str) -> Mapping[Symbol, CrossoverPoint]:
         """Return the crossovers of one size by its letter: E finds E_1 and E_2. Raises SizeError if it is absent."""
@@ -366,9 +366,9 @@ class Comparison(Answer):
         return self._put(path, by)
 
     def _picture(self, by: str) -> Plot:
-        from .result_plots.comparison_plot import drawn
+        from .result_plots.comparison_plot import draw
 
-        return drawn(self, by)
+        return draw(self, by)
 
     def __repr__(self) -> str:
         amounts = (code(side.expr) if side.value is None else f"{side.value:,}" for side in self.totals)

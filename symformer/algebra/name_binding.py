@@ -126,7 +126,7 @@ def meaning(expr: Expr) -> str:
     return _MEANINGS.get(str(expr), "")
 
 
-def given(pairs: Iterable[str]) -> dict[str, str]:
+def parse_bindings(pairs: Iterable[str]) -> dict[str, str]:
     """Parse NAME=EXPR arguments, with names spelled as in parsed formulas. Raises ReadingError."""
     found: dict[str, str] = {}
     for each in pairs:
@@ -142,7 +142,7 @@ def given(pairs: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def naming(
+def bind_names(
     names: Iterable[str],
     formula: Formula,
     where: Mapping[str, str],
@@ -257,7 +257,7 @@ def _elsewhere(name: str, formula: Formula) -> tuple[Expr, ...]:
     return tuple(found)
 
 
-def doubtful(named: Iterable[NameBinding], paper: str = "") -> ReadingError | None:
+def ambiguity_error(named: Iterable[NameBinding], paper: str = "") -> ReadingError | None:
     """Return the error for a formula that differs although a name in it has further readings, or None."""
     said, ways = [], dict[Expr, str]()
     for each in named:
@@ -356,14 +356,14 @@ def _sizes(formula: Formula) -> str:
     return listed(sorted(formula.takes, key=RANK.__getitem__))
 
 
-def put_in_names(expr: Expr, named: Iterable[NameBinding], formula: Formula) -> Expr:
+def substitute_names(expr: Expr, named: Iterable[NameBinding], formula: Formula) -> Expr:
     """Return a formula over names as one over the target's sizes.
 
     Raises SizeError if it divides by zero, and ReadingError if it is too long to expand.
     """
     values = {name_symbol(each.name): each.expr for each in named}
     found = expr.xreplace(values).xreplace(formula.relations)
-    hold(found)
+    check_length(found)
     found = expand(found)
     if any(isinstance(each.base, Add) and each.exp.is_Integer for each in found.atoms(Pow)):
         found = expand(cancel(found))
@@ -372,7 +372,7 @@ def put_in_names(expr: Expr, named: Iterable[NameBinding], formula: Formula) -> 
     return found
 
 
-def hold(expr: Expr) -> None:
+def check_length(expr: Expr) -> None:
     """Raise ReadingError if a formula over sizes is too long to expand."""
     excess = Quotient.of(expr).excess
     with suppress(ValueError):  # roots, which have their own error

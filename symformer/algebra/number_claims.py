@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from ..architectures import composed
+from ..architectures import composed_model
 from ..language.errors import DerivationError
 from ..models.model import Model
 from .correction_arithmetic import WorkedLine
@@ -62,7 +62,7 @@ class PublishedNumber:
     @property
     def model(self) -> Model:
         """The model with which the number is compared."""
-        model = composed(self.target, **self.options)
+        model = composed_model(self.target, **self.options)
         return model.set(dict(self.sets)) if self.sets else model
 
     @cached_property
@@ -77,7 +77,7 @@ class PublishedNumber:
 
 
 @cache
-def numbers() -> tuple[PublishedNumber, ...]:
+def number_claims() -> tuple[PublishedNumber, ...]:
     """Return every published number."""
     place = Path(__file__).parent.parent / "papers" / "numbers.json"
     loaded: list[dict[str, Any]] = json.loads(place.read_text("utf-8"))

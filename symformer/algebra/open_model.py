@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr, Symbol
 
-from ..architectures import composed
+from ..architectures import composed_model
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.notation.text import text
-from ..language.sizes import sized
+from ..language.sizes import check_relation
 from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
@@ -45,9 +45,13 @@ class OpenModel:
             import numpy  # noqa: F401
         except ImportError:
             raise OptionError("this needs numpy; run pip install numpy, or pip install symformer[sweep]") from None
-        model = composed(target)
+        model = composed_model(target)
         names = tuple(open_sizes)
-        fixed = {name: sized(symbol(name), value) for name, value in {**(given or {}), **(where or {})}.items()}
+        if twice := [name for name in given or {} if name in (where or {})]:
+            raise SizeError(f"{twice[0]} is in given and in where; keep one")
+        fixed = {
+            name: check_relation(symbol(name), value) for name, value in {**(given or {}), **(where or {})}.items()
+        }
         for name in names:
             if name in fixed:
                 raise SizeError(f"{name} is an unknown, but is also set to {text(fixed[name])}; remove one of the two")
@@ -108,7 +112,7 @@ def _free(model: Model, formulas: Sequence[Formula], named: set[Symbol]) -> dict
     return {size: known.get(size) for size in sorted(found, key=RANK.__getitem__)}
 
 
-def stated(free: Mapping[Symbol, int | None], names: Iterable[str]) -> list[str]:
+def free_size_lines(free: Mapping[Symbol, int | None], names: Iterable[str]) -> list[str]:
     """Return a line for each free size that states where its values come from."""
     found = []
     for name in names:

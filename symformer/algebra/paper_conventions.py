@@ -17,7 +17,7 @@ from ..ledger.facts import ATTENDING, MULTIPLYING, OperationKind
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED
-from .account_terms import PRIME, AccountTerm, added, fingerprint, is_zero, pieces
+from .account_terms import PRIME, AccountTerm, account_terms, fingerprint, is_zero, total_of_terms
 from .name_binding import STORED
 
 MOST = 4  # maximum number of conventions at once
@@ -72,8 +72,8 @@ def search(
 def _of_variant(
     variant: OptionVariant, base: Formula, wanted: Sequence[tuple[int | None, ConvertedFormula]], most: int
 ) -> Iterator[list[PaperConvention]]:
-    parts = pieces(variant.formula, variant.puts)
-    whole = added(parts)
+    parts = account_terms(variant.formula, variant.puts)
+    whole = total_of_terms(parts)
     start = fingerprint(whole)
     change = expand(whole - base.expanded)
     first = [PaperConvention(name, change if number == 0 else Integer(0)) for number, name in enumerate(variant.names)]
@@ -147,7 +147,7 @@ def groups_of(formula: Formula, parts: Sequence[AccountTerm]) -> list[list[Paper
 def _different(group: Sequence[tuple[str, Sequence[AccountTerm], Expr]]) -> list[PaperConvention]:
     found: dict[Expr, PaperConvention] = {}
     for name, some, share in group:
-        amount = expand(added(list(some)) * share)
+        amount = expand(total_of_terms(list(some)) * share)
         if amount != 0:
             found.setdefault(amount, PaperConvention(name, amount))
     return list(found.values())
@@ -215,8 +215,8 @@ def _multiplied(parts: Sequence[AccountTerm]) -> list[_Group]:
 def parameters(model: Model, counts: str = "") -> list[ConvertedFormula]:
     """Return the possible meanings of the number of parameters in a formula: all, or the one with the given key."""
     formula = model.formula("params")
-    parts = pieces(formula)
-    total = added(parts)
+    parts = account_terms(formula)
+    total = total_of_terms(parts)
     tables = [each for each in parts if each.entry.kind is OperationKind.LOOKUP]
     placed = [each for each in tables if each.entry.function == "positions"]
     head = [each for each in parts if each.entry.logits and not each.label.endswith(".bias")]
@@ -225,14 +225,20 @@ def parameters(model: Model, counts: str = "") -> list[ConvertedFormula]:
     without = "its parameter count excludes the embeddings"
     ways = [
         ConvertedFormula(total, "its parameter count includes all parameters", "all"),
-        ConvertedFormula(expand(total - added(tables)), without, "no embeddings"),
+        ConvertedFormula(expand(total - total_of_terms(tables)), without, "no embeddings"),
         ConvertedFormula(
-            expand(total - added(placed)), "its parameter count excludes the position embeddings", "no positions"
+            expand(total - total_of_terms(placed)),
+            "its parameter count excludes the position embeddings",
+            "no positions",
         ),
-        ConvertedFormula(expand(total - added([*tables, *head])), f"{without} and the head", "no embeddings, no head"),
-        ConvertedFormula(added(matrices), "its parameter count includes only the layers' matrices", "matrices"),
         ConvertedFormula(
-            expand(added(matrices) + _head(parts)),
+            expand(total - total_of_terms([*tables, *head])), f"{without} and the head", "no embeddings, no head"
+        ),
+        ConvertedFormula(
+            total_of_terms(matrices), "its parameter count includes only the layers' matrices", "matrices"
+        ),
+        ConvertedFormula(
+            expand(total_of_terms(matrices) + _head(parts)),
             "its parameter count includes only the layers' matrices and the head",
             "matrices and head",
         ),
@@ -254,7 +260,7 @@ def parameters(model: Model, counts: str = "") -> list[ConvertedFormula]:
 def _head(parts: Sequence[AccountTerm]) -> Expr:
     """Return the size of the head matrix: its own, or the tied token embedding."""
     own = [each for each in parts if each.entry.logits and not each.label.endswith(".bias")]
-    return added(own or [each for each in parts if each.entry.function == "tokens"])
+    return total_of_terms(own or [each for each in parts if each.entry.function == "tokens"])
 
 
 def _variants(
@@ -273,7 +279,9 @@ def _variants(
         for name, convention in known.items()
         for choice in convention.meanings
         if choice != formula.conventions.get(name, convention.default)
-        and (not convention.quiet or name in formula.conventions)  # weights that are omitted have their own switches
+        and (
+            not convention.hidden_by_default or name in formula.conventions
+        )  # weights that are omitted have their own switches
     ]
     for other in _options(model):
         named = [f"{key} = {value}" for key, value in _changed(model, other)]
@@ -282,7 +290,7 @@ def _variants(
             seen.add(made.expanded)
             yield OptionVariant(tuple(named), made)
     pairs = [{**one, **two} for one, two in combinations(ways, 2) if one.keys() != two.keys()]
-    few = len(pieces(formula)) <= LONG
+    few = len(account_terms(formula)) <= LONG
     for way in [*ways, *(pairs[:PAIRS] if few else [])]:
         made = _made(model, quantity, {**asked, **way}, part)
         if made is not None and made.expanded not in seen:

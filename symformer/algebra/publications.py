@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from ..papers import papers
-from .formula_claims import PrintedFormula, printed
-from .number_claims import PublishedNumber, numbers
+from .formula_claims import PrintedFormula, formula_claims
+from .number_claims import PublishedNumber, number_claims
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ def publications() -> dict[str, Publication]:
     }
     found = {}
     for key, title in {**known, **other}.items():
-        formulas = tuple(each for each in printed() if (each.paper or each.source) == key)
-        counts = tuple(each for each in numbers() if each.source == key)
+        formulas = tuple(each for each in formula_claims() if (each.paper or each.source) == key)
+        counts = tuple(each for each in number_claims() if each.source == key)
         if formulas or counts:
             found[key] = Publication(key, title, formulas, counts)
     return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from sympy import Expr, Symbol
 
-from ..architectures import composed
+from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
 from ..language.errors import OptionError, SizeError, UnknownNameError
@@ -27,7 +27,7 @@ from ..quantities import quantity as find_quantity
 from .equal_totals import model_of
 from .quotient_limits import Limit, limits, quotient
 from .result import Answer
-from .role_totals import gathers
+from .role_totals import has_only_totals
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +51,7 @@ class QuantityRatio(Answer):
     def sides(self) -> tuple[Expr, Expr]:
         """Both polynomials, with a total such as L in place of its summands if they occur in neither."""
         both = (self.above, self.below)
-        whole = [each.written for each in both] if all(map(gathers, both)) else [each.expanded for each in both]
+        whole = [each.written for each in both] if all(map(has_only_totals, both)) else [each.expanded for each in both]
         kinds = {kind for each in both for total in each.totals for kind in each.relations[total].free_symbols}
         used = whole[0].free_symbols | whole[1].free_symbols
         if used & kinds and used & (
@@ -155,9 +155,9 @@ class QuantityRatio(Answer):
         return self._put(path, by)
 
     def _picture(self, by: str) -> Plot:
-        from .result_plots.ratio_plot import drawn
+        from .result_plots.ratio_plot import draw
 
-        return drawn([self], by)
+        return draw([self], by)
 
     def __repr__(self) -> str:
         return code(self.ratio)
@@ -203,7 +203,7 @@ def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: s
     (2*B*S**2*L + 24*B*S*L*E + 2*B*S*L + 2*B*S*V)/(12*L*E + 13*L + V + P + 2)
 
     """
-    found = composed(model)
+    found = composed_model(model)
     known = [find_quantity(name).choices for name in (quantity, divisor)]
     for name in conventions:
         if not any(name in each for each in known):

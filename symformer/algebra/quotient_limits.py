@@ -12,14 +12,14 @@ from ..formulas.formula import lowest
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Tree, tree, value
 from ..language.notation.text import code
-from ..language.sizes import put_in
+from ..language.sizes import substitute
 from ..language.symbols import RANK
-from .crossover import always, coefficients
+from .crossover import coefficients, constant_sign
 
 MAX_PAIRS = 20_000  # maximum number of pairs of terms for a full polynomial cancellation
 
 
-def reduced(above: Expr, below: Expr) -> Expr:
+def lowest_terms(above: Expr, below: Expr) -> Expr:
     """Return a quotient in lowest terms; for many terms, only common monomials are cancelled."""
     pairs = len(Add.make_args(above)) * len(Add.make_args(below))
     return cancel(above / below) if pairs <= MAX_PAIRS else lowest(above, below)
@@ -29,7 +29,7 @@ def quotient(above: Expr, below: Expr) -> Tree | None:
     """Return a quotient of two polynomials for display, or None if the denominator is 0 for all sizes."""
     if below == 0:
         return None
-    numerator, denominator = fraction(reduced(above, below))
+    numerator, denominator = fraction(lowest_terms(above, below))
     return tree(expand(numerator)) if denominator == 1 else Quotient(tree(expand(numerator)), tree(expand(denominator)))
 
 
@@ -42,7 +42,7 @@ class Limit:
 
     def value(self, numbers: Mapping[Symbol, int]) -> Fraction | None:
         """Return the exact value of a finite limit, or None if it is not finite or a size has no number."""
-        at = None if self.shown is None else put_in(value(self.shown), dict(numbers))
+        at = None if self.shown is None else substitute(value(self.shown), dict(numbers))
         return Fraction(int(at.p), int(at.q)) if at is not None and at.is_Rational else None
 
     def to_json(self) -> str:
@@ -54,7 +54,7 @@ def limits(above: Expr, below: Expr) -> dict[Symbol, Limit]:
     """Return the limit of a quotient of two polynomials as each of its sizes alone tends to infinity."""
     if below == 0:
         return {}
-    first, second = map(expand, fraction(reduced(above, below)))
+    first, second = map(expand, fraction(lowest_terms(above, below)))
     sizes = sorted(first.free_symbols | second.free_symbols, key=RANK.__getitem__)
     return {size: found for size in sizes if (found := limit(first, second, size)) is not None}
 
@@ -83,7 +83,7 @@ def limit(above: Expr, below: Expr, size: Symbol) -> Limit | None:
 def _leading(polynomial: Expr, size: Symbol) -> tuple[int, Expr] | None:
     """Return the highest power of a size and its positive coefficient, or None if the sign is undecided."""
     found = coefficients(expand(_in_the_end(polynomial, size)), size)
-    return (len(found) - 1, found[0]) if found and (found[0].is_positive or always(found[0]) == 1) else None
+    return (len(found) - 1, found[0]) if found and (found[0].is_positive or constant_sign(found[0]) == 1) else None
 
 
 def _in_the_end(expr: Expr, size: Symbol) -> Expr:

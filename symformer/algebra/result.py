@@ -21,7 +21,7 @@ from .result_plots import rank_notes
 Told = Callable[[int, int], None]  # called with the work done and the total
 
 
-def untold(done: int, total: int) -> None:
+def ignore_progress(done: int, total: int) -> None:
     """Ignore a progress report."""
 
 

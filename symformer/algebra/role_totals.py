@@ -11,7 +11,7 @@ from ..formulas.formula import Formula
 ROLES = ("embeddings", "attention", "state-space mixer", "MLP", "norms", "head", "other")
 
 
-def by_role(formula: Formula) -> dict[str, Expr]:
+def role_totals(formula: Formula) -> dict[str, Expr]:
     """Return the total of each role of a model's parts; the totals sum to the formula."""
     found: dict[str, Expr] = {}
 
@@ -30,7 +30,7 @@ def by_role(formula: Formula) -> dict[str, Expr]:
     return found
 
 
-def gathers(formula: Formula) -> bool:
+def has_only_totals(formula: Formula) -> bool:
     """Return True if a formula contains only totals such as L, and not also their summands L_dense and L_moe.
 
     If it contains both, neither can change alone.

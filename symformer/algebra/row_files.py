@@ -17,7 +17,7 @@ from typing import Any
 
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import ConfigError, SizeError, SymformerError, listed, quoted
-from ..language.sizes import shown, whole
+from ..language.sizes import format_value, whole
 from ..language.symbols import SYMBOLS, symbol
 from .grid import PIECE, RowChunk
 
@@ -205,7 +205,7 @@ class RowFile:
             for place, (name, value) in enumerate(pairs):
                 for other, before in pairs[:place]:
                     if other == name:
-                        both = f"as {shown(before)} and as {shown(value)}"
+                        both = f"as {format_value(before)} and as {format_value(value)}"
                         raise ConfigError(
                             f"{self.path}, line {number}: {quoted(name)} is given twice, {both}; remove one"
                         )

@@ -40,7 +40,7 @@ class RowProgram:
         return numpy.asarray(found), holds
 
 
-def ready(made: Program, columns: Mapping[str, Any]) -> RowProgram:
+def compile_for_rows(made: Program, columns: Mapping[str, Any]) -> RowProgram:
     """Return a program compiled for these columns."""
     shapes = {name: each.shape for name, each in columns.items()}
     ranges = {name: (int(each.min()), int(each.max())) if each.size else (1, 1) for name, each in columns.items()}

@@ -12,7 +12,7 @@ from typing import Any
 
 from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, expand, floor, fraction, together
 
-from ..architectures import composed
+from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.formula import Formula, lowest
 from ..language.errors import SizeError, SymformerError
@@ -20,7 +20,7 @@ from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.cards import Card, CardTable, Cell
 from ..language.notation.display_tree import Tree, tree
 from ..language.notation.text import code, text
-from ..language.sizes import Numbers, put_in
+from ..language.sizes import Numbers, substitute
 from ..language.symbols import letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
@@ -65,12 +65,14 @@ class Change(Immutable):
     @cached_property
     def one_more(self) -> Expr:
         """The unit increment: the value at size + 1 minus the value at the size."""
-        return expand(put_in(self.formula, {self.size: self.size + 1}) - self.formula)
+        return expand(substitute(self.formula, {self.size: self.size + 1}) - self.formula)
 
     @cached_property
     def alone(self) -> Expr:
         """The value as a function of this size alone, with the numbers of the other sizes."""
-        return expand(put_in(self.formula, {name: each for name, each in self.numbers.items() if name != self.size}))
+        return expand(
+            substitute(self.formula, {name: each for name, each in self.numbers.items() if name != self.size})
+        )
 
     @cached_property
     def asymptote(self) -> Expr | None:
@@ -93,7 +95,7 @@ class Change(Immutable):
         """Return the exact value of an expression, or None if a size has no number."""
         if expr is None or not expr.free_symbols <= self.numbers.keys():
             return None
-        found = put_in(expr, self.numbers)
+        found = substitute(expr, self.numbers)
         return Fraction(int(found.p), int(found.q)) if isinstance(found, Rational) else None
 
 
@@ -272,9 +274,9 @@ class Sensitivity(Answer):
         return self._put(path, by)
 
     def _picture(self, by: str) -> Plot:
-        from .result_plots.sensitivity_plot import drawn
+        from .result_plots.sensitivity_plot import draw
 
-        return drawn(self, by)
+        return draw(self, by)
 
     def __repr__(self) -> str:
         return f"<{self.formula.id} by {', '.join(str(each.size) for each in self.changes)}>"
@@ -348,5 +350,5 @@ def sensitivity(target: Model | AnyTarget, quantity: str = "params", **conventio
     (2*A*D*E + 2*D*E*G + 3*E*H + 2*E, Fraction(202383360, 1))
 
     """
-    model = composed(target)
+    model = composed_model(target)
     return Sensitivity(model, model.formula(quantity, **conventions))

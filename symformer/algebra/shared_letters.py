@@ -48,6 +48,6 @@ def own_letters(
     return own
 
 
-def named(numbers: Numbers, used: AbstractSet[Symbol], own: Mapping[Symbol, Symbol]) -> Numbers:
+def renamed_numbers(numbers: Numbers, used: AbstractSet[Symbol], own: Mapping[Symbol, Symbol]) -> Numbers:
     """Return the numbers of the used sizes, by their new names."""
     return {own.get(size, size): number for size, number in numbers.items() if size in used}

@@ -30,12 +30,12 @@ from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from .box import SizeBox, parted
+from .box import SizeBox, separate_conditions
 from .free_sizes import FreeSizes
 from .grid import Axis, Grid, RowChunk
-from .open_model import Given, OpenModel, Where, conventions_of, stated
-from .result import Answer, Told, untold
-from .row_program import ready
+from .open_model import Given, OpenModel, Where, conventions_of, free_size_lines
+from .result import Answer, Told, ignore_progress
+from .row_program import compile_for_rows
 from .search_boxes import MOST as COMBINATIONS
 from .search_boxes import OpenSize, SearchRegion
 from .sweep import LISTED, SHOWN
@@ -148,7 +148,9 @@ class Solutions(Answer):
     follows: Mapping[Symbol, Expr]
     free: Mapping[Symbol, int | None]  # the sizes determined by conditions in each solution
     wanted: SearchGoal
-    told: Told = field(default=untold, compare=False)  # called with the number of combinations tried and their total
+    told: Told = field(
+        default=ignore_progress, compare=False
+    )  # called with the number of combinations tried and their total
 
     def __post_init__(self) -> None:
         """Validate all inputs before computing. Raises SizeError."""
@@ -234,7 +236,7 @@ class Solutions(Answer):
     @cached_property
     def _conditions(self) -> dict[Program, frozenset[str]]:
         """Each condition on the unknown sizes, as a program."""
-        return parted(self._program.concerned(frozenset(self._names)))
+        return separate_conditions(self._program.concerned(frozenset(self._names)))
 
     def _within(self, columns: Columns, last: str, count: int) -> tuple[Any, Any]:
         """Return for each row the first and last index among a size's values that the conditions allow."""
@@ -377,7 +379,7 @@ class Solutions(Answer):
             each.name for each in made.definitions
         )
         mask = numpy.ones(piece.count, bool)
-        for _, holds in ready(made, columns).run(columns)[1] if names <= columns.keys() else ():
+        for _, holds in compile_for_rows(made, columns).run(columns)[1] if names <= columns.keys() else ():
             mask &= numpy.broadcast_to(holds, mask.shape)
         return {name: column[mask] for name, column in columns.items()}, int(mask.sum())
 
@@ -573,7 +575,7 @@ class Solutions(Answer):
         if self.numbers:
             found.append("with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items()))
         found += [f"where {size} = {text(value)}" for size, value in self.follows.items()]
-        found += stated(self.free, self._free.names)
+        found += free_size_lines(self.free, self._free.names)
         found += [f"{name} = {choice}" for name, choice in conventions_of(self.formula).items()]
         return found + self.of_ranks(spell)
 
@@ -608,9 +610,9 @@ class Solutions(Answer):
         return found
 
     def _picture(self, by: str) -> Plot:
-        from .result_plots.solution_plot import drawn
+        from .result_plots.solution_plot import draw
 
-        return drawn(self)
+        return draw(self)
 
     def __repr__(self) -> str:
         return f"<{self.formula.id} of {self.wanted.said}: {self.verdict}>"
@@ -652,7 +654,7 @@ def _taken(every: range | tuple[int, ...], places: Any) -> Any:
 
 def _run(made: Program, columns: Columns) -> Any:
     """Return the values of a program without conditions, as an array."""
-    return ready(made, columns).run(columns)[0]
+    return compile_for_rows(made, columns).run(columns)[0]
 
 
 def solve(

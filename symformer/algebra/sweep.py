@@ -26,8 +26,8 @@ from ..models.model import Model
 from ..output.base_plot import Plot
 from .filters import Filter
 from .grid import Axis, Grid, RowChunk
-from .open_model import Given, OpenModel, Where, conventions_of, stated
-from .result import Answer, Told, untold
+from .open_model import Given, OpenModel, Where, conventions_of, free_size_lines
+from .result import Answer, Told, ignore_progress
 from .row_evaluation import RowEvaluator, RowSource
 from .row_files import RowFile
 from .row_selection import Columns, Objective, ParetoFront, RowSelection, TopRows
@@ -54,7 +54,9 @@ class Sweep(Answer):
     top: int | None = None
     by: Objective | None = None
     free: Mapping[Symbol, int | None] = field(default_factory=dict)  # the sizes determined by conditions in each row
-    told: Told = field(default=untold, compare=False)  # called with the number of rows computed and their total
+    told: Told = field(
+        default=ignore_progress, compare=False
+    )  # called with the number of rows computed and their total
     seen: Counter[str] = field(default_factory=Counter)  # the rows omitted by each condition in the last iteration
 
     def __post_init__(self) -> None:
@@ -217,7 +219,7 @@ class Sweep(Answer):
         if self.numbers:
             found.append("with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items()))
         found += [f"where {size} = {text(self._relation(size))}" for size in self.where]
-        found += stated(self.free, self._work.free.names)
+        found += free_size_lines(self.free, self._work.free.names)
         found += [f"{name} = {choice}" for each in self.formulas for name, choice in conventions_of(each).items()]
         return list(dict.fromkeys([*found, *self.of_ranks(spell)]))
 
@@ -235,9 +237,9 @@ class Sweep(Answer):
         return "".join("l" if name in self.rows.labels else "r" for name in self.columns)
 
     def _picture(self, by: str) -> Plot:
-        from .result_plots.sweep_plot import drawn
+        from .result_plots.sweep_plot import draw
 
-        return drawn(self)
+        return draw(self)
 
     def __repr__(self) -> str:
         return f"<{', '.join(self.quantities)} of {self.model.target} over {self.rows.count:,} configs>"

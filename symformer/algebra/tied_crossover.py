@@ -10,9 +10,9 @@ from sympy import Expr, Integer, Symbol, expand, fraction, together
 
 from ..language.frozen import Immutable
 from ..language.notation.text import code
-from ..language.sizes import Numbers, put_in
+from ..language.sizes import Numbers, substitute
 from ..language.symbols import RANK
-from .crossover import AllowedValues, CrossoverPoint, Span, always, over_common, solved, spans
+from .crossover import AllowedValues, CrossoverPoint, Span, constant_sign, spans, without_common_factor, zero_of
 from .equal_totals import TotalTie
 
 
@@ -41,11 +41,11 @@ class TiedCrossover(Immutable):
     @cached_property
     def common(self) -> Expr:
         """A polynomial with the same sign as the difference."""
-        return over_common(_signed(self.difference))
+        return without_common_factor(_signed(self.difference))
 
     def solution(self, size: Symbol) -> CrossoverPoint | None:
         """Return the value of a size at which the totals are equal as a formula, or None if there is none."""
-        return solved(self.common, size)
+        return zero_of(self.common, size)
 
     def crossing(self, size: Symbol) -> tuple[Span, ...]:
         """Return the ranges of one size in which each side is larger, holding the others fixed and the totals tied.
@@ -53,7 +53,9 @@ class TiedCrossover(Immutable):
         Only integers with a positive tied size are included. Return () if another size has no number.
         """
         others = {name: number for name, number in self.numbers.items() if name not in (size, self.tie.size)}
-        difference, tied = (over_common(_signed(put_in(each, others))) for each in (self.difference, self.tie.formula))
+        difference, tied = (
+            without_common_factor(_signed(substitute(each, others))) for each in (self.difference, self.tie.formula)
+        )
         if not difference.free_symbols | tied.free_symbols <= {size}:
             return ()
         where = [each for each in spans(tied, size) if each.sign > 0]
@@ -62,7 +64,7 @@ class TiedCrossover(Immutable):
 
     def sign(self) -> int | None:
         """Return the sign of the difference for all sizes, or None if undecided."""
-        return always(self.common)
+        return constant_sign(self.common)
 
     def to_json(self) -> dict[str, object]:
         """Return the crossovers as JSON data: integer ranges and formulas by size."""
@@ -86,7 +88,7 @@ class TiedCrossover(Immutable):
 def _signed(quotient: Expr) -> Expr:
     """Return a polynomial with the same sign as a quotient."""
     above, below = map(expand, fraction(together(quotient)))
-    sign = always(below)
+    sign = constant_sign(below)
     return expand(above * (Integer(sign) if sign is not None else below))
 
 

@@ -17,7 +17,7 @@ from ..configs.architecture_lookup import reader
 from ..configs.config_source import OpenedConfig, config_of
 from ..language.errors import ConfigError, OptionError, TargetError, UnknownNameError
 from ..language.registry import Registry
-from ..language.sizes import Numbers, shown
+from ..language.sizes import Numbers, format_value
 from ..language.symbols import symbol
 from ..language.target import AnyTarget, Target, TargetKind, parse
 from ..models.model import Model
@@ -135,7 +135,9 @@ def architecture(name: str, /, **options: Any) -> Model:
 
     """
     if not isinstance(name, str):
-        raise TargetError(f"{shown(name)} is not the name of an architecture; pass a config to symformer.from_config")
+        raise TargetError(
+            f"{format_value(name)} is not the name of an architecture; pass a config to symformer.from_config"
+        )
     facts = presets().get(name)
     if not known(name):
         raise UnknownNameError("architecture or preset", name, [*all_names(), *presets()])
@@ -178,7 +180,7 @@ def from_config(config: AnyTarget, /, **options: Any) -> Model:
     """
     named = parse(config)
     if isinstance(config, str):
-        return of_config(config, config_of(named, config), **options)
+        return model_from_config(config, config_of(named, config), **options)
     if named.kind is not TargetKind.CONFIG:
         raise TargetError(
             f"{named} is {named.kind.value}, not a config; pass a path, an id on the Hub, a mapping, a config object "
@@ -192,11 +194,11 @@ def of_target(target: Target, found: OpenedConfig, /, **options: Any) -> Model:
 
     Raises ConfigError, UnreadError, OptionError, WitnessError.
     """
-    model = of_config(target.config_name, found, **options)
+    model = model_from_config(target.config_name, found, **options)
     return model if target.built is None or options else check_stored(model, target.built, target.config_name)
 
 
-def of_config(path: str, found: OpenedConfig, /, **options: Any) -> Model:
+def model_from_config(path: str, found: OpenedConfig, /, **options: Any) -> Model:
     """Return the model of a config that is already open. Raises ConfigError, UnreadError, OptionError."""
     config = found.config
     try:
@@ -221,7 +223,7 @@ def of_config(path: str, found: OpenedConfig, /, **options: Any) -> Model:
     return replace(model, provenance=known)
 
 
-def composed(target: Model | AnyTarget, /, **options: Any) -> Model:
+def composed_model(target: Model | AnyTarget, /, **options: Any) -> Model:
     """Return a built-in model: an architecture, a preset, a component or a config. A model is returned unchanged.
 
     Raises TargetError for a target of another kind and for an object that is not a target.
@@ -244,16 +246,16 @@ def composed(target: Model | AnyTarget, /, **options: Any) -> Model:
 def component_model(target: Target, /, **options: Any) -> Model:
     """Return the model of a component. Raises UnknownNameError, OptionError."""
     part = components.component(target.name, **options)
-    return Model(target=target.text, component=part, relations=dict(part.relations), read_numbers=composed)
+    return Model(target=target.text, component=part, relations=dict(part.relations), read_numbers=composed_model)
 
 
 def _component(base: type[Architecture], options: Mapping[str, Any]) -> Architecture:
     """Return the component of a class with these options, from a cache, so that its ledger is built once."""
-    return kept(base, tuple(options.items()))
+    return cached_component(base, tuple(options.items()))
 
 
 @lru_cache(maxsize=256, typed=True)
-def kept(base: type[Architecture], options: tuple[tuple[str, Any], ...]) -> Architecture:
+def cached_component(base: type[Architecture], options: tuple[tuple[str, Any], ...]) -> Architecture:
     """Return a component, cached. Code that changes how parts write their ledgers must clear this cache."""
     return base(**dict(options))
 
@@ -262,7 +264,9 @@ def _model(target: str, component: Architecture, sizes: Numbers) -> Model:
     """Return the model of a component at these sizes, except for sizes that exist only with other options."""
     places = Provenance(places=_places(component.fields) | _depths(component))
     relations = dict(component.relations)
-    model = Model(target=target, component=component, relations=relations, provenance=places, read_numbers=composed)
+    model = Model(
+        target=target, component=component, relations=relations, provenance=places, read_numbers=composed_model
+    )
     other = component.fields.sizes.keys() - model.settable
     return model.set({size: Integer(number) for size, number in sizes.items() if size not in other})
 

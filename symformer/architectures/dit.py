@@ -8,7 +8,7 @@ from typing import Literal
 from sympy import Integer
 
 from ..components import MLP, AdaptiveBlock, Component, Conditioning, PatchEmbedding, SelfAttention
-from ..components.adaptive_block import PLAIN_NORM, modulated, modulation
+from ..components.adaptive_block import PLAIN_NORM, modulate, modulation
 from ..language.sizes import Divides
 from ..language.symbols import A, B, E, L, N_chan, N_class, N_out, Z, Z_patch
 from ..ledger.facts import Tensor
@@ -105,5 +105,5 @@ class DiT(Architecture):
             x = ops.repeat(BLOCKS, L, self.block, x, c)
         y = ops.call("norm_out", PLAIN_NORM, x)
         shift, scale = modulation(ops, "silu", "proj_out_1", c, 2)
-        x = modulated(ops, "norm_out", y, shift, scale)
+        x = modulate(ops, "norm_out", y, shift, scale)
         return ops.linear("proj_out_2", x, Z_patch**2 * N_out).view((B, N_out, Z, Z))

@@ -10,7 +10,7 @@ from sympy import Expr, Integer
 from ..components import MLP, ALiBi, Component, ParallelBlock, PreNormBlock, RotaryPositions
 from ..configs.common_fields import Config
 from ..language.errors import ConfigError, OptionError
-from ..language.sizes import Condition, Divides, shown
+from ..language.sizes import Condition, Divides, format_value
 from ..language.symbols import A, E, G, H, L, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
@@ -43,7 +43,7 @@ class MultiQuery(BoolField):
         given, heads = config.get("num_kv_heads"), HEADS.read(A, config)
         if not (value or config.get("new_decoder_architecture")) and given not in (None, heads):
             raise ConfigError(
-                f"'num_kv_heads' is {shown(given)} in the config, but with 'multi_query' false and "
+                f"'num_kv_heads' is {format_value(given)} in the config, but with 'multi_query' false and "
                 f"'new_decoder_architecture' false it must equal 'num_attention_heads', {heads}; remove the field"
             )
         return value

@@ -17,7 +17,7 @@ from sympy import Integer
 from ..configs.common_fields import INERT, adds_weights
 from ..configs.rotary import PARTLY
 from ..language.errors import CatalogueError, quoted
-from ..language.sizes import put_in
+from ..language.sizes import substitute
 from ..language.symbols import SYMBOLS
 from .entries import (
     BESIDE,
@@ -28,21 +28,21 @@ from .entries import (
     CatalogueEntry,
     ClassConfig,
     ConfigMatch,
-    broken,
+    census_types,
     counted_kinds,
-    filed_types,
+    entry_name,
+    equal_values,
+    field_name,
+    find_entry,
     finder,
     holds,
-    last,
     letters_of,
-    on_shelf,
     part_of,
     record,
-    same,
-    shelved_name,
     variants,
+    violated_condition,
 )
-from .json_merge import merged
+from .json_merge import merge
 from .measured_model import STORED
 from .record import Find
 
@@ -61,11 +61,11 @@ def find(config: Mapping[str, Any]) -> Find | None:
     """Return the catalogue's records for a config, by quantity, or None if it has no entry of this structure."""
     for name, model_type in _classes(config):
         for kept in variants(name, model_type):
-            if (at := matched(kept, config)) is not None:
+            if (at := match_or_none(kept, config)) is not None:
                 made = f", built from {kept.entry.part}" if kept.entry.part else ""
                 assumed = (f"no 'architectures': read as {name}{made}",) * (config.get("architectures") is None)
                 fields = (field for turn in at.turned for field in kept.turns[turn].fields.items())
-                tied = next((value for field, value in fields if last(field) == TIED), None)
+                tied = next((value for field, value in fields if field_name(field) == TIED), None)
                 if tied is not None:
                     shares = "shares the token embedding" if tied else "has its own table"
                     assumed = (*assumed, f"{TIED}={str(tied).lower()}: the head {shares}")
@@ -73,11 +73,11 @@ def find(config: Mapping[str, Any]) -> Find | None:
     return None
 
 
-def why_not(config: Mapping[str, Any]) -> str:
+def refusal_reason(config: Mapping[str, Any]) -> str:
     """Return why the catalogue does not support a config, or "" if it does not have the class."""
     for name, model_type in _classes(config):
-        if (kept := on_shelf(name, model_type)) is None:
-            filed = filed_types().get(model_type)
+        if (kept := find_entry(name, model_type)) is None:
+            filed = census_types().get(model_type)
             return f"the catalogue has no {name}: {filed.why}" if filed is not None and filed.name == name else ""
         try:
             match(kept, config)
@@ -86,13 +86,13 @@ def why_not(config: Mapping[str, Any]) -> str:
     return ""
 
 
-def unread(config: Mapping[str, Any]) -> list[str]:
+def unread_fields(config: Mapping[str, Any]) -> list[str]:
     """Return the fields of a config that its class does not read, or [] if the catalogue does not have the class.
 
     A field with a name similar to a missing field may be a misspelling, so it is excluded.
     """
     for name, model_type in _classes(config):
-        kept = on_shelf(name, model_type)
+        kept = find_entry(name, model_type)
         if kept is None or kept.entry.part:
             return []
         known = {*_names(kept), *INERT, *BESIDE}
@@ -102,7 +102,7 @@ def unread(config: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def matched(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch | None:
+def match_or_none(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch | None:
     """Return the sizes and switch settings of a config of this class, or None if its structure is not known."""
     try:
         return match(kept, config)
@@ -131,7 +131,9 @@ def match(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch:
             numbers[name] = value
         elif name in entry.idle or name in entry.stored or (_ruled(kept, name) and name not in entry.unsaid):
             free.append(name)
-        elif name not in kept.switches and last(name) not in (*INERT, *BESIDE) and not _unasked(kept, name, value):
+        elif (
+            name not in kept.switches and field_name(name) not in (*INERT, *BESIDE) and not _unasked(kept, name, value)
+        ):
             raise _strange(name, value)
     # Fields that a config derives from others. Lists that are checked elsewhere are allowed.
     made = [name for name in entry.unsaid if name in fields and name not in entry.steps]
@@ -162,7 +164,7 @@ def match(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch:
     if stored is None:
         names = [name for turn in turned for name in kept.turns[turn].fields]
         raise CatalogueError(f"the combined effect of {' and '.join(dict.fromkeys(names))} is not known")
-    if why := broken(stored, numbers):
+    if why := violated_condition(stored, numbers):
         raise CatalogueError(why)
     return ConfigMatch(numbers, turned, tuple(unknown), absent)
 
@@ -172,20 +174,20 @@ def _idle(kept: CatalogueEntry, name: str, value: Any, layers: int) -> bool:
 
     Raises CatalogueError if neither is known.
     """
-    if name in kept.switches and same(kept.switches[name], value, layers):
+    if name in kept.switches and equal_values(kept.switches[name], value, layers):
         return True
     usual = kept.switches.get(_rotary_field(name))
     part = usual.get(PARTLY) if isinstance(usual, Mapping) else None
     if isinstance(value, Mapping) and part is not None and value.get(PARTLY) == part:
         value = {each: given for each, given in value.items() if each != PARTLY}
-    if last(name) == PARTLY and part is not None and value == part:
+    if field_name(name) == PARTLY and part is not None and value == part:
         return True
     ruled = _ruled(kept, name) or ("", "")
     tried = (kept.entry.idle.get(name, ""), kept.entry.stored.get(name, ""))
-    if last(name) == CHECKPOINTING:
+    if field_name(name) == CHECKPOINTING:
         tried = ("", "")
     idle, stored = ("|".join(filter(None, (here, rule))) for here, rule in zip(tried, ruled, strict=True))
-    stored = "|".join(filter(None, (stored, ANY_WINDOW if last(name) in WINDOWS else "")))
+    stored = "|".join(filter(None, (stored, ANY_WINDOW if field_name(name) in WINDOWS else "")))
     if idle and holds(idle, value, layers):
         return True
     if stored and holds(stored, value, layers):
@@ -199,7 +201,7 @@ def _ruled(kept: CatalogueEntry, name: str) -> tuple[str, str] | None:
     Rotary embeddings have no parameters. Their angles do not affect any count, but the rotary fraction of a head can
     affect a run. So can a window, which some classes read from any config. Return None for any other field.
     """
-    entry, word = kept.entry, last(name)
+    entry, word = kept.entry, field_name(name)
     if word == CHECKPOINTING and name not in kept.switches:  # if it is on, the backward pass recomputes
         return "off|null", "bool"
     rotary = _rotary_field(name)
@@ -227,7 +229,7 @@ def _ruled(kept: CatalogueEntry, name: str) -> tuple[str, str] | None:
 def _unstored_window(kept: CatalogueEntry, name: str) -> bool:
     """Return True if a size is a window, which may be null, and is not a dimension of any weight."""
     letter = kept.records[STORED]["letters"].get(name)
-    return last(name) in WINDOWS and letter not in kept.records[STORED].get("places", {})
+    return field_name(name) in WINDOWS and letter not in kept.records[STORED].get("places", {})
 
 
 def _rotary_field(name: str) -> str:
@@ -252,7 +254,7 @@ def _counted(kept: CatalogueEntry, fields: dict[str, Any]) -> dict[str, int]:
             listed = listed[:depth]
         if not isinstance(listed, (str, list)) or not listed or any(_word(each) not in known for each in listed):
             raise _strange(name, listed)
-        if entry.closing and last(known[_word(listed[-1])]) != entry.closing:
+        if entry.closing and field_name(known[_word(listed[-1])]) != entry.closing:
             raise _strange(name, listed)
         counts = dict.fromkeys(known.values(), 0)
         for each in listed:
@@ -293,12 +295,15 @@ def _strange(name: str, value: Any) -> CatalogueError:
 def _unasked(kept: CatalogueEntry, name: str, value: Any) -> bool:
     """Return True if an unknown field is a dropout probability, or if the code of the class does not read it."""
     entry = kept.entry
-    word = last(name)
+    word = field_name(name)
     if entry.asks is None or not word[:1].islower() or (name != word and word in _words(kept)):
         return False
     if adds_weights(word, value, (*entry.sizes, *entry.idle, *entry.stored, *kept.switches)):
         return False
-    return (isinstance(value, float) and "dropout" in word) or word not in {*entry.asks, *shared(entry.whole)}
+    return (isinstance(value, float) and "dropout" in word) or word not in {
+        *entry.asks,
+        *common_field_names(entry.whole),
+    }
 
 
 def _fields(kept: CatalogueEntry, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -351,7 +356,7 @@ def _name_once(kept: CatalogueEntry, fields: dict[str, Any]) -> None:
             value = fields.pop(name)
             if value is None and name == NAMES:
                 continue
-            if field in fields and not same(fields[field], value, 0):
+            if field in fields and not equal_values(fields[field], value, 0):
                 raise _strange(name, value)
             fields[field] = value
 
@@ -366,7 +371,7 @@ def _names(kept: CatalogueEntry) -> frozenset[str]:
 @cache
 def _words(kept: CatalogueEntry) -> frozenset[str]:
     """Return the names of the fields of a class without their parts."""
-    return frozenset(map(last, _names(kept)))
+    return frozenset(map(field_name, _names(kept)))
 
 
 def _check_depths(kept: CatalogueEntry, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
@@ -400,7 +405,7 @@ def _turned(kept: CatalogueEntry, fields: Mapping[str, Any], numbers: Mapping[st
     """Return the indices of the switch settings of a config. Raises CatalogueError for other non-default fields."""
 
     def as_said(name: str, value: Any) -> bool:
-        return same(value, fields[name], _layers(kept.entry, name, numbers))
+        return equal_values(value, fields[name], _layers(kept.entry, name, numbers))
 
     free = {*kept.entry.idle, *kept.entry.stored, *kept.entry.steps}  # checked elsewhere
     odd = {
@@ -424,7 +429,7 @@ def _turned(kept: CatalogueEntry, fields: Mapping[str, Any], numbers: Mapping[st
         raise _strange(*next(iter(asked.items())))
     if kept.entry.apart and len(whole) > 1:
         raise CatalogueError(f"the effect of {' and '.join(asked)} is known only for each of them alone")
-    said = merged({}, [kept.turns[place].said for place in whole])
+    said = merge({}, [kept.turns[place].said for place in whole])
     for name, value in said.items():
         if name in fields and not as_said(name, value):
             raise _strange(name, fields[name])
@@ -443,7 +448,7 @@ def _follow(kept: CatalogueEntry, numbers: dict[str, int], left: Sequence[str]) 
         known = {SYMBOLS[letters[name]]: number for name, number in numbers.items() if name in letters}
         ready = [name for name in left if kept.entry.follows[name].free_symbols <= known.keys()]
         for name in ready:
-            value = put_in(kept.entry.follows[name], known)
+            value = substitute(kept.entry.follows[name], known)
             if not isinstance(value, Integer) or value < 1:
                 raise CatalogueError(f"it has no {name}, and its default {kept.entry.follows[name]} is not an integer")
             numbers[name] = int(value)
@@ -456,13 +461,13 @@ def _classes(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the class that a config names, or the default class of its model type, and the type."""
     match config.get("architectures"), config.get("model_type"):
         case [str(name)], str(model_type):
-            yield shelved_name(name, model_type), model_type
-        case None, str(model_type) if filed := filed_types().get(model_type):
+            yield entry_name(name, model_type), model_type
+        case None, str(model_type) if filed := census_types().get(model_type):
             yield filed.name, model_type
 
 
 @cache
-def shared(whole: bool = True) -> frozenset[str]:
+def common_field_names(whole: bool = True) -> frozenset[str]:
     """Return the field names that common code can read, or with ``whole`` only those that can have an effect."""
     place = FOLDER / (LIVE if whole else COMMON)
     return frozenset(json.loads(place.read_text("utf-8")))

@@ -17,7 +17,7 @@ from typing import Any
 from ..configs.common_fields import adds_weights
 from ..language.errors import CatalogueError, ConfigError, SymformerError, quoted
 from .codec import from_data
-from .entries import LONGEST, broken, same
+from .entries import LONGEST, equal_values, violated_condition
 from .measured_model import DIFFUSERS
 from .record import Record, with_letters
 
@@ -73,7 +73,7 @@ def find(config: Mapping[str, Any], path: str) -> Record | None:
         If the file of the class is damaged.
 
     """
-    if (kept := shelved(class_name(config))) is None:
+    if (kept := find_class(class_name(config))) is None:
         return None
     given = fields_of(config)
     check_fields(path, kept.name, given, kept.arguments)
@@ -87,10 +87,10 @@ def structure_of(kept: DiffusersClass, given: Mapping[str, Any]) -> Structure | 
     return next((each for each in kept.structures if not any(_differences(kept, each, values))), None)
 
 
-def why_not(config: Mapping[str, Any]) -> str:
+def refusal_reason(config: Mapping[str, Any]) -> str:
     """Return why the catalogue has no formula for a config: the first difference from the nearest structure."""
     name = class_name(config)
-    if (kept := shelved(name)) is None:
+    if (kept := find_class(name)) is None:
         return f"the catalogue does not have the diffusers class {quoted(name)}"
     values = _values(kept, fields_of(config))
     nearest = min(([*_differences(kept, each, values)] for each in kept.structures), key=len)
@@ -133,7 +133,7 @@ def classes() -> list[str]:
 
 
 @cache
-def shelved(name: str) -> DiffusersClass | None:
+def find_class(name: str) -> DiffusersClass | None:
     """Return the catalogue's entry of a diffusers class, or None. Raises CatalogueError for a damaged file."""
     place = FOLDER / f"{name}.json"
     if not name.isidentifier() or len(name) > LONGEST or not place.is_file():
@@ -194,14 +194,14 @@ def _differences(kept: DiffusersClass, structure: Structure, values: Mapping[str
         if name in structure.sizes:
             if type(values.get(name)) is not int or values[name] < 1:
                 yield f"{name} of {kept.name} should be a positive integer, but is {_shown(values, name)}"
-        elif not (name in ours and name in values and same(ours[name], values[name], 0)):
+        elif not (name in ours and name in values and equal_values(ours[name], values[name], 0)):
             yield (
                 f"the catalogue has {kept.name} with {name}={_shown(ours, name)}, "
                 f"but the config has {_shown(values, name)}"
             )
     formula = _formula(kept, structure.formula)
     numbers = {name: values[name] for name in formula.letters if type(values.get(name)) is int}
-    if why := broken(formula, numbers):
+    if why := violated_condition(formula, numbers):
         yield f"the catalogue's formula of {kept.name} does not apply to this config: {why}"
 
 

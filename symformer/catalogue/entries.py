@@ -22,7 +22,7 @@ from ..language.errors import CatalogueError, ConfigError, SizeError, SymformerE
 from ..language.symbols import SYMBOLS
 from ..ledger.facts import Activation
 from .codec import from_data
-from .json_merge import long, merged, without
+from .json_merge import expand_rows, merge, without_sizes
 from .measured_model import STORED
 from .record import OPERATIONS, Find, Record, with_letters
 
@@ -190,13 +190,13 @@ class ConfigMatch:
 def variants(name: str, model_type: str) -> Iterator[CatalogueEntry]:
     """Yield the entries of a class for configs of a type, the default one first."""
     number = 1
-    while (kept := on_shelf(name, model_type, number)) is not None:
+    while (kept := find_entry(name, model_type, number)) is not None:
         yield kept
         number += 1
 
 
 @cache
-def on_shelf(name: str, model_type: str, number: int = 1) -> CatalogueEntry | None:
+def find_entry(name: str, model_type: str, number: int = 1) -> CatalogueEntry | None:
     """Return the entry of a class for configs of a type, or None. Raises CatalogueError for a damaged file."""
     place = FOLDER / f"{name}.{model_type}{VARIANT * (number > 1)}{number if number > 1 else ''}.json"
     if not name.isidentifier() or not TYPE.fullmatch(model_type) or max(len(name), len(model_type)) > LONGEST:
@@ -228,7 +228,7 @@ def read(data: Mapping[str, Any]) -> CatalogueEntry:
     )
 
 
-def shelved_name(name: str, model_type: str) -> str:
+def entry_name(name: str, model_type: str) -> str:
     """Return the entry's name of a class, which a config may spell with other case and underscores."""
     if not TYPE.fullmatch(model_type) or max(len(name), len(model_type)) > LONGEST:
         return name
@@ -249,8 +249,8 @@ def of_type(model_type: str) -> tuple[Find, dict[str, Any]] | None:
 
     Return None if the catalogue does not have the type.
     """
-    filed = filed_types().get(model_type)
-    kept = on_shelf(filed.name, model_type) if filed is not None else None
+    filed = census_types().get(model_type)
+    kept = find_entry(filed.name, model_type) if filed is not None else None
     if kept is None:
         return None
     heads = {HEAD: kept.entry.sizes[HEAD]} if HEAD in kept.entry.follows and not kept.entry.part else {}
@@ -273,7 +273,7 @@ def finder(kept: CatalogueEntry, at: ConfigMatch, assumed: tuple[str, ...] = ())
         if found is None:
             why = f": {kept.entry.unrun}" if kept.entry.unrun else ""
             raise CatalogueError(f"the catalogue has no {quantity} for {name}{why}")
-        if why := broken(found, at.numbers):
+        if why := violated_condition(found, at.numbers):
             raise CatalogueError(f"the catalogue's {quantity} for {name} does not apply to this config: {why}")
         return replace(found, config=at.numbers, assumed=assumed, by="catalogue")
 
@@ -290,11 +290,11 @@ def record(kept: CatalogueEntry, turned: tuple[int, ...], quantity: str, absent:
     others = [kept.turns[turn].records.get(quantity) for turn in turned]
     if usual is None or None in others:
         return None
-    data = merged(usual, [long(each, usual) for each in others])
+    data = merge(usual, [expand_rows(each, usual) for each in others])
     if len({*data["letters"].values()}) < len(data["letters"]):
         raise CatalogueError(f"{kept.entry.name} has two sizes with one letter")
     with_letters(data["letters"])
-    found: Record = from_data(Record, without(data, absent) if absent else data)
+    found: Record = from_data(Record, without_sizes(data, absent) if absent else data)
     return found
 
 
@@ -309,12 +309,12 @@ def part_of(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def last(name: str) -> str:
+def field_name(name: str) -> str:
     """Return the name of a field without its part."""
     return name.rpartition(".")[2]
 
 
-def broken(found: Record, numbers: Mapping[str, int]) -> str:
+def violated_condition(found: Record, numbers: Mapping[str, int]) -> str:
     """Return the first condition of a record that some sizes violate, or ""."""
     known = {SYMBOLS[letter]: numbers[name] for name, letter in found.letters.items() if name in numbers}
     for condition in (found.lifted or found.counted).constraints:
@@ -338,7 +338,7 @@ def letters_of(kept: CatalogueEntry) -> Mapping[str, str]:
     return found
 
 
-def same(ours: Any, theirs: Any, depth: int) -> bool:
+def equal_values(ours: Any, theirs: Any, depth: int) -> bool:
     """Return True if two values of a field are equal; true and 1 differ, and patterns are expanded to ``depth``."""
     if isinstance(ours, dict) and [*ours] == [EACH]:
         ours = [ours[EACH][layer % len(ours[EACH])] for layer in range(depth)]
@@ -346,7 +346,7 @@ def same(ours: Any, theirs: Any, depth: int) -> bool:
 
 
 @cache
-def filed_types() -> Mapping[str, CensusEntry]:
+def census_types() -> Mapping[str, CensusEntry]:
     """Return every model type of transformers, with the class of its configs that do not name one."""
     place = FOLDER / TYPES
     found: Mapping[str, Any] = json.loads(place.read_text("utf-8")) if place.is_file() else {}

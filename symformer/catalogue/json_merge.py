@@ -20,10 +20,10 @@ ROWS = ("rows", "counts")  # lists of weights or operations, which can contain e
 NOTHING = object()
 
 
-def merged(usual: Any, others: Sequence[Any], name: str = "") -> Any:
+def merge(usual: Any, others: Sequence[Any], name: str = "") -> Any:
     """Return facts with several changes applied. Raises CatalogueError if two of them conflict.
 
-    >>> merged({"V": 1, "tied": False}, [{"V": 1, "tied": True}, {"V": 1, "tied": False, "bias": True}])
+    >>> merge({"V": 1, "tied": False}, [{"V": 1, "tied": True}, {"V": 1, "tied": False, "bias": True}])
     {'V': 1, 'tied': True, 'bias': True}
     """
     changed = [other for other in others if other != usual]
@@ -34,8 +34,7 @@ def merged(usual: Any, others: Sequence[Any], name: str = "") -> Any:
     if all(isinstance(each, dict) for each in (usual, *changed)):
         names = dict.fromkeys(word for each in (usual, *changed) for word in each)
         found = {
-            word: merged(usual.get(word, NOTHING), [each.get(word, NOTHING) for each in changed], word)
-            for word in names
+            word: merge(usual.get(word, NOTHING), [each.get(word, NOTHING) for each in changed], word) for word in names
         }
         return {word: value for word, value in found.items() if value is not NOTHING}
     if all(isinstance(each, list) for each in (usual, *changed)):
@@ -83,7 +82,7 @@ def _path(row: Any) -> str:
     return str(second["path"] if isinstance(second, dict) else first[0])
 
 
-def without(data: Any, sizes: Sequence[str]) -> Any:
+def without_sizes(data: Any, sizes: Sequence[str]) -> Any:
     """Return the facts of a record with some sizes set to 0. Rows with 0 copies are removed."""
     letters = {letter for name, letter in data["letters"].items() if name in sizes}
     words = re.compile(rf"\b({'|'.join(map(re.escape, sorted(letters)))})\b")
@@ -120,13 +119,13 @@ def _at_zero(row: list[Any], words: re.Pattern[str]) -> list[Any] | None:
     return [copies, other] if place == 0 else [other, copies]
 
 
-def short(other: Any, usual: Any) -> Any:
+def compress_rows(other: Any, usual: Any) -> Any:
     """Return facts with every row that the default facts have replaced by its index there."""
     return _with_rows(other, usual, _numbered)
 
 
-def long(other: Any, usual: Any) -> Any:
-    """Return the facts that ``short`` abbreviated. Raises CatalogueError for an index out of range."""
+def expand_rows(other: Any, usual: Any) -> Any:
+    """Return the facts that ``compress_rows`` abbreviated. Raises CatalogueError for an index out of range."""
     return _with_rows(other, usual, _rows)
 
 

@@ -12,7 +12,7 @@ from sympy import Add, Expr, Mul, cancel, expand, floor
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import Condition, some_of_each
+from ..language.sizes import Condition, quotients_at_least_one
 from ..ledger.facts import ONE, STATE, Entry, Ledger, OperationKind, Scope, Tensor, Weight
 from ..ledger.operations import Operations
 from ..quantities import quantity as find_quantity
@@ -58,7 +58,7 @@ class MeasuredModel(Component):
     @cached_property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
         dims = {dim for _, shape in self.counts for dim in shape if dim.has(floor)}
-        return tuple(dict.fromkeys((*self.conditions, *some_of_each(dims))))
+        return tuple(dict.fromkeys((*self.conditions, *quotients_at_least_one(dims))))
 
     @property
     def library(self) -> str:
@@ -98,14 +98,14 @@ class MeasuredModel(Component):
 
         Raises RuleError for other conventions and for a quantity that is not known.
         """
-        name = question.seen
+        name = question.observed_quantity
         if self.fixed and name != STORED:
             raise fixed_sizes(self.title, name)
         if self.maker == DIFFUSERS and name != STORED:
             raise RuleError(f"only params is supported for diffusers models, not {name} of {self.stem}")
         if name not in MEASURED and self.lifted is not None:
             return self.lifted().answering(question, given)
-        answerable(name)
+        check_measurable(name)
         for convention, value in question.choose(given).items():
             ran = question.choices[convention].default
             if value != ran and convention not in MEASURED[name]:
@@ -118,7 +118,7 @@ class MeasuredModel(Component):
         if name == self.quantity:
             return self
         if self.measure is None:
-            raise unrun(self.stem, name)
+            raise run_refusal(self.stem, name)
         return self.measure(name)
 
     @cached_property
@@ -151,14 +151,14 @@ class MeasuredModel(Component):
         return Ledger(tree.root, None)
 
 
-def answerable(quantity: str) -> None:
+def check_measurable(quantity: str) -> None:
     """Raise UnknownNameError or RuleError for a quantity that a trace cannot measure."""
     find_quantity(quantity)
     if quantity not in MEASURED:
         raise RuleError(f"a torch run does not measure {quantity}; a trace supports {', '.join(MEASURED)}")
 
 
-def unrun(stem: str, quantity: str) -> RuleError:
+def run_refusal(stem: str, quantity: str) -> RuleError:
     """Return the error for a quantity that needs a forward pass, if only the stored weights were traced."""
     return RuleError(
         f"{stem}: {quantity} needs a forward pass; describe the inputs of the model with `inputs` (without inputs, "

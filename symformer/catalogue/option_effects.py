@@ -26,7 +26,7 @@ class OptionParams:
         return ", ".join(f"{name}={str(value).lower()}" for name, value in self.fields.items())
 
 
-def switched(kept: CatalogueEntry) -> list[OptionParams]:
+def option_effects(kept: CatalogueEntry) -> list[OptionParams]:
     """Return the parameters that the switches of a class add to the default. Raises CatalogueError."""
     usual = _stored(kept, ())
     found: list[OptionParams] = []

@@ -12,7 +12,7 @@ from sympy import Expr
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import AtMost, Condition, some_of_each
+from ..language.sizes import AtMost, Condition, quotients_at_least_one
 from ..language.symbols import C, N_new, S
 from ..ledger.facts import MATRICES, Entry, Ledger, OperationKind, Table
 from ..ledger.operations import Operations
@@ -66,7 +66,7 @@ class RecognizedModel(Component):
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]
         last = LAST.get(self.asked, S)
         dims = {dim for _, entry in self.rows for tensor in (*entry.inputs, entry.output) for dim in tensor.shape}
-        return tuple(dict.fromkeys(_moved(each, last) for each in (*self.conditions, *some_of_each(dims))))
+        return tuple(dict.fromkeys(_moved(each, last) for each in (*self.conditions, *quotients_at_least_one(dims))))
 
     @property
     def library(self) -> str:
@@ -84,7 +84,7 @@ class RecognizedModel(Component):
 
         Raises RuleError for any other quantity or convention.
         """
-        name = question.asked
+        name = question.traced_quantity
         chosen = question.choose(given)
         usual = {convention: question.choices[convention].default for convention in chosen}
         if why := self.refusals.get(name) or self._unseen(question, chosen, usual):
@@ -108,7 +108,7 @@ class RecognizedModel(Component):
 
     def _unseen(self, question: Quantity, chosen: Mapping[str, str], usual: Mapping[str, str]) -> str:
         """Return why a quantity is not known under these conventions, or "" if it is known."""
-        quantity = question.asked
+        quantity = question.traced_quantity
         if quantity not in (*self.confirmed, *FOLLOWS):
             return f"{quantity} needs the elementwise operations too, and a torch run does not show their purpose"
         for convention, value in chosen.items():

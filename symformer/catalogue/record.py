@@ -49,7 +49,7 @@ class Record:
 Find = Callable[[str], Record]  # from a quantity or OPERATIONS
 
 
-def opened(target: str, find: Find) -> Model:
+def model_of_records(target: str, find: Find) -> Model:
     """Return the model of a set of records, with the sizes of its config. Records are found on first use."""
     first = find(STORED)
 
@@ -63,7 +63,7 @@ def opened(target: str, find: Find) -> Model:
         return find(OPERATIONS).operations
 
     def read(quantity: str, also: Collection[str] = ()) -> Provenance:
-        seen = find_quantity(quantity).seen
+        seen = find_quantity(quantity).observed_quantity
         record = find(seen if seen in MEASURED else OPERATIONS)
         if record.traced is not None:
             places = {**(_places(find(OPERATIONS), also) if also else {}), **record.places}

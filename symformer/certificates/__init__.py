@@ -47,7 +47,7 @@ class Certificate(Immutable):
 
     Examples
     --------
-    >>> certificate = next(iter(on_file("gpt2")))
+    >>> certificate = next(iter(certificates_of("gpt2")))
     >>> certificate.witness, certificate.bound < 1e-6
     ('transformers.GPT2LMHeadModel', True)
 
@@ -82,25 +82,25 @@ class Certificate(Immutable):
 
         Examples
         --------
-        >>> next(iter(on_file("gpt2"))).to_json()["id"]
+        >>> next(iter(certificates_of("gpt2"))).to_json()["id"]
         'gpt2.params'
 
         """
         return asdict(self)
 
 
-def put_on_file(architecture: str, certificates: Sequence[Certificate | None]) -> None:
+def write_certificates(architecture: str, certificates: Sequence[Certificate | None]) -> None:
     """Keep the certificates of an architecture in the package. Raises WitnessError for a check that failed."""
     if None in certificates:
         raise WitnessError(f"{architecture} is not exact, so none of its certificates is kept")
     place = Path(__file__).parent / f"{architecture}.json"
     facts = [certificate.to_json() for certificate in certificates if certificate]
     place.write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
-    on_file.cache_clear()
+    certificates_of.cache_clear()
 
 
 @cache
-def on_file(architecture: str) -> tuple[Certificate, ...]:
+def certificates_of(architecture: str) -> tuple[Certificate, ...]:
     """The certificates kept for an architecture; none if nobody wrote any."""
     place = Path(__file__).parent / f"{architecture}.json"
     if not place.is_file():
@@ -118,7 +118,11 @@ def certificate_for(model: Model, formula: Formula) -> Certificate | None:
     """
     if COUNTED in formula.conventions:  # by the rules of others, which torch does not count by
         return None
-    ours = [each for each in on_file(model.id) if (each.id, dict(each.options)) == (formula.id, model.component.chosen)]
+    ours = [
+        each
+        for each in certificates_of(model.id)
+        if (each.id, dict(each.options)) == (formula.id, model.component.chosen)
+    ]
     for each in sorted(ours, key=lambda each: dict(each.conventions) != dict(formula.conventions)):
         counted = model.formula(formula.measure.name, **each.conventions)
         if each.digest == counted.digest:

@@ -86,7 +86,7 @@ class OpenModelArguments(NamedTuple):
     where: Mapping[str, Expr]
 
 
-def posed(
+def parse_open_model(
     target: str, quantities: Sequence[str], given: Sequence[str], where: Sequence[str], options: Sequence[str]
 ) -> OpenModelArguments:
     """Return the model and its given sizes, with the others left open. Raises SizeError for a size given twice."""

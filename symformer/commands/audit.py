@@ -6,7 +6,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import REFUSED, Command
-from .terminal import progress, put_json, say, tell
+from .terminal import print_error, print_json, print_line, progress
 
 DIFFERS = 1  # the status of an audit that found a difference
 
@@ -35,16 +35,18 @@ def command(paper: str, configs: bool, as_json: bool) -> int:
             r"\symformer{ID}{NUMBER}"
         )
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
     else:
         for each in found.differs:
-            say(str(each))
+            print_line(str(each))
         for one in found.unread:
-            tell(str(one))
+            print_error(str(one))
         said = f"{found.checked} checked in {len(found.files)} file{'s' * (len(found.files) > 1)}, "
         if found.unread:
             right = found.checked - len(found.differs)
-            say(f"{said}{right} correct and {len(found.differs)} wrong; {len(found.unread)} could not be checked")
+            print_line(
+                f"{said}{right} correct and {len(found.differs)} wrong; {len(found.unread)} could not be checked"
+            )
         else:
-            say(said + (f"{len(found.differs)} differ" if found.differs else "all correct"))
+            print_line(said + (f"{len(found.differs)} differ" if found.differs else "all correct"))
     return REFUSED if found.unread else DIFFERS if found.differs else 0

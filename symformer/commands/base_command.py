@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from ..language.errors import SymformerError, quoted
-from .terminal import PLAINLY, abandon, tell, unwritable, visible
+from .terminal import PLAINLY, discard, print_error, unwritable, visible
 
 REFUSED = 2  # an error that the user can fix
 DEFECT = 70  # a bug in symformer
@@ -51,9 +51,9 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         if ctx.params.get(OUTPUT) is None:
             return super().invoke(ctx)
-        from ..output.files import protecting
+        from ..output.files import protect_inputs
 
-        with protecting(_inputs(ctx.params)):
+        with protect_inputs(_inputs(ctx.params)):
             return super().invoke(ctx)
 
     def belongs(self, extra: str, named: Sequence[str]) -> str:
@@ -110,7 +110,7 @@ class CommandGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:
             for line in ctx.get_help().splitlines():
-                tell(line)
+                print_error(line)
             ctx.exit(REFUSED)
         return super().parse_args(ctx, args)
 
@@ -144,10 +144,10 @@ def _ended(run: Callable[[], Any]) -> int:
     except KeyboardInterrupt:
         return STOPPED
     except BrokenPipeError:
-        abandon(output)
+        discard(output)
         return CUT_OFF
     except OSError as error:
-        abandon(sys.stdout)
+        discard(sys.stdout)
         return _say(str(unwritable(error)), REFUSED)
 
 
@@ -203,5 +203,5 @@ def _defect(error: Exception) -> int:
 
 def _say(sentence: str, status: int) -> int:
     text = visible(sentence)
-    tell(f"symformer: {text if len(text) <= ROOM else text[: ROOM - 200] + ' … ' + text[-200:]}")
+    print_error(f"symformer: {text if len(text) <= ROOM else text[: ROOM - 200] + ' … ' + text[-200:]}")
     return status

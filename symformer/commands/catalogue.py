@@ -8,7 +8,7 @@ import click
 
 from . import arguments
 from .base_command import Command
-from .terminal import put_json, say, table
+from .terminal import print_json, print_line, table
 
 if TYPE_CHECKING:
     from ..views.catalogue_class import CatalogueClass
@@ -24,10 +24,10 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     model type contains one of them. The catalogue covers every config switch that changes what a class stores or
     computes. If a single class matches, its formulas are shown with the change that each switch makes.
     """
-    from ..catalogue.entries import classes, on_shelf
+    from ..catalogue.entries import classes, find_entry
     from ..catalogue.record import OPERATIONS
     from ..language.errors import UnknownNameError
-    from ..views.catalogue_class import known
+    from ..views.catalogue_class import catalogue_class
 
     asked = {word.lower() for word in words}
     # A word that is a complete name selects only that class, not every name that contains it.
@@ -35,7 +35,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     found = found or [each for each in classes() if any(word in " ".join(each).lower() for word in asked or [""])]
     facts: list[dict[str, Any]] = []
     for name, model_type in found:
-        kept = on_shelf(name, model_type)
+        kept = find_entry(name, model_type)
         if kept is None:
             continue
         facts.append(
@@ -51,45 +51,45 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         raise UnknownNameError(
             "class or model type", " ".join(words), dict(classes()), "symformer catalogue lists them all"
         )
-    alone = on_shelf(facts[0]["class"], facts[0]["type"]) if len(facts) == 1 else None
+    alone = find_entry(facts[0]["class"], facts[0]["type"]) if len(facts) == 1 else None
     if alone is not None:
-        _say_alone(known(alone), facts[0], as_json)
+        _say_alone(catalogue_class(alone), facts[0], as_json)
         return
     if as_json:
-        put_json(facts)
+        print_json(facts)
         return
     rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]
     table(["class", "model type", "supported switches"], rows, "lll")
     for versions in dict.fromkeys(each["read with"] for each in facts):
-        say(f"traced with {versions}; checked at random configs")
+        print_line(f"traced with {versions}; checked at random configs")
 
 
 def _say_alone(found: CatalogueClass, facts: dict[str, Any], as_json: bool) -> None:
     """Print one class: its formulas, the config fields of its sizes, and the change that each switch makes."""
     from ..language.errors import listed
     from ..language.notation.text import code, text
-    from ..views.catalogue_class import held
+    from ..views.catalogue_class import fixed_sizes
 
-    said = ["".join(each) for each in held(found)]
+    said = ["".join(each) for each in fixed_sizes(found)]
     if as_json:
         adds = [
             {"switches": dict(each.fields), "formula": None if each.adds is None else code(each.adds)}
             for each in found.switches
         ]
         formulas = {name: formula.code() for name, formula in found.formulas.items()}
-        put_json([facts | {"formulas": formulas, "symbols": dict(found.fields), "held": said, "adds": adds}])
+        print_json([facts | {"formulas": formulas, "symbols": dict(found.fields), "held": said, "adds": adds}])
         return
-    say(f"{facts['class']} ({facts['type']}): {listed(each.measure.title for each in found.formulas.values())}")
+    print_line(f"{facts['class']} ({facts['type']}): {listed(each.measure.title for each in found.formulas.values())}")
     for formula in found.formulas.values():
-        say(f"{formula.measure.letter} = {formula.text()}")
+        print_line(f"{formula.measure.letter} = {formula.text()}")
     if letters := [f"{letter} = {place}" for letter, place in found.fields.items() if letter != place]:
-        say(f"with {', '.join(letters)}")
+        print_line(f"with {', '.join(letters)}")
     if found.conditions:
-        say(f"valid if {', '.join(map(str, found.conditions))}")
+        print_line(f"valid if {', '.join(map(str, found.conditions))}")
     for line in said:
-        say(line)
-    say("")
+        print_line(line)
+    print_line("")
     rows = [[each.said, "unknown" if each.adds is None else text(each.adds)] for each in found.switches]
     if rows:
         table(["config switch", "change in N"], rows, "ll")
-    say(f"traced with {facts['read with']}; checked at random configs")
+    print_line(f"traced with {facts['read with']}; checked at random configs")

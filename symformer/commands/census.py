@@ -6,7 +6,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import progress, put_json, say
+from .terminal import print_json, print_line, progress
 
 
 @click.command("census", cls=Command)
@@ -66,17 +66,19 @@ def command(
     with progress("traced") as told:
         processes = workers or os.cpu_count() or 1
         found = list(
-            writer.fill(jobs, folder, processes, limit or writer.LIMIT, lambda done: told(done, len(jobs)), again)
+            writer.write_catalogue(
+                jobs, folder, processes, limit or writer.LIMIT, lambda done: told(done, len(jobs)), again
+            )
         )
     kept = [model_type for model_type, written in found if not written.filed.why]
     if as_json:
         left = {name: why for _, written in found for name, why in written.left.items()}
         refused = {model_type: written.filed.why for model_type, written in found if written.filed.why}
-        put_json({"kept": kept, "refused": refused, "left": left})
+        print_json({"kept": kept, "refused": refused, "left": left})
         return
     for model_type, written in found:
         for name, why in written.left.items():
-            say(f"{name}: {why}")
+            print_line(f"{name}: {why}")
         if written.filed.why:
-            say(f"{model_type}: {written.filed.why}")
-    say(f"{len(kept)} of {len(found)} model types have a file in {output}")
+            print_line(f"{model_type}: {written.filed.why}")
+    print_line(f"{len(kept)} of {len(found)} model types have a file in {output}")

@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put_json, say, spell, table
+from .terminal import print_json, print_line, spell, table
 
 if TYPE_CHECKING:
     from ..algebra.check import FormulaCheck
@@ -64,16 +64,16 @@ def command(
     symformer check '12lh^2(1+\\frac{13}{12h}+\\frac{V+s}{12lh})' --against gpt2 --where h=E
     """
     from ..algebra.check import check as hold
-    from ..algebra.name_binding import given
+    from ..algebra.name_binding import parse_bindings
     from ..targets.resolution import pairs, resolve
 
     model, conventions = resolve(against, pairs(options), sets, [quantity])
     if part == "":
         raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
-    found = hold(formula, model, quantity, part=part, where=given(where), paper=paper, **conventions)
+    found = hold(formula, model, quantity, part=part, where=parse_bindings(where), paper=paper, **conventions)
     model.asked_by([found.formula])
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
     else:
         show(found)
     return DIFFERS if found.verdict == "differs" else 0
@@ -84,17 +84,17 @@ def show(found: FormulaCheck) -> None:
     from ..language.notation.text import number
 
     for line in found.lines(spell):
-        say(line)
+        print_line(line)
     if found.named:
-        say()
+        print_line()
         readings = [[each.name, each.spelt, each.meaning, each.source] for each in found.named]
         table(["name", "read as", "meaning", "source"], readings, "llll")
     if found.rows:
-        say()
-        say(found.alternatives)
+        print_line()
+        print_line(found.alternatives)
         rows = [[each.path, each.said, spell(each.ours)] for each in found.rows]
         table(["row", "in the printed formula", "ours"], rows, "lll")
     if found.errors:
-        say()
+        print_line()
         cells = [[each.at, f"{each.ours:,}", number(each.theirs), each.percent] for each in found.errors]
         table(["at", "ours", "theirs", "error in %"], cells, "lrrr")

@@ -7,7 +7,7 @@ import click
 from .. import __version__
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put
+from .terminal import print_lines
 
 
 @click.command("cite", cls=Command)
@@ -22,4 +22,4 @@ def command(ids: tuple[str, ...], options: tuple[str, ...]) -> None:
     from ..targets.resolution import pairs
     from ..views.citations import bibtex
 
-    put(bibtex(ids, __version__, pairs(options)) + "\n")
+    print_lines(bibtex(ids, __version__, pairs(options)) + "\n")

@@ -12,7 +12,7 @@ from .. import __version__
 from ..documents.formats import FORMATS
 from . import arguments, completion_values, document_output, plot_output
 from .base_command import Command
-from .terminal import put_json, say, spell, table
+from .terminal import print_json, print_line, spell, table
 
 if TYPE_CHECKING:
     from ..algebra.model_comparison import Comparison
@@ -247,27 +247,27 @@ def _show(
 ) -> None:
     """Print the comparison as text or as JSON."""
     from ..algebra.compare import compare as set_side_by_side
-    from ..views.comparison_lines import check_asked, facts, lines, overtakes
-    from ..views.provenance_lines import answered_by
+    from ..views.comparison_lines import check_size, facts, larger_model_lines, lines
+    from ..views.provenance_lines import source_sentences
     from ..views.summary import remarks
 
     (formulas,) = beside.formulas()
     found = set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=not as_json)
-    check_asked(found, crossovers)
+    check_size(found, crossovers)
     if as_json:
-        put_json(_json(found))
+        print_json(_json(found))
         return
     said = list(facts(found, spell))  # compute everything before printing anything
     said += [""] * bool(said)
     for pair in found.pairs:
         if len(found.pairs) > 1:
             said += [f"{pair.names[0]} and {pair.names[1]}"]
-        said += [*lines(pair, spell), *overtakes(pair, crossovers, spell), ""]
+        said += [*lines(pair, spell), *larger_model_lines(pair, crossovers, spell), ""]
     read = [f"{model.target}: config.json at {at}" for model in found.models if (at := model.provenance.read_at)]
     answered = [
         f"{model.target}: {line}"
         for model, formula in zip(found.models, found.formulas, strict=True)
-        for line in [*remarks(model, formula, spell), *answered_by(model, formula)]
+        for line in [*remarks(model, formula, spell), *source_sentences(model, formula)]
     ]
     rows = []
     for role, *sides in found.rows:
@@ -276,16 +276,16 @@ def _show(
     columns = len(found.models)
     table(["part", *(2 * found.names)], rows, "l" * (1 + columns) + "r" * columns, total=True)
     for line in ["", *said, *dict.fromkeys([*read, *answered])]:
-        say(line)
+        print_line(line)
 
 
 def _json(found: Comparison) -> dict[str, object]:
     from ..formulas import ranks
     from ..views.provenance_lines import provenance_json
-    from ..views.summary import missing_of, read_at
+    from ..views.summary import config_commit, missing_of
 
     each = [provenance_json(*one) for one in zip(found.models, found.formulas, strict=True)]
-    reads = [read_at(model) for model in found.models]
+    reads = [config_commit(model) for model in found.models]
     shared = [
         ranks.facts(formula.ranks, model.known) for model, formula in zip(found.models, found.formulas, strict=True)
     ]
@@ -332,9 +332,9 @@ def _over(
             raise OptionError(f"{formula.measure.name} is itself a ratio; --over divides two additive quantities")
     found = [QuantityRatio(*each) for each in zip(above, below, strict=True)]
     if output is not None and plot_output.is_plot(output, PLOTS):
-        from ..algebra.result_plots.ratio_plot import drawn_together
+        from ..algebra.result_plots.ratio_plot import draw_together
 
-        plot_output.put(output, lambda: drawn_together(found, by or ""))
+        plot_output.put(output, lambda: draw_together(found, by or ""))
         return
     if output is not None:
         from ..documents.ratio_document import document
@@ -343,15 +343,15 @@ def _over(
         return
     if as_json:
         told = [each.to_json() for each in found]
-        put_json(told[0] if len(told) == 1 else {"models": told})
+        print_json(told[0] if len(told) == 1 else {"models": told})
         return
     rows, said = [row(each, spell) for each in found], [line for each in found for line in facts(each, spell)]
-    say(f"{found[0].above.measure.title} over {found[0].below.measure.title}, in {found[0].unit}")
-    say()
+    print_line(f"{found[0].above.measure.title} over {found[0].below.measure.title}, in {found[0].unit}")
+    print_line()
     table(["model", "formula", "leading", "value"], rows, "lllr")
-    say()
+    print_line()
     for line in dict.fromkeys(said):
-        say(line)
+        print_line(line)
 
 
 def _write(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from .base_command import Command
-from .terminal import put
+from .terminal import print_lines
 
 
 @click.command("completion", cls=Command)
@@ -22,4 +22,6 @@ def command(shell: str) -> None:
 
     made_by = get_completion_class(shell)
     if made_by is not None:
-        put(made_by(click.get_current_context().find_root().command, {}, "symformer", "_SYMFORMER_COMPLETE").source())
+        print_lines(
+            made_by(click.get_current_context().find_root().command, {}, "symformer", "_SYMFORMER_COMPLETE").source()
+        )

@@ -53,9 +53,9 @@ def size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[st
 
 def id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete ids of formulas, one word at a time."""
-    from ..views.citations import continued
+    from ..views.citations import completions
 
-    return continued(incomplete)
+    return completions(incomplete)
 
 
 def published(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -11,7 +11,7 @@ from .. import __version__
 from ..documents.formats import FORMATS, Engine, Flavour
 from . import arguments, completion_values, document_output
 from .base_command import Command
-from .terminal import tell
+from .terminal import print_error
 
 if TYPE_CHECKING:
     from ..documents.document_request import Kind
@@ -95,7 +95,7 @@ def command(
     all files are written or none.
     """
     from ..documents.document_request import DocumentRequest
-    from ..documents.folder import made_of_each
+    from ..documents.folder import folder_files
     from ..language.errors import DocumentError, listed
     from ..output.files import is_folder, write_all
     from ..targets.resolution import pairs
@@ -121,9 +121,9 @@ def command(
     usual: Flavour = flavour or "github"
     order = DocumentRequest(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own)
     if into:
-        made = made_of_each(order, targets, output)
+        made = folder_files(order, targets, output)
         write_all(output, made)
-        tell(f"wrote {listed(made)} in {output}")
+        print_error(f"wrote {listed(made)} in {output}")
         return
     models, conventions = zip(*map(order.resolved, targets), strict=True)
     document_output.put(output, order.written(models, conventions[0], output))
@@ -171,12 +171,12 @@ def _extension(output: str, into: bool, form: str, kind: Kind) -> str:
 
 def _own(template: str, extension: str, place: str) -> tuple[str, str]:
     """Return the name and the text of a template. Raises DocumentError if it cannot be used."""
-    from ..documents.formats.user_template import check_delimiters, read
+    from ..documents.formats.user_template import check_delimiters, read_template
     from ..language.errors import DocumentError
 
     if extension in ("pdf", ARCHIVE):
         raise DocumentError(f"--template writes text, but {place} is .{extension}; write .tex or .typ and compile that")
-    text = read(template)
+    text = read_template(template)
     if warning := check_delimiters(text, template):
-        tell(warning)
+        print_error(warning)
     return template, text

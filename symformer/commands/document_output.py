@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ..documents.formats import FLAVOURS, FORMATS
-from .terminal import put_bytes, tell
+from .terminal import print_bytes, print_error
 
 as_format = click.option("--as", "form", type=click.Choice(FORMATS), help="The output format if -o is -.")
 engine = click.option(
@@ -37,7 +37,7 @@ def put(output: str, content: bytes) -> None:
     from ..output.files import write
 
     if output == "-":
-        put_bytes(content)
+        print_bytes(content)
         return
     write(output, content)
-    tell(f"wrote {output}")
+    print_error(f"wrote {output}")

@@ -9,7 +9,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put_json, say, spell, table
+from .terminal import print_json, print_line, spell, table
 
 SHOWN = 2  # at most this many rows are named in one line
 
@@ -49,15 +49,15 @@ def command(
     model, conventions = resolve(target, pairs(options), sets, [quantity] if quantity else [])
     found = explain(model, asked, quantity, **conventions)
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
     else:
-        say(found.because)
+        print_line(found.because)
         for line in found.alternatives:
-            say(f"or {line}")
+            print_line(f"or {line}")
         for line in found.of_ranks(spell):
-            say(line)
+            print_line(line)
         if found.verdict == "convention":
-            say()
+            print_line()
             rows = [["symformer's count", "", spelt(found.plain.value)]]
             rows += [[what, _some(paths), spelt(each)] for what, paths, each in found.rows]
             table(["", "rows", found.reading.way.unit], rows, "llr")
@@ -65,7 +65,7 @@ def command(
             if found.change is not None and found.change != 0:
                 lines.append(f"difference  {spell(found.change)} = {spelt(found.difference)}")
             for line in ["", *lines] if lines else []:
-                say(line)
+                print_line(line)
     sys.exit(found.verdict == "unexplained")
 
 

@@ -9,7 +9,7 @@ import click
 from .. import __version__
 from . import completion_values
 from .base_command import Command
-from .terminal import tell
+from .terminal import print_error
 
 
 @click.command("gallery", cls=Command)
@@ -29,9 +29,9 @@ def command(folder: str, check: bool) -> None:
     if check:
         if different := stale(folder, made):
             for name in different:
-                tell(f"{folder}/{name} is out of date")
+                print_error(f"{folder}/{name} is out of date")
             sys.exit(1)
-        tell(f"{len(made)} files in {folder} are up to date")
+        print_error(f"{len(made)} files in {folder} are up to date")
         return
     write_all(folder, made)
-    tell(f"wrote {len(made)} files in {folder}")
+    print_error(f"wrote {len(made)} files in {folder}")

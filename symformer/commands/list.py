@@ -6,7 +6,7 @@ import click
 
 from . import arguments
 from .base_command import Command
-from .terminal import put_json, say, spell, table
+from .terminal import print_json, print_line, spell, table
 
 _BRIEF = 64  # characters of a formula in a list
 
@@ -24,13 +24,13 @@ def command(only_presets: bool, as_json: bool) -> None:
     presets = architectures.presets()
     if only_presets:
         if as_json:
-            put_json(presets)
+            print_json(presets)
             return
         rows = [[name, facts["architecture"], facts.get("hub", ""), facts["source"]] for name, facts in presets.items()]
         table(["name", "architecture", "Hugging Face Hub", "source of the sizes"], rows, "llll")
         return
     if as_json:
-        put_json(
+        print_json(
             {
                 "architectures": architectures.all_names(),
                 "presets": {name: facts["architecture"] for name, facts in presets.items()},
@@ -40,35 +40,35 @@ def command(only_presets: bool, as_json: bool) -> None:
             }
         )
         return
-    say("Architectures")
+    print_line("Architectures")
     rows = []
     for name in architectures.all_names():
         model = architectures.architecture(name)
         rows.append([name, model.title, _brief(spell(model.params.written))])
     table(["name", "title", "parameters"], rows, "lll")
-    say("\nPresets: published sizes of an architecture (--presets lists their sources)")
+    print_line("\nPresets: published sizes of an architecture (--presets lists their sources)")
     rows = [[name, ", ".join(architectures.presets_of(name))] for name in architectures.all_names()]
     table(["architecture", "presets"], rows, "ll")
-    say("\nComponents")
+    print_line("\nComponents")
     rows = []
     for name in components.all_names():
         part = components.component(name)
         rows.append([f"component:{name}", part.title, _brief(spell(part.params.written))])
     table(["name", "title", "parameters"], rows, "lll")
-    say("\nQuantities")
+    print_line("\nQuantities")
     rows = []
     for name, question in quantities().items():
         named = {key: rule for key, rule in question.choices.items() if key not in PLACEMENT}
         choices = [f"{key}={'|'.join(rule.meanings)}" for key, rule in named.items()]
         rows.append([name, question.measure.title, question.measure.unit, " ".join(choices)])
     table(["name", "title", "unit", "conventions"], rows, "llll")
-    say("\nFLOPs as counted by papers and tools")
+    print_line("\nFLOPs as counted by papers and tools")
     rows = []
     for name, question in quantities().items():
         sets = question.rule_sets if isinstance(question, RuleSetQuantity) else {}
         rows += [[f"counted={key}", name, rules.who, rules.where] for key, rules in sets.items()]
     table(["option", "quantity", "counted by", "source"], rows, "llll")
-    say("\nParallelism options, for quantities per rank")
+    print_line("\nParallelism options, for quantities per rank")
     rows = []
     for name, convention in PLACEMENT.items():
         rows += [[f"{name}={choice}", meaning] for choice, meaning in convention.meanings.items()]

@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put_json, say, table
+from .terminal import print_json, print_line, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,13 +57,15 @@ def command(name: str | None, as_json: bool) -> None:
 def _all(found: Iterable[Publication], as_json: bool) -> None:
     every = list(found)
     if as_json:
-        put_json([each.to_json() for one in every for each in one.entries])
+        print_json([each.to_json() for one in every for each in one.entries])
         return
     rows = [[one.id, one.title, *map(_count, (len(one.formulas), len(one.numbers), one.amiss))] for one in every]
     sums = [str(sum(each)) for each in zip(*((len(x.formulas), len(x.numbers), x.amiss) for x in every), strict=True)]
     table(["id", "source", "formulas", "numbers", "corrections"], [*rows, ["total", "", *sums]], "llrrr", total=True)
-    say()
-    say("symformer papers ID shows one source; corrections are entries that differ from what they claim to count.")
+    print_line()
+    print_line(
+        "symformer papers ID shows one source; corrections are entries that differ from what they claim to count."
+    )
 
 
 def _count(number: int) -> str:
@@ -72,15 +74,15 @@ def _count(number: int) -> str:
 
 def _source(found: Publication, as_json: bool) -> None:
     if as_json:
-        put_json([each.to_json() for each in found.entries])
+        print_json([each.to_json() for each in found.entries])
         return
-    say(found.title)
+    print_line(found.title)
     if found.formulas:
-        say()
+        print_line()
         rows = [[each.id, each.where, _of(each), each.says] for each in found.formulas]
         table(["formula", "where", "compared with", "verdict"], rows, "llll")
     if found.numbers:
-        say()
+        print_line()
         rows = [[each.id, each.whose, each.printed, each.counts, each.target, each.says] for each in found.numbers]
         table(["number", "where", "printed", "published as", "compared with", "verdict"], rows, "llllll")
 
@@ -90,37 +92,37 @@ def _formula(entry: PrintedFormula, as_json: bool) -> None:
 
     found = entry.check
     if as_json:
-        put_json({**entry.to_json(), "check": found.to_json() if found else None})
+        print_json({**entry.to_json(), "check": found.to_json() if found else None})
         return
-    say(f"{entry.whose}, {entry.where}" + (f"  {entry.url}" if entry.url else ""))
-    say()
-    say(f"printed     {entry.latex}")
+    print_line(f"{entry.whose}, {entry.where}" + (f"  {entry.url}" if entry.url else ""))
+    print_line()
+    print_line(f"printed     {entry.latex}")
     if entry.read:
-        say(f"read as     {entry.read}")
+        print_line(f"read as     {entry.read}")
     if entry.because or entry.without:
-        say(f"because     {entry.because or entry.without}" if found else f"unchecked   {entry.without}")
+        print_line(f"because     {entry.because or entry.without}" if found else f"unchecked   {entry.without}")
     if entry.correction:
-        say(f"correction  {entry.correction}")
+        print_line(f"correction  {entry.correction}")
     if found is not None:
-        say()
+        print_line()
         show(found)
 
 
 def _number(entry: PublishedNumber, as_json: bool) -> None:
     found = entry.explanation
     if as_json:
-        put_json({**entry.to_json(), "explanation": found.to_json() if found else None})
+        print_json({**entry.to_json(), "explanation": found.to_json() if found else None})
         return
-    say(f"{entry.whose}: {entry.printed}, published as {entry.counts}")
-    say()
+    print_line(f"{entry.whose}: {entry.printed}, published as {entry.counts}")
+    print_line()
     if found is None:
-        say(f"unchecked   {entry.without}")
+        print_line(f"unchecked   {entry.without}")
     else:
-        say(found.because)
+        print_line(found.because)
     if entry.correction and entry.correction not in entry.without:
-        say(f"correction  {entry.correction}")
+        print_line(f"correction  {entry.correction}")
     if entry.note:
-        say(f"note        {entry.note}")
+        print_line(f"note        {entry.note}")
 
 
 def _of(entry: PrintedFormula) -> str:

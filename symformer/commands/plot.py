@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put_bytes, tell
+from .terminal import print_bytes, print_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,10 +85,10 @@ def command(
         models = [arguments.formula(target, counts, sets, options) for target in targets]
         content = _drawn(kind, models, extension, part, device)
     if output == "-":
-        put_bytes(content)
+        print_bytes(content)
         return
     write(output, content)
-    tell(f"wrote {output}")
+    print_error(f"wrote {output}")
 
 
 def _drawn(
@@ -107,10 +107,10 @@ def _drawn(
         from ..documents.plots.memory_plot import memory
 
         return memory(models, extension, device)
-    from ..documents.figures.architecture import drawn
+    from ..documents.figures.architecture import architecture_figure
     from ..documents.figures.drawing_files import emit
 
-    return emit(drawn(models, part), extension)
+    return emit(architecture_figure(models, part), extension)
 
 
 def _roofline(

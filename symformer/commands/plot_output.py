@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from . import completion_values
-from .terminal import tell
+from .terminal import print_error
 
 if TYPE_CHECKING:
     from ..output.base_plot import Plot
@@ -45,4 +45,4 @@ def check(path: str | None, as_json: bool) -> None:
 def put(path: str, draw: Callable[[], Plot]) -> None:
     """Draw a plot and write it to its file."""
     draw().write(path)
-    tell(f"wrote {path}")
+    print_error(f"wrote {path}")

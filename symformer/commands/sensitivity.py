@@ -6,7 +6,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import put_json, say, spell, table
+from .terminal import print_json, print_line, spell, table
 
 
 @click.command("sensitivity", cls=Command)
@@ -51,15 +51,15 @@ def command(
         plot_output.put(output, lambda: found.plot(by=by or ""))
         return
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
         return
     before, rows, below = found.lines(spell), found.rows(spell), found.below()
-    say(f"{found.model.title} ({found.model.target}): {found.formula.measure.title}")
+    print_line(f"{found.model.title} ({found.model.target}): {found.formula.measure.title}")
     for line in (*before, ""):
-        say(line)
+        print_line(line)
     if rows:
         table(found.head, rows, "lrlrlrl")
     else:
-        say("the formula has no sizes")
+        print_line("the formula has no sizes")
     for line in ["", *below] if below else []:
-        say(line)
+        print_line(line)

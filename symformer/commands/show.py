@@ -9,7 +9,7 @@ import click
 from ..views.notations import NOTATIONS
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put, put_json, say, spell, table, tell
+from .terminal import print_error, print_json, print_line, print_lines, spell, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,37 +77,39 @@ def command(
     model, whole = arguments.formula(target, quantity, sets, options)
     formula = whole if part is None else whole.part(part)
     if notation is not None:
-        put(equation(formula, notation) + "\n")
+        print_lines(equation(formula, notation) + "\n")
         for line in ranks.stated(formula.ranks, model.known):  # on standard error: the equation itself is pasted
-            tell(line)
+            print_error(line)
         return
     if as_json:
         place = {} if part is None else {"part": part_json(model, formula)}
-        put_json({**show_json(model, formula), **place, "provenance": provenance_json(model, whole)})
+        print_json({**show_json(model, formula), **place, "provenance": provenance_json(model, whole)})
         return
     value = value_of(formula, model)
-    say(f"{model.title} ({model.target}): {formula.measure.title}" + (f" of one {path_of(formula)}" if part else ""))
+    print_line(
+        f"{model.title} ({model.target}): {formula.measure.title}" + (f" of one {path_of(formula)}" if part else "")
+    )
     closed = f"{spell(label(formula))} = {spell(formula.written)}"
     if value is not None and formula.symbols:
         closed += f" = {amount(value, formula.measure.unit)}"
-    say(closed)
+    print_line(closed)
     if part:
-        say(copies_line(model, formula, spell))
+        print_line(copies_line(model, formula, spell))
     missing = missing_of(formula, model)
     if model.known:
-        say("with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items()))
+        print_line("with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items()))
     for total in formula.totals & formula.written.free_symbols:
-        say(f"where {total} = {text(formula.relations[total])}")
+        print_line(f"where {total} = {text(formula.relations[total])}")
     if missing:
-        say(_unnumbered(model, missing))
+        print_line(_unnumbered(model, missing))
     concerned = find_quantity(quantity).said(formula)  # without the conventions that do not affect this formula
     for name, choice in {**concerned, **model.component.chosen}.items():
-        say(f"{name} = {choice}")
+        print_line(f"{name} = {choice}")
     for remark in remarks(model, formula, spell):
-        say(remark)
+        print_line(remark)
     for line in provenance_lines(model, whole):
-        say(line)
-    say()
+        print_line(line)
+    print_line()
     _breakdown(model, formula, value)
 
 
@@ -125,21 +127,21 @@ def _unnumbered(model: Model, missing: Sequence[Symbol]) -> str:
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
     from ..quantities import quantity as find_quantity
     from ..targets.resolution import pairs, resolve
-    from ..views.convention_table import alternatives, ranks_stated
+    from ..views.convention_table import alternatives, rank_lines
 
     model, given = resolve(target, pairs(options), sets, [quantity])
     found, measure = alternatives(model, quantity, given), find_quantity(quantity).measure
     model.asked_by(variant.formula for variant in found if variant.formula is not None)
     if as_json:
         facts = [variant.to_json() for variant in found]
-        put_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})
+        print_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})
         return
-    say(
+    print_line(
         f"{model.title} ({model.target}): {measure.title}, one convention changed at a time; * marks the value in use\n"
     )
     table(["convention", f"{measure.letter} =", measure.unit, "used by"], [v.row(spell) for v in found], "llrl")
-    for line in ranks_stated(found, model, spell):
-        say(f"\n{line}")
+    for line in rank_lines(found, model, spell):
+        print_line(f"\n{line}")
 
 
 def _breakdown(model: Model, formula: Formula, value: int | None) -> None:

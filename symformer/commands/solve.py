@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import progress, put_json, say, spell, table
+from .terminal import print_json, print_line, progress, spell, table
 
 NONE = 1  # the exit status if there is no solution
 
@@ -61,7 +61,7 @@ def command(
     from ..algebra.sweep import SHOWN
 
     plot_output.check(output, as_json)
-    posed = arguments.posed(target, [quantity], given, where, options)
+    posed = arguments.parse_open_model(target, [quantity], given, where, options)
     found = solve(
         posed.model,
         total,
@@ -80,16 +80,16 @@ def command(
         plot_output.put(output, found.plot)
         return 0 if found.all else NONE
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
         return 0 if found.all else NONE
     rows, verdict = found.rows(), found.verdict
-    say(f"{found.model.title} ({found.model.target})")
+    print_line(f"{found.model.title} ({found.model.target})")
     for line in (*found.lines(spell), ""):
-        say(line)
+        print_line(line)
     if rows:
         table([*found.columns, found.formula.measure.unit, "off by"], rows, "r" * (len(found.columns) + 2))
         if len(found.all) > SHOWN:
-            say(f"and {len(found.all) - SHOWN:,} more; --json lists up to 10,000")
-        say()
-    say(verdict)
+            print_line(f"and {len(found.all) - SHOWN:,} more; --json lists up to 10,000")
+        print_line()
+    print_line(verdict)
     return 0 if found.all else NONE

@@ -9,7 +9,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import progress, put_json, say, spell, table, tell
+from .terminal import print_error, print_json, print_line, progress, spell, table
 
 if TYPE_CHECKING:
     from ..algebra.sweep import Sweep
@@ -106,26 +106,26 @@ def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> Non
         with progress(f"{found.rows.count:,} configs") as told:
             count = write(replace(found, told=told), output, extension)
         for line in found.counted(count):
-            tell(line)
-        tell(f"wrote {output}")
+            print_error(line)
+        print_error(f"wrote {output}")
         return
     with progress(f"{found.rows.count:,} configs") as told:
         found = replace(found, told=told)
         rows, count = found.first
     if as_json:
-        put_json(found.to_json())
+        print_json(found.to_json())
         return
     for line in (f"{found.model.title} ({found.model.target})", *found.lines(spell), ""):
-        say(line)
+        print_line(line)
     from ..algebra.sweep import SHOWN, cells_of
 
     if rows:
         table(found.columns, list(map(cells_of, rows[:SHOWN])), found.align)
     if count > SHOWN:
-        say(f"and {count - SHOWN:,} more; -o FILE writes all of them")
-    say()
+        print_line(f"and {count - SHOWN:,} more; -o FILE writes all of them")
+    print_line()
     for line in found.counted(count):
-        say(line)
+        print_line(line)
 
 
 def _sweep(
@@ -147,7 +147,7 @@ def _sweep(
     from ..algebra.sweep import sweep
 
     rows = Grid(tuple(map(Axis.read, axes))) if file is None else RowFile.open(file)
-    posed = arguments.posed(target, quantities, given, where, options)
+    posed = arguments.parse_open_model(target, quantities, given, where, options)
     return sweep(
         posed.model,
         rows,

@@ -35,16 +35,16 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069
 _SCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 
 
-def say(text: str = "") -> None:
+def print_line(text: str = "") -> None:
     """Print one line and the empty lines around it on standard output. Raises OutputError if it cannot be written."""
     line = text.strip("\n")
     before, _, after = text.partition(line) if line else (text, "", "")
     shown = _spelt(visible(line), sys.stdout)
     lines = fold(shown, width(), under="    ") if width() else [shown]
-    put(before + "\n".join(lines) + after + "\n")
+    print_lines(before + "\n".join(lines) + after + "\n")
 
 
-def put(text: str) -> None:
+def print_lines(text: str) -> None:
     """Print lines on standard output without folding them. Raises OutputError if they cannot be written."""
     if sys.stdout is None:
         raise OutputError("standard output is closed; open it, or write to a file")
@@ -56,7 +56,7 @@ def put(text: str) -> None:
         raise unwritable(error) from None
 
 
-def put_bytes(content: bytes) -> None:
+def print_bytes(content: bytes) -> None:
     """Write a file to standard output. Raises OutputError if that fails, or if a binary file would go to a terminal."""
     if sys.stdout is None:
         raise OutputError("standard output is closed; open it, or write to a file")
@@ -74,7 +74,7 @@ def put_bytes(content: bytes) -> None:
         raise unwritable(error) from None
 
 
-def put_json(document: object) -> None:
+def print_json(document: object) -> None:
     """Print one JSON document on standard output, with JSON escapes for characters that it cannot encode."""
     text = json.dumps(document, indent=2, ensure_ascii=False)
     text = _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
@@ -82,10 +82,10 @@ def put_json(document: object) -> None:
         text.encode(_encoding(sys.stdout))
     except UnicodeEncodeError:
         text = json.dumps(document, indent=2)
-    put(text + "\n")
+    print_lines(text + "\n")
 
 
-def tell(text: str) -> None:
+def print_error(text: str) -> None:
     """Print one line on standard error, or nothing if standard error is closed or fails."""
     if sys.stderr is None:
         return
@@ -93,7 +93,7 @@ def tell(text: str) -> None:
         sys.stderr.write(_spelt(visible(text), sys.stderr) + "\n")
         sys.stderr.flush()
     except OSError:
-        abandon(sys.stderr)
+        discard(sys.stderr)
 
 
 def unwritable(error: OSError) -> OutputError:
@@ -101,7 +101,7 @@ def unwritable(error: OSError) -> OutputError:
     return OutputError(f"standard output cannot be written: {error.strerror}")
 
 
-def abandon(stream: TextIO | None) -> None:
+def discard(stream: TextIO | None) -> None:
     """Redirect a stream to the null device, so that flushing it at exit does not fail."""
     try:
         if stream is not None:
@@ -153,18 +153,18 @@ def table(
     before = [(_spelt(lead, sys.stdout), _spelt(under, sys.stdout)) for lead, under in branches]
     if room := width():
         drawn = layout(shown, align, room, before)
-        if broadest(drawn) > room:
-            put("\n".join(stacked(shown, room)) + "\n")
+        if row_width(drawn) > room:
+            print_lines("\n".join(stacked_table(shown, room)) + "\n")
         else:
             _draw(drawn, align, total)
         return
     for (lead, _), row in zip(before, shown, strict=True):
         row[0] = lead + row[0]
-    for line in plain(shown, align):
-        put(line + "\n")
+    for line in plain_table(shown, align):
+        print_lines(line + "\n")
 
 
-def plain(rows: Sequence[Sequence[str]], align: str) -> list[str]:
+def plain_table(rows: Sequence[Sequence[str]], align: str) -> list[str]:
     """Return the lines of a table without colour, with two spaces between columns."""
     widths = [max(cells(row[column]) for row in rows) for column in range(len(align))]
     return [_line(row, widths, align).rstrip() for row in rows]
@@ -200,16 +200,16 @@ def layout(
     return found
 
 
-def broadest(rows: list[list[list[str]]]) -> int:
+def row_width(rows: list[list[list[str]]]) -> int:
     """Return the width of a line of laid-out rows, in cells."""
     columns = range(len(rows[0][0]))
     return sum(max(cells(line[place]) for row in rows for line in row) for place in columns) + len(_GAP) * columns[-1]
 
 
-def stacked(rows: Sequence[Sequence[str]], room: int) -> list[str]:
+def stacked_table(rows: Sequence[Sequence[str]], room: int) -> list[str]:
     """Return a table as a list, for narrow terminals: the first cell of each row, then the others with their headers.
 
-    >>> print("\\n".join(stacked([["row", "copies", "each"], ["lm_head", "1", "2·B·S·V·E"]], 16)))
+    >>> print("\\n".join(stacked_table([["row", "copies", "each"], ["lm_head", "1", "2·B·S·V·E"]], 16)))
     lm_head
       copies: 1
       each:

@@ -6,7 +6,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put_json, say, spell, table
+from .terminal import print_json, print_line, spell, table
 
 
 @click.command("trace", cls=Command)
@@ -57,8 +57,8 @@ def command(
     from ..language.sizes import whole
     from ..language.target import TargetKind, parse
     from ..targets.resolution import pairs
-    from ..views.provenance_lines import at_config
-    from ..views.summary import amount, read_at
+    from ..views.provenance_lines import config_agreement
+    from ..views.summary import amount, config_commit
     from ..witness import ignored_at, values_at
     from ..witness import trace as trace_model
 
@@ -77,10 +77,10 @@ def command(
     values = [values_at(model, path, quantity, run) for path in configs]
     reading = found.model.provenance.reading
     if as_json:
-        put_json(
+        print_json(
             {
                 "target": target,
-                **read_at(model.model),
+                **config_commit(model.model),
                 "quantized": model.model.provenance.quantized or None,
                 "quantity": quantity,
                 "conventions": dict(formula.conventions),
@@ -101,28 +101,28 @@ def command(
             }
         )
         return
-    say(f"{found.model.title}: {formula.measure.title}")
-    say(f"{formula.measure.letter} = {spell(formula.written)}")
+    print_line(f"{found.model.title}: {formula.measure.title}")
+    print_line(f"{formula.measure.letter} = {spell(formula.written)}")
     if model.model.provenance.read_at:
-        say(f"from the config.json of {target} on the Hub, {model.model.provenance.read_at}")
+        print_line(f"from the config.json of {target} on the Hub, {model.model.provenance.read_at}")
     for line in model.model.provenance.notes:
-        say(line)
-    own = at_config(reading) if reading else ""
-    say(f"exact, row by row, at {len(found.checked)} new random configs{own} ({found.builds} builds)\n")
+        print_line(line)
+    own = config_agreement(reading) if reading else ""
+    print_line(f"exact, row by row, at {len(found.checked)} new random configs{own} ({found.builds} builds)\n")
     table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
     for name, other in found.ties.items():
-        say(f"{name} = {other}: the trace is valid only for this relation")
+        print_line(f"{name} = {other}: the trace is valid only for this relation")
     for each in found.pinned:
-        say(f"{each.name} is fixed at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else ""))
+        print_line(f"{each.name} is fixed at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else ""))
     for condition in found.conditions:
-        say(f"valid if {condition}")
+        print_line(f"valid if {condition}")
     for line in found.report:
-        say(line)
+        print_line(line)
     for line in reading.beside if reading else ():
-        say(line)
+        print_line(line)
     for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):
         if ignored:
             stores = getattr(model.source, "name", target)
-            say(f"{', '.join(ignored)} in {path}: no effect on the weights of {stores}")
+            print_line(f"{', '.join(ignored)} in {path}: no effect on the weights of {stores}")
     for path, value in zip(configs, values, strict=True):
-        say(f"{path}: {amount(value, formula.measure.unit)}")
+        print_line(f"{path}: {amount(value, formula.measure.unit)}")

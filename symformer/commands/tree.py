@@ -6,7 +6,7 @@ import click
 
 from . import arguments
 from .base_command import Command
-from .terminal import put_json, say, spell, table
+from .terminal import print_json, print_line, spell, table
 
 
 @click.command("tree", cls=Command)
@@ -24,7 +24,7 @@ def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
     from ..language.notation.text import code, percent, text
     from ..language.sizes import evaluate
     from ..views.provenance_lines import provenance_json, provenance_lines
-    from ..views.summary import missing_of, module_tree, notes, read_at, remarks, share, value_of
+    from ..views.summary import config_commit, missing_of, module_tree, notes, remarks, share, value_of
 
     model, formula = arguments.formula(target, quantity, sets, options)
     root, whole = module_tree(model, formula), value_of(formula, model)
@@ -38,10 +38,10 @@ def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
         guides.append(guide)
         facts.append({"module": guide[0] + node.title(text), "formula": code(node.total), "value": value})
     if as_json:
-        put_json(
+        print_json(
             {
                 "target": model.target,
-                **read_at(model),
+                **config_commit(model),
                 "quantity": quantity,
                 "unit": formula.measure.unit,
                 "missing": [str(size) for size in missing_of(formula, model)],
@@ -56,4 +56,4 @@ def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
     head = ["module", formula.measure.title, *([formula.measure.unit, "share"] if numbered else [])]
     table(head, rows, "llrr" if numbered else "ll", guides=guides)
     for line in ["", *remarks(model, formula, spell), *provenance_lines(model, formula)]:
-        say(line)
+        print_line(line)

@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import put_json, say, table
+from .terminal import print_json, print_line, table
 
 
 @click.command("verify", cls=Command)
@@ -47,7 +47,7 @@ def command(
     import gc
 
     from .. import architectures
-    from ..certificates import put_on_file
+    from ..certificates import write_certificates
     from ..targets.resolution import pairs, resolve
     from ..witness import provable, verify_all
 
@@ -67,9 +67,9 @@ def command(
     verdicts = verify_all(tasks, seed)
     if write:
         for name in sorted(wholes):
-            put_on_file(name, [verdict.certificate for verdict in verdicts if verdict.model.id == name])
+            write_certificates(name, [verdict.certificate for verdict in verdicts if verdict.model.id == name])
     if as_json:
-        put_json([verdict.to_json() for verdict in verdicts])
+        print_json([verdict.to_json() for verdict in verdicts])
     else:
         rows = [verdict.row() for verdict in verdicts]
         table(
@@ -77,11 +77,13 @@ def command(
         )
         for verdict in verdicts:
             for mismatch in verdict.mismatches:
-                say(f"{verdict.model.target}: {mismatch}")
+                print_line(f"{verdict.model.target}: {mismatch}")
         exact = sum(verdict.exact for verdict in verdicts)
         libraries = {
             f"{key} {value}" for v in verdicts if v.certificate for key, value in v.certificate.versions.items()
         }
-        say(f"\n{exact} of {len(verdicts)} exact" + (f", with {', '.join(sorted(libraries))}" if libraries else ""))
+        print_line(
+            f"\n{exact} of {len(verdicts)} exact" + (f", with {', '.join(sorted(libraries))}" if libraries else "")
+        )
     if not all(verdict.exact for verdict in verdicts):
         sys.exit(1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..language.errors import TargetError
 from ..language.registry import Registry
-from ..language.sizes import shown
+from ..language.sizes import format_value
 from .base import Component as Component
 
 if TYPE_CHECKING:  # __getattr__ imports each on first use
@@ -99,7 +99,7 @@ def component(name: str, /, **options: Any) -> Component:
 
     """
     if not isinstance(name, str):
-        raise TargetError(f"{shown(name)} is not the name of a component")
+        raise TargetError(f"{format_value(name)} is not the name of a component")
     found = component_class(name)
     return found(**found.options_from(options))
 

@@ -44,10 +44,10 @@ class AdaptiveBlock(Component):
         y = ops.call("norm1.norm", PLAIN_NORM, x)
         c = ops.call("norm1.emb", self.conditioning, *given) if self.conditioning else given[0]
         shift, scale, gate, low, high, last = modulation(ops, "norm1.silu", "norm1.linear", c, 6)
-        y = modulated(ops, "norm1", y, shift, scale)
+        y = modulate(ops, "norm1", y, shift, scale)
         y = ops.multiply("attn_gate", ops.call("attn1", self.attention, y), gate)
         x = ops.add("attn_residual", x, y)
-        y = modulated(ops, "norm3", ops.call("norm3", PLAIN_NORM, x), low, high)
+        y = modulate(ops, "norm3", ops.call("norm3", PLAIN_NORM, x), low, high)
         return ops.add("ff_residual", x, ops.multiply("ff_gate", ops.call("ff", self.mlp, y), last))
 
 
@@ -57,6 +57,6 @@ def modulation(ops: Operations, act: str, linear: str, c: Tensor, pieces: int) -
     return [piece.view((c.shape[0], ONE, c.width)) for piece in ops.split(made, [c.width] * pieces)]
 
 
-def modulated(ops: Operations, name: str, x: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
+def modulate(ops: Operations, name: str, x: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
     """Return x[B,S,E] · (1 + scale) + shift."""
     return ops.add(f"{name}.shift", ops.multiply(f"{name}.scale", x, scale, "lifted"), shift)

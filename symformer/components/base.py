@@ -356,7 +356,7 @@ def spell_option(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def read_by(part: Component, x: Tensor, context: tuple[Any, ...]) -> tuple[Tensor, ...]:
+def inputs_for(part: Component, x: Tensor, context: tuple[Any, ...]) -> tuple[Tensor, ...]:
     """Return the inputs of a part inside a block: x, and the block's further inputs if the part has more than one.
 
     If the further inputs are a mapping, select those that the part's ``shapes`` name.
@@ -367,7 +367,7 @@ def read_by(part: Component, x: Tensor, context: tuple[Any, ...]) -> tuple[Tenso
     return (x, *context) if wanted else (x,)
 
 
-def beside(part: Component | None) -> str:
+def context_signature(part: Component | None) -> str:
     """Return the further inputs of a part as in its ``shapes``: ``, bias[1,A,S,S]``."""
     inputs = part.shapes.partition("->")[0].rstrip() if part else ""
     return inputs[inputs.find("]") + 1 :]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Component, read_by
+from .base import Component, inputs_for
 from .gated_mlp import GatedMLP
 from .layer_norm import LayerNorm
 from .self_attention import SelfAttention
@@ -47,5 +47,5 @@ class ParallelBlock(Component):
             if part.role == "norms":
                 normal = ops.call(name, part, x)
                 continue
-            y = ops.add(f"{name}_residual", y, ops.call(name, part, *read_by(part, normal, context)))
+            y = ops.add(f"{name}_residual", y, ops.call(name, part, *inputs_for(part, normal, context)))
         return y

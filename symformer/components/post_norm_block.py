@@ -9,7 +9,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A, E
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Component, read_by
+from .base import Component, inputs_for
 from .layer_norm import LayerNorm
 from .mlp import MLP
 from .self_attention import SelfAttention
@@ -49,7 +49,7 @@ class PostNormBlock(Component):
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
         parts = list(self.parts.items())
         for index, ((name, sublayer), (norm, normalise)) in enumerate(zip(parts[::2], parts[1::2], strict=True)):
-            y = ops.call(name, sublayer, *read_by(sublayer, x, context))
+            y = ops.call(name, sublayer, *inputs_for(sublayer, x, context))
             if self.dropouts:
                 y = ops.dropout(self.dropouts[index], y)
             x = ops.call(norm, normalise, ops.add(f"{norm}_residual", x, y))

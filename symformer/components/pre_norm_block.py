@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base import Component, read_by
+from .base import Component, inputs_for
 from .identity import Identity
 from .layer_norm import LayerNorm
 from .mlp import MLP
@@ -36,7 +36,7 @@ class ResidualBlock(Component):
         for branch in zip(*(parts[place::places] for place in range(places)), strict=True):
             y = x
             for name, part in branch:
-                y = ops.call(name, part, *read_by(part, y, context))
+                y = ops.call(name, part, *inputs_for(part, y, context))
             sublayer, _ = branch[self.branch.index("sublayer")]
             x = ops.add(f"{sublayer}_residual".lstrip("_"), x, self.ended(ops, sublayer, y))
         return x

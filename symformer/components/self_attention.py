@@ -11,7 +11,7 @@ from ..language.symbols import A, D, E, G
 from ..ledger.facts import Mask, Scale, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
-from .base import Component, beside, read_by
+from .base import Component, context_signature, inputs_for
 from .rotary_positions import RotaryPositions
 
 
@@ -64,7 +64,7 @@ class SelfAttention(Component):
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary angles and a bias are additional inputs
         angles = f", {self.positions.angles}" if self.positions else ""
-        return f"x[B,S,E]{angles}{beside(self.distances)} -> y[B,S,E]"
+        return f"x[B,S,E]{angles}{context_signature(self.distances)} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
@@ -117,7 +117,7 @@ class SelfAttention(Component):
         mask: Mask = "causal" if self.causal else "none"
         scores = ops.scores("scores", q, k, mask, self.window, scale=self.scale, whole=self.whole, capped=self.capped)
         if self.distances is not None:
-            scores = ops.call("distances", self.distances, *read_by(self.distances, scores, angles))
+            scores = ops.call("distances", self.distances, *inputs_for(self.distances, scores, angles))
         sinks = ops.parameter("", **{self.sinks: (self.heads,)}) if self.sinks else {}
         weights = ops.softmax("softmax", scores, self.softmax, sinks)
         if self.weight_dropout:

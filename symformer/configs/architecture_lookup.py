@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..language.errors import ConfigError, UnreadError, choose, listed
-from ..language.sizes import shown
+from ..language.sizes import format_value
 
 # Every model type of transformers 5.23. A config with one of these types is never read as a config of another type.
 TYPES = Path(__file__).parent / "model_types.txt"
@@ -51,7 +51,10 @@ def reader(
         match config.get("architectures"):
             case [str(named)] if model_type not in TYPES.read_text("utf-8").split():
                 if found := next((name for name in files if named in classes(name)), ""):
-                    return found, f"model_type {shown(model_type)} is unknown; the class {named} determines the model"
+                    return (
+                        found,
+                        f"model_type {format_value(model_type)} is unknown; the class {named} determines the model",
+                    )
     match config:
         case {"_class_name": str(), "architectures": [str(named)]} if model_type is None:
             if found := next((name for name in files if named in classes(name)), ""):
@@ -60,11 +63,11 @@ def reader(
     if model_type is None:
         known = sorted(each for name in files for each in types(name))
         raise ConfigError(f"{path} has no 'model_type'; set it to one of: {listed(known)}")
-    near = ""
+    near, spelt = "", format_value(model_type)
     if isinstance(model_type, str) and model_type not in TYPES.read_text("utf-8").split():
         near = choose(model_type, (name.replace("-", "_") for name in files), "")
     raise UnreadError(
-        f"{path}: 'model_type' is {shown(model_type)}, which no built-in architecture supports{'; ' * bool(near)}{near}"
+        f"{path}: 'model_type' is {spelt}, which no built-in architecture supports{'; ' * bool(near)}{near}"
     )
 
 

@@ -10,7 +10,7 @@ from sympy import Expr, Symbol
 
 from ..language.errors import ConfigError, SizeError, UnreadError
 from ..language.notation.text import text
-from ..language.sizes import Numbers, evaluate, shown, whole
+from ..language.sizes import Numbers, evaluate, format_value, whole
 from ..language.symbols import letter
 from ..ledger.facts import Activation
 from .common_fields import Config
@@ -124,15 +124,15 @@ class FractionField(Derived):
             if isinstance(inside := config.get(name), dict) and PARTLY in inside:
                 parts[f"{name}.{PARTLY}"] = inside[PARTLY]
         if any(part != next(iter(parts.values())) for part in parts.values()):
-            both = " and ".join(f"{name!r} = {shown(value)}" for name, value in parts.items())
+            both = " and ".join(f"{name!r} = {format_value(value)}" for name, value in parts.items())
             raise ConfigError(f"the config sets {size} ({letter(size).meaning}) twice: {both}; keep one")
         name, value = next(iter(parts.items()), (self.names[0], self.part))
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-            raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be above 0 and at most 1")
+            raise ConfigError(f"{name!r} is {format_value(value)} in the config; it should be above 0 and at most 1")
         whole = evaluate(self.of, numbers, str(size))
         if not (number := int(whole * value)):
             raise ConfigError(
-                f"{name!r} is {shown(value)} in the config, which rounds down to 0 of {self.part_of} = {whole}"
+                f"{name!r} is {format_value(value)} in the config, which rounds down to 0 of {self.part_of} = {whole}"
             )
         return number
 
@@ -154,7 +154,9 @@ class Labels(Field):
         if config.get(names) is None:
             return counted
         if not isinstance(config[names], dict) or not config[names]:
-            raise ConfigError(f"{names!r} is {shown(config[names])} in the config; it should be a name for each class")
+            raise ConfigError(
+                f"{names!r} is {format_value(config[names])} in the config; it should be a name for each class"
+            )
         if number in config and counted != len(config[names]):
             raise ConfigError(
                 f"{number!r} is {counted} in the config, but {names!r} names {len(config[names])}; keep one"
@@ -177,7 +179,7 @@ class Choice:
             if value == known and isinstance(value, bool) == isinstance(known, bool):
                 return option
         known = " or ".join(map(repr, self.meanings))
-        raise UnreadError(f"{self.name!r} is {shown(value)} in the config; only {known} is supported")
+        raise UnreadError(f"{self.name!r} is {format_value(value)} in the config; only {known} is supported")
 
     def write(self, option: Any) -> Any:
         """Return the first of the field's values for an option. Raises ConfigError if it has none."""
@@ -200,7 +202,7 @@ class BoolField:
         value = config.get(self.name, self.default)
         if not isinstance(value, bool):
             refused = UnreadError if value is None else ConfigError
-            raise refused(f"{self.name!r} is {shown(value)} in the config, which is not true or false")
+            raise refused(f"{self.name!r} is {format_value(value)} in the config, which is not true or false")
         return value
 
     def write(self, option: Any) -> Any:
@@ -223,7 +225,7 @@ class Function:
             value = {**SAME_FUNCTION, **self.same}.get(value, value)
         if value not in get_args(Activation):
             raise UnreadError(
-                f"{self.name!r} is {shown(value)} in the config, which is not a supported activation function; "
+                f"{self.name!r} is {format_value(value)} in the config, which is not a supported activation function; "
                 f"choose from {', '.join(get_args(Activation))}"
             )
         return str(value)
@@ -246,7 +248,8 @@ class ProbabilityField:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
             refused = UnreadError if value is None else ConfigError
             raise refused(
-                f"{self.name!r} is {shown(value)} in the config; a dropout probability is at least 0 and less than 1"
+                f"{self.name!r} is {format_value(value)} in the config; a dropout probability is at least 0 and less "
+                "than 1"
             )
         return value > 0
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..language.errors import ConfigError
-from ..language.sizes import shown
+from ..language.sizes import format_value
 from ..language.symbols import E, L, V, letter
 from ..language.target import AnyTarget, Target, TargetKind, parse
 from .common_fields import Config
@@ -120,16 +120,19 @@ def _hold(config: Config) -> None:
             pass
         case other:
             raise ConfigError(
-                f"'model_type' is {shown(other)} in the config; it should be the name of a model type, such as 'gpt2'"
+                f"'model_type' is {format_value(other)} in the config; it should be the name of a model type, such as "
+                "'gpt2'"
             )
     match config.get("architectures"):
         case None:
             pass
         case [str(name)]:
             if not name.isidentifier():
-                raise ConfigError(f"'architectures' names {shown(name)}, which is not a class name")
+                raise ConfigError(f"'architectures' names {format_value(name)}, which is not a class name")
         case other:
-            raise ConfigError(f"'architectures' is {shown(other)} in the config; it should be a list of one class name")
+            raise ConfigError(
+                f"'architectures' is {format_value(other)} in the config; it should be a list of one class name"
+            )
     for name in NEEDED:
         if isinstance(config.get(name), int | float | str):  # the reader handles null and lists of stages
             whole_number(name, config[name])

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from sympy import Expr, Symbol
 
 from ..language.errors import ConfigError, SizeError, UnreadError, listed
-from ..language.sizes import Numbers, evaluate, shown
+from ..language.sizes import Numbers, evaluate, format_value
 from ..language.symbols import letter
 from .common_fields import FIXED, INERT, LAYER_TYPES, READ, Config, spelling
 from .config_fields import Derived, Field, FractionField, Setting, whole_number
 from .layers import Layers
 from .rotary import ROPES, ROTARY, check_rotary
-from .sections import flat, nested
+from .sections import flatten, nest
 
 if TYPE_CHECKING:
     from ..components.base import Component
@@ -72,10 +72,10 @@ class Fields:
             If a field or its value is not supported.
 
         """
-        self._hold(flat(config, {*self.sections, *self.sections.values()}))
+        self._hold(flatten(config, {*self.sections, *self.sections.values()}))
         for section, again in self.sections.items():
             config = self._once(config, section, again)
-        return self._read(flat(config, self.sections))
+        return self._read(flatten(config, self.sections))
 
     def _once(self, config: Config, section: str, again: str) -> Config:
         """Return a config without the second copy of a section. Raises ConfigError.
@@ -137,8 +137,8 @@ class Fields:
         for name, (option, values) in self.echoes.items():
             if name in config and config[name] != values[options[option]]:
                 raise ConfigError(
-                    f"{name!r} is {shown(config[name])} in the config, but {self.options[option].name!r} implies "
-                    f"{values[options[option]]!r}; remove the field"
+                    f"{name!r} is {format_value(config[name])} in the config, but {self.options[option].name!r} "
+                    f"implies {values[options[option]]!r}; remove the field"
                 )
         for name, expr in self.restated.items():
             expected = evaluate(expr, numbers, name)
@@ -168,19 +168,21 @@ class Fields:
                 if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in fixed[path]):
                     known = " or ".join(map(repr, fixed[path]))
                     raise UnreadError(
-                        f"{name!r} is {shown(value)} in the config; this affects the count, and only {known} is "
+                        f"{name!r} is {format_value(value)} in the config; this affects the count, and only {known} is "
                         "supported"
                     )
             elif name in self.nested:
                 if not isinstance(value, dict | None):
-                    raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be an object or null")
+                    raise ConfigError(
+                        f"{name!r} is {format_value(value)} in the config; it should be an object or null"
+                    )
                 self.nested[name]._hold(value or {})
             elif self.rotary and name in ROTARY:
                 self._hold_rotary(name, value)
             elif path not in self.known:
                 raise UnreadError(
-                    f"the field {shown(name)} = {shown(value)} is not supported; remove it if it does not affect the "
-                    "model"
+                    f"the field {format_value(name)} = {format_value(value)} is not supported; remove it if it does "
+                    "not affect the model"
                 )
 
     def _hold_rotary(self, name: str, value: Any) -> None:
@@ -192,8 +194,8 @@ class Fields:
         for kind, given in value.items():
             if kind not in self.apiece:
                 raise ConfigError(
-                    f"{name!r} has {shown(kind)} = {shown(given)} in the config; it should have an object for each of "
-                    f"{' and '.join(map(repr, self.apiece))}"
+                    f"{name!r} has {format_value(kind)} = {format_value(given)} in the config; it should have an "
+                    f"object for each of {' and '.join(map(repr, self.apiece))}"
                 )
             check_rotary(f"{name}.{kind}", given, self.ropes, partly)
 
@@ -216,7 +218,8 @@ class Fields:
         depth = sum(number for size, number in numbers.items() if letter(size).base == "L")
         if not isinstance(listed, list) or len(listed) != depth or any(each != kind for each in listed):
             raise UnreadError(
-                f"{LAYER_TYPES!r} is {shown(listed)} in the config; only {depth} layers of {kind!r} are supported"
+                f"{LAYER_TYPES!r} is {format_value(listed)} in the config; only {depth} layers of {kind!r} are "
+                "supported"
             )
 
     def _options(self, config: Config) -> dict[str, Any]:
@@ -224,11 +227,13 @@ class Fields:
         if named is None:
             return {}
         if not (isinstance(named, list) and len(named) == 1 and isinstance(named[0], str)):
-            raise ConfigError(f"'architectures' is {shown(named)} in the config; it should be a list of one class name")
+            raise ConfigError(
+                f"'architectures' is {format_value(named)} in the config; it should be a list of one class name"
+            )
         known = next((name for name in self.classes if spelling(name) == spelling(named[0])), "")
         if not known:
             raise UnreadError(
-                f"'architectures' names {shown(named[0])}, whose head is not supported; supported classes: "
+                f"'architectures' names {format_value(named[0])}, whose head is not supported; supported classes: "
                 f"{listed(name for name in self.classes if name.isidentifier())}"
             )
         return dict(self.classes[known])
@@ -254,7 +259,7 @@ class Fields:
         for option, (size, other) in self.apart.items():
             if not getattr(component, option):
                 config[self.sizes[size].names[0]] = numbers[other]
-        return nested(config, self.sections)
+        return nest(config, self.sections)
 
     def class_for(self, component: Component) -> str:
         """Return the torch class with the same options as the component. Raises ConfigError."""

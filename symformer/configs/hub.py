@@ -86,22 +86,26 @@ def _asked(name: str, revision: str) -> dict[str, str]:
         )
         told: dict[str, str] = json.loads(ran.stdout)
     except subprocess.TimeoutExpired:
-        raise FetchError(late(name, PATIENCE)) from None
+        raise FetchError(timeout_message(name, PATIENCE)) from None
     except OSError as error:
-        raise FetchError(f"cannot start a process to download {name}: {error.strerror}; {instead(name)}") from None
+        raise FetchError(
+            f"cannot start a process to download {name}: {error.strerror}; {offline_advice(name)}"
+        ) from None
     except ValueError:
         raise FetchError(
-            f"the process that downloads {name} exited with status {ran.returncode}; {instead(name)}"
+            f"the process that downloads {name} exited with status {ran.returncode}; {offline_advice(name)}"
         ) from None
     return told
 
 
-def late(name: str, patience: float) -> str:
+def timeout_message(name: str, patience: float) -> str:
     """Return the error message of a timeout."""
-    return f"the Hub did not return the config.json of {name} within {patience:g} s: try again, or {instead(name)}"
+    return (
+        f"the Hub did not return the config.json of {name} within {patience:g} s: try again, or {offline_advice(name)}"
+    )
 
 
-def instead(name: str) -> str:
+def offline_advice(name: str) -> str:
     """Return the advice to work without the Hub."""
     return f"download the config.json of {name} yourself and give its path"
 

@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 
 from ..language.errors import ConfigError, FetchError, quoted
 from .config_json import CONFIG, MAX_BYTES, read_config
-from .hub import instead, late
+from .hub import offline_advice, timeout_message
 
 OLDEST = (1, 31)  # earlier versions resume from a partial file of another download
 INSTALL = "pip install huggingface_hub"
@@ -42,7 +42,7 @@ def _within(name: str, patience: float) -> Iterator[None]:
     """Raise FetchError on timeout. Without ``setitimer``, only the parent process enforces the timeout."""
 
     def over(*_: object) -> None:
-        raise FetchError(late(name, patience))
+        raise FetchError(timeout_message(name, patience))
 
     if not hasattr(signal, "setitimer"):
         yield
@@ -55,10 +55,10 @@ def _within(name: str, patience: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def near(url: str, endpoint: str) -> bool:
+def is_hub_url(url: str, endpoint: str) -> bool:
     """Return True if a URL is on the endpoint or on a host of the Hub's files.
 
-    >>> near("https://cdn-lfs.hf.co/x", "https://huggingface.co"), near("https://notthehf.co/x", "https://huggingface.co")
+    >>> is_hub_url("https://cdn-lfs.hf.co/x", "https://huggingface.co"), is_hub_url("https://notthehf.co/x", "https://huggingface.co")
     (True, False)
     """
     place, home = urlsplit(url), urlsplit(endpoint)
@@ -98,7 +98,7 @@ class _Fetch:
         except ImportError:
             raise FetchError(
                 f"{name} is not a local file, and huggingface_hub, needed to download its config.json, is not "
-                f"installed: {INSTALL}, or {instead(name)}"
+                f"installed: {INSTALL}, or {offline_advice(name)}"
             ) from None
         version = str(self.hub.__version__)
         if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST:
@@ -116,7 +116,7 @@ class _Fetch:
             switch = "HF_HUB_OFFLINE is set"
             return self._cached(switch) or self._refuse(
                 f"{self.name} is not a local file, {switch}, and its config.json is not in the Hub cache: unset "
-                f"HF_HUB_OFFLINE, or {instead(self.name)}"
+                f"HF_HUB_OFFLINE, or {offline_advice(self.name)}"
             )
         if _COMMIT.fullmatch(self.revision) and (found := self._cached()):
             return found  # a commit never changes
@@ -157,11 +157,11 @@ class _Fetch:
 
     def _stay(self, url: str) -> None:
         """Raise FetchError for URLs outside the endpoint and the hosts of the Hub's files."""
-        if not near(url, self.endpoint):
+        if not is_hub_url(url, self.endpoint):
             other = quoted(urlsplit(url).netloc)
             self._refuse(
                 f"{self.host} redirects to {other} for the config.json of {self.name}, which is not the Hub: log in to "
-                f"the network if it requires a login, or {instead(self.name)}"
+                f"the network if it requires a login, or {offline_advice(self.name)}"
             )
 
     def _named(self, headers: Any) -> None:
@@ -177,7 +177,7 @@ class _Fetch:
     def _page(self) -> None:
         self._refuse(
             f"{self.host} does not return the config.json of {self.name} but something else, such as a login or proxy "
-            f"page: log in to the network, check HF_ENDPOINT, or {instead(self.name)}"
+            f"page: log in to the network, check HF_ENDPOINT, or {offline_advice(self.name)}"
         )
 
     def _commit(self) -> str:
@@ -241,7 +241,7 @@ class _Fetch:
         if isinstance(error, self.errors.GatedRepoError):
             self._refuse(
                 f"{self.name} is gated: accept its terms on its page on the Hub and log in with `hf auth login`, or "
-                f"{instead(self.name)}"
+                f"{offline_advice(self.name)}"
             )
         if isinstance(error, self.errors.RevisionNotFoundError):
             self._refuse(f"{self.name} has no revision {quoted(self.revision)}; give a branch, a tag or a commit")
@@ -258,7 +258,7 @@ class _Fetch:
         why = f"{self.host} returns status {status}" if status else f"{self.host} cannot be reached ({_said(error)})"
         return self._cached(why) or self._refuse(
             f"{why}, and the config.json of {self.name} is not in the Hub cache: try again later, or "
-            f"{instead(self.name)}"
+            f"{offline_advice(self.name)}"
         )
 
     def _lost(self, error: Exception) -> None:

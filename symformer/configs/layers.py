@@ -9,7 +9,7 @@ from typing import Any
 from sympy import Symbol
 
 from ..language.errors import ConfigError, UnreadError
-from ..language.sizes import Numbers, shown
+from ..language.sizes import Numbers, format_value
 from ..language.symbols import L
 from .common_fields import Config
 from .config_fields import Field, whole_number
@@ -35,21 +35,23 @@ def without_words(config: Mapping[str, Any]) -> dict[str, Any]:
         return found
     if not word or {*word} - {*LETTERS}:
         raise ConfigError(
-            f"{WORD!r} is {shown(word)} in the config; it should be a number of layers, or a string of the letters "
-            "L (sliding window) and G (full attention), one for each layer of the pattern"
+            f"{WORD!r} is {format_value(word)} in the config; it should be a number of layers, or a string of the "
+            "letters L (sliding window) and G (full attention), one for each layer of the pattern"
         )
     if listed is None and isinstance(depth, int):
         if word[(depth - 1) % len(word)] == "L":
             raise ConfigError(
-                f"{WORD!r} is {shown(word)} in the config, which gives the last of {depth} layers a window, but the "
-                f"documentation of such patterns makes the last layer global; list the kind of each layer in {LISTED!r}"
+                f"{WORD!r} is {format_value(word)} in the config, which gives the last of {depth} layers a window, but "
+                "the documentation of such patterns makes the last layer global; list the kind of each layer in "
+                f"{LISTED!r}"
             )
         found[LISTED] = [LETTERS[word[layer % len(word)]] for layer in range(depth)]
     elif isinstance(listed, list):
         spelt = [LETTERS[word[layer % len(word)]] for layer in range(len(listed))]
         if listed not in (spelt, [*spelt[:-1], LETTERS["G"]]):
             raise ConfigError(
-                f"{WORD!r} is {shown(word)} in the config, but {LISTED!r} lists other layers; remove one of the two"
+                f"{WORD!r} is {format_value(word)} in the config, but {LISTED!r} lists other layers; remove one of the "
+                "two"
             )
     else:
         return found
@@ -79,7 +81,7 @@ class Layers:
             raise ConfigError(f"{self.name!r} is not a list of {' and '.join(self.sizes)} in the config")
         elif odd := [kind for kind in listed if kind not in self.sizes]:
             raise UnreadError(
-                f"{self.name!r} has a layer {shown(odd[0])} in the config; only {' and '.join(self.sizes)} are "
+                f"{self.name!r} has a layer {format_value(odd[0])} in the config; only {' and '.join(self.sizes)} are "
                 "supported"
             )
         else:
@@ -133,7 +135,9 @@ class SpelledLayers(Layers):
             return [self.letters.get(each, each) for each in word]
         if not isinstance(listed, list):
             refused = UnreadError if listed is None else ConfigError
-            raise refused(f"{self.name!r} is {shown(listed)} in the config, or missing; it should be a list of kinds")
+            raise refused(
+                f"{self.name!r} is {format_value(listed)} in the config, or missing; it should be a list of kinds"
+            )
         return listed
 
     def deep(self, config: Config, listed: Any) -> int:
@@ -162,7 +166,8 @@ class RepeatedLayers(Layers):
         for each in [[list(self.pattern), self.rounds]] if given is None else given if isinstance(given, list) else [0]:
             if not (isinstance(each, list) and len(each) == 2 and isinstance(each[0], list)):
                 raise ConfigError(
-                    f"{self.name!r} is {shown(given)} in the config; it should be a list of pairs [kinds, repeats]"
+                    f"{self.name!r} is {format_value(given)} in the config; it should be a list of pairs [kinds, "
+                    "repeats]"
                 )
             found += each[0] * whole_number(self.name, each[1])
         if self.whole in config and config[self.whole] != found:

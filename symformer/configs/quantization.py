@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..language.errors import ConfigError, quoted
-from ..language.sizes import shown
+from ..language.sizes import format_value
 from .common_fields import Config
 
 FIELDS = ("quantization_config", "compression_config")
@@ -51,7 +51,7 @@ def _scheme(path: str, value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{path!r} is {shown(value)} in the config; it should be an object or null")
+        raise ConfigError(f"{path!r} is {format_value(value)} in the config; it should be an object or null")
     method = next((value[key] for key in _METHODS if isinstance(value.get(key), str)), "")
     if not method and any(isinstance(value.get(key), bool) for key in ("load_in_4bit", "load_in_8bit")):
         method = "bitsandbytes"  # early versions did not write the method name

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..language.errors import ConfigError, UnreadError
-from ..language.sizes import shown
+from ..language.sizes import format_value
 
 # The fields of rotary embeddings. They change the values of the angles, not their number or their shape.
 ROTARY = ("rope_scaling", "rope_parameters", "rope_theta")
@@ -50,11 +50,12 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) ->
     if value is None:
         return
     if not isinstance(value, dict):
-        raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be an object or null")
+        raise ConfigError(f"{name!r} is {format_value(value)} in the config; it should be an object or null")
     kind = value.get("rope_type", value.get("type", "default"))
     if not isinstance(kind, str) or kind not in takes:
         raise UnreadError(
-            f"{name!r} has the type {shown(kind)} in the config, which is not supported; choose from {', '.join(takes)}"
+            f"{name!r} has the type {format_value(kind)} in the config, which is not supported; choose from "
+            f"{', '.join(takes)}"
         )
     for each in ROPE_NEEDS[kind]:
         if value.get(each) is None:
@@ -65,12 +66,12 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) ->
         known_part = each == PARTLY and (partly or given in (1, None))
         if each not in ROPE_TAKES and not known_part:
             raise UnreadError(
-                f"{name!r} has {each!r} = {shown(given)} in the config, which is not supported; remove it if it does "
-                "not affect the model"
+                f"{name!r} has {each!r} = {format_value(given)} in the config, which is not supported; remove it if it "
+                "does not affect the model"
             )
 
 
 def _above_nothing(name: str, value: Any) -> None:
     """Raise ConfigError unless the value is a number above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be a number above 0")
+        raise ConfigError(f"{name!r} is {format_value(value)} in the config; it should be a number above 0")

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..language.errors import ConfigError
-from ..language.sizes import shown
+from ..language.sizes import format_value
 
 
-def flat(config: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:
+def flatten(config: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:
     """Return every field of a config by its path; a null section has no fields. Raises ConfigError.
 
-    >>> flat({"projection_dim": 5, "text_config": {"hidden_size": 7}, "vision_config": None}, ["text_config"])
+    >>> flatten({"projection_dim": 5, "text_config": {"hidden_size": 7}, "vision_config": None}, ["text_config"])
     {'projection_dim': 5, 'text_config.hidden_size': 7, 'vision_config': None}
     """
     found: dict[str, Any] = {}
@@ -23,16 +23,16 @@ def flat(config: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]
         if name not in sections:
             found[name] = value
         elif not isinstance(value, dict | None):
-            raise ConfigError(f"{name!r} is {shown(value)} in the config; it should be an object or null")
+            raise ConfigError(f"{name!r} is {format_value(value)} in the config; it should be an object or null")
         else:
             found |= {f"{name}.{each}": given for each, given in (value or {}).items()}
     return found
 
 
-def nested(config: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:
+def nest(config: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:
     """Return the nested config of fields named by their paths.
 
-    >>> nested({"projection_dim": 5, "text_config.hidden_size": 7}, ["text_config"])
+    >>> nest({"projection_dim": 5, "text_config.hidden_size": 7}, ["text_config"])
     {'projection_dim': 5, 'text_config': {'hidden_size': 7}}
     """
     found: dict[str, Any] = {}

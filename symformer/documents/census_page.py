@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..catalogue.entries import CatalogueEntry, CensusEntry, filed_types, on_shelf
+from ..catalogue.entries import CatalogueEntry, CensusEntry, census_types, find_entry
 from ..catalogue.record import OPERATIONS
 from ..formulas.derivation import Chain
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, tree
 from ..language.notation.text import text
-from ..views.catalogue_class import CatalogueClass, held, known
+from ..views.catalogue_class import CatalogueClass, catalogue_class, fixed_sizes
 from .blocks import Equation
 from .formats.md import FORMAT
 
@@ -22,8 +22,8 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
 
     The first page counts them; the others list the formulas.
     """
-    filed = {model_type: each for model_type, each in filed_types().items() if each.head in heads}
-    read = {model_type: kept for model_type, each in filed.items() if (kept := on_shelf(each.name, model_type))}
+    filed = {model_type: each for model_type, each in census_types().items() if each.head in heads}
+    read = {model_type: kept for model_type, each in filed.items() if (kept := find_entry(each.name, model_type))}
     built = [model_type for model_type, each in filed.items() if each.builds]
     pieces = [list(read)[start : start + MOST] for start in range(0, len(read), MOST)]
     places = {f"{name}-{number}.md": types for number, types in enumerate(pieces, 1)}
@@ -81,7 +81,7 @@ HEAD = "Names that are not defined below are config fields. [The census]({name}.
 
 def section(model_type: str, filed: CensusEntry, kept: CatalogueEntry) -> str:
     """Return the section of one class: its formulas, their symbols, the effect of its switches, and notes."""
-    found = known(kept)
+    found = catalogue_class(kept)
     blocks = [f"## {_title(model_type, filed)}", *map(_formula, found.formulas.values())]
     if letters := [f"{_prose(name)} is {_code(place)}" for name, place in found.fields.items() if name != place]:
         blocks.append(", ".join(letters) + ".")
@@ -99,7 +99,7 @@ def _formula(formula: Formula) -> str:
 
 
 def _notes(kept: CatalogueEntry, found: CatalogueClass) -> Iterable[str]:
-    for before, name, why in held(found):
+    for before, name, why in fixed_sizes(found):
         yield f"{before}{_code(name) * bool(name)}{_prose(why)}"
     for condition in found.conditions:
         yield f"condition: {_prose(str(condition))}"

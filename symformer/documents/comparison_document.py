@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
-from ..algebra.crossover import CrossoverPoint, Span, always, balanced, solve, solved
+from ..algebra.crossover import CrossoverPoint, Span, constant_sign, factored_difference, solve, zero_of
 from ..algebra.model_comparison import Comparison
 from ..architectures import presets
 from ..formulas.derivation import Chain
@@ -19,7 +19,7 @@ from ..formulas.formula import Leading
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Minus, Sum, Tree, sizes_of, tree, value
 from ..language.notation.text import percent, text
-from ..language.sizes import put_in
+from ..language.sizes import substitute
 from ..language.symbols import RANK, letter
 from ..papers import paper
 from ..quantities import quantity as find_quantity
@@ -42,7 +42,7 @@ from .blocks import (
 )
 from .compared_models import ComparedModel, sides_of
 from .condition_text import conditions
-from .figures.inset import beside
+from .figures.inset import comparison_figure
 from .limit_text import bracketed, growing, tied
 from .part_sections import about_part
 from .sentences import capital, listed, maybe, sentence
@@ -137,7 +137,7 @@ class _ComparisonChapter:
             each.id == f"{model.id}.{self.measure.name}"
             for model, each in zip(self.found.models, self.found.formulas, strict=True)
         )
-        drawn = beside(self.found.models, self.found.formulas) if alone and of_whole else []
+        drawn = comparison_figure(self.found.models, self.found.formulas) if alone and of_whole else []
         return [*result, *about, *counted, *letters, *drawn, *holds, *rest]
 
     def _both(self) -> list[Block]:
@@ -161,7 +161,7 @@ class _ComparisonChapter:
             ]
             said.append(Paragraph([*listed(*amounts), f" {self.unit}."]))
         elif self.numbers:
-            known = [put_in(side.expr, dict(self.numbers)) for side in found.totals]
+            known = [substitute(side.expr, dict(self.numbers)) for side in found.totals]
             clauses: list[Line] = [
                 [*side.called, " totals ", Math.of(expand(each))] for side, each in zip(self.sides, known, strict=True)
             ]
@@ -355,7 +355,7 @@ class _ComparisonChapter:
         left, right = self._compared()
         said: list[Block] = [Heading(1, ["The difference"])]
         written = expand(self.sides[0].written - self.sides[1].written)
-        steps = [balanced(written)]
+        steps = [factored_difference(written)]
         if len(Add.make_args(written)) <= TERMS or steps[0] == tree(written):
             steps = [*dict.fromkeys((*steps, tree(written)))]
         chain = Chain((Sum((left, Minus(right))),), tuple(steps))
@@ -380,7 +380,7 @@ class _ComparisonChapter:
         if found.ratio is None or found.ratio_leading is None:
             return [*said, Paragraph([f"It is undefined: {found.no_ratio}."])]
         whole = value(found.ratio)
-        exact = _rational(put_in(whole, dict(self.numbers)))
+        exact = _rational(substitute(whole, dict(self.numbers)))
         shown = bracketed(found.ratio)
         line: list[Piece] = []
         if shown is not None or exact is not None:
@@ -395,7 +395,7 @@ class _ComparisonChapter:
         elif exact is not None and not whole.is_number:
             line += ["With these sizes, it is ", *_exactly(exact), "."] if shown else [f"That is about {_near(exact)}."]
         leading = bracketed(found.ratio_leading)
-        near = _rational(put_in(value(found.ratio_leading), dict(self.numbers)))
+        near = _rational(substitute(value(found.ratio_leading), dict(self.numbers)))
         off = abs(near / exact - 1) if near is not None and exact else 0
         if leading is not None and found.ratio_leading != found.ratio and off <= MOST_LEFT_OUT:
             line += [*maybe(line, " "), "The ratio of the leading terms is ", Math(leading)]
@@ -410,10 +410,10 @@ class _ComparisonChapter:
         found = self.found
         first, second = self.sides
         said: list[Block] = [Heading(1, ["Which is larger"])]
-        if (sign := always(found.difference)) is not None:
+        if (sign := constant_sign(found.difference)) is not None:
             return [*said, Paragraph([*(first if sign > 0 else second).called, " is larger for all sizes."])]
-        known = expand(put_in(found.difference, dict(self.numbers)))
-        if known.free_symbols and (sign := always(known)):
+        known = expand(substitute(found.difference, dict(self.numbers)))
+        if known.free_symbols and (sign := constant_sign(known)):
             free = sorted(known.free_symbols, key=RANK.__getitem__)
             more = (first if sign > 0 else second).called
             said.append(Paragraph(["With these sizes, ", *more, " is larger for every ", *_or(free), "."]))
@@ -445,7 +445,7 @@ class _ComparisonChapter:
         if self.found.per == 1:
             solutions = [solve(*self._labels(), size) for size in sizes]
         else:  # avoids a fraction such as U/(BC) inside another fraction
-            solutions = [solved(self.found.difference, size) for size in sizes]
+            solutions = [zero_of(self.found.difference, size) for size in sizes]
         fitting = [one for one in solutions if one is not None and _fits(one)]
         chosen = sorted(fitting, key=_telling)[: FEW if whole else MOST]
         if not chosen:

@@ -93,7 +93,7 @@ _NAME = 32  # characters of a part's name
 _LONG = 68  # characters of a line that is easy to read
 
 
-def computed(scope: Scope) -> list[Assignment]:
+def computation(scope: Scope) -> list[Assignment]:
     """Return the computation of a part line by line; empty if an operation is unknown or moves data between ranks."""
     lines: list[Assignment] = []
     anywhere = "[..." in scope.part.shapes  # a part that accepts any leading axes
@@ -115,7 +115,7 @@ def _last(shape: Tree) -> Tree:
     return Listed((TensorName("…"), shape.items[-1])) if isinstance(shape, Listed) else shape
 
 
-def ideas(scope: Scope) -> dict[str, str]:
+def operation_roles(scope: Scope) -> dict[str, str]:
     """Return the roles of the operations and parts of an attention part: queries, keys, values or the output."""
     entries = [item for item in items_of(scope) if isinstance(item, Entry)]
     if not any(entry.kind is OperationKind.SCORES for entry in entries):

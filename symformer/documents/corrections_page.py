@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ..algebra.correction_arithmetic import WorkedLine, in_numbers
+from ..algebra.correction_arithmetic import WorkedLine, arithmetic_steps
 from ..algebra.explain import Explanation
-from ..algebra.formula_claims import PrintedFormula, printed
-from ..algebra.number_claims import PublishedNumber, numbers
+from ..algebra.formula_claims import PrintedFormula, formula_claims
+from ..algebra.number_claims import PublishedNumber, number_claims
 from ..language.notation.display_tree import Number
 from ..language.notation.latex import latex
 from ..language.notation.text import number
@@ -22,8 +22,10 @@ LONG = 110  # characters of LaTeX, beyond which a sum continues on a new line
 
 def page() -> str:
     """Return the page in Markdown."""
-    amiss = sorted((each for each in numbers() if each.correction), key=lambda each: (each.whose.lower(), each.id))
-    formulas = [each for each in printed() if each.correction]
+    amiss = sorted(
+        (each for each in number_claims() if each.correction), key=lambda each: (each.whose.lower(), each.id)
+    )
+    formulas = [each for each in formula_claims() if each.correction]
     sources: dict[str, list[PublishedNumber]] = {}
     for each in amiss:
         sources.setdefault(source(each.whose), []).append(each)
@@ -78,14 +80,14 @@ def _explained(found: Explanation) -> list[str]:
     way, counted = found.plain.way, found.reading
     lines = ["", f"Our count is {way.counts} of {plain(found.whose)}:", ""]
     if way.numbers.keys() >= way.formula.written.free_symbols and way.scale == 1:
-        lines += math(in_numbers(way.formula.written, dict(way.numbers)))
+        lines += math(arithmetic_steps(way.formula.written, dict(way.numbers)))
     else:
         lines += math([latex(Number(int(found.plain.value)))])
     if found.verdict == "convention":
         change, ends = found.change, "" if found.how == "exact" else f", which rounds to {plain(found.printed.text)}"
         lines += ["", f"With {plain(' and '.join(counted.otherwise))}{ends}:", ""]
         if change is not None and change.free_symbols <= way.numbers.keys() and change.free_symbols:
-            lines += math(in_numbers(change, dict(way.numbers)), counted.steps())
+            lines += math(arithmetic_steps(change, dict(way.numbers)), counted.steps())
         else:
             lines += math([], counted.steps())
     elif found.verdict == "unexplained" or (found.printed.whole and found.verdict == "rounded"):

@@ -44,7 +44,7 @@ def stem(target: str) -> str:
     return kept.strip(".-") or "config"
 
 
-def made_of_each(order: DocumentRequest, targets: Sequence[str], folder: str) -> dict[str, bytes]:
+def folder_files(order: DocumentRequest, targets: Sequence[str], folder: str) -> dict[str, bytes]:
     """Return the files of a folder by name, without writing them.
 
     Raises

@@ -18,7 +18,7 @@ from .blocks import Document
 from .census_page import pages as census
 from .corrections_page import page as corrections
 from .derivation_document import document
-from .figures.architecture import drawn
+from .figures.architecture import architecture_figure
 from .figures.drawing_files import emit
 from .formats import render
 from .formats.pdf import picture
@@ -141,7 +141,7 @@ def pages(version: str) -> dict[str, bytes]:
 def figure(name: str) -> bytes:
     """Return a thumbnail of the architecture of a model."""
     model = with_numbers(typical(name))
-    return emit(drawn([(model, model.params)]), "png", THUMBNAIL)
+    return emit(architecture_figure([(model, model.params)]), "png", THUMBNAIL)
 
 
 def stems() -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sympy import Expr, Symbol
 
-from ..algebra.role_totals import ROLES, by_role
+from ..algebra.role_totals import ROLES, role_totals
 from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
 from ..formulas import ranks
@@ -24,9 +24,9 @@ from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Exclud
 from ..language.symbols import RANK, letter
 from ..ledger.facts import ONE
 from ..models.provenance import ConfigLocation
-from ..papers import pieces
+from ..papers import split_at_keys
 from ..views.derivation_facts import purposes
-from ..views.formula_facts import concerns
+from ..views.formula_facts import affects_formula
 from ..views.model_variants import PresetSetting, VariantsFacts, key_of
 
 
@@ -62,7 +62,7 @@ class Sheet:
     def form(self, formula: Formula) -> dict[str, Any]:
         """Return a formula with its parts and the sizes it needs, ready for JSON."""
         given = formula.relations
-        concerned = [each for each in formula.constraints if concerns(each, formula)]
+        concerned = [each for each in formula.constraints if affects_formula(each, formula)]
         asked = {*formula.symbols, *formula.ranks.free_symbols}.union(*(each.symbols for each in concerned))
         asked |= {size for size in formula.written.free_symbols if size in given}
         asked |= {size for target in asked & given.keys() for size in given[target].free_symbols}
@@ -204,7 +204,7 @@ def _parts(formula: Formula) -> dict[str, Expr]:
     """Return the total of each role; empty for a ratio and for a traced model, whose parts have no roles."""
     if not formula.additive or isinstance(formula.root.part, MeasuredModel | RecognizedModel):
         return {}
-    found = by_role(formula)
+    found = role_totals(formula)
     return {role: found[role] for role in ROLES if role in found}
 
 
@@ -223,7 +223,7 @@ def _place(place: ConfigLocation, size: str) -> str:
 
 def _plain(said: str) -> str:
     """Return a sentence without its citations."""
-    return " ".join("".join(pieces(said)[::2]).split())
+    return " ".join("".join(split_at_keys(said)[::2]).split())
 
 
 def _json(told: object) -> str:

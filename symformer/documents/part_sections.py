@@ -19,7 +19,7 @@ from ..language.symbols import letter
 from ..ledger.facts import Scope
 from ..views.derivation_facts import QuantityFacts
 from .blocks import Assignment, Block, Code, Computation, Equation, Heading, Line, Math, Paragraph, Piece, Ref, Table
-from .computation import computed, ideas
+from .computation import computation, operation_roles
 from .ledger_dataflow import scope_of, scopes_of
 from .legend import legend
 from .sentences import capital, listed, maybe, sentence
@@ -142,12 +142,12 @@ class _Computes:
             return []
         scopes = scopes_of(line.part, line.path, self.ledger, self.placed)
         own = [(where, scope) for where, scope in scopes if where == line.path or where not in self.kinds]
-        return [(where, tuple(computed(scope))) for where, scope in own]
+        return [(where, tuple(computation(scope))) for where, scope in own]
 
     def ideas(self, line: AccountLine) -> Mapping[str, str]:
         """Return the purpose of each operation of an attention part."""
         scope = self._scope(line)
-        return ideas(scope) if scope is not None else {}
+        return operation_roles(scope) if scope is not None else {}
 
     def _scope(self, line: AccountLine) -> Scope | None:
         return scope_of(line.part, line.path, self.ledger, self.placed) if self.ledger is not None else None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from sympy import Add, Expr, Symbol
 
 from ..algebra.check import FormulaCheck
-from ..algebra.formula_claims import PrintedFormula, printed
+from ..algebra.formula_claims import PrintedFormula, formula_claims
 from ..algebra.name_binding import COUNT, PARAMETERS
 from ..architectures import names, presets
 from ..components.base import spell_option
@@ -39,16 +39,17 @@ LONG = 40  # characters of the meaning of a letter
 def page() -> str:
     """Return the page in Markdown."""
     by_verdict: dict[str, list[PrintedFormula]] = {verdict: [] for verdict in SECTIONS}
-    for entry in printed():
+    for entry in formula_claims():
         by_verdict[entry.verdict].append(entry)
     counts = Counter({heading: len(by_verdict[verdict]) for verdict, (heading, _) in SECTIONS.items()})
-    checks = [found for entry in printed() if (found := entry.check)]
+    checks = [found for entry in formula_claims() if (found := entry.check)]
     shown = [side for each in checks for side in (each.formula.written, each.difference)]
     letters: set[Symbol] = set().union(*(side.free_symbols for side in shown))
     lines = [
         "# Published formulas",
         "",
-        f"{len(printed())} formulas exactly as papers, books and code print them, each compared with the derived one "
+        f"{len(formula_claims())} formulas exactly as papers, books and code print them, each compared with the "
+        "derived one "
         "by `symformer check`. *Notation* translates its letters into ours, and *Compared with* names the target. "
         "`symformer papers ID` shows one in full. Errors in some of them are listed in [corrections](corrections.md).",
         "",

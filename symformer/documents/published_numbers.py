@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ..algebra.explain import Explanation
-from ..algebra.number_claims import PublishedNumber, numbers
+from ..algebra.number_claims import PublishedNumber, number_claims
 from ..architectures import names, presets
 from ..language.notation.latex import latex
 from .pages import anchor, plain, table
@@ -29,7 +29,7 @@ SECTIONS: Mapping[str, tuple[str, str]] = {
 
 def page() -> str:
     """Return the page in Markdown."""
-    entries = sorted(numbers(), key=lambda entry: (entry.whose.lower(), entry.id))
+    entries = sorted(number_claims(), key=lambda entry: (entry.whose.lower(), entry.id))
     by_verdict: dict[str, list[PublishedNumber]] = {verdict: [] for verdict in SECTIONS}
     for entry in entries:
         by_verdict[entry.verdict].append(entry)

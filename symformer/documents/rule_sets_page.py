@@ -14,7 +14,7 @@ from ..language.errors import SymformerError
 from ..language.notation.latex import latex
 from ..language.symbols import RANK, S, letter
 from ..models.model import Model
-from ..papers import papers, pieces
+from ..papers import papers, split_at_keys
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED
 from ..quantities.rule_sets import IMAGES, PROMPT, TRAINING
@@ -138,7 +138,7 @@ def _percent(ours: Formula, theirs: Formula) -> str:
 def _cited(words: str) -> str:
     """Return a statement with its papers as links."""
     found = ""
-    for place, part in enumerate(pieces(words)):
+    for place, part in enumerate(split_at_keys(words)):
         paper = papers()[part] if place % 2 else None
         found += f"([arXiv:{paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}))" if paper else part.replace("``", "`")
     return found

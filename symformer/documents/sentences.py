@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from sympy import Expr, Symbol
 
 from ..language.symbols import LETTERS, SYMBOLS
-from ..papers import pieces
+from ..papers import split_at_keys
 from .blocks import Cited, Code, Line, Math, Piece
 
 _LETTER = re.compile(r"(?<![A-Za-z_0-9-])(?<!ppendix )([A-Z](?:_[a-z]+)?)(²?)(?![A-Za-z_0-9])")
@@ -21,7 +21,7 @@ def sentence(words: str, sizes: Mapping[Symbol, Expr] | None = None) -> list[Pie
     capitals that are not sizes, capitals joined to a name by a hyphen (Command-R, Nemotron-H), and appendix letters.
     """
     found: list[Piece] = []
-    for place, part in enumerate(pieces(words)):
+    for place, part in enumerate(split_at_keys(words)):
         if place % 2:
             found.append(Cited(part))
             continue

@@ -16,7 +16,7 @@ from ..algebra.sweep import Sweep
 from ..formulas.ranks import degrees
 from ..language.errors import DocumentError
 from ..ledger.facts import ONE
-from ..output.files import replacing
+from ..output.files import replace_file
 
 FORMATS = ("csv", "parquet", "jsonl")
 NARROW, WIDE = 38, 76  # digits of Parquet's two decimal types
@@ -87,7 +87,7 @@ def write(sweep: Sweep, path: str, extension: str) -> int:
     writers = {"csv": _csv, "parquet": _parquet, "jsonl": _jsonl}
     count = 0
     columns = _Columns.of(sweep)
-    with replacing(path) as file:
+    with replace_file(path) as file:
         put, close = writers[extension](columns, file)
         for block in sweep.blocks():
             put(columns.completed(block))

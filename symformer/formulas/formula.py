@@ -18,7 +18,19 @@ from ..language.notation.cards import Card, Shown
 from ..language.notation.display_tree import Label, Number, growth, tree
 from ..language.notation.latex import latex
 from ..language.notation.text import code, text
-from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, evaluate, put_in, shown, sized, whole
+from ..language.sizes import (
+    Condition,
+    Equals,
+    Numbers,
+    Relations,
+    check_relation,
+    close_relations,
+    evaluate,
+    evaluate_relation,
+    format_value,
+    substitute,
+    whole,
+)
 from ..language.symbols import RANK, letter, symbol
 from ..ledger.facts import ONE, sizes_of
 from ..output.tabular import Tabular
@@ -148,8 +160,8 @@ class Formula(Operators, Tabular, Immutable, Shown):
             if terms > MAX_FORMULA:
                 longest = max(known, key=lambda target: (known[target].terms, str(target)))
                 raise SizeError(
-                    f"{self.id} with {longest} = {shown(self.relations[longest])} can have {terms:,} terms, more "
-                    f"than the limit of {MAX_FORMULA:,}; give {longest} as a number"
+                    f"{self.id} with {longest} = {format_value(self.relations[longest])} can have {terms:,} terms, "
+                    f"more than the limit of {MAX_FORMULA:,}; give {longest} as a number"
                 )
 
     @cached_property
@@ -363,7 +375,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         numbers = dict(given)
         for target, relation in self.relations.items():
             if relation.free_symbols <= given.keys():
-                numbers[target] = at(target, relation, given)
+                numbers[target] = evaluate_relation(target, relation, given)
                 if given.get(target, numbers[target]) != numbers[target]:
                     raise SizeError(
                         f"{self.id} was simplified with {target} = {text(relation)}, which is {numbers[target]} and "
@@ -392,7 +404,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
             return {size: n for size, n in found.items() if spec is not None or size in given or size not in self.fixed}
         if spec is None:
             return given
-        raise SizeError(f"{self.id} has no model, so {shown(spec)} does not name sizes; give a dict of values")
+        raise SizeError(f"{self.id} has no model, so {format_value(spec)} does not name sizes; give a dict of values")
 
     def _taken(self, name: str) -> Symbol:
         """Return the symbol with a name. Raises UnknownNameError, or SizeError if the formula has no such size."""
@@ -432,14 +444,14 @@ class Formula(Operators, Tabular, Immutable, Shown):
             target = self._taken(name)
             if target in self.totals:
                 raise SizeError(f"{target} is {text(self.relations[target])} in {self.id}; set those sizes instead")
-            relations[target] = sized(target, given)
+            relations[target] = check_relation(target, given)
             if relations[target] == target:  # D="D": free again
                 del relations[target]
         fixed = (self.fixed | {symbol(name) for name in values}) & relations.keys()
         numbers = {target: int(value) for target, value in relations.items() if isinstance(value, Integer)}
         for constraint in self.constraints:
             constraint.check(numbers)
-        return replace(self, relations=close(relations), fixed=fixed)
+        return replace(self, relations=close_relations(relations), fixed=fixed)
 
     def equals(self, other: Formula | Expr | str) -> bool:
         """Return whether another formula or expression is equal under this formula's relations.
@@ -498,7 +510,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
         """
         if not isinstance(path, str):
-            raise SizeError(f"{shown(path)} is not the path of a part; give a name such as 'h.attn'")
+            raise SizeError(f"{format_value(path)} is not the path of a part; give a name such as 'h.attn'")
         path = path.replace(".*", "")
         parts = {line.key: line for line in (*self.root.walk(), *self.root.parts())}
         if path not in parts:
@@ -764,7 +776,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         self._taken(str(size))
         if size in self.totals:
             raise SizeError(f"{size} is {text(self.relations[size])} in {self.id}; set those sizes instead")
-        return sized(size, value)
+        return check_relation(size, value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -1003,7 +1015,7 @@ class Combination(Formula):
     def partial(self, **values: int | str | Expr) -> Combination:
         """Return the combination with some sizes fixed to an integer or to an expression over the others."""
         return self.moved(
-            close({self._taken(name): self._sized(symbol(name), value) for name, value in values.items()})
+            close_relations({self._taken(name): self._sized(symbol(name), value) for name, value in values.items()})
         )
 
     def _is(self, expr: Expr) -> bool:
@@ -1039,7 +1051,7 @@ class Combination(Formula):
     def _at(self, numbers: Numbers) -> Any:
         from fractions import Fraction
 
-        found = put_in(self.expr, numbers)
+        found = substitute(self.expr, numbers)
         if isinstance(found, Rational) and not isinstance(found, Integer):
             return Fraction(int(found.p), int(found.q))
         return evaluate(self.expr, numbers, self.id)

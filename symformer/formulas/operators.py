@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,7 +18,7 @@ from sympy import factor as sympy_factor
 from ..language.errors import SizeError
 from ..language.limits import MAX_DEGREE, MAX_DIGITS, ExpansionBound, Quotient, digits
 from ..language.notation.text import code
-from ..language.sizes import put_in, shown
+from ..language.sizes import format_value, substitute
 from ..language.symbols import RANK, symbol
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ MAX_FACTORED = 400  # terms that SymPy factors in a reasonable time
 MAX_CANCELLED = 100  # terms of a numerator and a denominator whose common factors are searched for
 _SINGULAR = {"bytes": "byte", "FLOPs": "FLOP", "MACs": "MAC", "elements": "element", "micro-batches": "micro-batch"}
 _PLURAL = {one: many for many, one in _SINGULAR.items()}
+_FACTOR = r"(?:1|[^\W\d][\w -]*(?:\*\*\d{1,3})?)"
+_UNIT = re.compile(rf"|{_FACTOR}(?:\*{_FACTOR})*(?:/(?:{_FACTOR}|\({_FACTOR}(?:\*{_FACTOR})*\)))?")
 _FORMS = ("latex", "text", "typst", "code")
 
 
@@ -42,12 +45,14 @@ class Unit(Counter[str]):
 
     @classmethod
     def read(cls, spelt: str) -> Unit:
-        """Parse a unit. A share, such as "of the peak", has no unit."""
+        """Parse a unit. A share, such as "of the peak", has no unit. Raises SizeError."""
         found = cls()
+        if not isinstance(spelt, str) or not _UNIT.fullmatch(spelt):
+            raise SizeError(f"{format_value(spelt)} is not a unit; write one such as 'bytes' or 'FLOPs/byte'")
         if spelt.startswith("of the") or spelt in ("", "1"):
             return found
         for place, side in enumerate(spelt.split("/")):
-            for factor in side.strip("()").split("*"):
+            for factor in re.split(r"(?<!\*)\*(?!\*)", side.strip("()")):
                 name, _, power = factor.partition("**")
                 if name != "1":
                     found[_PLURAL.get(name, name)] += (-1 if place else 1) * int(power or 1)
@@ -102,7 +107,7 @@ def operand(value: object) -> Expr | None:
     for size in value.free_symbols:
         if size not in RANK:
             raise SizeError(
-                f"{size} in {shown(value)} is a SymPy symbol, but not a size of symformer; import it, as in "
+                f"{size} in {format_value(value)} is a SymPy symbol, but not a size of symformer; import it, as in "
                 "`from symformer.symbols import E, L`"
             )
     return value
@@ -114,7 +119,7 @@ def size_of(name: Symbol | str) -> Symbol:
         operand(name)
         return name
     if not isinstance(name, str):
-        raise SizeError(f"{shown(name)} is not a size; name one, such as 'L' or symformer.symbols.L")
+        raise SizeError(f"{format_value(name)} is not a size; name one, such as 'L' or symformer.symbols.L")
     return symbol(name)
 
 
@@ -123,7 +128,7 @@ def checked(expr: Expr, name: str) -> Expr:
     try:
         bound = ExpansionBound.of(expr, {})
     except ValueError:
-        raise SizeError(f"{name} is not arithmetic over sizes: {shown(expr)}") from None
+        raise SizeError(f"{name} is not arithmetic over sizes: {format_value(expr)}") from None
     excess = ""
     if bound.degree > MAX_DEGREE:
         excess = f"degree {bound.degree:,}, more than the limit of {MAX_DEGREE}"
@@ -244,7 +249,7 @@ class Operators:
     def __pow__(self, power: object) -> Formula:
         if isinstance(power, bool) or not isinstance(power, Integral):
             if isinstance(power, (int, float, Fraction, Expr, Operators)):
-                raise SizeError(f"the power of a formula is an integer, not {shown(power)}")
+                raise SizeError(f"the power of a formula is an integer, not {format_value(power)}")
             return NotImplemented
         exponent = int(power)
         if exponent < 0 and self.expanded == 0:
@@ -413,8 +418,10 @@ class Operators:
         else:
             number = operand(to)
             if number is None or not isinstance(number, Integer):
-                raise SizeError(f"the limit of {self.id} is for {target} = {shown(to)}; give an integer or sympy.oo")
-            found = put_in(canonical(self.expanded), {target: number})
+                raise SizeError(
+                    f"the limit of {self.id} is for {target} = {format_value(to)}; give an integer or sympy.oo"
+                )
+            found = substitute(canonical(self.expanded), {target: number})
             if not found.is_finite and not found.free_symbols:
                 raise SizeError(f"{self.id} divides by zero at {target} = {number}")
         if found in (oo, -oo):

@@ -9,7 +9,7 @@ from sympy import Expr, Symbol
 
 from ..language.notation.display_tree import Number, Tree, Word, tree
 from ..language.notation.text import code, text
-from ..language.sizes import put_in
+from ..language.sizes import substitute
 from ..language.symbols import RANK, N_dp, N_ep, letter
 from ..ledger.facts import ONE
 
@@ -20,7 +20,7 @@ Equation = tuple[Sequence[Tree], Sequence[Tree]]
 
 def count(ranks: Expr, numbers: Numbers) -> int | None:
     """Return the number of ranks, or None if a degree has no value."""
-    found = put_in(ranks, numbers)
+    found = substitute(ranks, numbers)
     return int(found) if found.is_Integer else None
 
 
@@ -52,7 +52,7 @@ def stated(ranks: Expr, numbers: Numbers, spell: Spell = text, of: str = "") -> 
     """
     if ranks == ONE:
         return []
-    found = put_in(ranks, numbers)
+    found = substitute(ranks, numbers)
     known = "" if found == ranks else f" = {int(found):,}" if found.is_Integer else f" = {spell(found)}"
     number = f"ranks = {spell(ranks)}{known}: {kinds(ranks)}."
     return [" ".join(filter(None, [number, f"All numbers{of} are per rank.", composition(ranks)]))]
@@ -60,7 +60,7 @@ def stated(ranks: Expr, numbers: Numbers, spell: Spell = text, of: str = "") -> 
 
 def stated_of_each(sides: Sequence[tuple[str, Expr, Numbers]], spell: Spell = text) -> list[str]:
     """Return the line of each side after its name, or one line without a name if all sides have the same ranks."""
-    if len({(ranks, put_in(ranks, numbers)) for _, ranks, numbers in sides}) == 1:
+    if len({(ranks, substitute(ranks, numbers)) for _, ranks, numbers in sides}) == 1:
         _, ranks, numbers = sides[0]
         return stated(ranks, numbers, spell)
     lines = [
@@ -73,7 +73,7 @@ def equations(ranks: Expr, numbers: Numbers) -> list[Equation]:
     """Return the equation ``ranks = N_tp N_ep = 64`` for a card; empty for a formula of the whole model."""
     if ranks == ONE:
         return []
-    found = put_in(ranks, numbers)
+    found = substitute(ranks, numbers)
     known = [] if found == ranks else [Number(int(found)) if found.is_Integer else tree(found)]
     return [((Word("ranks"),), (tree(ranks), *known))]
 

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 from .errors import ArithmeticTextError, quoted
-from .sizes import shown
+from .sizes import format_value
 
 _WRITTEN = re.compile(r"(\d+(?:[,_]\d{3})*)(?:\.(\d+))?(?:[eE]\+?(\d+))?\s*([A-Za-z]*)", re.ASCII)
 _THOUSANDS = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12, "P": 10**15}
@@ -35,7 +35,7 @@ def amount(text: str, unit: str = "") -> int:
     digits = re.sub("[,_]", "", whole) + (part or "")
     value = Fraction(int(digits), 10 ** len(part or "")) * 10 ** int(exponent or 0) * _times(text, suffix, unit)
     if value.denominator != 1:
-        raise ArithmeticTextError(f"{quoted(text)} is {shown(str(value))[1:-1]}, which is not an integer")
+        raise ArithmeticTextError(f"{quoted(text)} is {format_value(str(value))[1:-1]}, which is not an integer")
     return int(value)
 
 

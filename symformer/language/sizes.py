@@ -80,7 +80,7 @@ class Divides(Condition):
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError if both sizes have values and the divisor does not divide the dividend."""
-        divisor, dividend = put_in(self.divisor, numbers), put_in(self.dividend, numbers)
+        divisor, dividend = substitute(self.divisor, numbers), substitute(self.dividend, numbers)
         if divisor.is_number and dividend.is_number and (divisor == 0 or not isinstance(dividend / divisor, Integer)):
             by = text(self.divisor) if self.divisor.is_Integer else f"{text(self.divisor)}={divisor}"
             names = _meaning(self.dividend) + ("" if self.divisor.is_Integer else f", {_meaning(self.divisor)}")
@@ -130,7 +130,7 @@ class AtMost(Condition):
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError if both have values and ``low`` is larger."""
-        low, high = put_in(self.low, numbers), put_in(self.high, numbers)
+        low, high = substitute(self.low, numbers), substitute(self.high, numbers)
         known = low.is_number and high.is_number
         if known and not (low.is_comparable and high.is_comparable and low <= high):
             raise SizeError(f"{_spell(self.high, high)} is less than {_spell(self.low, low)}; {self.because}")
@@ -194,7 +194,7 @@ def _meaning(size: Expr) -> str:
     return letter(size).meaning if isinstance(size, Symbol) else text(size)
 
 
-def put_in(expr: Expr, values: Mapping[Symbol, int | Expr]) -> Expr:
+def substitute(expr: Expr, values: Mapping[Symbol, int | Expr]) -> Expr:
     """Return an expression with some symbols replaced, or complex infinity if it then divides by zero."""
     try:
         given = {name: values[name] for name in expr.free_symbols if name in values}
@@ -211,9 +211,9 @@ def assignment(argument: str) -> tuple[Symbol, Expr]:
     """
     name, equals, value = argument.partition("=")
     if not equals or not name.strip() or not value.strip():
-        raise SizeError(f"{shown(argument)} is not of the form NAME=VALUE, such as E=768")
+        raise SizeError(f"{format_value(argument)} is not of the form NAME=VALUE, such as E=768")
     target = symbol(name.strip())
-    return target, sized(target, value.strip())
+    return target, check_relation(target, value.strip())
 
 
 def assignments(arguments: Iterable[str]) -> Relations:
@@ -234,13 +234,13 @@ def assignments(arguments: Iterable[str]) -> Relations:
 def whole(name: str, value: object) -> int:
     """Return a size given as a Python or JSON value. Raises SizeError, with ``name`` in the message."""
     number = _integer(value)
-    spelt = str(value) if isinstance(value, Decimal) else shown(value)
+    spelt = str(value) if isinstance(value, Decimal) else format_value(value)
     if number is None:
         raise SizeError(f"{name} is {spelt}, which is not an integer")
     if not isinstance(value, Integral) and 1 <= number <= MAX_INTEGER:
         raise SizeError(f"{name} is {spelt}, which is not written as an integer; write {number}")
     if not 1 <= number <= MAX_INTEGER:
-        raise SizeError(f"{name} is {shown(number)}; a size is an integer from 1 to {MAX_INTEGER:,}")
+        raise SizeError(f"{name} is {format_value(number)}; a size is an integer from 1 to {MAX_INTEGER:,}")
     return number
 
 
@@ -255,11 +255,11 @@ def _integer(value: object) -> int | None:
         return None
 
 
-def sized(target: Symbol, value: object) -> Expr:
+def check_relation(target: Symbol, value: object) -> Expr:
     """Return a size given as an integer, as text, or as an expression over other sizes. Raises SizeError.
 
     >>> from symformer.language.symbols import E, H
-    >>> sized(H, "4*E"), sized(H, 4 * E), sized(H, 3072)
+    >>> check_relation(H, "4*E"), check_relation(H, 4 * E), check_relation(H, 3072)
     (4*E, 4*E, 3072)
     """
     if isinstance(value, str):
@@ -271,26 +271,28 @@ def sized(target: Symbol, value: object) -> Expr:
         return Integer(whole(str(target), value))
     for each in value.free_symbols:
         if SYMBOLS.get(str(each)) != each:
-            raise SizeError(f"{target}={shown(value)}: {each} is not a size of symformer.language.symbols; use one")
+            raise SizeError(
+                f"{target}={format_value(value)}: {each} is not a size of symformer.language.symbols; use one"
+            )
     _bound(target, value, {})
     return _sound(target, value, value)
 
 
-def at(target: Symbol, relation: Expr, numbers: Mapping[Symbol, int]) -> int:
+def evaluate_relation(target: Symbol, relation: Expr, numbers: Mapping[Symbol, int]) -> int:
     """Return the size that a relation determines, after checking that it can be a size. Raises SizeError."""
-    return int(_sound(target, relation, put_in(relation, numbers), numbers))
+    return int(_sound(target, relation, substitute(relation, numbers), numbers))
 
 
 def _bound(target: Symbol, value: Expr, known: Mapping[Symbol, ExpansionBound]) -> ExpansionBound:
     try:
         bound = ExpansionBound.of(value, known)
     except ValueError:
-        raise SizeError(f"{target}={shown(value)} is not arithmetic over integer sizes") from None
+        raise SizeError(f"{target}={format_value(value)} is not arithmetic over integer sizes") from None
     excess = bound.excess
     if not excess and bound.terms > MAX_TERMS:
         excess = f"{bound.terms} terms, more than the limit of {MAX_TERMS} for a size"
     if excess:
-        raise SizeError(f"{target}={shown(value)}: when expanded it can have {excess}")
+        raise SizeError(f"{target}={format_value(value)}: when expanded it can have {excess}")
     return bound
 
 
@@ -299,12 +301,12 @@ def _sound(target: Symbol, relation: Expr, value: Expr, numbers: Mapping[Symbol,
         which = ""
         if numbers and isinstance(value, Rational):
             where = ", ".join(f"{name}={numbers[name]}" for name in sorted(relation.free_symbols, key=str))
-            which = f", which is {shown(value)} for {where} and"
-        raise SizeError(f"{target} = {shown(relation)}{which} {wrong}")
+            which = f", which is {format_value(value)} for {where} and"
+        raise SizeError(f"{target} = {format_value(relation)}{which} {wrong}")
     return value
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Return a value for a message: on one line, shortened if it is long."""
     if isinstance(value, int) and digits(value) > 24:
         return f"a number of {digits(value)} digits"
@@ -314,7 +316,7 @@ def shown(value: object) -> str:
 
 def evaluate(expr: Expr, numbers: Mapping[Symbol, int], what: str) -> int:
     """Return the exact integer value of an expression. Raises SizeError with the symbols that have no value."""
-    result = put_in(expr, numbers)
+    result = substitute(expr, numbers)
     if missing := sorted(result.free_symbols, key=str):
         raise SizeError(f"{what} needs values for {', '.join(map(str, missing))}")
     if not isinstance(result, Rational):
@@ -324,7 +326,7 @@ def evaluate(expr: Expr, numbers: Mapping[Symbol, int], what: str) -> int:
     return int(result)
 
 
-def close(relations: Mapping[Symbol, Expr]) -> Relations:
+def close_relations(relations: Mapping[Symbol, Expr]) -> Relations:
     """Return relations with the other relations substituted into them, so that one substitution is sufficient.
 
     Raises SizeError if a relation depends on itself, can never be a size, or is too large to expand.
@@ -336,14 +338,14 @@ def close(relations: Mapping[Symbol, Expr]) -> Relations:
     def settle(target: Symbol) -> None:
         value = relations[target]
         if target in under_way:
-            raise SizeError(f"{target}={shown(value)} depends on itself")
+            raise SizeError(f"{target}={format_value(value)} depends on itself")
         under_way.add(target)
         others = [name for name in value.free_symbols if name in relations]
         for name in others:
             if name not in closed:
                 settle(name)
         bounds[target] = _bound(target, value, bounds)
-        closed[target] = _sound(target, value, put_in(value, {name: closed[name] for name in others}))
+        closed[target] = _sound(target, value, substitute(value, {name: closed[name] for name in others}))
         under_way.remove(target)
 
     for target in relations:
@@ -352,7 +354,7 @@ def close(relations: Mapping[Symbol, Expr]) -> Relations:
     return {target: closed[target] for target in relations}
 
 
-def some_of_each(exprs: Iterable[Expr]) -> tuple[AtMost, ...]:
+def quotients_at_least_one(exprs: Iterable[Expr]) -> tuple[AtMost, ...]:
     """Return the conditions that each quotient of two sizes inside a floor is at least 1."""
     parts = {fraction(each.args[0]) for expr in exprs for each in expr.atoms(floor)}
     found = [AtMost(below, above) for above, below in parts if above.is_Symbol and below.is_Symbol]

@@ -33,9 +33,9 @@ class ConfigObject(Protocol):
         """Return the config.json that ``save_pretrained`` writes."""
 
 
-# All types that functions accept as a target. A torch module, and a function or a class that builds one, is an object
-# or a callable: torch is not imported to name its type.
-AnyTarget = str | os.PathLike[str] | Mapping[str, Any] | ConfigObject | Callable[..., Any] | object
+# All types that functions accept as a target. A torch module is a callable, as are the functions and classes that build
+# one, so torch is not imported to name its type.
+AnyTarget = str | os.PathLike[str] | Mapping[str, Any] | ConfigObject | Callable[..., Any]
 ACCEPTED = (
     "a name, a path, an id on the Hub, a mapping with the fields of a config.json, a PretrainedConfig, a torch module, "
     "or a function or class that builds one, with its sizes"

@@ -548,7 +548,7 @@ def _each(scope: Scope, change: Callable[[Entry], Entry]) -> Scope:
     return replace(scope, items=items)
 
 
-def evenly(ledger: Ledger, placement: Placement, data: bool) -> tuple[Condition, ...]:
+def even_sharing_conditions(ledger: Ledger, placement: Placement, data: bool) -> tuple[Condition, ...]:
     """Return the fewest divisibility conditions under which every weight is sharded evenly over the ranks that hold it.
 
     Parameters

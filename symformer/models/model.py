@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from sympy import Expr, Integer, Symbol
 
@@ -17,7 +17,18 @@ from ..language.frozen import Immutable
 from ..language.notation.cards import Card, CardTable, Shown
 from ..language.notation.display_tree import tree
 from ..language.notation.text import text
-from ..language.sizes import Condition, Equals, Numbers, Relations, at, close, put_in, shown, sized, whole
+from ..language.sizes import (
+    Condition,
+    Equals,
+    Numbers,
+    Relations,
+    check_relation,
+    close_relations,
+    evaluate_relation,
+    format_value,
+    substitute,
+    whole,
+)
 from ..language.symbols import RANK, SYMBOLS, letter, symbol
 from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Ledger, OperationKind
@@ -67,7 +78,9 @@ class Model(Immutable, Shown):
     def __post_init__(self) -> None:
         """Check and normalize every size and every relation."""
         object.__setattr__(self, "numbers", {name: whole(str(name), number) for name, number in self.numbers.items()})
-        object.__setattr__(self, "relations", {name: sized(name, value) for name, value in self.relations.items()})
+        object.__setattr__(
+            self, "relations", {name: check_relation(name, value) for name, value in self.relations.items()}
+        )
         super().__post_init__()
 
     @property
@@ -229,9 +242,9 @@ class Model(Immutable, Shown):
     def known(self) -> Numbers:
         """Return the values of the sizes, including those that follow from relations."""
         numbers = dict(self.numbers)
-        for target, value in close({**self.component.totals, **self.relations}).items():
+        for target, value in close_relations({**self.component.totals, **self.relations}).items():
             if target not in numbers and value.free_symbols <= numbers.keys():
-                numbers[target] = at(target, value, numbers)
+                numbers[target] = evaluate_relation(target, value, numbers)
         return {name: numbers[name] for name in sorted(numbers, key=RANK.__getitem__)}
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
@@ -274,8 +287,8 @@ class Model(Immutable, Shown):
         if self.read_numbers is None or not (
             isinstance(spec, (str, os.PathLike)) or is_config(spec) or is_module(spec)
         ):
-            raise SizeError(f"{shown(spec)} does not name sizes of {self.id}; give a dict of sizes")
-        other = self.read_numbers(spec)
+            raise SizeError(f"{format_value(spec)} does not name sizes of {self.id}; give a dict of sizes")
+        other = self.read_numbers(cast(AnyTarget, spec))
         if other.id != self.id:
             raise SizeError(f"{other.target!r} is a {other.id}, not a {self.id}")
         if other.component != self.component:
@@ -352,7 +365,7 @@ class Model(Immutable, Shown):
             target = symbol(str(name))
             if target not in self.settable:
                 raise UnknownNameError(f"symbol of {self.target}", str(name), map(str, self.sizes))
-            value = sized(target, given)
+            value = check_relation(target, given)
             numbers.pop(target, None)
             if isinstance(value, Integer):
                 numbers[target] = int(value)
@@ -363,10 +376,10 @@ class Model(Immutable, Shown):
         for target, value in list(relations.items()):
             if target in numbers and not self._holds(value, numbers, numbers[target]):
                 del relations[target]
-        return replace(self, numbers=numbers, relations=close(relations))
+        return replace(self, numbers=numbers, relations=close_relations(relations))
 
     def _holds(self, value: Expr, numbers: Numbers, number: int) -> bool:
-        return bool(value.free_symbols <= numbers.keys() and put_in(value, numbers) == number)
+        return bool(value.free_symbols <= numbers.keys() and substitute(value, numbers) == number)
 
     def asked_by(self, formulas: Iterable[Formula]) -> None:
         """Raise an error if a size of the run has no effect on these formulas, or violates a condition of one.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from ..language.frozen import Immutable
 from .files import check_output, write
-from .style import FORMATS, plotted
+from .style import FORMATS, plot_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +47,7 @@ class Plot(Immutable, ABC):
             if lines:
                 figure.supxlabel("\n".join(lines), fontsize=6.5, x=0.02, ha="left", linespacing=1.5)
 
-        return plotted(drawn, extension, self.height + MARGIN * len(lines))
+        return plot_bytes(drawn, extension, self.height + MARGIN * len(lines))
 
     def write(self, path: str) -> None:
         """Write FILE.svg, .pdf or .png, completely or not at all. Raises DocumentError."""

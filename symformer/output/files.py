@@ -21,7 +21,7 @@ _INPUTS: ContextVar[tuple[os.stat_result, ...]] = ContextVar("_INPUTS", default=
 
 
 @contextmanager
-def protecting(inputs: Iterable[str | int]) -> Iterator[None]:
+def protect_inputs(inputs: Iterable[str | int]) -> Iterator[None]:
     """Refuse to write these files inside the block, whatever path is used: a command never overwrites its inputs.
 
     Parameters
@@ -163,7 +163,7 @@ def _put(made: Mapping[str, bytes]) -> None:
 
 
 @contextmanager
-def replacing(path: str) -> Iterator[BinaryIO]:
+def replace_file(path: str) -> Iterator[BinaryIO]:
     """Yield a file to write to, which replaces the target once it is complete. Raises DocumentError."""
     place = _place(path)
     partials: dict[str, str] = {}

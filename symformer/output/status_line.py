@@ -17,7 +17,7 @@ _SAYING: ContextVar[bool] = ContextVar("saying", default=False)  # whether an ou
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
+def status_line(what: str) -> Iterator[None]:
     """Show the current work and its elapsed seconds on standard error, if that is a terminal.
 
     The line is cleared at the end. Worker processes and nested calls show nothing. The line is written to

@@ -52,7 +52,7 @@ LOOKS: dict[str, Any] = {
 }
 
 
-def plotted(draw: Callable[[Figure], None], extension: str, height: float = 2.4) -> bytes:
+def plot_bytes(draw: Callable[[Figure], None], extension: str, height: float = 2.4) -> bytes:
     """Return the bytes of a file with a drawn figure. Raises DocumentError if matplotlib is not installed."""
     if extension not in FORMATS:
         known = ", ".join(f".{name}" for name in FORMATS)

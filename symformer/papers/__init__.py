@@ -73,19 +73,19 @@ class Paper:
         return f"@{self.type}{{{self.key},\n{body}\n}}"
 
 
-def cited(sentences: Iterable[str]) -> list[str]:
+def cited_papers(sentences: Iterable[str]) -> list[str]:
     """Return the keys of the papers that sentences cite, in order and without duplicates.
 
-    >>> cited(["Ba et al. 2016 [ba2016], eq. 4", "[B, S]; Shazeer 2020 [shazeer2020]", "again [ba2016]"])
+    >>> cited_papers(["Ba et al. 2016 [ba2016], eq. 4", "[B, S]; Shazeer 2020 [shazeer2020]", "again [ba2016]"])
     ['ba2016', 'shazeer2020']
     """
     return list(dict.fromkeys(key for sentence in sentences for key in _CITED.findall(sentence)))
 
 
-def pieces(sentence: str) -> list[str]:
+def split_at_keys(sentence: str) -> list[str]:
     """Return a sentence split at its keys: text and keys alternate, starting and ending with text.
 
-    >>> pieces("Ba et al. 2016 [ba2016], eq. 4")
+    >>> split_at_keys("Ba et al. 2016 [ba2016], eq. 4")
     ['Ba et al. 2016 ', 'ba2016', ', eq. 4']
     """
     return _CITED.split(sentence)

@@ -10,7 +10,7 @@ from typing import cast
 
 from ..language.errors import OptionError, RegistrationError, UnknownNameError
 from ..language.plugins import Plugins
-from ..language.sizes import shown
+from ..language.sizes import format_value
 from .quantity import Quantity
 
 plugins = Plugins("quantities", Quantity)
@@ -49,7 +49,7 @@ def quantity(name: str) -> Quantity:
 
     """
     if not isinstance(name, str):
-        raise OptionError(f"{shown(name)} is not the name of a quantity; give one such as 'flops'")
+        raise OptionError(f"{format_value(name)} is not the name of a quantity; give one such as 'flops'")
     if (own := _file(name)) is not None:
         return own
     found: Quantity | None = plugins.load(name)

@@ -13,7 +13,7 @@ from ..language.sizes import Condition
 from ..ledger.facts import Ledger, OperationKind
 from .kernels import IMPLEMENTATIONS
 from .quantity import BOTH, Convention, Conventions, Countable, Quantity, tally
-from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
+from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions
 
 GIVEN = "All lookup indices are inputs of the model"
 
@@ -43,11 +43,11 @@ class Activations(Quantity):
 
     def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError if transformers does not have the model and the implementation needs it."""
-        implemented(part, self.choose(given)["implementation"])
+        check_implemented(part, self.choose(given)["implementation"])
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions for counting copies as transformers makes them."""
-        return kept_conditions(ledger, conventions)
+        return saved_conditions(ledger, conventions)
 
     def states(self, formula: Formula) -> str:
         """Return the statement; it names the image-position indices that the model stores itself, if any."""

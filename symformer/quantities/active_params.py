@@ -6,7 +6,7 @@ from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, OperationKind
 from .exclusions import WITHOUT, StorageQuantity
-from .quantity import Conventions, nothing, rows, stored, unseen
+from .quantity import Conventions, counts_nothing, refuse_observed, rows, stored
 
 
 def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -27,11 +27,11 @@ QUANTITY = StorageQuantity(
     {
         **rows(stored, *STORING),
         OperationKind.EXPERTS: chosen,
-        **rows(nothing, *WEIGHTLESS),
-        OperationKind.OBSERVED: unseen,
+        **rows(counts_nothing, *WEIGHTLESS),
+        OperationKind.OBSERVED: refuse_observed,
     },
     ("weight", "shape"),
     {"without": WITHOUT},
-    weighs=True,
+    counts_storage=True,
     frozen="Stored weights that are not trained also count.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..ledger.facts import Entry, OperationKind
 from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, forward, rules
-from .quantity import BOTH, Conventions, Quantity, unseen
+from .quantity import BOTH, Conventions, Quantity, refuse_observed
 from .ratio_quantity import RatioQuantity
 
 
@@ -30,12 +30,12 @@ QUANTITY = RatioQuantity(
     "The fraction of forward FLOPs in the two products of attention: the FLOPs of queries with keys and of attention "
     "weights with values, divided by all forward FLOPs, at 2 FLOPs per multiply-add. Both counts are for one sequence "
     "of S tokens if they are proportional to the number of sequences.",
-    {**rules(attending), OperationKind.OBSERVED: unseen},
+    {**rules(attending), OperationKind.OBSERVED: refuse_observed},
     ("operation", "factors"),
     CONVENTIONS,
     "A share has no certificate of its own. The denominator is the forward FLOPs, which have a certificate, and the "
     "numerator is the sum of some of its products.",
-    follows="flops",
+    derived_from="flops",
     encoder=BOTH,
     numerator=ABOVE,
     denominator=WHOLE,

@@ -30,7 +30,7 @@ def is_blockwise(conventions: Conventions) -> bool:
     return conventions["kernels"] in BLOCKWISE
 
 
-def times(length: Expr, size: Expr) -> Expr:
+def block_count(length: Expr, size: Expr) -> Expr:
     """Return the number of blocks of a size; one token is one block."""
     return ONE if length == 1 else ceiling(length / size)
 
@@ -81,8 +81,8 @@ def mix_by_block(entry: Entry, p: Shape, v: Shape, y: Shape, size: Expr, convent
 def _blocks(length: Expr, keys: Expr, conventions: Conventions) -> tuple[Expr, Expr]:
     """Return how often the keys and the queries are read: one of them once per block of the other."""
     if conventions["kernels"] == "flash2":
-        return times(length, C_q), ONE
-    return ONE, times(keys, C_kv)
+        return block_count(length, C_q), ONE
+    return ONE, block_count(keys, C_kv)
 
 
 def _often(number: Expr) -> tuple[Expr, ...]:

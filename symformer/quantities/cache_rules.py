@@ -12,7 +12,7 @@ from ..language.sizes import AtMost, Condition
 from ..language.symbols import B, C, S, W
 from ..ledger.facts import INDEXED, Entry, Ledger, OperationKind
 from .contractions import forward
-from .elementwise import seen
+from .elementwise import visible_keys
 from .quantity import Convention, Conventions, Quantity
 
 SIZES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
@@ -63,7 +63,7 @@ def tokens(entry: Entry, window: str) -> Expr:
         return C
     if entry.chunked and window == "rolling":
         raise RuleError(f"{entry.path}: window=rolling needs a sliding window; this layer attends within chunks")
-    return Min(C, entry.window) if window == "rolling" else seen(entry) - 1
+    return Min(C, entry.window) if window == "rolling" else visible_keys(entry) - 1
 
 
 def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
@@ -90,7 +90,7 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     if entry.output.encoded or entry.recalled:  # an encoder's own attention runs once; recalled keys are recomputed
         return []
     if conventions.get("tokens") == "one":
-        alone(entry, conventions, ("context",))
+        check_unsharded(entry, conventions, ("context",))
         read = {S: Integer(1)}
     else:
         read = {S: tokens(entry, conventions["window"])}
@@ -112,7 +112,7 @@ def keeps_places(entry: Entry) -> bool:
     return entry.kind is OperationKind.CONVOLUTION and entry.causal and not entry.output.encoded
 
 
-def scans(entry: Entry) -> bool:
+def carries_state(entry: Entry) -> bool:
     """Return whether an operation carries a recurrent state."""
     return entry.kind is OperationKind.SCAN
 
@@ -156,7 +156,7 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return (Term(f"{entry.path} (state)", factors, purpose=CACHE),)
 
 
-def apart(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def per_token_product(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return no terms for a product of each token by itself. Raises RuleError for a product across tokens."""
     summed = entry.inputs[0].width
     places = [axis for axis in entry.output.shape if axis.has(S)]
@@ -181,7 +181,7 @@ def cacheable(entry: Entry) -> None:
         )
 
 
-def alone(entry: Entry, conventions: Conventions, divides: tuple[str, ...] = tuple(DIVIDES)) -> None:
+def check_unsharded(entry: Entry, conventions: Conventions, divides: tuple[str, ...] = tuple(DIVIDES)) -> None:
     """Raise RuleError if ranks shard the sequence: one new token cannot be sharded."""
     for name in divides:
         choice, ranks = DIVIDES[name]
@@ -247,9 +247,9 @@ def one_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     An encoder adds nothing, and neither do the keys and values that a decoder computes from its output.
     """
     cacheable(entry)
-    alone(entry, conventions)
+    check_unsharded(entry, conventions)
     if entry.kind is OperationKind.PRODUCT:
-        apart(entry, conventions)
+        per_token_product(entry, conventions)
     if entry.output.encoded:
         return ()
     one = {**conventions, "attention": "new"}

@@ -15,9 +15,9 @@ from ..language.sizes import AtMost, Condition
 from ..language.symbols import N_cp, N_ep, N_tp
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ONE, STORING, WEIGHTLESS, Entry, Ledger, OperationKind, Weight
-from ..ledger.placement import Placement, evenly, replicas
+from ..ledger.placement import Placement, even_sharing_conditions, replicas
 from .cache_rules import DTYPE, SIZES
-from .quantity import Convention, Conventions, Countable, Quantity, nothing, rows, unseen
+from .quantity import Convention, Conventions, Countable, Quantity, counts_nothing, refuse_observed, rows
 
 # The communication of one move, forward and backward: the collective, its ranks (None for a point-to-point message),
 # and whether its full tensor is the input or the output.
@@ -76,7 +76,7 @@ class Collective:
         return Term(f"{self.label} ({self.what})", (*self.shape, SIZES[conventions["dtype"]], *factors))
 
 
-def moved(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def collective_terms(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the terms of all collectives of an entry and of its weights."""
     return tuple(each.term(conventions) for each in collectives(entry, conventions))
 
@@ -137,11 +137,11 @@ class Communication(Quantity):
         """Return the conditions: even sharding, and at least two ranks unless the count is 0 for one."""
         placement, data = Placement.of(conventions), conventions["data"] != "off"
         if conventions["count"] == "ring":
-            return evenly(ledger, placement, data)
+            return even_sharing_conditions(ledger, placement, data)
         groups = {each.ranks for _, entry in ledger for each in collectives(entry, conventions)} - {None}
         because = "a single rank moves nothing; remove that option, or choose count=ring, which is 0 in this case"
         others = tuple(AtMost(Integer(2), cast(Expr, ranks), because) for ranks in sorted(groups, key=str))
-        return (*others, *(evenly(ledger, placement, data) if data else ()))
+        return (*others, *(even_sharing_conditions(ledger, placement, data) if data else ()))
 
 
 _ZERO = "; Rajbhandari et al. 2020 [rajbhandari2020], section 7"
@@ -151,9 +151,9 @@ QUANTITY = Communication(
     "A model on one rank moves nothing. Excluded: the reductions of a loss over a sharded vocabulary, and the gradient "
     "of a tied embedding between the first and last pipeline stages.",
     {
-        **rows(nothing, *WEIGHTLESS),
-        **rows(moved, OperationKind.MOVE, *STORING),
-        OperationKind.OBSERVED: unseen,
+        **rows(counts_nothing, *WEIGHTLESS),
+        **rows(collective_terms, OperationKind.MOVE, *STORING),
+        OperationKind.OBSERVED: refuse_observed,
     },
     ("tensor (collective)", "factors"),
     {

@@ -14,8 +14,8 @@ from sympy import Expr, Integer, ceiling
 
 from ..formulas.account import Term
 from ..ledger.facts import ARRANGING, ATTENDING, ONE, POINTWISE, ROUTING, ZERO, Entry, OperationKind
-from .elementwise import at_the_last, elements, elementwise, slid
-from .quantity import Convention, Conventions, Rule, measured, rows, total, unseen
+from .elementwise import at_last_position, convolved_shape, elements, elementwise
+from .quantity import Convention, Conventions, Rule, measured, refuse_observed, require_total, rows
 
 TWO = Integer(2)
 
@@ -48,7 +48,7 @@ PRODUCTS = Convention(
         "others": "counts every product except the two of attention, queries with keys and attention weights with "
         "values",
     },
-    quiet=True,
+    hidden_by_default=True,
 )
 COUNT = Convention(
     {
@@ -90,7 +90,7 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """x[B, ..., in] · W[out, in] -> y[B, ..., out]: 2 · B · ... · in · out."""
     x = entry.inputs[0]
     batch, *positions, out = entry.output.shape
-    if at_the_last(entry, conventions):
+    if at_last_position(entry, conventions):
         positions = []
     factors = (TWO, batch, *positions, x.width, out)
     return (Contraction(factors, (("the input", x.grad), ("the weight", ZERO if entry.frozen else ONE))),)
@@ -102,7 +102,7 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Contraction, ..
     Each gradient has as many products: the gradient of x pairs the same elements, the gradient of W sums over B and m.
     """
     x, weight = entry.inputs[0], entry.weights[0]
-    factors = (TWO, *slid(entry, conventions), *weight.shape[1:])
+    factors = (TWO, *convolved_shape(entry, conventions), *weight.shape[1:])
     return (Contraction(factors, (("the input", x.grad), ("the weight", ZERO if entry.frozen else ONE))),)
 
 
@@ -173,7 +173,7 @@ def none(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     return ()
 
 
-CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contraction, ...]]] = total(
+CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contraction, ...]]] = require_total(
     {
         OperationKind.LOOKUP: lookup,
         OperationKind.LINEAR: linear,
@@ -185,7 +185,7 @@ CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contra
         OperationKind.SCAN: scan,
         OperationKind.PRODUCT: product,
         **rows(none, OperationKind.NORM, OperationKind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
-        OperationKind.OBSERVED: unseen,
+        OperationKind.OBSERVED: refuse_observed,
     },
     "contractions",
 )
@@ -221,18 +221,18 @@ def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def once(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def multiply_adds(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the multiply-adds of a forward pass: half the FLOPs of each contraction."""
     products = contractions(entry, conventions)
     return tuple(replace(product, factors=product.factors[1:]).forward(entry.path) for product in products)
 
 
-def ran(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def traced_flops(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the FLOPs of a traced product, forward or backward."""
     return (Term(entry.path, (TWO, *entry.output.shape)),)
 
 
-def ran_once(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def traced_multiply_adds(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the multiply-adds of a traced product."""
     return (Term(entry.path, entry.output.shape),)
 
@@ -248,7 +248,7 @@ def rules(counted: Rule, seen: str = "") -> Mapping[OperationKind, Rule]:
         The quantity whose traced products the table accepts; "" to accept none.
 
     """
-    traced = {OperationKind.OBSERVED: measured(seen, ran)} if seen else {}
+    traced = {OperationKind.OBSERVED: measured(seen, traced_flops)} if seen else {}
     return {**rows(counted, *CONTRACTIONS), **traced}
 
 

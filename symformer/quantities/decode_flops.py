@@ -18,7 +18,7 @@ QUANTITY = Quantity(
     of=(B, C),
     latent="Latent attention recomputes the keys and values of all cached tokens from their latents, as transformers "
     "does.",
-    carried="The FLOPs of one decoding step, at 2 FLOPs per multiply-add: one new token in each of B sequences, from "
+    recurrent="The FLOPs of one decoding step, at 2 FLOPs per multiply-add: one new token in each of B sequences, from "
     "the recurrent states of the preceding tokens.",
     encoder="The encoder's pass is excluded: its keys and values are already in the cache.",
 )

@@ -17,7 +17,7 @@ from ..language.errors import RuleError
 from ..language.shape_lines import Shape
 from ..language.symbols import C
 from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, ROUTING, Entry, OperationKind, Weight
-from .quantity import Conventions, Rule, nothing, refused, refusing, rows, unseen
+from .quantity import Conventions, Rule, counts_nothing, refuse, refuse_observed, refuse_others, rows
 
 
 class Count(NamedTuple):
@@ -60,7 +60,7 @@ LIFTED = Count(1, "a sum for each element of y in x * (1 + y)")
 MASK = Count(1, "a sum for each score, if masked pairs are computed")
 
 
-def stated() -> list[tuple[str, Count]]:
+def printed_table() -> list[tuple[str, Count]]:
     """Return the whole table, by the names printed in documents."""
     rows = [(f"norm {name}", count) for name, count in NORMS.items()]
     rows += [(f"activation {name}", count) for name, count in ACTIVATIONS.items()]
@@ -68,7 +68,7 @@ def stated() -> list[tuple[str, Count]]:
     return [*rows, ("bias", BIAS), ("scale", SCALE), ("scale of scores", ROOT), ("lifted", LIFTED), ("mask", MASK)]
 
 
-def seen(entry: Entry) -> Expr:
+def visible_keys(entry: Entry) -> Expr:
     """Return the number of keys one new token sees: those of C earlier tokens, within any window, and its own."""
     return (C if entry.window is None or entry.whole else Min(C, entry.window - 1)) + 1
 
@@ -95,7 +95,7 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
         return shape
     *before, queries, keys = shape
     if conventions["attention"] == "new":
-        return (*before, seen(entry))
+        return (*before, visible_keys(entry))
     if entry.window is None:
         return (*before, queries * (keys + 1) / 2)
     if entry.chunked:
@@ -106,7 +106,7 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
     return (*before, least, (2 * queries - least + 1) / 2)
 
 
-def at_the_last(entry: Entry, conventions: Conventions) -> bool:
+def at_last_position(entry: Entry, conventions: Conventions) -> bool:
     """Return True if an entry computes logits at the last position only. Raises RuleError with context=on."""
     if not entry.logits or conventions.get("logits") != "last":
         return False
@@ -117,7 +117,7 @@ def at_the_last(entry: Entry, conventions: Conventions) -> bool:
     return True
 
 
-def slid(entry: Entry, conventions: Conventions) -> Shape:
+def convolved_shape(entry: Entry, conventions: Conventions) -> Shape:
     """Return the output shape of a convolution. For one new token, transformers computes two positions."""
     if entry.causal and conventions.get("attention") == "new":
         return (*entry.output.shape[:2], Integer(2))
@@ -126,8 +126,8 @@ def slid(entry: Entry, conventions: Conventions) -> Shape:
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the FLOPs of the bias: one per element."""
-    shape = entry.summed or slid(entry, conventions)  # a bias is added after the sum over ranks
-    if at_the_last(entry, conventions):
+    shape = entry.summed or convolved_shape(entry, conventions)  # a bias is added after the sum over ranks
+    if at_last_position(entry, conventions):
         shape = (shape[0], shape[-1])
     return (_times(entry, " (bias)", BIAS.flops, shape),) if _vectors(entry) else ()
 
@@ -189,7 +189,7 @@ def _vectors(entry: Entry) -> list[Weight]:
     return [weight for weight in (*entry.weights, *entry.shared) if len(weight.shape) == 1]
 
 
-ELEMENTWISE: Mapping[OperationKind, Rule] = refusing(
+ELEMENTWISE: Mapping[OperationKind, Rule] = refuse_others(
     "count=all does not support the elementwise work of this operation",
     {
         **rows(linear, *MULTIPLYING),
@@ -200,13 +200,18 @@ ELEMENTWISE: Mapping[OperationKind, Rule] = refusing(
         OperationKind.MULTIPLY: multiply,
         OperationKind.SOFTMAX: softmax,
         OperationKind.ROTATE: rotate,
-        OperationKind.SCAN: refused("count=all does not support the elementwise work of a scan"),
+        OperationKind.SCAN: refuse("count=all does not support the elementwise work of a scan"),
         **rows(
-            nothing, *MATCHING, OperationKind.LOOKUP, OperationKind.EXPERTS, OperationKind.PARAMETER, OperationKind.MIX
+            counts_nothing,
+            *MATCHING,
+            OperationKind.LOOKUP,
+            OperationKind.EXPERTS,
+            OperationKind.PARAMETER,
+            OperationKind.MIX,
         ),
-        **rows(nothing, *ARRANGING),  # dropout is disabled, and positions are computed once
-        **rows(refused("count=all does not support the routing and weighting of experts"), *ROUTING),
-        OperationKind.OBSERVED: unseen,
+        **rows(counts_nothing, *ARRANGING),  # dropout is disabled, and positions are computed once
+        **rows(refuse("count=all does not support the routing and weighting of experts"), *ROUTING),
+        OperationKind.OBSERVED: refuse_observed,
     },
 )
 

@@ -28,7 +28,7 @@ WITHOUT = Convention(
         "embeddings-and-pooler": "excludes the token, position and segment embeddings, the weight and bias of the LM "
         "head, tied or not, and the pooler",
     },
-    quiet=True,
+    hidden_by_default=True,
 )
 # The title of a count that excludes them, and the subscript of its letter.
 CALLED = {
@@ -84,7 +84,7 @@ class StorageQuantity(Quantity):
                 return ()
             return self.rules[entry.kind](entry, conventions)
 
-        return tally(ledger.root, terms, weighs=self.weighs)
+        return tally(ledger.root, terms, counts_storage=self.counts_storage)
 
 
 def _is_left_out(entry: Entry, left: str) -> bool:

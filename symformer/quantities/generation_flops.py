@@ -15,7 +15,7 @@ from .quantity import Conventions
 PASSES = N_new - 1
 
 
-def generated(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def generation_terms(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the terms of the prompt and of N_new - 1 decoding steps, with S, ..., S + N_new - 2 cached tokens.
 
     A step reads C + 1 keys: S + 1, S + 2, ..., S + N_new - 1 over all steps.
@@ -43,7 +43,7 @@ QUANTITY = FromPrompt(
     "The FLOPs of generating N_new tokens in each of B sequences after a prompt of S tokens, with a KV cache, at 2 "
     "FLOPs per multiply-add. The prompt's pass computes logits at its last position only and returns the first new "
     "token; the other N_new - 1 tokens take one decoding step each. The last token is not fed back.",
-    rules(generated),
+    rules(generation_terms),
     ("operation", "factors"),
     {"attention": ATTENTION, "embedding": EMBEDDING, "count": COUNT},
     encoder="The prompt is the decoder's; one pass of the encoder is included.",

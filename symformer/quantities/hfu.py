@@ -17,7 +17,7 @@ QUANTITY = Utilization(
     STEP.conventions,
     "A fraction of a peak has no certificate of its own. The numerator is the training FLOPs of one batch, which have "
     "a certificate, times the number of batches per second. The tests compare the fraction with published values.",
-    follows="train-flops",
+    derived_from="train-flops",
     logits=STEP.logits,
     encoder="The tokens are the decoder's; the encoder reads one sequence per S tokens.",
     frozen=STEP.frozen,

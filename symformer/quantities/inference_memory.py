@@ -16,16 +16,16 @@ from .cache_rules import (
     STATE_BYTES,
     WINDOW,
     Cached,
-    alone,
-    apart,
+    carries_state,
+    check_unsharded,
     convolved,
     keeps_places,
     keys_and_values,
+    per_token_product,
     pooled,
-    scans,
     state,
 )
-from .quantity import Convention, Conventions, nothing, rows, shared, unseen
+from .quantity import Convention, Conventions, counts_nothing, refuse_observed, rows, shared
 
 
 def weights(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -40,7 +40,7 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the weights and, for the LM head, of the logits of one token."""
     if not entry.logits:
         return weights(entry, conventions)
-    alone(entry, conventions, ("context",))
+    check_unsharded(entry, conventions, ("context",))
     if len(entry.output.shape) != 3:
         raise RuleError(f"{entry.path}: the logits of one token need an output of shape [B,S,V]")
     one = tuple(dim.xreplace({S: Integer(1)}) for dim in entry.output.shape)
@@ -66,12 +66,12 @@ QUANTITY = Cached(
         **rows(weights, *STORING),
         OperationKind.LINEAR: linear,
         OperationKind.CONVOLUTION: convolution,
-        **rows(nothing, *WEIGHTLESS),
+        **rows(counts_nothing, *WEIGHTLESS),
         OperationKind.SELECT: pooled,
         **rows(cached, *ATTENDING),
         OperationKind.SCAN: state,
-        OperationKind.PRODUCT: apart,
-        OperationKind.OBSERVED: unseen,
+        OperationKind.PRODUCT: per_token_product,
+        OperationKind.OBSERVED: refuse_observed,
     },
     ("tensor", "factors"),
     {
@@ -83,9 +83,9 @@ QUANTITY = Cached(
     },
     logits="The logits of one token in each sequence are included.",
     by_format="it counts the bytes of the weights",
-    carried="The bytes needed for inference: every weight once, and the recurrent states of each of B sequences. "
+    recurrent="The bytes needed for inference: every weight once, and the recurrent states of each of B sequences. "
     "Temporary buffers are excluded.",
-    notes={scans: STATE_BYTES, keeps_places: CONVOLUTION_BYTES.format(of="the weights")},
+    notes={carries_state: STATE_BYTES, keeps_places: CONVOLUTION_BYTES.format(of="the weights")},
     model_dtype="weights",
     encoder="The keys and values include those of all encoder tokens.",
 )

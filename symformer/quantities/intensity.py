@@ -11,7 +11,7 @@ from .ratio_quantity import RatioQuantity
 from .traffic_rules import ENCODER, KERNELS, PHASE, RULES
 
 
-def counted(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def contraction_flops(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the FLOPs of an entry's contractions, for all tokens or for one new token."""
     products = {**conventions, "embedding": "lookup", "count": "contractions"}
     return (forward if conventions["phase"] == "prefill" else one_token)(entry, products)
@@ -40,7 +40,7 @@ QUANTITY = RatioQuantity(
     "[williams2009]. FLOPs are those of contractions only, at 2 per multiply-add. Each operation reads or writes each "
     "of its tensors and weights once. If the ratio exceeds a machine's FLOPs per second over its bytes per second, the "
     "run is compute-bound; otherwise it is memory-bound.",
-    rules(counted),
+    rules(contraction_flops),
     ("operation", "factors"),
     CONVENTIONS,
     by_format="it counts the bytes of the weights that are read",

@@ -13,15 +13,15 @@ from .cache_rules import (
     STATE_BYTES,
     WINDOW,
     Cached,
-    apart,
+    carries_state,
     convolved,
     keeps_places,
     keys_and_values,
+    per_token_product,
     pooled,
-    scans,
     state,
 )
-from .quantity import Convention, Conventions, measured, nothing, rows
+from .quantity import Convention, Conventions, counts_nothing, measured, rows
 
 
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -29,12 +29,12 @@ def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return tuple(keys_and_values(entry, SIZES[conventions["dtype"]], conventions))
 
 
-def places(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def convolution_state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the convolution state."""
     return tuple(convolved(entry, conventions["dtype"], conventions))
 
 
-def held(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def traced_cache_bytes(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of a traced cache tensor. Raises RuleError for a state with a dtype other than fp32."""
     if entry.function == STATE and conventions["dtype"] != "fp32":
         raise RuleError(f"{entry.path}: a cached state other than keys and values needs dtype=fp32")
@@ -46,13 +46,13 @@ QUANTITY = Cached(
     "The bytes of the KV cache: the keys and values of C tokens in each of B sequences, for every key/value head of "
     "every attention layer.",
     {
-        **rows(nothing, *STORING, *WEIGHTLESS),
+        **rows(counts_nothing, *STORING, *WEIGHTLESS),
         **rows(cached, *ATTENDING),
         OperationKind.SELECT: pooled,
-        OperationKind.CONVOLUTION: places,
+        OperationKind.CONVOLUTION: convolution_state,
         OperationKind.SCAN: state,
-        OperationKind.PRODUCT: apart,
-        OperationKind.OBSERVED: measured("kv-cache", held),
+        OperationKind.PRODUCT: per_token_product,
+        OperationKind.OBSERVED: measured("kv-cache", traced_cache_bytes),
     },
     ("tensor", "factors"),
     {
@@ -64,11 +64,11 @@ QUANTITY = Cached(
         "window": WINDOW,
         "latent": LATENT,
     },
-    after=0,
-    carried="The bytes of the recurrent state that each layer passes to the next token, for each of B sequences.",
+    decoded_tokens=0,
+    recurrent="The bytes of the recurrent state that each layer passes to the next token, for each of B sequences.",
     notes={
-        scans: "A state-space layer stores its recurrent state and its convolution state, whose sizes do not depend on "
-        f"the number of tokens. {STATE_BYTES}",
+        carries_state: "A state-space layer stores its recurrent state and its convolution state, whose sizes do not "
+        f"depend on the number of tokens. {STATE_BYTES}",
         keeps_places: CONVOLUTION_BYTES.format(of="the cache"),
     },
     encoder="The cross-attention keys and values of all encoder tokens are included.",

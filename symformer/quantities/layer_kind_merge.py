@@ -13,7 +13,7 @@ from ..ledger.facts import Entry, Ledger
 Terms = Mapping[int, tuple[Term, ...]]  # by the identity of an entry
 
 
-def together(ledger: Ledger, apart: Terms) -> dict[int, tuple[Term, ...]]:
+def merge_terms(ledger: Ledger, apart: Terms) -> dict[int, tuple[Term, ...]]:
     """Return the terms of each entry of a ledger, merged from the entries it represents in ``ledger.apart``.
 
     Parameters

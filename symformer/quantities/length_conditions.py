@@ -11,7 +11,7 @@ from ..ledger.facts import Ledger, OperationKind
 LONGER = "later tokens have no learned position; choose fewer tokens or more positions"
 
 
-def within(ledger: Ledger, letters: set[Symbol], after: int) -> tuple[AtMost, ...]:
+def length_conditions(ledger: Ledger, letters: set[Symbol], after: int) -> tuple[AtMost, ...]:
     """Return the conditions on the lengths of a run that a formula contains.
 
     Parameters

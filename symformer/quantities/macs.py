@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from ..formulas.account import Measure
 from ..ledger.facts import OperationKind
-from .contractions import ATTENTION, EMBEDDING, LOGITS, once, ran_once, rules
+from .contractions import ATTENTION, EMBEDDING, LOGITS, multiply_adds, rules, traced_multiply_adds
 from .quantity import BOTH, Quantity, measured
 
 QUANTITY = Quantity(
     Measure("macs", "multiply-adds", "F_MAC", "MACs"),
     "The multiply-adds (MACs) of one forward pass over B sequences of S tokens: half the FLOPs of all contractions "
     "(matrix products). Elementwise operations add nothing.",
-    {**rules(once), OperationKind.OBSERVED: measured("flops", ran_once)},
+    {**rules(multiply_adds), OperationKind.OBSERVED: measured("flops", traced_multiply_adds)},
     ("operation", "factors"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING},
     "torch's FlopCounterMode counts 2 FLOPs per multiply-add. Twice this formula equals the forward FLOPs of "
     "contractions, which have a certificate. The tests compare this formula with half of torch's count.",
-    follows="flops",
+    derived_from="flops",
     encoder=BOTH,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..formulas.account import Measure
 from ..ledger.facts import STORING, WEIGHTLESS, OperationKind
 from .exclusions import NO_WEIGHTS, WITHOUT, StorageQuantity
-from .quantity import measured, nothing, rows, stored
+from .quantity import counts_nothing, measured, rows, stored
 
 QUANTITY = StorageQuantity(
     Measure("params", "parameters", "N", "elements"),
@@ -13,11 +13,11 @@ QUANTITY = StorageQuantity(
     f"scales and biases of norms. A weight used in two places is stored once and counted once. {NO_WEIGHTS}",
     {
         **rows(stored, *STORING),
-        **rows(nothing, *WEIGHTLESS),
+        **rows(counts_nothing, *WEIGHTLESS),
         OperationKind.OBSERVED: measured("params", stored),
     },
     ("weight", "shape"),
     {"without": WITHOUT},
-    weighs=True,
+    counts_storage=True,
     frozen="Stored weights that are not trained also count.",
 )

@@ -34,7 +34,7 @@ def _factors(term: Term, tokens: Expr) -> tuple[Expr, ...]:
     return tuple(factors)
 
 
-def of_one(line: Line) -> Line | None:
+def for_one_sequence(line: Line) -> Line | None:
     """Return the account for one sequence, or None if a term is not proportional to B."""
     terms = [term for _, below in line.counted() for term in below.terms]
     return _of_one(line) if all(B in term.factors for term in terms) else None

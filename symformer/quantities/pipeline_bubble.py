@@ -14,7 +14,7 @@ from ..language.sizes import Condition, Divides, Relations
 from ..language.symbols import N_micro, N_pp, N_virt
 from ..ledger.facts import ONE, Ledger, OperationKind
 from ..ledger.placement import Placement, conditions, place
-from .quantity import PLACEMENT, Convention, Conventions, Countable, nothing, rows
+from .quantity import PLACEMENT, Convention, Conventions, Countable, counts_nothing, rows
 from .ratio_quantity import RatioQuantity, RunAmount
 
 SCHEDULE = Convention(
@@ -100,7 +100,7 @@ QUANTITY = Bubble(
     "working time or of the whole step. The idle time is the time until the first micro-batch reaches the last stage, "
     "plus the time until the last one returns from it. Assumes that all stages take the same time, that the ratio of "
     "backward to forward time is the same in every stage, and that communication takes no time.",
-    rows(nothing, *OperationKind),
+    rows(counts_nothing, *OperationKind),
     ("state", "slots"),
     {"schedule": SCHEDULE, "over": OVER},
     "torch has no counter for this. The tests simulate the schedules, stage by stage and pass by pass, and compare.",

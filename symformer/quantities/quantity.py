@@ -15,12 +15,12 @@ from sympy import Expr, Symbol
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, SizeSource
 from ..language.errors import OptionError, RuleError, UnknownNameError, choose
-from ..language.sizes import Condition, Divides, Relations, close
+from ..language.sizes import Condition, Divides, Relations, close_relations
 from ..language.symbols import B_vis, C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ATTENDING, ONE, Entry, Ledger, OperationKind, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place, ranks
-from .length_conditions import within
+from .length_conditions import length_conditions
 
 COUNTED = "counted"  # the convention that selects a published rule set
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
@@ -31,7 +31,7 @@ R = TypeVar("R")
 Rule = Callable[[Entry, Conventions], tuple[Term, ...]]
 
 
-def nothing(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+def counts_nothing(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return no terms: the kind adds zero by decision, not by omission."""
     return ()
 
@@ -46,7 +46,7 @@ def shared(weight: Weight) -> tuple[Expr, ...]:
     return (weight.share,) if weight.share != 1 else ()
 
 
-def refused(because: str) -> Callable[[Entry, Conventions], Any]:
+def refuse(because: str) -> Callable[[Entry, Conventions], Any]:
     """Return a rule that raises RuleError with this reason."""
 
     def rule(entry: Entry, conventions: Conventions) -> Any:
@@ -60,13 +60,13 @@ def measured(quantity: str, terms: Rule) -> Rule:
 
     def rule(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         if entry.measured != quantity:
-            unseen(entry, conventions)
+            refuse_observed(entry, conventions)
         return terms(entry, conventions)
 
     return rule
 
 
-def unseen(entry: Entry, conventions: Conventions) -> Any:
+def refuse_observed(entry: Entry, conventions: Conventions) -> Any:
     """Raise RuleError: the entry was traced for another quantity."""
     raise RuleError(f"{entry.path}: this was traced for {entry.measured} only, so other quantities cannot count it")
 
@@ -76,12 +76,12 @@ def rows(rule: R, *kinds: OperationKind) -> dict[OperationKind, R]:
     return dict.fromkeys(kinds, rule)
 
 
-def refusing(because: str, table: Mapping[OperationKind, R]) -> dict[OperationKind, R]:
+def refuse_others(because: str, table: Mapping[OperationKind, R]) -> dict[OperationKind, R]:
     """Return the table completed with a refusal for every missing kind, including kinds added later."""
-    return {**rows(cast(R, refused(because)), *OperationKind), **table}
+    return {**rows(cast(R, refuse(because)), *OperationKind), **table}
 
 
-def total(table: Mapping[OperationKind, R], what: str) -> Mapping[OperationKind, R]:
+def require_total(table: Mapping[OperationKind, R], what: str) -> Mapping[OperationKind, R]:
     """Return the table unchanged. Raises RuleError if it lacks a row for a kind of operation."""
     if missing := [kind.value for kind in OperationKind if kind not in table]:
         raise RuleError(f"the table of {what} has no row for {', '.join(missing)}; state a rule, nothing or refused")
@@ -96,16 +96,16 @@ class Convention:
     ----------
     meanings : Mapping[str, str]
         The meaning of each value. The first value is the default.
-    concerns : Callable[[Entry], bool]
+    applies_to : Callable[[Entry], bool]
         Whether an operation is affected. The default value is reported only for models with an affected operation.
-    quiet : bool
+    hidden_by_default : bool
         Whether the default value is never reported.
 
     """
 
     meanings: Mapping[str, str]
-    concerns: Callable[[Entry], bool] = lambda entry: True
-    quiet: bool = False
+    applies_to: Callable[[Entry], bool] = lambda entry: True
+    hidden_by_default: bool = False
 
     @property
     def default(self) -> str:
@@ -114,7 +114,9 @@ class Convention:
 
 
 # The placement of the counted rank: every quantity accepts these, and prints them only if they differ from the default.
-PLACEMENT: Mapping[str, Convention] = {name: Convention(meanings, quiet=True) for name, meanings in CHOICES.items()}
+PLACEMENT: Mapping[str, Convention] = {
+    name: Convention(meanings, hidden_by_default=True) for name, meanings in CHOICES.items()
+}
 
 
 class Countable(Divisible, Protocol):
@@ -152,22 +154,24 @@ class Quantity:
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     checked: str = ""  # how it is checked if torch has no counter for it and there is no certificate
     by_format: str = ""  # why the storage format of weights affects the answer; "" if it does not
-    follows: str = ""  # the quantity it is computed from: traced counts of that quantity answer this one too
-    weighs: bool = False  # whether it counts stored weights rather than executed layers; layers may share weights
-    after: int = 1  # the number of tokens processed after those in the cache
+    derived_from: str = ""  # the quantity it is computed from: traced counts of that quantity answer this one too
+    counts_storage: bool = (
+        False  # whether it counts stored weights rather than executed layers; layers may share weights
+    )
+    decoded_tokens: int = 1  # the number of tokens processed after those in the cache
     of: tuple[Symbol, ...] = ()  # the sizes of a run that define it, even if a model does not depend on them
     frozen: str = ""  # added to the statement if a stored weight is never trained
     encoder: str = ""  # added to the statement if a decoder attends to an encoder
     logits: str = ""  # added to the statement if logits are computed
     latent: str = ""  # added to the statement if keys and values are computed from latents
-    carried: str = ""  # replaces the statement for models with recurrent states and no attention
+    recurrent: str = ""  # replaces the statement for models with recurrent states and no attention
     notes: Mapping[Callable[[Entry], bool], str] = field(
         default_factory=dict
     )  # a sentence for models with a matching entry
 
     def __post_init__(self) -> None:
         for table in self.tables:
-            total(table, self.measure.name)
+            require_total(table, self.measure.name)
 
     @property
     def tables(self) -> Iterable[Mapping[OperationKind, Any]]:
@@ -175,14 +179,14 @@ class Quantity:
         return (self.rules,)
 
     @property
-    def asked(self) -> str:
+    def traced_quantity(self) -> str:
         """The quantity to trace a model for."""
-        return self.follows or self.measure.name
+        return self.derived_from or self.measure.name
 
     @property
-    def seen(self) -> str:
+    def observed_quantity(self) -> str:
         """The quantity whose traced, unrecognized rows answer this one."""
-        return self.measure.name if self.rules.get(OperationKind.OBSERVED) is unseen else self.asked
+        return self.measure.name if self.rules.get(OperationKind.OBSERVED) is refuse_observed else self.traced_quantity
 
     @property
     def choices(self) -> Mapping[str, Convention]:
@@ -214,7 +218,11 @@ class Quantity:
                 remedy = choose(value, choices, f"choose from {', '.join(choices)}")
                 raise OptionError(f"{name}={value} is not supported by {self.measure.name}; {remedy}")
         chosen = {name: given.get(name, convention.default) for name, convention in known.items()}
-        return {name: value for name, value in chosen.items() if not known[name].quiet or value != known[name].default}
+        return {
+            name: value
+            for name, value in chosen.items()
+            if not known[name].hidden_by_default or value != known[name].default
+        }
 
     def formula(
         self,
@@ -267,12 +275,12 @@ class Quantity:
         root = self.account(ledger, chosen)
         if placement.context == "on" and root.each.has(C):
             constraints = (*constraints, Divides(N_cp, C))
-        reach = within(ledger, root.each.free_symbols, self.after)
+        reach = length_conditions(ledger, root.each.free_symbols, self.decoded_tokens)
         return Formula(
             id=f"{stem}.{self.measure.name}",
             measure=self.measure_under(chosen),
             root=root,
-            relations=close({**part.totals, **relations}),
+            relations=close_relations({**part.totals, **relations}),
             totals=frozenset(part.totals),
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
@@ -293,7 +301,7 @@ class Quantity:
             for name, value in formula.conventions.items()
             if not entries
             or value != self.choices[name].default
-            or any(self.choices[name].concerns(each) or each.kind is OperationKind.OBSERVED for each in entries)
+            or any(self.choices[name].applies_to(each) or each.kind is OperationKind.OBSERVED for each in entries)
         }
 
     def states(self, formula: Formula) -> str:
@@ -306,8 +314,8 @@ class Quantity:
         elif Z in drawn and S not in drawn:  # the number of tokens follows from the image size
             read = IMAGES
         kinds = {each.kind for each in entries}
-        alone = self.carried and OperationKind.SCAN in kinds and kinds.isdisjoint(ATTENDING)
-        said = [self.carried] if alone else [self.statement.replace(SEQUENCES, read)]
+        alone = self.recurrent and OperationKind.SCAN in kinds and kinds.isdisjoint(ATTENDING)
+        said = [self.recurrent] if alone else [self.statement.replace(SEQUENCES, read)]
         if any(each.logits for each in entries):
             said.append(self.logits)
         if any(each.latent for each in entries):
@@ -344,7 +352,9 @@ class Quantity:
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the total of every entry of a ledger. Raises RuleError for an unsupported kind of operation."""
-        return tally(ledger.root, lambda entry: self.rules[entry.kind](entry, conventions), weighs=self.weighs)
+        return tally(
+            ledger.root, lambda entry: self.rules[entry.kind](entry, conventions), counts_storage=self.counts_storage
+        )
 
 
 def _crosses(entry: Entry) -> bool:
@@ -357,7 +367,7 @@ def tally(
     terms_of: Callable[[Entry], tuple[Term, ...]],
     path: str = "",
     key: str = "",
-    weighs: bool = False,
+    counts_storage: bool = False,
 ) -> Line:
     """Return the account of a scope: a tree with one leaf per entry and one branch per part.
 
@@ -371,7 +381,7 @@ def tally(
         The torch path of the scope.
     key : str
         The id of the scope within the formula.
-    weighs : bool
+    counts_storage : bool
         Whether to count only layers with distinct weights.
 
     """
@@ -379,10 +389,10 @@ def tally(
     for item, name in zip(scope.items, _names(scope.items), strict=True):
         own = _join(key, name)
         if isinstance(item, Scope):
-            lines.append(tally(item, terms_of, _join(path, item.name), own, weighs))
+            lines.append(tally(item, terms_of, _join(path, item.name), own, counts_storage))
         else:
             lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
-    count = scope.distinct if weighs and scope.distinct is not None else scope.count
+    count = scope.distinct if counts_storage and scope.distinct is not None else scope.count
     return Line(path, key, count, part=scope.part, lines=tuple(lines), among=scope.among)
 
 

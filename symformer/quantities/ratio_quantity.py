@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields, replace
 
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, Ratio, SizeSource
-from ..language.sizes import Relations, close
+from ..language.sizes import Relations, close_relations
 from ..ledger.facts import ONE
-from .per_token import of_one
+from .per_token import for_one_sequence
 from .quantity import Conventions, Countable, Quantity
 
 
@@ -30,7 +30,7 @@ class RunAmount:
     ) -> Formula:
         """Return the formula of the amount."""
         root = Line("", "", ONE, part=part, terms=self.terms(given))
-        known = close({**part.totals, **relations})
+        known = close_relations({**part.totals, **relations})
         name = f"{stem}.{self.measure.name}"
         return Formula(name, self.measure, root, relations=known, conventions=given, source=source)
 
@@ -67,7 +67,7 @@ class RatioQuantity(Quantity):
         part = part.answering(self, given)
         below = self.denominator.formula(part, above.id, above.conventions, relations, source)
         if self.of_one_sequence:
-            one, all_ = of_one(above.root), of_one(below.root)
+            one, all_ = for_one_sequence(above.root), for_one_sequence(below.root)
             if one is not None and all_ is not None:
                 above, below = replace(above, root=one), replace(below, root=all_)
         own = {item.name: getattr(above, item.name) for item in fields(above)}

@@ -22,7 +22,7 @@ from ..ledger.layer_kinds import mixtures
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
 from .kernels.saves import LONG, SINGLE, SIZES, made
-from .layer_kind_merge import together
+from .layer_kind_merge import merge_terms
 from .quantity import Convention, Conventions, Countable
 
 FUSED = 256  # largest head dimension for which transformers lets torch's fused attention handle grouped queries
@@ -110,7 +110,7 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
         For an operation that the implementation does not support.
 
     """
-    return together(ledger, _kept(ledger.apart, conventions))
+    return merge_terms(ledger, _kept(ledger.apart, conventions))
 
 
 def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
@@ -257,7 +257,7 @@ def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
     return any(entry.kind is OperationKind.DROPOUT and id(entry.output) in weights for _, entry in ledger)
 
 
-def implemented(part: Countable, implementation: str, besides: str = "") -> None:
+def check_implemented(part: Countable, implementation: str, besides: str = "") -> None:
     """Raise RuleError if the implementation needs transformers and does not support this model.
 
     Parameters
@@ -284,7 +284,7 @@ def implemented(part: Countable, implementation: str, besides: str = "") -> None
         )
 
 
-def kept_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
+def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
     """Return the conditions under which the masks and key/value copies of transformers are counted correctly.
 
     Parameters

@@ -11,9 +11,9 @@ from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import ARRANGING, ATTENDING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, OperationKind, Tensor
 from .blockwise import BLOCKWISE, is_blockwise, mix_by_block, scores_by_block, softmax_by_block
-from .cache_rules import SIZES, alone, cacheable, tokens
-from .elementwise import at_the_last
-from .quantity import Convention, Conventions, Rule, nothing, refused, rows, unseen
+from .cache_rules import SIZES, cacheable, check_unsharded, tokens
+from .elementwise import at_last_position
+from .quantity import Convention, Conventions, Rule, counts_nothing, refuse, refuse_observed, rows
 
 LONG = Integer(8)  # bytes of an index
 Shape = tuple[Expr, ...]
@@ -41,7 +41,7 @@ def lookup(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of x, the weights and y. With logits=last, the LM head reads and writes one position."""
     x, y = (_run(entry, tensor, conventions) for tensor in (entry.inputs[0], entry.output))
-    if at_the_last(entry, conventions):
+    if at_last_position(entry, conventions):
         x, y = (x[0], x[-1]), (y[0], y[-1])
     return _terms(entry, conventions, [("input", x)], y)
 
@@ -102,7 +102,7 @@ def _run(entry: Entry, tensor: Tensor, conventions: Conventions) -> Shape:
     """Return the shape of a tensor in the run. In a decoding step there is one query and all cached keys."""
     if conventions["phase"] == "prefill":
         return tensor.shape
-    alone(entry, conventions)
+    check_unsharded(entry, conventions)
     *before, last = tensor.shape
     keys = len(before) == 3  # [B,A,S,C]: only the last axis of a four-axis tensor counts keys
     return (*(_one(dim) for dim in before), last.xreplace({S: _seen(entry)}) if keys else _one(last))
@@ -143,7 +143,7 @@ def _once(rule: Rule) -> Rule:
 
     def terms(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         if entry.output.encoded and conventions["phase"] == "decode":
-            alone(entry, conventions)
+            check_unsharded(entry, conventions)
             return ()
         if entry.kind is OperationKind.SELECT and conventions["phase"] == "decode":
             cacheable(entry)
@@ -166,16 +166,16 @@ _RULES: Mapping[OperationKind, Rule] = {
     **rows(whole, OperationKind.NORM, *POINTWISE, *MATCHING),
     OperationKind.SOFTMAX: softmax,
     OperationKind.MIX: mix,
-    **rows(nothing, OperationKind.PARAMETER, *ARRANGING),
+    **rows(counts_nothing, OperationKind.PARAMETER, *ARRANGING),
     OperationKind.JOIN: join,
     **rows(
-        refused("which experts' weights are read depends on the routing of the batch, so there is no closed form"),
+        refuse("which experts' weights are read depends on the routing of the batch, so there is no closed form"),
         OperationKind.EXPERTS,
         *ROUTING,
     ),
-    OperationKind.PRODUCT: refused("memory traffic of a product of two computed tensors is not supported"),
-    OperationKind.SCAN: refused("the bytes that a scan reads and writes of its state depend on the kernel"),
-    OperationKind.OBSERVED: unseen,
+    OperationKind.PRODUCT: refuse("memory traffic of a product of two computed tensors is not supported"),
+    OperationKind.SCAN: refuse("the bytes that a scan reads and writes of its state depend on the kernel"),
+    OperationKind.OBSERVED: refuse_observed,
 }
 
 RULES: Mapping[OperationKind, Rule] = {kind: _once(rule) for kind, rule in _RULES.items()}

@@ -13,7 +13,7 @@ from ..ledger.layer_kinds import mixtures
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
 from .contractions import ATTENTION, EMBEDDING, contractions, rules
-from .layer_kind_merge import Terms, together
+from .layer_kind_merge import Terms, merge_terms
 from .quantity import BOTH, Convention, Conventions, tally
 from .rule_sets import TRAINING
 from .rule_sets.rule_set import RuleSetQuantity
@@ -43,7 +43,7 @@ class TrainFlops(RuleSetQuantity):
             # The separated layer kinds show which of them the gradients reach.
             apart = {id(entry): self.rules[entry.kind](entry, conventions) for _, entry in ledger.apart}
             _hold(ledger.apart, apart)
-            found = together(ledger, apart)
+            found = merge_terms(ledger, apart)
             return tally(ledger.root, lambda entry: found[id(entry)])
         if shared := [name for name in CHOICES if name in conventions]:
             raise RuleError(

@@ -12,11 +12,22 @@ from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, Ledger, OperationKind, Weight
-from ..ledger.placement import Placement, evenly, replicas
+from ..ledger.placement import Placement, even_sharing_conditions, replicas
 from .kernels import IMPLEMENTATIONS
 from .kernels.saves import SINGLE
-from .quantity import BOTH, Convention, Conventions, Countable, Quantity, nothing, rows, shared, tally, unseen
-from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, implemented, kept_conditions
+from .quantity import (
+    BOTH,
+    Convention,
+    Conventions,
+    Countable,
+    Quantity,
+    counts_nothing,
+    refuse_observed,
+    rows,
+    shared,
+    tally,
+)
+from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions
 
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements per scale; elements of the smallest quantized weight
 STEP = Integer(4)  # bytes of torch's step counter, one per weight
@@ -128,12 +139,16 @@ class TrainMemory(Quantity):
         chosen = self.choose(given)
         if chosen["implementation"] == "megatron" and chosen["recipe"] == "fp32":
             raise RuleError("implementation=megatron needs half precision; choose a bf16 recipe")
-        implemented(part, chosen["implementation"], " in half precision, or none, which excludes activations")
+        check_implemented(part, chosen["implementation"], " in half precision, or none, which excludes activations")
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions for counting copies as transformers makes them, and for even sharding."""
-        shared = evenly(ledger, Placement.of(conventions), data=True) if conventions["data"] != "off" else ()
-        return (*kept_conditions(ledger, conventions), *shared)
+        shared = (
+            even_sharing_conditions(ledger, Placement.of(conventions), data=True)
+            if conventions["data"] != "off"
+            else ()
+        )
+        return (*saved_conditions(ledger, conventions), *shared)
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the account: a weight's bytes belong to the entry that stores it, an activation's to its producer."""
@@ -160,8 +175,8 @@ QUANTITY = TrainMemory(
     "and temporary buffers, such as activations while they are recomputed in the backward pass.",
     {
         **rows(state, *STORING),
-        **rows(nothing, *WEIGHTLESS),
-        OperationKind.OBSERVED: unseen,
+        **rows(counts_nothing, *WEIGHTLESS),
+        OperationKind.OBSERVED: refuse_observed,
     },
     ("tensor", "factors"),
     {

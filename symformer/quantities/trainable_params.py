@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..formulas.account import Measure, Term
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, OperationKind
-from .quantity import Conventions, Countable, Quantity, nothing, rows, stored, unseen
+from .quantity import Conventions, Countable, Quantity, counts_nothing, refuse_observed, rows, stored
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -31,11 +31,11 @@ QUANTITY = TrainableParams(
     "them. A weight used in two places counts once.",
     {
         **rows(trained, *STORING),
-        **rows(nothing, *WEIGHTLESS),
-        OperationKind.OBSERVED: unseen,
+        **rows(counts_nothing, *WEIGHTLESS),
+        OperationKind.OBSERVED: refuse_observed,
     },
     ("weight", "shape"),
-    weighs=True,
+    counts_storage=True,
     by_format="the format decides which weights can be trained; choose adapters, such as --option lora=q_proj",
     frozen="Weights that the model never trains are excluded.",
     checked="The tests compare this formula with the parameters that require a gradient in the torch class and, with "

@@ -18,7 +18,7 @@ from ..language.errors import (
 )
 from ..language.target import Target
 from ..models.model import Model
-from ..output.status_line import waiting
+from ..output.status_line import status_line
 
 if TYPE_CHECKING:
     from ..catalogue.record import Find, Record
@@ -34,12 +34,14 @@ def untraced(target: object) -> WitnessError:
 def of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
     """Return the model of a transformers model type, without sizes. Raises WitnessError, UnknownNameError."""
     from ..catalogue import config_match, entries
-    from ..catalogue.record import opened
+    from ..catalogue.record import model_of_records
 
     if options:
         switched = _switched({"model_type": target.name}, options)
         return _tying(
-            opened(target.text, _found(target.text, switched, config_match.find(switched), trace)), switched, options
+            model_of_records(target.text, _found(target.text, switched, config_match.find(switched), trace)),
+            switched,
+            options,
         )
     shelved = entries.of_type(target.name)
     if shelved is None:
@@ -49,7 +51,7 @@ def of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
 
         return witness.trace(target.text).model
     find, config = shelved
-    return opened(target.text, _found(target.text, config, find, trace))
+    return model_of_records(target.text, _found(target.text, config, find, trace))
 
 
 def of_code(
@@ -57,19 +59,19 @@ def of_code(
 ) -> Model:
     """Return the model of a config without a built-in architecture, from the code of its class. Raises ConfigError."""
     from ..catalogue import config_match
-    from ..catalogue.record import opened
+    from ..catalogue.record import model_of_records
 
     if "model_type" not in config:  # a diffusers config
         return _of_diffusers(path, config, options, trace)
     config = _switched(config, options)
     find = _found(path, config, config_match.find(config), trace)
     try:
-        return _tying(opened(path, find), config, options)
+        return _tying(model_of_records(path, find), config, options)
     except SizeError as error:
         raise ConfigError(f"{path}: {error}") from None
     except (ConfigError, WitnessError) as error:
         why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
-        known = "; ".join(filter(None, [str(unread), config_match.why_not(config)]))
+        known = "; ".join(filter(None, [str(unread), config_match.refusal_reason(config)]))
         raise UnreadError(f"{known}; tracing its torch code also failed: {why}") from None
 
 
@@ -103,7 +105,9 @@ def _of_diffusers(path: str, config: Mapping[str, Any], options: Mapping[str, An
             raise UnreadError(str(error) if str(error).startswith(path) else f"{path}: {error}") from None
         except WitnessError as error:
             why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
-            raise UnreadError(f"{path}: {diffusers_models.why_not(config)}; tracing it also failed: {why}") from None
+            raise UnreadError(
+                f"{path}: {diffusers_models.refusal_reason(config)}; tracing it also failed: {why}"
+            ) from None
         record = stored_record(traced.model, traced.letters)
         store.keep(STORED, record)
     return stored_model(path, record)
@@ -129,14 +133,14 @@ def _switched(config: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[
 def _tying(model: Model, config: Mapping[str, Any], options: Mapping[str, Any]) -> Model:
     """Return the model. Raises OptionError if the given option does not change what it stores."""
     from ..catalogue import config_match
-    from ..catalogue.record import opened
+    from ..catalogue.record import model_of_records
 
     if not options:
         return model
     other = (
         config_match.find(_switched(config, {"tied": not config[TIED]})) if model.provenance.by == "catalogue" else None
     )
-    same = other is not None and opened(model.target, other).params.value() == model.params.value()
+    same = other is not None and model_of_records(model.target, other).params.value() == model.params.value()
     reading = model.provenance.reading
     if same or (reading is not None and any(each.startswith(f"{TIED}=") for each in reading.ignored)):
         raise OptionError(f"tied={options['tied']} has no effect: {model.title.removesuffix(', traced')} ignores it")
@@ -177,7 +181,7 @@ def _found(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bo
             raise untraced(path)
         if found is None:
             try:
-                with waiting(f"tracing the torch code of {path} for {quantity}"):
+                with status_line(f"tracing the torch code of {path} for {quantity}"):
                     found = live()(quantity)
             except WitnessError as error:
                 raise WitnessError(f"{why}{error}") from None

@@ -56,7 +56,7 @@ def _of_config(target: Target, found: OpenedConfig, options: Mapping[str, Any], 
     """Return the model of a config: built in, or from the code of its class. Raises ConfigError."""
     path = target.config_name
     try:
-        model = architectures.of_config(path, found, **options)
+        model = architectures.model_from_config(path, found, **options)
     except UnreadError as error:
         known = _without_unread(path, found, options)
         model = known if known is not None else of_code(path, found.config, options, error, trace)
@@ -68,11 +68,11 @@ def _without_unread(path: str, found: OpenedConfig, options: Mapping[str, Any]) 
     """Return the built-in model of a config without the fields that its class does not read, or None."""
     from ..catalogue import config_match
 
-    if not (names := config_match.unread(found.config)):
+    if not (names := config_match.unread_fields(found.config)):
         return None
     config = {name: value for name, value in found.config.items() if name not in names}
     try:
-        model = architectures.of_config(path, replace(found, config=config), **options)
+        model = architectures.model_from_config(path, replace(found, config=config), **options)
     except UnreadError:
         return None
     ignored = f"ignored, because the class does not read {'it' if len(names) == 1 else 'them'}: {', '.join(names)}"

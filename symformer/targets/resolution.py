@@ -100,7 +100,7 @@ def _of_option(
     return UnknownNameError(f"option of {target}", error.name, offered, hint)
 
 
-def model(target: AnyTarget, /, **options: Any) -> Model:
+def model(target: Model | AnyTarget, /, **options: Any) -> Model:
     """Return the model that a target names: built in, else from the catalogue, else traced from its torch code.
 
     Parameters
@@ -137,4 +137,4 @@ def model(target: AnyTarget, /, **options: Any) -> Model:
     1557611200
 
     """
-    return architectures.composed(target, **options) if isinstance(target, Model) else resolve(target, options)[0]
+    return architectures.composed_model(target, **options) if isinstance(target, Model) else resolve(target, options)[0]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ..catalogue.entries import CatalogueEntry, ConfigMatch, finder
 from ..catalogue.measured_model import STORED
-from ..catalogue.option_effects import OptionParams, switched
-from ..catalogue.record import OPERATIONS, opened
+from ..catalogue.option_effects import OptionParams, option_effects
+from ..catalogue.record import OPERATIONS, model_of_records
 from ..formulas.formula import Formula
 from ..language.errors import CatalogueError
 from ..language.sizes import Condition, Equals
@@ -30,7 +30,7 @@ class CatalogueClass:
     switches: Sequence[OptionParams]
 
 
-def held(found: CatalogueClass) -> Iterator[tuple[str, str, str]]:
+def fixed_sizes(found: CatalogueClass) -> Iterator[tuple[str, str, str]]:
     """Yield the sizes that are fixed or that follow another size, as a prefix, a field and the rest of a sentence.
 
     The prefix names the formula if only one is affected. Inputs that the class was run without have no field.
@@ -47,10 +47,10 @@ def held(found: CatalogueClass) -> Iterator[tuple[str, str, str]]:
         yield from (("", "", each) for each in reading.beside)
 
 
-def known(kept: CatalogueEntry) -> CatalogueClass:
+def catalogue_class(kept: CatalogueEntry) -> CatalogueClass:
     """Return the formulas, fields and switches of a class. Raises CatalogueError."""
     find = finder(kept, ConfigMatch({}))
-    model = opened(kept.entry.name, find)
+    model = model_of_records(kept.entry.name, find)
     formulas: dict[str, Formula] = {}
     fields: dict[str, str] = {}
     for quantity in SHOWN:
@@ -65,5 +65,5 @@ def known(kept: CatalogueEntry) -> CatalogueClass:
         conditions=tuple(dict.fromkeys(each for each in conditions if not isinstance(each, Equals))),
         readings={name: reading for name in formulas if (reading := model.provenance.of(name).reading) is not None},
         refusals=operations.refusals if operations else {},
-        switches=switched(kept),
+        switches=option_effects(kept),
     )

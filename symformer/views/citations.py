@@ -15,7 +15,7 @@ from ..language.notation.text import code
 from ..language.target import COMPONENT, TargetKind, parse
 from ..ledger.adapters import CHANGES
 from ..models.model import Model
-from ..papers import cited, escape, paper, papers
+from ..papers import cited_papers, escape, paper, papers
 from ..quantities import quantities, quantity
 from ..targets.opened_target import names
 from ..targets.resolution import resolve
@@ -29,7 +29,7 @@ def papers_of(formula: Formula) -> list[str]:
     parts = [line.part for line in formula.root.parts() if line.each != 0]
     said = [part.under(formula.relations).about for part in parts if isinstance(part, Component)]
     meant = [question.choices[name].meanings[value] for name, value in question.said(formula).items()]
-    return cited([*said, question.states(formula), *meant])
+    return cited_papers([*said, question.states(formula), *meant])
 
 
 def find(
@@ -75,7 +75,7 @@ def target_of(formula_id: str) -> str:
     )
 
 
-def continued(start: str) -> list[str]:
+def completions(start: str) -> list[str]:
     """Return the ids that start with the typed text, completed by one word."""
     targets = sorted({name.removeprefix(COMPONENT) for name in names()}, key=len, reverse=True)
     target = next((name for name in targets if start.startswith(name + ".")), None)

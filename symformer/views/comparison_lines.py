@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sympy import Expr, Symbol
 
-from ..algebra.crossover import CrossoverPoint, Span, always, over_common
+from ..algebra.crossover import CrossoverPoint, Span, constant_sign, without_common_factor
 from ..algebra.equal_totals import TotalTie
 from ..algebra.model_comparison import Comparison
 from ..algebra.quotient_limits import Limit
@@ -102,10 +102,10 @@ def limits(found: Mapping[Symbol, Limit], numbers: Numbers, spell: Spell) -> Ite
         yield f"limit     {to} as {which} alone tends to infinity"
 
 
-def overtakes(pair: Comparison, asked: Iterable[str], spell: Spell) -> Iterator[str]:
+def larger_model_lines(pair: Comparison, asked: Iterable[str], spell: Spell) -> Iterator[str]:
     """Yield the larger of two models and the crossovers, for the given sizes or those with the shortest formulas."""
     first, other = pair.names
-    sign = always(pair.difference)
+    sign = constant_sign(pair.difference)
     names = [symbol(name) for name in dict.fromkeys(asked)]
     if pair.tie is not None:
         yield from _held(pair, pair.tie, names, spell)
@@ -129,7 +129,7 @@ def overtakes(pair: Comparison, asked: Iterable[str], spell: Spell) -> Iterator[
         for size in sorted(pair.letters(name) & pair.difference.free_symbols, key=RANK.__getitem__):
             if size in solved:
                 yield from _solution(solved[size], pair, spell)
-            elif size not in over_common(pair.difference).free_symbols:
+            elif size not in without_common_factor(pair.difference).free_symbols:
                 yield f"{size} alone does not decide which is larger: the whole difference is a multiple of it"
             else:
                 yield f"no short closed form gives the {size} at which the totals are equal"
@@ -173,7 +173,7 @@ def _held(pair: Comparison, tie: TotalTie, names: Sequence[Symbol], spell: Spell
         )
 
 
-def check_asked(found: Comparison, asked: Iterable[str]) -> None:
+def check_size(found: Comparison, asked: Iterable[str]) -> None:
     """Raise SizeError for a size that affects no difference, before anything is printed."""
     for name in asked:
         size = symbol(name)

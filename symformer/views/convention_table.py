@@ -69,7 +69,7 @@ class Alternative:
         }
 
 
-def ranks_stated(found: Sequence[Alternative], model: Model, spell: Callable[[Expr], str] = text) -> list[str]:
+def rank_lines(found: Sequence[Alternative], model: Model, spell: Callable[[Expr], str] = text) -> list[str]:
     """Return lines with the number of ranks of each alternative; one line if all have the same."""
     sides = [(f"{each.convention}={each.choice}", each.formula.ranks, model.known) for each in found if each.formula]
     return ranks.stated_of_each(sides, spell) if sides else []

@@ -27,7 +27,7 @@ from ..ledger.facts import ATTENDING, CARRYING, Ledger, OperationKind
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
 from ..quantities import quantity as find_quantity
-from ..quantities.elementwise import Count, stated
+from ..quantities.elementwise import Count, printed_table
 from .formula_facts import (
     CheckFacts,
     ConditionFacts,
@@ -42,7 +42,7 @@ from .formula_facts import (
     subject_of,
 )
 from .preset_models import example_of, other_preset, presets_sharing, value_at, with_numbers
-from .summary import idle, share, show_json, value_of
+from .summary import share, show_json, unused_size_notes, value_of
 
 LISTED = 14  # the most presets that a page lists; some architectures have a hundred
 MATRICES, ATTENTION, SCAN, ELEMENTS = "matrices", "attention", "state-space scan", "element by element"
@@ -264,8 +264,8 @@ def _quantity_facts(model: Model, shown: Model, formula: Formula, full: bool) ->
         columns=question.columns,
         conventions=_conventions(formula),
         options=component.chosen,
-        elementwise=tuple(stated()) if formula.conventions.get("count") == "all" else (),
-        without_effect=tuple(idle(model, formula)),
+        elementwise=tuple(printed_table()) if formula.conventions.get("count") == "all" else (),
+        without_effect=tuple(unused_size_notes(model, formula)),
         ranks=ranks_of(formula, subject.known),
         conditions=conditions_of(model, formula),
         places=shown.provenance.of(formula.measure.name).places,

@@ -122,11 +122,11 @@ def conditions_of(model: Model, formula: Formula) -> ConditionFacts:
         pinned=evidence.pinned if evidence else (),
         ties=evidence.ties if evidence else {},
         relations={size: value for size, value in formula.relations.items() if own & {size, *value.free_symbols}},
-        constraints=tuple(each for each in formula.constraints if concerns(each, formula)),
+        constraints=tuple(each for each in formula.constraints if affects_formula(each, formula)),
     )
 
 
-def concerns(constraint: Condition, formula: Formula) -> bool:
+def affects_formula(constraint: Condition, formula: Formula) -> bool:
     """Return True if a condition concerns sizes of the formula: a window does not affect the number of parameters."""
     own = {*formula.symbols, *formula.relations}
     of_run = {size for size in constraint.symbols if letter(size).run and not letter(size).ranks}

@@ -16,7 +16,7 @@ from ..language.symbols import RANK, letter
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.tabular import Tabular
-from ..papers import Paper, cited, paper
+from ..papers import Paper, cited_papers, paper
 from ..quantities import quantities as all_quantities
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import PLACEMENT, Quantity
@@ -527,12 +527,12 @@ def _quantity(question: Quantity) -> QuantityInfo:
     known = {name: dict(each.meanings) for name, each in question.choices.items() if name not in PLACEMENT}
     meant = [meaning for values in known.values() for meaning in values.values()]
     measure = question.measure
-    papers = tuple(map(paper, cited([question.statement, *meant])))
+    papers = tuple(map(paper, cited_papers([question.statement, *meant])))
     return QuantityInfo(measure.name, measure.title, measure.unit, question.statement, papers, known)
 
 
 def _papers(part: type[Component]) -> tuple[Paper, ...]:
-    return tuple(map(paper, cited([part().about, part.__doc__ or ""])))
+    return tuple(map(paper, cited_papers([part().about, part.__doc__ or ""])))
 
 
 def _choices(part: type[Component]) -> dict[str, tuple[str, ...]]:

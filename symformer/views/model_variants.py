@@ -108,7 +108,7 @@ class Variants:
     def changing(self) -> tuple[Toggle, ...]:
         """The options and conventions with few values, at least one of which changes the formula."""
         question, component = find_quantity(self.quantity), self.model.component
-        loud = {name: each for name, each in question.conventions.items() if not each.quiet}
+        loud = {name: each for name, each in question.conventions.items() if not each.hidden_by_default}
         named = [(name, tuple(each.meanings), False) for name, each in loud.items()]
         if not isinstance(component, MeasuredModel | RecognizedModel):
             choices = {name: each for name, each in component.choices().items() if name not in question.choices}

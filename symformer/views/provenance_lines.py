@@ -20,10 +20,10 @@ def provenance_lines(model: Model, formula: Formula) -> list[str]:
     """Return sentences on the origin of the config, the source of the formula, its verification and assumptions."""
     read_at = model.provenance.read_at
     fetched = [f"from the config.json of {model.target} on the Hub, {read_at}"] * bool(read_at)
-    return [*fetched, *answered_by(model, formula)]
+    return [*fetched, *source_sentences(model, formula)]
 
 
-def answered_by(model: Model, formula: Formula) -> list[str]:
+def source_sentences(model: Model, formula: Formula) -> list[str]:
     """Return sentences on the source of the formula, its verification and assumptions."""
     found = model.provenance.of(formula.measure.name)
     if found.module:
@@ -36,7 +36,7 @@ def answered_by(model: Model, formula: Formula) -> list[str]:
         lines = [
             f"{'from the catalogue: ' * (found.by == 'catalogue')}traced from the code of "
             f"{model.title.removesuffix(', traced')}; matches it row by row at {reading.points} new random configs"
-            f"{at_config(reading)} ({_with(reading.versions)})"
+            f"{config_agreement(reading)} ({_with(reading.versions)})"
         ]
         lines += [f"{each.name} is fixed at {each.value:,}: {each.why}" for each in reading.pinned]
         lines += [
@@ -78,7 +78,7 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
     }
 
 
-def at_config(reading: TraceEvidence) -> str:
+def config_agreement(reading: TraceEvidence) -> str:
     """Return a phrase that states how the formula agreed with torch at the config that was traced."""
     how = {"row by row": " and at its own config", "in all": ", with the same total at its own config"}
     return how.get(reading.at_config, "")

@@ -38,7 +38,7 @@ def show_json(model: Model, formula: Formula) -> dict[str, Any]:
     numbers = model.known
     return {
         "target": model.target,
-        **read_at(model),
+        **config_commit(model),
         "architecture": model.id,
         "quantity": formula.measure.name,
         "unit": formula.measure.unit,
@@ -62,7 +62,7 @@ def show_json(model: Model, formula: Formula) -> dict[str, Any]:
     }
 
 
-def read_at(model: Model) -> dict[str, str]:
+def config_commit(model: Model) -> dict[str, str]:
     """Return the commit of the config of a Hub model, or nothing for any other model."""
     return {"commit": model.provenance.commit} if model.provenance.commit else {}
 
@@ -78,10 +78,10 @@ def conventions(model: Model, formula: Formula) -> dict[str, str]:
 
 def notes(model: Model, formula: Formula) -> list[str]:
     """Return notes on a value: how states are stored, and which given sizes have no effect."""
-    return [*find_quantity(formula.measure.name).noted(formula), *idle(model, formula)]
+    return [*find_quantity(formula.measure.name).noted(formula), *unused_size_notes(model, formula)]
 
 
-def idle(model: Model, formula: Formula) -> list[str]:
+def unused_size_notes(model: Model, formula: Formula) -> list[str]:
     """Return a sentence for each given size that defines the quantity but has no effect on this model."""
     found = [size for size in model.known if size in formula.named - formula.asks]
     return [

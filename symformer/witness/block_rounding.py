@@ -18,11 +18,11 @@ RANDOM = 16  # further positions to check
 Number = Callable[[int], int | None]  # the measurement at a size, or None if the code rejects it
 
 
-def staircase(measure: Number, first: int, letter: Symbol, seed: int = 0) -> Expr | None:
+def find_staircase(measure: Number, first: int, letter: Symbol, seed: int = 0) -> Expr | None:
     """Return the staircase that matches ``measure`` for sizes from ``first``, or None if it is not a staircase.
 
     >>> from symformer.language.symbols import V
-    >>> staircase(lambda size: -(-size // 64) * 64 + 1, 1000, V)
+    >>> find_staircase(lambda size: -(-size // 64) * 64 + 1, 1000, V)
     64*ceiling(V/64) + 1
     """
     one = _step(measure, first)
@@ -68,7 +68,7 @@ def _step(measure: Number, size: int) -> int | None:
     return high
 
 
-def places(rounded: Expr, letter: Symbol) -> Iterator[tuple[int, int]]:
+def step_positions(rounded: Expr, letter: Symbol) -> Iterator[tuple[int, int]]:
     """Yield the width of each step function of one size in an expression, and the position of its first step."""
     for each in rounded.atoms(floor, ceiling):
         inner = each.args[0]

@@ -15,17 +15,17 @@ from typing import Any
 from sympy import Integer
 
 from ..catalogue.codec import to_data
-from ..catalogue.config_match import matched
+from ..catalogue.config_match import match_or_none
 from ..catalogue.entries import CatalogueEntry, counted_kinds, finder, part_of, read
 from ..catalogue.measured_model import STORED
-from ..catalogue.record import opened
+from ..catalogue.record import model_of_records
 from ..language.errors import CatalogueError, SizeError, WitnessError
 from ..language.sizes import Equals
 from ..language.symbols import SYMBOLS
 from ..models.model import Model
 from ..models.provenance import Pinned
-from .inert_fields import TOKENS, FieldTrials, others
-from .sampling import DEEP, usual
+from .inert_fields import TOKENS, FieldTrials, other_values
+from .sampling import DEEP, is_essential
 from .transformers_classes import TracedClass
 
 DRAWS, HELD = 240, 20  # most random configs to sample, and comparisons with torch that suffice
@@ -67,10 +67,10 @@ class CatalogueVerification:
             return None
         beside = {"model_type": self.source.model_type, "architectures": [self.source.name]}
         try:
-            at = matched(kept, {**beside, self.source.part: fields} if self.source.part else {**fields, **beside})
+            at = match_or_none(kept, {**beside, self.source.part: fields} if self.source.part else {**fields, **beside})
             if at is None or (told := self.trials.told(point)) is None:
                 return None
-            model = opened(self.source.name, finder(kept, at))
+            model = model_of_records(self.source.name, finder(kept, at))
             stored, multiplied = (sum(map(prod, rows.values())) for rows in told[:2])
             if model.params.value() != stored:
                 return False
@@ -131,7 +131,7 @@ class CatalogueVerification:
         if {name for turn in kept.turns for name in turn.fields}.intersection(left):
             return ""
         idle = [name for name in left if name in kept.entry.idle or name in kept.entry.stored]
-        sizes = sorted((name for name in left if name in kept.entry.sizes), key=usual)
+        sizes = sorted((name for name in left if name in kept.entry.sizes), key=is_essential)
         return next(iter((*idle, *sizes)), "")
 
     def _still(self, data: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class CatalogueVerification:
             each: {field: said for field, said in value.items() if field != name} if each in _FIELDS else value
             for each, value in data["entry"].items()
         }
-        if usual(name) and name in entry["sizes"]:
+        if is_essential(name) and name in entry["sizes"]:
             entry["still"] = [*entry.get("still", ()), name]
         value = self.usual[name]
         return {
@@ -168,7 +168,7 @@ class CatalogueVerification:
         for fields in draw.sample(turns, min(len(turns), 1)) if kept.entry.apart else turns:
             found |= fields
         for name in (*kept.entry.idle, *kept.entry.stored):
-            if draw.random() < 0.3 and (few := others(name, self.usual.get(name)) or _examples(kept, name)):
+            if draw.random() < 0.3 and (few := other_values(name, self.usual.get(name)) or _examples(kept, name)):
                 found[name] = draw.choice(few)
         for name, field in kept.entry.aliases.items():
             if field in found and draw.random() < 0.2:

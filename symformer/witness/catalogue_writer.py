@@ -19,10 +19,10 @@ from ..language.errors import CatalogueError, SymformerError, UnknownNameError
 from ..language.target import HF
 from .entry_builder import EntryBuilder
 from .error_messages import sentence
-from .fields_read import common
+from .fields_read import common_names
 from .trace_result import UnbuiltError
 from .transformers_classes import first_heads, of_head, types
-from .worker_pool import LostJob, crew
+from .worker_pool import LostJob, run_jobs
 
 LIMIT = 1800  # seconds per class
 
@@ -49,7 +49,7 @@ def pairs(heads: Sequence[str], only: Sequence[str] = ()) -> list[tuple[str, str
     return [pair for pair in found if pair[0] in only or not only]
 
 
-def fill(
+def write_catalogue(
     jobs: Sequence[tuple[str, str]],
     folder: Path,
     workers: int,
@@ -76,7 +76,7 @@ def fill(
 
     """
     first = first_heads()
-    with closing(crew(partial(_shelve, folder=str(folder), again=again), jobs, workers, limit)) as answers:
+    with closing(run_jobs(partial(_shelve, folder=str(folder), again=again), jobs, workers, limit)) as answers:
         for done, ((model_type, head), answer) in enumerate(answers, 1):
             written = WriteResult(CensusEntry(head=head, why=answer.why)) if isinstance(answer, LostJob) else answer
             if (model_type, head) in first:
@@ -126,7 +126,7 @@ def _shelve(model_type: str, head: str, folder: str, again: bool) -> WriteResult
             shelving = EntryBuilder(source, f"{HF}{model_type}")
             left = shelving.left
             _write(place, shelving.kept())
-        return WriteResult(CensusEntry(name=name, head=head), common(source), left)
+        return WriteResult(CensusEntry(name=name, head=head), common_names(source), left)
     except Exception as error:  # any error of the traced code
         why = str(error) if isinstance(error, SymformerError) else sentence(error)
         filed = CensusEntry(name=name, head=head, why=why, builds=not isinstance(error, UnbuiltError))

@@ -10,7 +10,7 @@ from math import prod
 
 from sympy import Symbol
 
-from ..architectures import architecture, composed, presets_of, variants
+from ..architectures import architecture, composed_model, presets_of, variants
 from ..architectures.base_architecture import Architecture
 from ..certificates import Certificate
 from ..formulas.formula import Formula
@@ -26,7 +26,7 @@ from ..quantities import quantity as find_quantity
 from .row_comparison import Mismatch, compare_parts, compare_rows
 from .sampling_plan import SamplingPlan, Side, new_tokens, plan, sides_of
 from .stored_weights import build, class_path, stored_rows, versions, witness_class
-from .torch_counts import ORACLES, TorchWitness, gives_last, keeps_cache
+from .torch_counts import ORACLES, TorchWitness, keeps_cache, returns_last_logits
 
 Way = Mapping[str, str]
 
@@ -91,7 +91,7 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
     for name, oracle in ORACLES.items():
         if (oracle.cached and not keeps_cache(component)) or oracle.library not in ("", library):
             continue
-        if (oracle.once and component.chosen) or (oracle.last and not gives_last(component)):
+        if (oracle.once and component.chosen) or (oracle.last and not returns_last_logits(component)):
             continue
         if (oracle.needs and oracle.needs not in kinds) or not _answers(model, name, counted_by(name, {})):
             continue
@@ -138,7 +138,7 @@ def verify(
         If the target or the quantity has no witness.
 
     """
-    model = composed(target)
+    model = composed_model(target)
     (verdict,) = verify_many(model, [(quantity, dict(way or {}))], seed)
     return verdict
 

@@ -26,7 +26,7 @@ from ..catalogue.diffusers_models import (
     stored_buffers,
     structure_of,
 )
-from ..catalogue.entries import same
+from ..catalogue.entries import equal_values
 from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.record import stored_model, stored_record
 from ..configs.config_source import open_config
@@ -87,7 +87,7 @@ def add(files: dict[str, dict[str, Any]], config: Mapping[str, Any], source: str
     own = {
         each: value
         for each, value in _plain(given).items()
-        if each not in sizes and not (each in data["defaults"] and same(data["defaults"][each], value, 0))
+        if each not in sizes and not (each in data["defaults"] and equal_values(data["defaults"][each], value, 0))
     }
     data["structures"].append(
         {

@@ -122,7 +122,7 @@ class SavedStorages(RunningModule):
 
 
 @contextmanager
-def keeping(model: nn.Module) -> Iterator[SavedStorages]:
+def record_saved(model: nn.Module) -> Iterator[SavedStorages]:
     """Record what autograd saves during a run of the model."""
     seen = SavedStorages(model)
     with seen, saved_tensors_hooks(seen.keep, lambda tensor: tensor):

@@ -18,9 +18,9 @@ from ..catalogue.measured_model import MeasuredModel
 from ..language.errors import WitnessError
 from ..language.sizes import AtMost, Condition, Differs, Divides
 from ..models.provenance import Pinned
-from .block_rounding import places
+from .block_rounding import step_positions
 from .row_samples import suspects
-from .sampling import DEEP, divides, odd, usual
+from .sampling import DEEP, divides, is_essential, is_optional
 from .trace_result import FROM, UP_TO, StartError
 from .validation import BATCH, Validation
 
@@ -70,7 +70,7 @@ class EdgeProbes:
         start = {name: self.samples.start[name] for name in self.first if name in self.samples.start}
         if self.samples.wanted.needs_run or self._like(start) is not False:
             return ""
-        return next((name for name in start if not usual(name) and self._like({name: start[name]}) is False), "")
+        return next((name for name in start if not is_essential(name) and self._like({name: start[name]}) is False), "")
 
     def _like(self, changed: Mapping[str, int]) -> bool | None:
         """Return True if the formula holds; None if the point violates a known condition or the code rejects it."""
@@ -243,7 +243,7 @@ class EdgeProbes:
         for name in self.widths:
             letter = self.letters[name]
             dims = {dim for _, shape in self.component.counts for dim in shape if dim.has(letter)}
-            steps = {each for dim in dims for each in places(dim, letter)}
+            steps = {each for dim in dims for each in step_positions(dim, letter)}
             if not steps or name in self.samples.lengths:
                 continue
             start, first, wide = self.samples.start[name], self.first[name], max(wide for wide, _ in steps)
@@ -282,10 +282,10 @@ class EdgeProbes:
             low, high = self.first[name], DEEPER * max(self.first[name], start, FAR // DEEPER) + 1
             if cached := self.samples.wanted.cached:  # layers beyond the sampled depth may be of another kind
                 high = max(self.first[name], start, FAR) + 1
-            asks = bool(DEEP.search(name)) if cached else pattern or odd(name)
+            asks = bool(DEEP.search(name)) if cached else pattern or is_optional(name)
             if letter is None or not asks or self._like({name: high}) is not False:
                 continue
-            if odd(name) and not pattern:
+            if is_optional(name) and not pattern:
                 raise StartError(name, start, OTHERWISE)
             while high - low > 1:
                 middle = (low + high) // 2

@@ -20,24 +20,33 @@ from sympy import Expr, Integer, Symbol, floor
 
 from ..catalogue.codec import to_data
 from ..catalogue.disk_cache import versions
-from ..catalogue.entries import BESIDE, EACH, HEAD, HOLDS, ClassConfig, last, letters_of, part_of, read
-from ..catalogue.json_merge import short
+from ..catalogue.entries import BESIDE, EACH, HEAD, HOLDS, ClassConfig, field_name, letters_of, part_of, read
+from ..catalogue.json_merge import compress_rows
 from ..catalogue.measured_model import STORED, MeasuredModel
 from ..catalogue.record import OPERATIONS, Record
 from ..configs.common_fields import INERT
 from ..language.errors import SymformerError, WitnessError
-from ..language.sizes import put_in
+from ..language.sizes import substitute
 from ..language.symbols import SYMBOLS
 from ..models.provenance import TraceEvidence
 from .catalogue_verification import CatalogueVerification
 from .config_integers import PLACES, whole_numbers
-from .field_names import named
+from .field_names import with_field_names
 from .field_sorts import PARTIAL, FieldSorts, sorts
-from .field_variants import COUNTED, FieldVariant, cut, deep, ending, indexed, paths, spellings
-from .fields_read import asked, common
+from .field_variants import (
+    COUNTED,
+    FieldVariant,
+    depth_field,
+    last_layer_kind,
+    paths,
+    position_lists,
+    spellings,
+    truncated_lists,
+)
+from .fields_read import common_names, fields_read_by
 from .inert_fields import OLDER, ROTARY, FieldTrials, holds, lists
 from .row_interpolation import star
-from .sampling import DEEP, ENTRY, usual
+from .sampling import DEEP, ENTRY, is_essential
 from .trace_result import Trace
 from .trace_sources import records_in, trace_source
 from .transformers_classes import TracedClass
@@ -88,10 +97,10 @@ class EntryBuilder:
 
     def again(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return an entry with the tested effect of every field. Raises WitnessError if it is wrong with them."""
-        data = named(self.source, self.trials, data)
+        data = with_field_names(self.source, self.trials, data)
         kept = read(data)
         turned = {name for turn in kept.turns for name in turn.fields}
-        shallow = {name: min(size, FEW) for name, size in kept.entry.sizes.items() if DEEP.search(last(name))}
+        shallow = {name: min(size, FEW) for name, size in kept.entry.sizes.items() if DEEP.search(field_name(name))}
         if self.trials.told(self.trials.filled(shallow)) is None:
             shallow = self.few
         settings = [shallow]
@@ -103,7 +112,7 @@ class EntryBuilder:
             for name, value in self.usual.items()
             if name not in (*kept.entry.sizes, *turned, *kept.entry.unsaid)
             and (name not in kept.entry.stored or type(value) is int)
-            and last(name) not in (*BESIDE, *INERT)
+            and field_name(name) not in (*BESIDE, *INERT)
             and kept.entry.idle.get(name) not in ("token", "text")
         }
         freed = FieldSorts(self.source, self.trials, kept.entry, settings).found(fields)
@@ -144,7 +153,11 @@ class EntryBuilder:
     def _given(self) -> dict[str, int]:
         """Return the head dimension, if the code reads it but its own configs omit it."""
         numbers = whole_numbers(self.trials.default)
-        if HEAD in self.trials.usual or any(name not in numbers for name in WIDTH) or HEAD not in asked(self.source):
+        if (
+            HEAD in self.trials.usual
+            or any(name not in numbers for name in WIDTH)
+            or HEAD not in fields_read_by(self.source)
+        ):
             return {}
         width, heads = (numbers[name] for name in WIDTH)
         other = self.trials.stored({HEAD: 2 * (width // heads)})
@@ -213,7 +226,7 @@ class EntryBuilder:
         few = self.few
         before, stored = self.trials.told(few), self.trials.stored({})
         for name, value in self.usual.items():
-            if not isinstance(value, bool) or last(name) in INERT:
+            if not isinstance(value, bool) or field_name(name) in INERT:
                 continue
             turned = self.trials.filled({name: not value})
             other = self.trials.told({**few, **turned})
@@ -252,9 +265,9 @@ class EntryBuilder:
             "said": {
                 name: self._switch(name, value)
                 for name, value in said.items()
-                if name not in fields and value != self.usual.get(name) and last(name) not in INERT
+                if name not in fields and value != self.usual.get(name) and field_name(name) not in INERT
             },
-            "records": {name: short(to_data(each), usual[name]) for name, each in records.items()},
+            "records": {name: compress_rows(to_data(each), usual[name]) for name, each in records.items()},
         }
 
     def _switch(self, name: str, value: Any) -> Any:
@@ -285,7 +298,7 @@ class EntryBuilder:
         for field, length in lists(self.numbers).items():  # if one entry of a list is a size, all are
             if any(name.startswith(f"{field}[") for name in sizes):
                 sizes |= {f"{field}[{place}]": self.numbers[f"{field}[{place}]"] for place in range(length)}
-        self.depths = {part_of(name): name for name in reversed(sizes) if DEEP.search(last(name))}
+        self.depths = {part_of(name): name for name in reversed(sizes) if DEEP.search(field_name(name))}
         usual = {name: to_data(each) for name, each in known.items()}
         data: dict[str, Any] = {"records": usual, "turns": [self._short(turn, usual) for turn in turns]}
         found = dict(self._follows(sizes, letters_of(read(data | {"entry": _NOBODY, "switches": {}}))))
@@ -294,7 +307,7 @@ class EntryBuilder:
         beside = {
             name: value
             for name, value in self.usual.items()
-            if name not in (*sizes, *BESIDE) and last(name) not in (*INERT, "architectures")
+            if name not in (*sizes, *BESIDE) and field_name(name) not in (*INERT, "architectures")
         }
         tokens = {name: "token" for name in beside if name.endswith("_token_id")}
         idle = self._idle({name: value for name, value in beside.items() if name not in (*names, *tokens)}, turns)
@@ -306,7 +319,7 @@ class EntryBuilder:
         others = {name: value for name, value in beside.items() if name not in still}
         kinds = spellings(self.source)
         given = dict(self.source.given) if isinstance(self.source, FieldVariant) else {}
-        listing = {*kinds, *indexed(self.source)}
+        listing = {*kinds, *position_lists(self.source)}
         switches = {name: self._switch(name, value) for name, value in others.items() if name not in listing}
         made = self._made(sizes, switches)
         untaken = (name for name, taken in made.items() if not taken)
@@ -334,15 +347,15 @@ class EntryBuilder:
             needed=tuple(part for part in given if part in self.trials.parts()),
             unsaid=unsaid,
             written=self._written(unsaid),
-            depths={} if kinds or indexed(self.source) else self.depths,
+            depths={} if kinds or position_lists(self.source) else self.depths,
             kinds=kinds,
-            cut=cut(self.source) if kinds else (),
-            indexed=indexed(self.source),
-            closing=ending(self.source) if kinds else "",
-            deep=deep(self.source),
+            cut=truncated_lists(self.source) if kinds else (),
+            indexed=position_lists(self.source),
+            closing=last_layer_kind(self.source) if kinds else "",
+            deep=depth_field(self.source),
             idle=idle | tokens,
             stored=stored,
-            asks=tuple(sorted(asked(self.source) - self.usual.keys() - common(self.source))),
+            asks=tuple(sorted(fields_read_by(self.source) - self.usual.keys() - common_names(self.source))),
             still=tuple(self._still(known[STORED])),
             unrun="" if OPERATIONS in known else self.unrun,
         )
@@ -351,7 +364,7 @@ class EntryBuilder:
     def _still(self, stored: Record) -> Iterator[str]:
         """Yield the usual sizes that are numbers in the formulas: pinned, in a list, or outside the trace."""
         pinned = stored.reading.pinned if stored.reading else ()
-        yield from (each.name for each in pinned if usual(each.name))
+        yield from (each.name for each in pinned if is_essential(each.name))
         tried = {ENTRY.sub("", name) for name in self.numbers}
         yield from (name for name in _usual(self.trials.default) if name not in tried)
 
@@ -381,7 +394,7 @@ class EntryBuilder:
         """
         whole = json.loads(self.trials.default.to_json_string(use_diff=False))
         parts = (f"{part}.{name}" for part in self.trials.parts() for name in whole[part])
-        every = {name for name in (*whole, *parts) if last(name) not in (*INERT, *BESIDE) and name[0] != "_"}
+        every = {name for name in (*whole, *parts) if field_name(name) not in (*INERT, *BESIDE) and name[0] != "_"}
         found = [name for name in names if name in every]
         beside = {"model_type": self.source.model_type, "architectures": [self.source.name]}
         config = {**beside, self.source.part: whole} if self.source.part else {**whole, **beside}
@@ -504,7 +517,9 @@ def _usual(config: Any, into: str = "") -> Iterator[str]:
     for name, value in vars(config).items():
         if name in config.sub_configs and hasattr(value, "sub_configs"):
             yield from _usual(value, f"{into}{name}.")
-        elif usual(name) and (value if type(value) is int else isinstance(value, list) and not PLACES.search(name)):
+        elif is_essential(name) and (
+            value if type(value) is int else isinstance(value, list) and not PLACES.search(name)
+        ):
             yield into + name
 
 
@@ -540,4 +555,4 @@ def _fits(expr: Expr, letters: Mapping[str, Any], seen: Sequence[tuple[Mapping[s
 
 
 def _is(expr: Expr, letters: Mapping[str, Any], point: Mapping[str, int]) -> Any:
-    return put_in(expr, {letters[name]: number for name, number in point.items() if name in letters})
+    return substitute(expr, {letters[name]: number for name, number in point.items() if name in letters})

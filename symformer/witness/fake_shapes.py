@@ -133,14 +133,14 @@ class Shapes:
         if torch.Tag.pointwise not in key[0].tags or (pattern := _pattern(key)) is None:
             return None
         laid = self.laid.get(pattern[0])
-        return (laid_out(pattern[1], laid),) if laid else None
+        return (dense_tensor(pattern[1], laid),) if laid else None
 
     def _learn(self, key: Any, made: tuple[TensorKey, ...] | None) -> None:
         if torch.Tag.pointwise not in key[0].tags or (pattern := _pattern(key)) is None:
             return
         order = made and len(made) == 1 and _order(made[0])
         laid = MemoryLayout(order, made[0].dtype) if made and order else None
-        if laid and (laid_out(pattern[1], laid),) != made:  # not an operation of this kind
+        if laid and (dense_tensor(pattern[1], laid),) != made:  # not an operation of this kind
             laid = None
         self.laid.setdefault(pattern[0], laid)
 
@@ -172,7 +172,7 @@ class FakeShapes(Shapes):
         return type(tensor) is FakeTensor and tensor.fake_device == CPU and tensor.fake_mode is self.mode
 
 
-def laid_out(shape: Sequence[int], layout: MemoryLayout) -> TensorKey:
+def dense_tensor(shape: Sequence[int], layout: MemoryLayout) -> TensorKey:
     """Return a tensor without gaps and with this axis order, largest stride first."""
     stride, step = [0] * len(shape), 1
     for axis in reversed(layout.order):

@@ -10,12 +10,12 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from ..catalogue.config_match import shared
-from ..catalogue.entries import BESIDE, NAMED, ClassConfig, counted_kinds, last, part_of, read
+from ..catalogue.config_match import common_field_names
+from ..catalogue.entries import BESIDE, NAMED, ClassConfig, counted_kinds, field_name, part_of, read
 from ..configs.common_fields import INERT
-from .fields_read import looked_up, names, taken, written
+from .fields_read import keyword_names, literal_names, names, names_looked_up
 from .inert_fields import FieldTrials
-from .transformers_classes import TracedClass, known
+from .transformers_classes import TracedClass, is_model_type
 
 SMALL = (1, 2, 3, 4, 5, 6, 7, 8)  # values of a period, the usual kind of such a field
 FIRST, DEPTH = "first_k", "num_hidden_layers"
@@ -24,11 +24,15 @@ FEW = 4  # most alternative names of a model type
 ODD = (7919, 6133)  # values that no config has by default, to identify another name of a field
 
 
-def named(source: TracedClass, trials: FieldTrials, data: Mapping[str, Any]) -> dict[str, Any]:
+def with_field_names(source: TracedClass, trials: FieldTrials, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return an entry as data, with the alternative names of its fields and the names that its code may read."""
     kept = read(data).entry
     found = FieldNames(source, trials, kept)
-    asks = {*(kept.asks or ()), *written(source), *looked_up(source)} - trials.usual.keys() - shared()
+    asks = (
+        {*(kept.asks or ()), *literal_names(source), *names_looked_up(source)}
+        - trials.usual.keys()
+        - common_field_names()
+    )
     untyped = found.untyped()
     entry = {name: value for name, value in data["entry"].items() if name not in ("aliases", "hoisted", "steps")}
     entry["whole"] = True
@@ -56,12 +60,12 @@ class FieldNames:
         found: dict[str, str] = {}
         for part, config in self._configs():
             into = f"{part}." if part else ""
-            spelt = (names(type(config).__module__, whole=True) | shared()) - {*dir(type(config))}
+            spelt = (names(type(config).__module__, whole=True) | common_field_names()) - {*dir(type(config))}
             for name in (spelt | {*config.attribute_map}) - {*INERT, *BESIDE}:
                 path = into + name
                 if self._known(path):
                     continue
-                for alias in (self._alias, *([self._switch] if name in taken(type(config)) else [])):
+                for alias in (self._alias, *([self._switch] if name in keyword_names(type(config)) else [])):
                     with suppress(Exception):  # any error of the config class
                         if field := alias(path):
                             found[path] = field
@@ -89,7 +93,7 @@ class FieldNames:
                 continue
             part = f"{part_of(name)}." if part_of(name) else ""
             for size in self.entry.sizes:
-                if part_of(size) != part_of(name) or not last(size).startswith(FIRST):
+                if part_of(size) != part_of(name) or not field_name(size).startswith(FIRST):
                     continue
                 shown = [(self._listed(name, part, {size: up_to}, depth), up_to, depth) for up_to, depth in STEPS]
                 whole = shown[0][0]
@@ -128,12 +132,14 @@ class FieldNames:
     def hoisted(self) -> str:
         """Return the part whose fields a class also reads from the top level of a config, or ""."""
         for part in self.trials.parts():
-            sizes = [name for name in self.entry.sizes if part_of(name) == part and last(name) not in self.trials.usual]
+            sizes = [
+                name for name in self.entry.sizes if part_of(name) == part and field_name(name) not in self.trials.usual
+            ]
             for some in (sizes[:3], sizes[1:4]):
                 if len(some) < 2:
                     continue
                 with suppress(Exception):  # any error of the config class
-                    given = {last(name): 2 * self.entry.sizes[name] for name in some}
+                    given = {field_name(name): 2 * self.entry.sizes[name] for name in some}
                     at_the_top = self.trials.said_of(given)
                     inside = self.trials.said_of({part: given})
                     if any(inside[name] != 2 * self.entry.sizes[name] for name in some):
@@ -149,7 +155,7 @@ class FieldNames:
             name = f"{part}.model_type"
             with suppress(Exception):  # any error of the config class
                 whole = self.trials.filled({name: self.trials.usual[name]})
-                inside = {last(each): value for each, value in whole.items() if part_of(each) == part}
+                inside = {field_name(each): value for each, value in whole.items() if part_of(each) == part}
                 usual = type(getattr(self.trials.default, part))
                 other = {**inside, "model_type": "nobodys"}
                 without = {each: value for each, value in inside.items() if each != "model_type"}
@@ -166,13 +172,13 @@ class FieldNames:
         for part in self.trials.parts():
             name = f"{part}.model_type"
             whole = self.trials.filled({name: self.trials.usual[name]})
-            inside = {last(each): value for each, value in whole.items() if part_of(each) == part}
+            inside = {field_name(each): value for each, value in whole.items() if part_of(each) == part}
             without = {each: value for each, value in inside.items() if each != "model_type"}
             same = []
             for word in sorted(names(self.source.config_class.__module__, whole=True)):
                 with suppress(Exception):  # any error of the config class
                     both = ({**inside, "model_type": word}, without)
-                    if not known(word) and all(self._like({part: each}, part) for each in both):
+                    if not is_model_type(word) and all(self._like({part: each}, part) for each in both):
                         same.append(word)
             if 0 < len(same) <= FEW:  # if any name works, the class ignores the field
                 found[name] = f"{NAMED}:{','.join(same)}"

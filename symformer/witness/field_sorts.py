@@ -12,12 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..catalogue.config_match import CHECKPOINTING, shared
-from ..catalogue.entries import BESIDE, KINDS, PLACED, ClassConfig, counted_kinds, last, part_of
+from ..catalogue.config_match import CHECKPOINTING, common_field_names
+from ..catalogue.entries import BESIDE, KINDS, PLACED, ClassConfig, counted_kinds, field_name, part_of
 from ..configs.common_fields import INERT
 from .config_integers import PLACES
-from .fields_read import taken
-from .inert_fields import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, FieldTrials, unmoved
+from .fields_read import keyword_names
+from .inert_fields import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, FieldTrials, inert_subset
 from .transformers_classes import TracedClass
 
 # Layer kinds that differ only in which tokens they attend to, and two names of one kind.
@@ -61,7 +61,7 @@ class FieldSorts:
         """Return the result for the fields with a default value and for others that the code may read."""
         freed = FreedFields()
         offered = {name: self._offered(name, value) for name, value in fields.items()}
-        offered |= {path: _unsaid(last(path)) for path in self._others()}
+        offered |= {path: _unsaid(field_name(path)) for path in self._others()}
         before = [self._told(setting) for setting in self.settings]
         for place in range(max(map(len, offered.values()), default=0)):
             tried = {name: each[place] for name, each in offered.items() if place < len(each)}
@@ -83,13 +83,13 @@ class FieldSorts:
 
     def _others(self) -> Iterator[str]:
         """Yield the fields that the class lacks but that its code or the library's may read."""
-        names = {*(shared() - {*dir(self.source.config_class)}), PARTIAL, THETA, *ROPE}
+        names = {*(common_field_names() - {*dir(self.source.config_class)}), PARTIAL, THETA, *ROPE}
         names = (names | {*MENTIONED}) - {*INERT, *BESIDE, CHECKPOINTING}
         default = self.trials.default
-        words = {*map(last, self.trials.usual)} - {*INERT, *BESIDE, CHECKPOINTING}  # another part may have them
+        words = {*map(field_name, self.trials.usual)} - {*INERT, *BESIDE, CHECKPOINTING}  # another part may have them
         top = {word for word in words if self._unmoving(word)}
         for part, config in (("", default), *((part, getattr(default, part)) for part in self.trials.parts())):
-            read = taken(type(config)) - {*INERT, *BESIDE, CHECKPOINTING}
+            read = keyword_names(type(config)) - {*INERT, *BESIDE, CHECKPOINTING}
             for name in sorted(
                 {*names, *read, *(words if part else top), *((TIED,) if part else _patterns(self.entry))}
             ):
@@ -111,7 +111,7 @@ class FieldSorts:
 
     def _offered(self, name: str, usual: Any) -> list[tuple[str, list[Any]]]:
         """Return the sorts of values to try for a field, depending on its default."""
-        word = last(name)
+        word = field_name(name)
         if word in ROPE:
             if isinstance(usual, dict) and usual and all(isinstance(each, dict) for each in usual.values()):
                 return [
@@ -146,7 +146,7 @@ class FieldSorts:
 
     def _seen(self, name: str) -> bool:
         """Return True if a run on shapes alone would show the effect of a field."""
-        word = last(name)
+        word = field_name(name)
         return not (UNSEEN.search(word) or "rotary" in word) or bool(SEEN.search(word) or SCALES.search(word))
 
     def _dropped(self, name: str, values: Sequence[Any]) -> bool:
@@ -170,7 +170,7 @@ class FieldSorts:
             told = self.trials.trained(self.trials.filled({**self.settings[0], **said}))
             return None if told is None else told == usual
 
-        held = unmoved({name: each[-1:] for name, each in values.items()}, same)
+        held = inert_subset({name: each[-1:] for name, each in values.items()}, same)
         return {name: each for name, each in values.items() if name in held}
 
     def _still(
@@ -190,7 +190,7 @@ class FieldSorts:
                 return None
             return bool(told == before)
 
-        return {name: values[name] for name in unmoved(values, same)}
+        return {name: values[name] for name in inert_subset(values, same)}
 
 
 def sorts(found: Mapping[str, Sequence[str]], known: Mapping[str, str]) -> dict[str, str]:

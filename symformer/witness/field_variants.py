@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
-from ..catalogue.entries import last, part_of
+from ..catalogue.entries import field_name, part_of
 from .transformers_classes import TracedClass
 
 COUNTED = "_layers"  # suffix of a kind: the number of its layers
@@ -44,10 +44,10 @@ class FieldVariant(TracedClass):
         """Return the config with these fields and the given ones."""
         said = _over(self.given, fields)
         for path in self.derived:
-            _scope(said, part_of(path)).pop(last(path), None)
+            _scope(said, part_of(path)).pop(field_name(path), None)
         if not self.listed:
             return self._kept(super().config(said))
-        part, name = part_of(self.listed), last(self.listed)
+        part, name = part_of(self.listed), field_name(self.listed)
         scope = _scope(said, part)
         asked = {kind: scope.pop(kind + COUNTED) for kind in self.kinds if kind + COUNTED in scope}
         if self.located:
@@ -67,14 +67,14 @@ class FieldVariant(TracedClass):
     @property
     def located(self) -> bool:
         """Whether the list holds the positions of one kind instead of kinds."""
-        return bool(self.listed) and not last(self.listed).endswith(WORDS)
+        return bool(self.listed) and not field_name(self.listed).endswith(WORDS)
 
     def _counted(self, made: Any) -> Any:
         """Return a config with the number of its layers of each kind."""
         part = part_of(self.listed)
         holder = getattr(made, part) if part else made
         if self.located:
-            first = len(getattr(holder, last(self.listed)))
+            first = len(getattr(holder, field_name(self.listed)))
             counts = dict(zip(self.kinds, (first, getattr(holder, DEPTH) - first), strict=True))
         else:
             counts = {kind: _listed(made, self.listed).count(kind) for kind in self.kinds}
@@ -86,8 +86,8 @@ class FieldVariant(TracedClass):
         """Return a config with the given fields that its class converts without storing them."""
         for path, value in paths(self.given).items():
             config = getattr(made, part_of(path)) if part_of(path) else made
-            if last(path) not in vars(config) and not isinstance(value, Mapping):
-                vars(config)[last(path)] = value
+            if field_name(path) not in vars(config) and not isinstance(value, Mapping):
+                vars(config)[field_name(path)] = value
         return made
 
 
@@ -121,7 +121,7 @@ def _scope(said: dict[str, Any], part: str) -> dict[str, Any]:
 
 
 def _listed(made: Any, path: str) -> list[str]:
-    return [*map(str, getattr(getattr(made, part_of(path)) if part_of(path) else made, last(path)))]
+    return [*map(str, getattr(getattr(made, part_of(path)) if part_of(path) else made, field_name(path)))]
 
 
 def variant(
@@ -145,7 +145,7 @@ def spellings(source: TracedClass) -> dict[str, dict[str, str]]:
         return {}
     found: dict[str, dict[str, str]] = {}
     part = f"{part_of(source.listed)}." if part_of(source.listed) else ""
-    for name in (last(source.listed), LAYER_TYPES, "hybrid_override_pattern", *_ending(source, RATIOS)):
+    for name in (field_name(source.listed), LAYER_TYPES, "hybrid_override_pattern", *_ending(source, RATIOS)):
         known = {str(word): _kind(source, name, word) for word in _words(name, source.kinds)}
         kept = {word: part + kind + COUNTED for word, kind in known.items() if kind in source.kinds}
         if {*kept.values()} == {part + kind + COUNTED for kind in source.kinds}:
@@ -153,21 +153,21 @@ def spellings(source: TracedClass) -> dict[str, dict[str, str]]:
     return found
 
 
-def cut(source: TracedClass) -> tuple[str, ...]:
+def truncated_lists(source: TracedClass) -> tuple[str, ...]:
     """Return the lists of layer kinds of which a class reads only as many entries as it has layers."""
     assert isinstance(source, FieldVariant)
     found = []
     for name, known in spellings(source).items():
         words = [int(word) if word.isdigit() else word for word in known]
-        kinds = [last(known[str(word)]).removesuffix(COUNTED) for word in words]
+        kinds = [field_name(known[str(word)]).removesuffix(COUNTED) for word in words]
         with suppress(Exception):  # any error of the config class for a list that is too long
-            two = {last(name): [words[0], words[-1], words[0]], DEPTH: 2}
+            two = {field_name(name): [words[0], words[-1], words[0]], DEPTH: 2}
             if _inside(source, two) == [kinds[0], kinds[-1]]:
                 found.append(name)
     return tuple(found)
 
 
-def indexed(source: TracedClass) -> dict[str, dict[str, str]]:
+def position_lists(source: TracedClass) -> dict[str, dict[str, str]]:
     """Return the fields that list the positions of one kind, and the sizes that count this kind and the other one.
 
     Each is tested with several positions and depths.
@@ -208,12 +208,12 @@ def _at(places: Sequence[int], depth: int, kind: str, other: str) -> list[str]:
 
 def _ending(source: TracedClass, ends: tuple[str, ...]) -> list[str]:
     """Return the fields with such a suffix that a config class declares or takes from its keyword arguments."""
-    from .fields_read import taken
+    from .fields_read import keyword_names
 
     assert isinstance(source, FieldVariant)
     part = part_of(source.listed)
     holder = source.config_class.sub_configs[part] if part else source.config_class
-    named = {*getattr(holder, "__annotations__", ()), *taken(holder)}
+    named = {*getattr(holder, "__annotations__", ()), *keyword_names(holder)}
     return sorted(name for name in named if name.endswith(ends))
 
 
@@ -249,24 +249,24 @@ def _of_all(source: FieldVariant, name: str, word: str | int, depth: int) -> lis
     return _listed(_made(_plain(source).config, said, part, depth), source.listed)
 
 
-def deep(source: TracedClass) -> str:
+def depth_field(source: TracedClass) -> str:
     """Return the depth field if a class does not derive the depth from its list of layers, or ""."""
     if not isinstance(source, FieldVariant) or not source.listed:
         return ""
     part = part_of(source.listed)
     with suppress(Exception):  # any error of the config class for a list without a depth
         kind = source.kinds[0]
-        one = {last(source.listed): [0] if source.located else [kind]}
+        one = {field_name(source.listed): [0] if source.located else [kind]}
         made = _plain(source).config(_over(source.given, {part: one} if part else one))
         if getattr(getattr(made, part) if part else made, DEPTH) == 1:
             return ""
     return f"{part}.{DEPTH}".lstrip(".")
 
 
-def ending(source: TracedClass) -> str:
+def last_layer_kind(source: TracedClass) -> str:
     """Return the size that counts the kind that a class always uses for the last layer, or ""."""
     assert isinstance(source, FieldVariant)
-    made = {kind: _of_all(source, last(source.listed), kind, 2)[-1] for kind in source.kinds}
+    made = {kind: _of_all(source, field_name(source.listed), kind, 2)[-1] for kind in source.kinds}
     return next((end + COUNTED for kind, end in made.items() if kind != end), "")
 
 

@@ -25,24 +25,24 @@ AUTO = f"{MODELS}auto."  # names every model
 CONFIGS = ("config", "cfg")
 
 
-def asked(source: TracedClass) -> set[str]:
+def fields_read_by(source: TracedClass) -> set[str]:
     """Return the names that a class and its config class may read from a config, without the library's common code."""
-    return written(source) | looked_up(source)
+    return literal_names(source) | names_looked_up(source)
 
 
-def written(source: TracedClass) -> set[str]:
+def literal_names(source: TracedClass) -> set[str]:
     """Return those of these names that occur literally in the code, not computed at run time."""
     own = (each for each in _modules(source) if each.startswith(MODELS) and not each.startswith(AUTO))
     return _named_in(own, source)
 
 
-def common(source: TracedClass) -> set[str]:
+def common_names(source: TracedClass) -> set[str]:
     """Return the names that the library's common code may read from any config."""
     shared = (each for each in _modules(source) if not each.startswith(MODELS) or each.startswith(AUTO))
     return _named_in(shared, source)
 
 
-def taken(config_class: Any) -> set[str]:
+def keyword_names(config_class: Any) -> set[str]:
     """Return the names that a config class takes from its keyword arguments without declaring them."""
     modules = (each.__module__ for each in config_class.__mro__ if each.__module__.startswith(MODELS))
     return {name for module in modules for name in _taken_in(module)} - {*dir(config_class)}
@@ -62,7 +62,7 @@ def _taken_in(module: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def looked_up(source: TracedClass) -> set[str]:
+def names_looked_up(source: TracedClass) -> set[str]:
     """Return the names that are looked up in a config while a model is built and run, including computed names."""
     from transformers import PretrainedConfig
 

@@ -13,7 +13,7 @@ from ..configs.common_fields import INERT
 from .config_integers import ConfigIntegers, whole_numbers
 from .dispatch_recorders import Rows
 from .measured_points import session
-from .model_calls import called, caller_for
+from .model_calls import call_spec, caller_for
 from .run_traces import RUNS
 from .transformers_classes import TracedClass
 
@@ -88,7 +88,7 @@ class FieldTrials:
 
     def told_of(self, made: Callable[[], Mapping[str, Any]]) -> Told | None:
         """Return the same for the arguments of the config class."""
-        way = called(self.source)
+        way = call_spec(self.source)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if (stored := self._stored(made)) is None:
@@ -107,7 +107,7 @@ class FieldTrials:
         """Return the products of a forward and backward pass with these fields, or None if it fails."""
         with warnings.catch_warnings(), suppress(Exception):  # any error of the traced code
             warnings.simplefilter("ignore")
-            given, run = self.fields(point), caller_for(called(self.source), RUNS["train-flops"])
+            given, run = self.fields(point), caller_for(call_spec(self.source), RUNS["train-flops"])
             at = session(lambda _: self.source.build(given), {})
             return at.products(lambda model: run(model, TOKENS), backward=True).rows
         return None
@@ -132,7 +132,7 @@ class FieldTrials:
             return told == before
 
         seen = (name for name in fields if not UNSEEN.search(name) or SEEN.search(name) or SCALES.search(name))
-        found = unmoved({name: others(name, fields[name]) for name in seen}, same)
+        found = inert_subset({name: other_values(name, fields[name]) for name in seen}, same)
         # Reading another layer or freezing weights shows only in a backward pass.
         trained = self.trained(self.filled(beside)) if found else None
         if trained is None:
@@ -142,7 +142,7 @@ class FieldTrials:
             told = self.trained(self.filled({**beside, **said}))
             return None if told is None else told == trained
 
-        held = unmoved({name: said[-1:] for name, said in found.items()}, trains)
+        held = inert_subset({name: said[-1:] for name, said in found.items()}, trains)
         return {name: said for name, said in found.items() if name in held}
 
     def as_stored(self, fields: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -153,10 +153,10 @@ class FieldTrials:
             stored = self.stored(self.filled({**beside, **said}))
             return None if stored is None or before is None else stored == before
 
-        return unmoved({name: others(name, value) for name, value in fields.items()}, same)
+        return inert_subset({name: other_values(name, value) for name, value in fields.items()}, same)
 
 
-def unmoved(
+def inert_subset(
     asked: Mapping[str, Sequence[Any]], same: Callable[[Mapping[str, Any]], bool | None]
 ) -> dict[str, list[Any]]:
     """Return the fields whose values have no effect unless rejected, tested all together and then by bisection."""
@@ -190,7 +190,7 @@ def lists(numbers: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def others(name: str, value: Any) -> list[Any]:
+def other_values(name: str, value: Any) -> list[Any]:
     """Return other values of a field to test, or [] if none are known."""
     last = name.rpartition(".")[2]
     if last in INERT:

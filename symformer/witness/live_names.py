@@ -14,9 +14,9 @@ import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
-from ..catalogue.config_match import CHECKPOINTING, SCALING, THETA, WINDOWS, shared
+from ..catalogue.config_match import CHECKPOINTING, SCALING, THETA, WINDOWS, common_field_names
 from ..configs.rotary import PARTLY
-from .fields_read import looked_up
+from .fields_read import names_looked_up
 from .inert_fields import UNSEEN
 from .transformers_classes import of_config
 
@@ -38,17 +38,17 @@ RULED = (*WINDOWS, THETA, SCALING, PARTLY, CHECKPOINTING)
 METHODS = ("num_mtp_layers", "self")  # read by a method of every config, or an argument of each
 
 
-def live(common: Collection[str], classes: Sequence[tuple[str, str]] = CLASSES) -> set[str]:
+def live_names(common: Collection[str], classes: Sequence[tuple[str, str]] = CLASSES) -> set[str]:
     """Return the names in common code that may change a model."""
     from transformers import PretrainedConfig
 
-    found = {name for name in declared() if UNSEEN.search(name)} | {*RULED, *METHODS, *dir(PretrainedConfig)}
+    found = {name for name in declared_fields() if UNSEEN.search(name)} | {*RULED, *METHODS, *dir(PretrainedConfig)}
     for model_type, name in classes:
-        found |= looked_up(of_config({"model_type": model_type, "architectures": [name]}, "config.json"))
+        found |= names_looked_up(of_config({"model_type": model_type, "architectures": [name]}, "config.json"))
     return {name for name in found & {*common, *RULED} if name[0].islower()}
 
 
-def declared() -> set[str]:
+def declared_fields() -> set[str]:
     """Return the fields that the config classes of the library declare, and their other names."""
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -61,5 +61,5 @@ def declared() -> set[str]:
 
 
 if __name__ == "__main__":
-    names = live(shared(whole=False))
-    print(json.dumps([sorted(names - shared()), sorted(shared() - names)]))  # noqa: T201
+    names = live_names(common_field_names(whole=False))
+    print(json.dumps([sorted(names - common_field_names()), sorted(common_field_names() - names)]))  # noqa: T201

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import nn
 
-from .dispatch_recorders import OutputCache, Products, Rows, keeping
+from .dispatch_recorders import OutputCache, Products, Rows, record_saved
 from .interpolation import Point
 from .torch_session import Session
 
@@ -117,7 +117,7 @@ class Points:
         at = session(self.build, point)
         seen = Products(at.model())
         with ExitStack() as entered:
-            keeper = entered.enter_context(keeping(at.model())) if backward else None
+            keeper = entered.enter_context(record_saved(at.model())) if backward else None
             at.run(lambda model: self.call(model, point), seen, backward=backward)
         if keeper:
             self.told[TorchAnswers.KEPT, frozen(point)] = keeper.tally.rows
@@ -126,7 +126,7 @@ class Points:
 
     def _kept(self, point: Point) -> Rows:
         at = session(self.build, point)
-        with keeping(at.model()) as keeper:
+        with record_saved(at.model()) as keeper:
             at.run(lambda model: self.call(model, point), OutputCache(), grad=True)
         return keeper.tally.rows
 

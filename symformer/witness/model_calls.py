@@ -82,7 +82,7 @@ def caller_for(way: CallSpec, run: Run) -> Call:
 
 
 @cache
-def called(source: TracedClass) -> CallSpec:
+def call_spec(source: TracedClass) -> CallSpec:
     """Return how a class is called: with images, with tokens, or with both if it reads both.
 
     The number of images is independent of the number of texts if the code accepts that. Models whose code rejects

@@ -12,13 +12,13 @@ LONGEST = 12  # layers in the longest pattern to find; it must occur twice
 ROW = range(2 * LONGEST + 1)  # additional layers to build
 
 
-def in_pattern(counts: Sequence[int], first: int, depth: Symbol) -> Expr | None:
+def layers_at_depth(counts: Sequence[int], first: int, depth: Symbol) -> Expr | None:
     """Return the number of layers at any depth, from the numbers at consecutive depths starting at ``first``.
 
     Returns None if there is no pattern.
 
     >>> from symformer.language.symbols import L
-    >>> in_pattern([1, 2, 2, 3, 3, 4, 4], 3, L)  # every other one, from the second on
+    >>> layers_at_depth([1, 2, 2, 3, 3, 4, 4], 3, L)  # every other one, from the second on
     floor(L/2)
     """
     steps = [after - before for before, after in pairwise(counts)]

@@ -18,7 +18,7 @@ ENOUGH = 3  # least number of points at which one size is not a multiple of the 
 Quotient = tuple[Symbol, Symbol]  # above, below
 
 
-def rounded_down(checking: Validation, found: MeasuredModel, checked: Iterable[Point]) -> MeasuredModel:
+def round_down(checking: Validation, found: MeasuredModel, checked: Iterable[Point]) -> MeasuredModel:
     """Return a formula with floors around the quotients that the code rounds down, so that no divisor is required."""
     exprs = {each for (_, shape), often in found.counts.items() for each in (*shape, *often)}
     for quotient in sorted({pair for each in exprs for pair in _quotients(each)}, key=str):

@@ -17,7 +17,7 @@ from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
 from ..ledger.facts import ROTARY, Entry, OperationKind
 from ..models.model import Model
-from .stored_weights import StoredWeight, starred
+from .stored_weights import StoredWeight, with_stars
 from .torch_counts import BACKWARD, FORWARD, TorchCount
 
 Key = tuple[str, str]  # module, pass
@@ -140,7 +140,7 @@ def _source(entry: Entry | None) -> int:
 
 
 def _home(path: str, modules: frozenset[str]) -> str:
-    return next(home for home in _around(starred(path)) if home in modules)
+    return next(home for home in _around(with_stars(path)) if home in modules)
 
 
 def _around(path: str) -> Iterator[str]:

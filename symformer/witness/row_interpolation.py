@@ -14,10 +14,10 @@ from sympy import Expr, Integer, Symbol, fraction, together
 from ..catalogue.measured_model import Class
 from ..language.errors import WitnessError
 from ..models.provenance import Pinned
-from .block_rounding import staircase
+from .block_rounding import find_staircase
 from .interpolation import SPARE, Point, UnfitError, fit
 from .measured_points import frozen
-from .patterns import ROW, in_pattern
+from .patterns import ROW, layers_at_depth
 from .row_samples import Samples
 from .sampling import BLOCK, DEEP, divides
 from .size_sensitivity import Sizes
@@ -183,7 +183,9 @@ class RowInterpolation:
         """Return one dimension of a row as a step function of one size, or None."""
         if len(moves) != 1 or moves[0] not in self.points[0] or moves[0] in {*self.samples.lengths}:
             return None
-        return staircase(partial(self._along, name, axis, moves[0]), self.points[0][moves[0]], self.letters[moves[0]])
+        return find_staircase(
+            partial(self._along, name, axis, moves[0]), self.points[0][moves[0]], self.letters[moves[0]]
+        )
 
     def _dim(self, point: Point, name: str, axis: int) -> int | None:
         rows = self.samples.seen_rows(point)
@@ -264,7 +266,7 @@ class RowInterpolation:
         for name in depths:
             row = [{**point, name: point[name] + more} for more in ROW]
             try:
-                found = in_pattern([measure(at) for at in row], point[name], self.letters[name])
+                found = layers_at_depth([measure(at) for at in row], point[name], self.letters[name])
             except WitnessError:  # a rejected size, or an unknown shape
                 continue
             if found is not None and all(

@@ -9,7 +9,7 @@ from functools import cache, partial
 from math import prod
 from typing import Any, cast
 
-from ..catalogue.measured_model import STORED, MeasuredModel, answerable
+from ..catalogue.measured_model import STORED, MeasuredModel, check_measurable
 from ..catalogue.record import OPERATIONS
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
@@ -236,14 +236,14 @@ class Runner:
             """Return the trace at the first lengths that do not bound the formula, or else at the last that worked."""
             if quantity == OPERATIONS:
                 return lifted()
-            seen = find_quantity(quantity).seen
+            seen = find_quantity(quantity).observed_quantity
             if seen != quantity:
                 return run(seen)
             if quantity == found.quantity:
                 return whole(found)
             if quantity not in RUNS and self.lift is not None:
                 return for_quantity(lifted(), quantity)
-            answerable(quantity)
+            check_measurable(quantity)
             self.admit(quantity, found.model.target)
             if self.like is not None and quantity in LIKE:
                 return whole(self.like.of(quantity))

@@ -27,7 +27,7 @@ _USUAL = {name for letter in ("V", "E", "H", "L", "L_enc", "L_dec", "A", "G") fo
 _SAYS_SO = re.compile(r"(^|_)(heads|layers|ffn_dim)$")
 
 
-def usual(name: str) -> bool:
+def is_essential(name: str) -> bool:
     """Return True if a formula must contain this size, so that it is never fixed to save the rest."""
     last = ENTRY.sub("", name.rpartition(".")[2])
     return last in _USUAL or bool(_SAYS_SO.search(last))
@@ -44,9 +44,9 @@ def is_window(name: str) -> bool:
     return ("window" in name or "attention_chunk" in name) and "pattern" not in name and not DEEP.search(name)
 
 
-def odd(name: str) -> bool:
+def is_optional(name: str) -> bool:
     """Return True if a size is non-essential, so that it may be fixed to save the rest."""
-    return name not in LETTERED and not usual(name) and name != ""
+    return name not in LETTERED and not is_essential(name) and name != ""
 
 
 @dataclass(frozen=True)

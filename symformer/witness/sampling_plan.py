@@ -16,7 +16,7 @@ from sympy import Expr, Integer, Min, Mul, Poly, Symbol, ceiling, expand, fracti
 from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
-from ..language.sizes import AtMost, Divides, Numbers, Relations, at
+from ..language.sizes import AtMost, Divides, Numbers, Relations, evaluate_relation
 from ..language.symbols import RANK, C, N_new, P, S
 from ..ledger.facts import Entry, OperationKind
 from ..models.model import Model
@@ -97,7 +97,7 @@ class SamplingPlan:
                     numbers[S] = numbers[C]
                 elif S in numbers:  # a state has the same size after any number of tokens, and some must be read
                     numbers[C] = numbers[S]
-                numbers |= {size: at(size, value, numbers) for size, value in self.totals.items()}
+                numbers |= {size: evaluate_relation(size, value, numbers) for size, value in self.totals.items()}
                 return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
 
 

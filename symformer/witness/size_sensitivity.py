@@ -11,14 +11,14 @@ from ..language.errors import WitnessError
 from ..models.provenance import Pinned
 from .interpolation import Point, monomial
 from .row_samples import Samples, suspects
-from .sampling import DEEP, usual
+from .sampling import DEEP, is_essential
 from .trace_result import SizeTie, UnbuiltError
 
 # Changes of one size: doubled first, which most code accepts; otherwise plus one, halved and tripled.
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
 
 
-def far_from(size: int) -> int:
+def distant_value(size: int) -> int:
     """Return a value that changes a width even if it is padded or has a lower bound."""
     return 96 * size + 1
 
@@ -64,13 +64,13 @@ class SizeSensitivity:
             rows = self.samples.seen_rows(base)
         alone = {name: self.samples.rows(point) for name, point in doubled.items()}
         still |= self._still(base, [name for name, other in alone.items() if other == rows], OTHERS[1:])
-        woken = still - self._still(base, sorted(still), [far_from]) if self.samples.near else set[str]()
+        woken = still - self._still(base, sorted(still), [distant_value]) if self.samples.near else set[str]()
         still -= woken
         for name, value in base.items():
             if name in self.samples.ties or name in self.held or name in still - {*self.samples.lengths}:
                 continue
             moved = counted = False
-            for other in (change(value) for change in ((far_from, *OTHERS) if name in woken else OTHERS)):
+            for other in (change(value) for change in ((distant_value, *OTHERS) if name in woken else OTHERS)):
                 changed = self.samples.rows({**base, name: other}) if other > 0 and other != value else None
                 moved = moved or changed is not None
                 if changed is not None and changed.keys() != rows.keys():
@@ -114,7 +114,7 @@ class SizeSensitivity:
             if alone is not None and alone.keys() == rows.keys():
                 continue
             if (moved := self.samples.rows(together)) is not None and moved.keys() == rows.keys() and moved != rows:
-                first, second = sorted((other, name), key=lambda each: not usual(each))
+                first, second = sorted((other, name), key=lambda each: not is_essential(each))
                 self.samples.ties[second] = SizeTie(Fraction(1), {first: 1})
                 return True
         return False
@@ -125,7 +125,7 @@ class SizeSensitivity:
         It may also follow a single other size, if the config states the head dimension.
         """
         single: dict[str, SizeTie] = {}
-        for name in sorted(fixed, key=lambda each: (usual(each), not re.search("dim|d_head", each))):
+        for name in sorted(fixed, key=lambda each: (is_essential(each), not re.search("dim|d_head", each))):
             powers = {}
             for other in fixed:
                 for power in (1, -1):

@@ -78,7 +78,7 @@ def stored_rows(
 
 
 @cache
-def starred(path: str) -> str:
+def with_stars(path: str) -> str:
     """Return a path of ours with * for layer numbers."""
     return ".".join("*" if word.isdigit() else word for word in path.split("."))
 
@@ -101,7 +101,7 @@ def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, i
         count = evaluate(size, numbers, stack)
         if int(place) < first + count:
             own = ".".join(filter(None, (stack, place, inside)))
-            return own if starred(own) in _named(component) else path
+            return own if with_stars(own) in _named(component) else path
         first += count
     return path
 

@@ -29,7 +29,7 @@ from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import OperationKind
 from .dispatch_recorders import Products, SavedStorages
 from .model_calls import unpadded
-from .stored_weights import our_path, recipe, starred, witness_class
+from .stored_weights import our_path, recipe, with_stars, witness_class
 from .torch_session import Run, Session, silence, tensors_of, trainable
 
 Numbers = Mapping[Symbol, int]
@@ -239,7 +239,7 @@ class TorchWitness(Session):
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for phase, tally in ((FORWARD, seen.forward), (BACKWARD, seen.backward)):
             for path, sites in tally.times.items():
-                key = (starred(self.ours(path.rpartition(".")[0])), phase)
+                key = (with_stars(self.ours(path.rpartition(".")[0])), phase)
                 for each in sites.values():
                     for factors, times in each.items():
                         parts[key][2 * prod(factors)] += times
@@ -258,7 +258,7 @@ class TorchWitness(Session):
 
     def named(self, paths: Iterable[str]) -> frozenset[str]:
         """Return our names of modules, with * for layer numbers."""
-        return frozenset(starred(self.ours(path)) for path in paths)
+        return frozenset(with_stars(self.ours(path)) for path in paths)
 
     # -- bytes ---------------------------------------------------------------------------------------------------
 
@@ -267,7 +267,7 @@ class TorchWitness(Session):
         held = self.prompted(C).held
         # An encoder-decoder has two caches: for self-attention and for cross-attention to the encoder.
         attends = {
-            starred(entry.path.rpartition(".")[0]): "cross.layers" if entry.inputs[1].encoded else "self.layers"
+            with_stars(entry.path.rpartition(".")[0]): "cross.layers" if entry.inputs[1].encoded else "self.layers"
             for _, entry in self.component.ledger
             if entry.kind is OperationKind.SCORES and not entry.output.encoded
         }
@@ -275,14 +275,14 @@ class TorchWitness(Session):
         layers: dict[str, str] = {}
         for name, module in self.model().named_modules():
             if isinstance(place := getattr(module, "layer_idx", getattr(module, "layer_id", None)), int):
-                stack = attends.get(starred(self.ours(name)), "") if both else "layers"
+                stack = attends.get(with_stars(self.ours(name)), "") if both else "layers"
                 layers[f"{stack}.{place}"] = name
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for row, size in held.items():
             path = layers.get(row.rpartition(".")[0])
             if path is None:
                 raise WitnessError(f"no attention of {self.component.name} owns {row} of the cache")
-            parts[starred(self.ours(path)), FORWARD][size] += 1
+            parts[with_stars(self.ours(path)), FORWARD][size] += 1
         return TorchCount(sum(held.values()), parts, self.named(layers.values()) | {""})
 
     def activations(
@@ -532,7 +532,7 @@ def keeps_cache(component: Architecture) -> bool:
     return back and all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
 
 
-def gives_last(component: Architecture) -> bool:
+def returns_last_logits(component: Architecture) -> bool:
     """Return True if the witness can return the logits of the last position alone, or has no logits.
 
     The classes of encoder-decoders cannot: they continue from a single token.

@@ -104,7 +104,7 @@ class Session:
                 entered.enter_context(mode)
             output = run(model)
             if backward:
-                torch.autograd.backward([each.sum() for each in ends(output)])
+                torch.autograd.backward([each.sum() for each in differentiable_outputs(output)])
         return output
 
     def kept(
@@ -184,7 +184,7 @@ def trainable(model: nn.Module, wanted: bool = True) -> None:
         parameter.requires_grad_(wanted and not hasattr(parameter, "untrained"))
 
 
-def ends(output: Any) -> list[Tensor]:
+def differentiable_outputs(output: Any) -> list[Tensor]:
     """Return the tensors to differentiate: the logits if there are any, otherwise the first output."""
     if isinstance(output, Tensor):
         return [output]

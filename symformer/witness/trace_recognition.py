@@ -16,16 +16,16 @@ from ..language.errors import SizeError, SymformerError, WitnessError
 from ..language.shape_lines import Shape
 from ..language.sizes import Condition, Equals, without_implied
 from ..language.symbols import SYMBOLS, C
-from ..output.status_line import waiting
+from ..output.status_line import status_line
 from .error_messages import sentence
 from .interpolation import Point
 from .measured_points import session
 from .recognition import Observation, Observations, Recognizer, Trained
-from .recognition.latents import decoded, from_latents
+from .recognition.latents import decode_products, from_latents
 from .recognition.observations import Numbers, Row, number
-from .recognition.observed_run import Calls, numbers_at, sight_at, tied, trained_at
-from .recognition.recognition_check import NEW, RecognitionCheck, active
-from .recognition.tiny_run import deeper, real_sight, small
+from .recognition.observed_run import Calls, numbers_at, sight_at, trained_at, with_dependent_sizes
+from .recognition.recognition_check import NEW, RecognitionCheck, active_weights
+from .recognition.tiny_run import deep_point, real_sight, tiny_point
 from .run_traces import RUNS, Runner
 from .sampling import BLOCK, DEEP, POSITIONS, is_window
 from .trace_result import SizeTie, Trace
@@ -48,7 +48,7 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     Raises WitnessError if the model cannot be run.
     """
     try:
-        with waiting(f"identifying the operations of {stored.model.target}"):
+        with status_line(f"identifying the operations of {stored.model.target}"):
             return _lift(stored, products, runner)
     except (SymformerError, KeyboardInterrupt):
         raise
@@ -60,23 +60,23 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     calls = Calls(runner.build, runner.calls(RUNS["flops"]), runner.calls(RUNS["kv-cache"]))
     component = cast(MeasuredModel, products.model.component)
     letters = {name: SYMBOLS[letter] for name, letter in products.letters.items() if letter in SYMBOLS}
-    products = replace(products, checked=tuple(tied(products, point) for point in products.checked))
+    products = replace(products, checked=tuple(with_dependent_sizes(products, point) for point in products.checked))
     sights = [sight_at(calls, point, letters) for point in products.checked]
     windows = {name: SYMBOLS[size] for name, size in _windows(runner, products).items()}
     letters |= windows
-    point = small(calls, products, windows)
+    point = tiny_point(calls, products, windows)
     real = real_sight(calls, point, letters)
 
     def whole() -> bool:
         """Return True if every layer of a deep model caches every token, regardless of windows."""
         if calls.cached is None:
             return False
-        far = {**deeper(point), "C": max(CACHES)}
+        far = {**deep_point(point), "C": max(CACHES)}
         rows = session(calls.build, far).cached(partial(calls.cached, point=far))
         return {shape[2] for name, shape in rows.items() if name.endswith(".keys")} == {max(CACHES)}
 
     def deep() -> Observation | None:
-        return real_sight(calls, deeper(point), letters)
+        return real_sight(calls, deep_point(point), letters)
 
     def cached() -> MeasuredModel:
         return cast(MeasuredModel, products.of("kv-cache").model.component)
@@ -121,7 +121,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         if own is not None and _fits(lifted, numbers_at(own, letters)):
             check.at_config(own, letters, _past(runner.start))
         for sight in sights:
-            check.hold("active-params", sight.numbers, partial(active, sight, check.owners))
+            check.hold("active-params", sight.numbers, partial(active_weights, sight, check.owners))
         if check.said.get("kv-cache") == "":
             shallow = {name: size for name, size in products.checked[0].items() if DEEP.search(name)}
             whole = {name: runner.start[name] for name in shallow if name in runner.start}
@@ -135,7 +135,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     if said.get("kv-cache", "").startswith(OTHERWISE):
         with suppress(SymformerError):
             numbers = {**numbers_at(points[0], letters), C: points[0]["C"]}
-            again = replace(lifted, rows=from_latents(rows, decoded(calls, points[0]), numbers, cached()))
+            again = replace(lifted, rows=from_latents(rows, decode_products(calls, points[0]), numbers, cached()))
             if again.rows != rows and not (better := hold(again)).get("kv-cache"):
                 lifted, said = again, better
     if real is not None and any(each and each.chunk for seen in real.seen.patterns.values() for each in seen):

@@ -9,7 +9,7 @@ from typing import Any
 
 from sympy import Expr, Integer, Mul, Rational, Symbol
 
-from ..catalogue.measured_model import answerable, unrun
+from ..catalogue.measured_model import check_measurable, run_refusal
 from ..language.errors import WitnessError
 from ..language.frozen import Immutable
 from ..language.sizes import AtMost, Equals
@@ -95,8 +95,8 @@ class Trace(Immutable):
         if quantity == self.quantity:
             return self
         if self.run is None:
-            answerable(quantity)
-            raise unrun(self.model.target, quantity)
+            check_measurable(quantity)
+            raise run_refusal(self.model.target, quantity)
         return self.run(quantity)
 
     @property

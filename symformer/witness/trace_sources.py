@@ -28,7 +28,7 @@ from torch import nn
 
 from ..catalogue.measured_model import STORED, MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
-from ..catalogue.record import Find, Record, opened
+from ..catalogue.record import Find, Record, model_of_records
 from ..configs.config_source import OpenedConfig, open_config
 from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError, listed
 from ..language.sizes import Equals, whole
@@ -41,14 +41,14 @@ from .config_integers import ConfigIntegers, whole_numbers
 from .error_messages import line_of, sentence
 from .interpolation import Point
 from .measured_points import Build, Points, session, weights_at
-from .model_calls import PIXELS, CallSpec, called, caller_for, caller_of_factory, lengths_of
+from .model_calls import PIXELS, CallSpec, call_spec, caller_for, caller_of_factory, lengths_of
 from .row_samples import LIMIT, Samples
 from .run_traces import RUNS, Runner
 from .torch_session import silence
 from .trace_recognition import lift
 from .trace_result import Trace, UnbuiltError
 from .tracer import Tracer
-from .transformers_classes import TracedClass, assumed, ignored, known, near_type, of_config, of_head
+from .transformers_classes import TracedClass, assumption_notes, ignored, is_model_type, near_type, of_config, of_head
 from .value_reads import built_with_values, reads_values
 
 # The note on images, by the letter that counts them and by whether image tokens replace text tokens.
@@ -106,7 +106,7 @@ def _stating(model: Model, found: OpenedConfig) -> Model:
 def records(path: str, config: Mapping[str, Any]) -> Find:
     """Return the traced records of the class that a config names, by quantity. Raises like ``trace_config``."""
     source = of_config(config, path)
-    return records_of(source, _fields(config, path, source), path, assumed(config, source))
+    return records_of(source, _fields(config, path, source), path, assumption_notes(config, source))
 
 
 def records_of(source: TracedClass, fields: Mapping[str, Any], target: str, said: tuple[str, ...] = ()) -> Find:
@@ -134,7 +134,7 @@ def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] =
         return replace(kept, traced=replace(cast(MeasuredModel, component), measure=None, lifted=None))
 
     try:
-        value = opened(target, find).params.value()
+        value = model_of_records(target, find).params.value()
     except SizeError:  # the config violates a condition; evaluating the formula reports it
         return find
     if value != stored:
@@ -213,7 +213,7 @@ def hf_runner(build: Build, start: Point, source: TracedClass) -> Runner:
     refusal = ""
     if (reads := source.reads()) not in ("input_ids", "pixel_values"):
         refusal = f"{source.name} reads {reads}; only models that read tokens or images can be run"
-    way = called(source)
+    way = call_spec(source)
     return Runner(
         build,
         start,
@@ -500,7 +500,7 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             counted = _counted(
-                quantity, None if quantity == STORED else called(source), lambda point: source.build(fields), numbers
+                quantity, None if quantity == STORED else call_spec(source), lambda point: source.build(fields), numbers
             )
     except Exception as error:
         raise ConfigError(f"cannot build the model of {path} to check the formula: {sentence(error)}") from None
@@ -527,7 +527,9 @@ def _config_at(traced: Trace, path: str, config: Mapping[str, Any]) -> tuple[Tra
         raise ConfigError(
             f"{traced.model.target} is a factory; only models of transformers can be evaluated at a config"
         )
-    if (named := config.get("model_type")) != source.model_type and (not isinstance(named, str) or known(named)):
+    if (named := config.get("model_type")) != source.model_type and (
+        not isinstance(named, str) or is_model_type(named)
+    ):
         raise ConfigError(f"{path} has model_type={named!r}, but the formula is for {source.model_type!r}")
     named_here = of_config(config, path) if config.get("architectures") is not None else source
     if named_here.model_class is not source.model_class:

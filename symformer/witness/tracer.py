@@ -21,13 +21,13 @@ from ..language.sizes import AtMost, Condition, Divides, Equals, without_implied
 from ..language.symbols import RANK
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, Pinned, Provenance, TraceEvidence
-from ..output.status_line import waiting
+from ..output.status_line import status_line
 from .edge_probes import EdgeProbes
 from .interpolation import Point, UnfitError
-from .rounding import rounded_down
+from .rounding import round_down
 from .row_interpolation import RowInterpolation, first_points, star
 from .row_samples import SEED, Samples
-from .sampling import DEEP, odd, usual
+from .sampling import DEEP, is_essential, is_optional
 from .size_sensitivity import SizeSensitivity
 from .stored_weights import releases
 from .trace_result import MeetingError, OutOfTimeError, StartError, Trace, UnbuiltError, UncountedError
@@ -65,7 +65,7 @@ class Tracer:
         refusal: WitnessError | None = None
         for depth in self.depths:
             try:
-                with waiting(f"tracing {self.samples.wanted.quantity} of {target}"):
+                with status_line(f"tracing {self.samples.wanted.quantity} of {target}"):
                     return self._repeating(self._without_odd(target, title, depth, begun), depth, begun)
             except OutOfTimeError as error:
                 raise refusal or error from None
@@ -135,7 +135,7 @@ class Tracer:
             except StartError as error:
                 held[error.size] = Pinned(error.size, samples.start[error.size], str(error))
             except UnfitError as error:
-                stays = next(filter(odd, reversed(error.moves)), "")
+                stays = next(filter(is_optional, reversed(error.moves)), "")
                 if stays not in samples.start or stays in {*held, *samples.draws}:
                     raise
                 held[stays] = Pinned(stays, samples.start[stays], str(error))
@@ -173,25 +173,27 @@ class Tracer:
         checking = Validation(samples, sizes, first, letters)
         checked = checking.fresh(found)
         if not wanted.held:
-            found = rounded_down(checking, found, checked)
+            found = round_down(checking, found, checked)
             found = replace(found, conditions=_conditions(found.counts))
         probing = EdgeProbes(checking, found, self._named)
         loose = probing.conditions()
         for each in loose:
             name = next((n for n, symbol in letters.items() if isinstance(each, AtMost) and each.high == symbol), "")
-            if isinstance(each, AtMost) and 0 < samples.start.get(name, 0) < each.low and odd(name):
+            if isinstance(each, AtMost) and 0 < samples.start.get(name, 0) < each.low and is_optional(name):
                 raise StartError(name, samples.start[name])
-        if odd(name := probing.unlike()) and name not in held:
+        if is_optional(name := probing.unlike()) and name not in held:
             raise StartError(name, samples.start[name])
         probed = replace(found, conditions=(*found.conditions, *loose))
         at_config = checking.at_config(probed)
         bounds = checking.bounds(probed)
-        beside = [n for n in first if usual(n) and n not in samples.ties and n not in {each.name for each in pinned}]
+        beside = [
+            n for n in first if is_essential(n) and n not in samples.ties and n not in {each.name for each in pinned}
+        ]
         known = self._named([*order, *probing.beside, *(beside if wanted.held else ())])
         edges = Validation(samples, sizes, first, known).edges(probed)
         named = self._named([*known, *(each.limit for each in bounds), *samples.ties, *(each.name for each in pinned)])
         ends = [each.condition({**named, **letters}) for each in bounds]
-        if odd(name := self._broken((*edges, *ends), named)) and name not in held:
+        if is_optional(name := self._broken((*edges, *ends), named)) and name not in held:
             raise StartError(name, samples.start[name])
         conditions = without_implied((*probed.conditions, *edges, *ends, *self._held(pinned, named)))
         used = {symbol for each in _exprs(found.counts) for symbol in each.free_symbols}
@@ -229,7 +231,7 @@ class Tracer:
             try:
                 condition.check(own)
             except SizeError:
-                return next((n for n, symbol in letters.items() if symbol in condition.symbols and odd(n)), "")
+                return next((n for n, symbol in letters.items() if symbol in condition.symbols and is_optional(n)), "")
         return ""
 
     def _named(self, names: Iterable[str]) -> dict[str, Symbol]:

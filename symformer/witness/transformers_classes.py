@@ -186,7 +186,7 @@ def config_class(model_type: str) -> Any:
     return _auto("configuration").CONFIG_MAPPING[model_type]
 
 
-def known(model_type: str) -> bool:
+def is_model_type(model_type: str) -> bool:
     """Return True if transformers has a model type with this name."""
     return model_type in _auto("configuration").CONFIG_MAPPING_NAMES
 
@@ -205,7 +205,7 @@ def of_head(model_type: str, head: str = "") -> TracedClass:
     if head not in HEADS:
         raise UnknownNameError("head", head, HEADS)
     if head not in offered:
-        if not offered and (classes := made_from(model_type)):
+        if not offered and (classes := models_of_type(model_type)):
             raise WitnessError(
                 f"transformers has no default class for {model_type}; name one in 'architectures' of a config.json, "
                 f"such as {classes[0]}"
@@ -235,7 +235,7 @@ def of_config(config: Mapping[str, Any], path: str, head: str = "") -> TracedCla
     if not isinstance(named, list) or len(named) != 1 or not isinstance(named[0], str):
         raise ConfigError(f"{path} has architectures={str(named)[:80]}; give exactly one class name")
     found = _class(_named(named[0], model_type), path, model_type)
-    if not known(model_type):
+    if not is_model_type(model_type):
         return TracedClass(
             found.config_class.model_type, found.config_class, found, _run_as(found, found.config_class.model_type)
         )
@@ -253,7 +253,7 @@ def of_config(config: Mapping[str, Any], path: str, head: str = "") -> TracedCla
 
 def _named(name: str, model_type: str) -> str:
     """Return the name of a class in the library's spelling, even if a config uses another case."""
-    if name in _exported() or not known(model_type):
+    if name in _exported() or not is_model_type(model_type):
         return name
     offered = (getattr(_auto("modeling"), mapping + "_NAMES").get(model_type) for mapping in HEADS.values())
     classes = (each for filed in offered for each in ((filed,) if isinstance(filed, str) else filed or ()))
@@ -286,7 +286,7 @@ def _of_part(source: TracedClass) -> TracedClass:
     return replace(source, config_class=wanted, part=part) if part else source
 
 
-def made_from(model_type: str) -> list[str]:
+def models_of_type(model_type: str) -> list[str]:
     """Return the names of the models built from a type's config, generative models first."""
     import transformers
 
@@ -313,7 +313,7 @@ def _class(name: str, path: str, model_type: str) -> Any:
         found = None
     model = isinstance(found, type) and issubclass(found, transformers.PreTrainedModel)
     if not model or not found.__module__.startswith("transformers.") or found.config_class is None:
-        others = made_from(model_type) if known(model_type) else []
+        others = models_of_type(model_type) if is_model_type(model_type) else []
         offered = f"; for this model type it has {', '.join(others[:3])}" if others else ""
         raise ConfigError(
             f"{path} names the class {name[:80]!r}, but transformers has no model with that name{offered}"
@@ -337,11 +337,11 @@ def _run_as(found: Any, model_type: str) -> str:
     return next((head for head in ("masked", "causal") if head in offered), "base")
 
 
-def assumed(config: Mapping[str, Any], source: TracedClass) -> tuple[str, ...]:
+def assumption_notes(config: Mapping[str, Any], source: TracedClass) -> tuple[str, ...]:
     """Return notes on what a config does not state about the class that it is read with."""
     model_type = config["model_type"]
     found = [f"model_type {model_type!r} is unknown; the class {source.name} determines the model"] * (
-        not known(model_type)
+        not is_model_type(model_type)
     )
     if config.get(TIED) is False and forces_tied(source.model_class, source.read(config)):
         found.append(

@@ -19,7 +19,7 @@ from .measured_points import frozen
 from .patterns import ROW
 from .row_interpolation import DRAWS, TRIES, star
 from .row_samples import Samples, suspects
-from .sampling import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, UNSEEN_SMALL, Multiples, is_window, odd
+from .sampling import DEEP, POSITIONS, SETTLING, UNSEEN, UNSEEN_RUN, UNSEEN_SMALL, Multiples, is_optional, is_window
 from .size_sensitivity import Sizes
 from .trace_result import FROM, UP_TO, LengthBound, StartError
 
@@ -144,7 +144,9 @@ class Validation:
         """Raise StartError for a size whose initial value makes a point work, with all other sizes as sampled."""
         if self.samples.wanted.needs_run:
             return
-        moved = [n for n in self.sizes.widths if n in point and odd(n) and point[n] != self.samples.start.get(n)]
+        moved = [
+            n for n in self.sizes.widths if n in point and is_optional(n) and point[n] != self.samples.start.get(n)
+        ]
         start = {name: self.samples.start[name] for name in moved if name in self.samples.start}
         stays = next((name for name in start if fine({**point, name: start[name]})), "")
         if not stays and start and fine({**point, **start}):  # several sizes must keep their initial values
@@ -184,7 +186,7 @@ class Validation:
     def _culprit(self, component: MeasuredModel, point: Point) -> str:
         """Return a non-essential size with whose sampled value the formula holds at the config, or ""."""
         first = self.first
-        moved = [name for name, size in point.items() if odd(name) and first.get(name, size) != size]
+        moved = [name for name, size in point.items() if is_optional(name) and first.get(name, size) != size]
         moved = [name for name in moved if name not in {*self.samples.lengths, BATCH}]
         moved.sort(key=is_window)  # a window longer than all lengths would hide the pattern of its layers
 

@@ -72,7 +72,7 @@ class _Worker:
         self.pipe.close()
 
 
-def crew(work: Callable[..., Any], jobs: Sequence[Job], workers: int, limit: float) -> Generator[tuple[Job, Any]]:
+def run_jobs(work: Callable[..., Any], jobs: Sequence[Job], workers: int, limit: float) -> Generator[tuple[Job, Any]]:
     """Yield each job with the result of ``work(*job)`` as it completes, or LostJob if it exceeds ``limit`` seconds.
 
     Parameters

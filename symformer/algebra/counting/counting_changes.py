@@ -89,23 +89,23 @@ def rows_of(formula: Formula) -> list[FormulaTerm]:
     ]
 
 
-def found(rows: Iterable[FormulaTerm]) -> RowTotal:
+def row_total(rows: Iterable[FormulaTerm]) -> RowTotal:
     """Return the total of some rows."""
     taken = list(rows)
     return RowTotal(Add(*(row.total for row in taken)), tuple(dict.fromkeys(row.line.path for row in taken)))
 
 
-def less(decides: str, says: str, what: RowTotal) -> list[CountingChange]:
+def exclusion(decides: str, says: str, what: RowTotal) -> list[CountingChange]:
     """Return the switch that omits some rows, or [] if their total is 0."""
     return [CountingChange(frozenset(decides.split()), says, -what.total, rows=what.rows)] if what.there else []
 
 
-def more(decides: str, says: str, change: Expr, rows: Iterable[str] = ()) -> list[CountingChange]:
+def addition(decides: str, says: str, change: Expr, rows: Iterable[str] = ()) -> list[CountingChange]:
     """Return the switch that adds an amount, or [] if it is 0."""
     return [CountingChange(frozenset(decides.split()), says, change, rows=tuple(rows))] if change != 0 else []
 
 
-def reckoned(expr: Expr, numbers: Mapping[Symbol, int]) -> Fraction:
+def value_at(expr: Expr, numbers: Mapping[Symbol, int]) -> Fraction:
     """Return the exact value of an expression, with a fast path for integer powers of sizes.
 
     Raises SizeError if a size has no number.

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from sympy import Add, Expr, Integer, Symbol
 
-from ...architectures import composed, presets
+from ...architectures import composed_model, presets
 from ...formulas.formula import Formula, Ratio
 from ...language.errors import OptionError, SizeError, SymformerError
 from ...language.frozen import Immutable
@@ -23,7 +23,7 @@ from ...quantities import quantity as find_quantity
 from ...quantities.cache_rules import SIZES
 from ...quantities.quantity import COUNTED
 from . import parameter_changes
-from .counting_changes import CountingChange, FormulaTerm, Rank, found, less, reckoned, rows_of
+from .counting_changes import CountingChange, FormulaTerm, Rank, exclusion, row_total, rows_of, value_at
 
 STORED = ("params", "active-params", "trainable-params")  # counts in elements with weights as rows
 OPERATIONS = ("flops", "macs", "train-flops", "run-flops", "prefill-flops", "decode-flops", "generation-flops")
@@ -75,10 +75,10 @@ class CountingMethod(Immutable):
     @cached_property
     def value(self) -> Fraction:
         """The exact value of the count."""
-        return self.scale * reckoned(self.whole, self.numbers)
+        return self.scale * value_at(self.whole, self.numbers)
 
 
-def ways(
+def counting_methods(
     model: Model, number: PrintedNumber, quantity: str | None, given: Mapping[str, str]
 ) -> Iterator[CountingMethod]:
     """Yield the counts that a published number can be, plain counts first. Raises SymformerError if there are none."""
@@ -140,7 +140,11 @@ def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[Co
 def _of_weights(model: Model, quantity: str, counts: str) -> CountingMethod:
     formula = model.formula(quantity)
     return CountingMethod(
-        counts, formula, _numbers(model, formula), model, made=lambda: parameter_changes.switches(model, formula)
+        counts,
+        formula,
+        _numbers(model, formula),
+        model,
+        made=lambda: parameter_changes.parameter_changes(model, formula),
     )
 
 
@@ -152,7 +156,7 @@ def _in_bytes(way: CountingMethod, size: Fraction, said: str) -> CountingMethod:
         counts=f"{way.counts} at {said}",
         scale=size,
         unit="bytes",
-        made=(lambda: parameter_changes.switches(model, formula, size)) if model is not None else tuple,
+        made=(lambda: parameter_changes.parameter_changes(model, formula, size)) if model is not None else tuple,
     )
 
 
@@ -178,7 +182,7 @@ def _nominal(model: Model, active: bool) -> Iterator[CountingMethod]:
 def _as_named(model: Model) -> bool:
     """Return True if a model has the unchanged sizes of its target."""
     if model.target in presets():
-        known = composed(model.target).known
+        known = composed_model(model.target).known
         return all(model.known.get(size) == number for size, number in known.items())
     return True
 
@@ -288,7 +292,7 @@ def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str
     """Yield a switch for every other value of each convention."""
     known = find_quantity(quantity).choices
     for name, convention in known.items():
-        if convention.quiet and name != COUNTED:
+        if convention.hidden_by_default and name != COUNTED:
             continue
         for choice, meaning in convention.meanings.items():
             if choice == formula.conventions.get(name, convention.default):
@@ -309,15 +313,15 @@ def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str
 def _products(formula: Formula, number: PrintedNumber) -> list[CountingChange]:
     """Return switches that omit products from a FLOP count, and one that converts between FLOPs and MACs."""
     rows = rows_of(formula)
-    core = found(row for row in rows if row.entry.kind in ATTENDING)
-    rest = found(row for row in rows if not _of_each(row))
+    core = row_total(row for row in rows if row.entry.kind in ATTENDING)
+    rest = row_total(row for row in rows if not _of_each(row))
     said, factor = "each multiply-add counted once, as MACs", HALF
     if "MACs" in (number.unit, formula.measure.unit):
         said, factor = "each multiply-add counted twice, as FLOPs", Fraction(2)
     return [
-        *less("attention", "the attention core (scores and weighted values) left out", core),
-        *less("logits", "the head left out", found(row for row in rows if row.entry.logits)),
-        *less("attention logits", "only the products of tokens with the layers' weight matrices counted", rest),
+        *exclusion("attention", "the attention core (scores and weighted values) left out", core),
+        *exclusion("logits", "the head left out", row_total(row for row in rows if row.entry.logits)),
+        *exclusion("attention logits", "only the products of tokens with the layers' weight matrices counted", rest),
         CountingChange(MACS, said, scale=factor),
     ]
 

@@ -11,8 +11,8 @@ from sympy import Add, Expr, Symbol, expand
 
 from ...language.notation.text import number
 from ...language.printed_number import PrintedNumber
-from ...language.sizes import put_in
-from .counting_changes import CountingChange, Rank, reckoned
+from ...language.sizes import substitute
+from .counting_changes import CountingChange, Rank, value_at
 from .counting_methods import CountingMethod
 
 
@@ -58,25 +58,25 @@ class CountingVariant:
         whole = self.way.whole - plain.whole + changed
         if sizes:
             old = {size: plain.numbers[size] for size in sizes}
-            at_new, at_old = put_in(self.way.whole + changed, sizes), put_in(plain.whole, old)
+            at_new, at_old = substitute(self.way.whole + changed, sizes), substitute(plain.whole, old)
             return expand((at_new - at_old).xreplace({size: value for size, value in own.items() if size not in sizes}))
         return expand(whole.xreplace(own))
 
     def steps(self) -> str:
         """Return the arithmetic that leads from the value of the unchanged count to the value of this reading."""
         total, said = self.way.value / self.way.scale, ""
-        said = number(plainly(total))
+        said = number(as_int(total))
         numbers: Mapping[Symbol, int] = self.way.numbers
         for switch in self.switches:
             before = total
             if switch.sizes:
                 numbers = {**numbers, **switch.sizes}
                 done = Add(self.way.whole, *(each.change for each in self.switches[: self.switches.index(switch)]))
-                total = reckoned(done, numbers)
+                total = value_at(done, numbers)
             else:
-                total += reckoned(switch.change, numbers)
+                total += value_at(switch.change, numbers)
             if total != before:
-                said += f" {'+' if total > before else '−'} {number(plainly(abs(total - before)))}"
+                said += f" {'+' if total > before else '−'} {number(as_int(abs(total - before)))}"
         scale = self.way.scale
         for switch in self.switches:
             scale *= switch.scale
@@ -84,10 +84,10 @@ class CountingVariant:
             said = f"({said})" if " " in said else said
             said += f" × {number(scale.numerator)}" * (scale.numerator != 1)
             said += f" / {number(scale.denominator)}" * (scale.denominator != 1)
-        return said if said == number(plainly(self.value)) else f"{said} = {number(plainly(self.value))}"
+        return said if said == number(as_int(self.value)) else f"{said} = {number(as_int(self.value))}"
 
 
-def readings(found: Sequence[CountingMethod], count: int) -> Iterator[CountingVariant]:
+def counting_variants(found: Sequence[CountingMethod], count: int) -> Iterator[CountingVariant]:
     """Yield every reading with a given number of changed conventions."""
     for way in found:
         if way.cost <= count:
@@ -102,8 +102,8 @@ def _of_way(way: CountingMethod, count: int) -> Iterator[CountingVariant]:
         if len(taken) > count:
             continue
         numbers = {**way.numbers, **(size.sizes if size is not None else {})}
-        whole = reckoned(way.whole, numbers)
-        changes = [reckoned(switch.change, numbers) for switch in others] if count > len(taken) else []
+        whole = value_at(way.whole, numbers)
+        changes = [value_at(switch.change, numbers) for switch in others] if count > len(taken) else []
         for chosen in combinations(range(len(changes)), count - len(taken)):
             switches = (*taken, *(others[place] for place in chosen))
             if _clash(switches):
@@ -122,12 +122,12 @@ def _clash(switches: Sequence[CountingChange]) -> bool:
 def value_of(way: CountingMethod, switches: Sequence[CountingChange]) -> Fraction:
     """Return the value of a count under some changed conventions."""
     numbers = {**way.numbers, **{size: value for switch in switches for size, value in switch.sizes.items()}}
-    value = way.scale * reckoned(Add(way.whole, *(switch.change for switch in switches)), numbers)
+    value = way.scale * value_at(Add(way.whole, *(switch.change for switch in switches)), numbers)
     for switch in switches:
         value *= switch.scale
     return value
 
 
-def plainly(value: Fraction | int) -> int | Fraction:
+def as_int(value: Fraction | int) -> int | Fraction:
     """Return a value as an int if it is an integer."""
     return int(value) if Fraction(value).denominator == 1 else value

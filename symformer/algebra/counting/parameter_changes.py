@@ -13,7 +13,7 @@ from ...formulas.formula import Formula
 from ...language.symbols import A, E, G, L, P, V, X, symbol
 from ...ledger.facts import OperationKind
 from ...models.model import Model
-from .counting_changes import CountingChange, FormulaTerm, Rank, RowTotal, found, less, more, rows_of
+from .counting_changes import CountingChange, FormulaTerm, Rank, RowTotal, addition, exclusion, row_total, rows_of
 
 BLOCKS = (64, 128, 256, 1024)  # multiples to which vocabularies are padded
 # Other vocabularies used in counts of an architecture: the tokenizer's own, or another model's.
@@ -40,7 +40,7 @@ _EITHER = frozenset({"tokens", "head"})  # two tables of equal size: the number 
 BACK = ("out_proj", "o_proj", "c_proj", "fc_out", "fc2", "dense_4h_to_h", "down_proj")  # row-parallel layers
 
 
-def switches(model: Model, formula: Formula, width: Fraction | None = None) -> list[CountingChange]:
+def parameter_changes(model: Model, formula: Formula, width: Fraction | None = None) -> list[CountingChange]:
     """Return the alternative conventions for a count of parameters.
 
     ``width`` is the number of bytes per element if the count is in bytes; packed weights then have another width.
@@ -66,17 +66,17 @@ def switches(model: Model, formula: Formula, width: Fraction | None = None) -> l
 def _head(rows: list[FormulaTerm]) -> RowTotal:
     """Return the rows of the head if its matrix is not tied."""
     own = [row for row in rows if row.entry.logits or row.line.path.partition(".")[0] == "classifier"]
-    return found(own) if any(len(row.term.factors) > 1 for row in own) else RowTotal(Integer(0), ())
+    return row_total(own) if any(len(row.term.factors) > 1 for row in own) else RowTotal(Integer(0), ())
 
 
 def _table(rows: list[FormulaTerm], *functions: str) -> RowTotal:
-    return found(row for row in rows if row.entry.kind is OperationKind.LOOKUP and row.entry.function in functions)
+    return row_total(row for row in rows if row.entry.kind is OperationKind.LOOKUP and row.entry.function in functions)
 
 
 def _tables(rows: list[FormulaTerm], formula: Formula) -> list[CountingChange]:
     tokens, positions, segments = (_table(rows, name) for name in ("tokens", "positions", "segments"))
     head = _head(rows)
-    padding = found(
+    padding = row_total(
         replace(row, term=replace(row.term, factors=(row.entry.skipped, *row.term.factors[1:])))
         for row in rows
         if row.entry.kind is OperationKind.LOOKUP and row.entry.skipped != 0
@@ -85,20 +85,20 @@ def _tables(rows: list[FormulaTerm], formula: Formula) -> list[CountingChange]:
     several = positions.there or segments.there
     everything = tokens + positions + segments
     return [
-        *(less("tokens positions segments", "every embedding left out", everything) if several else []),
+        *(exclusion("tokens positions segments", "every embedding left out", everything) if several else []),
         *_one_of_two(tokens, head),
-        *less("positions", "the position embedding left out", positions),
+        *exclusion("positions", "the position embedding left out", positions),
         *(
-            less("tokens positions segments head", "every embedding and the head left out", everything + head)
+            exclusion("tokens positions segments head", "every embedding and the head left out", everything + head)
             if head.there and tokens.there
             else []
         ),
-        *(less("segments", "the segment embedding left out", segments)),
-        *less("positions", "the rows of the position embedding before the first token left out", padding),
+        *(exclusion("segments", "the segment embedding left out", segments)),
+        *exclusion("positions", "the rows of the position embedding before the first token left out", padding),
         *(
             switch
             for row in ids
-            for switch in more(
+            for switch in addition(
                 f"ids {row.line.path}",
                 f"the position ids of {row.line.path} counted as parameters",
                 Mul(row.count, *row.term.factors[:-1]),
@@ -112,8 +112,8 @@ def _one_of_two(tokens: RowTotal, head: RowTotal) -> list[CountingChange]:
     """Return switches that omit the token embedding or the head: a single one if the two have the same size."""
     if head.there and expand(tokens.total - head.total) == 0:
         either = RowTotal(head.total, (*tokens.rows, *head.rows))
-        return less(" ".join(_EITHER), "either the token embedding or the head left out", either)
-    return [*less("tokens", "the token embedding left out", tokens), *less("head", "the head left out", head)]
+        return exclusion(" ".join(_EITHER), "either the token embedding or the head left out", either)
+    return [*exclusion("tokens", "the token embedding left out", tokens), *exclusion("head", "the head left out", head)]
 
 
 def _heads(rows: list[FormulaTerm], formula: Formula) -> list[CountingChange]:
@@ -121,12 +121,12 @@ def _heads(rows: list[FormulaTerm], formula: Formula) -> list[CountingChange]:
     for count, line in formula.root.leaves():
         if line.entry is not None and line.entry.logits and line.entry.shared and not _head(rows).there:
             again = Mul(count, *line.entry.shared[0].shape)
-            made += more("head", "the tied head counted a second time", again, [line.path])
-    pooler = found(row for row in rows if row.line.path.startswith("pooler"))
-    made += less("pooler", "the pooler left out", pooler)
+            made += addition("head", "the tied head counted a second time", again, [line.path])
+    pooler = row_total(row for row in rows if row.line.path.startswith("pooler"))
+    made += exclusion("pooler", "the pooler left out", pooler)
     encoder = any(row.entry.function == "segments" for row in rows)
     if encoder and not pooler.there and not any(line.entry and line.entry.logits for line in formula.root.walk()):
-        made += more("pooler", "a pooler (E × E with a bias) added", E**2 + E)
+        made += addition("pooler", "a pooler (E × E with a bias) added", E**2 + E)
     return made
 
 
@@ -135,26 +135,28 @@ def _small(rows: list[FormulaTerm]) -> list[CountingChange]:
     last = [row for row in norms if "*" not in row.line.path and "embed" not in row.line.path.lower()]
     final = [row for row in last if row.line.path == last[-1].line.path]
     return [
-        *less("biases", "the biases left out", found(row for row in rows if row.is_bias)),
-        *less("norms biases", "the norms left out", found(norms)),
-        *less(
+        *exclusion("biases", "the biases left out", row_total(row for row in rows if row.is_bias)),
+        *exclusion("norms biases", "the norms left out", row_total(norms)),
+        *exclusion(
             "norms biases",
             "the biases and the norms left out",
-            found(row for row in rows if row.entry.kind is OperationKind.NORM or row.is_bias),
+            row_total(row for row in rows if row.entry.kind is OperationKind.NORM or row.is_bias),
         ),
-        *less("norms biases", "the final norm left out", found(final)),
+        *exclusion("norms biases", "the final norm left out", row_total(final)),
     ]
 
 
 def _layers(rows: list[FormulaTerm]) -> list[CountingChange]:
     """Return the switches that count only the layers, or only their weight matrices."""
-    outside = found(row for row in rows if "*" not in row.line.path)
-    small = found(row for row in rows if "*" in row.line.path and (row.entry.kind is OperationKind.NORM or row.is_bias))
+    outside = row_total(row for row in rows if "*" not in row.line.path)
+    small = row_total(
+        row for row in rows if "*" in row.line.path and (row.entry.kind is OperationKind.NORM or row.is_bias)
+    )
     if not outside.there or not any("*" in row.line.path for row in rows):
         return []
-    alone = less(OUTSIDE, "only the layers counted", outside)
+    alone = exclusion(OUTSIDE, "only the layers counted", outside)
     return alone + (
-        less(OUTSIDE, "only the weight matrices of the layers counted", outside + small) if small.there else []
+        exclusion(OUTSIDE, "only the weight matrices of the layers counted", outside + small) if small.there else []
     )
 
 
@@ -162,11 +164,13 @@ def _masks(model: Model) -> list[CountingChange]:
     """Return the switch that adds the causal masks that some classes store: P × P per layer."""
     if model.id not in MASKED or P not in model.known:
         return []
-    return more("masks", "the causal-mask buffers (P × P per layer) added", L * P**2)
+    return addition("masks", "the causal-mask buffers (P × P per layer) added", L * P**2)
 
 
 def _fixed(rows: list[FormulaTerm]) -> list[CountingChange]:
-    return less("fixed", "the fixed sinusoidal positions left out", found(row for row in rows if row.entry.fixed))
+    return exclusion(
+        "fixed", "the fixed sinusoidal positions left out", row_total(row for row in rows if row.entry.fixed)
+    )
 
 
 def _sizes(model: Model, formula: Formula, rows: list[FormulaTerm]) -> list[CountingChange]:
@@ -215,7 +219,7 @@ def _packed(rows: list[FormulaTerm]) -> list[CountingChange]:
         "an fp8 scale per block of 128 × 128 weights": whole / 128**2,
     }
     paths = tuple(dict.fromkeys(row.line.path for row in inner))
-    return [switch for says, change in one_of.items() for switch in more("packed", says, expand(change), paths)]
+    return [switch for says, change in one_of.items() for switch in addition("packed", says, expand(change), paths)]
 
 
 def _packed_bytes(rows: list[FormulaTerm], width: Fraction) -> list[CountingChange]:
@@ -241,7 +245,7 @@ def _packed_bytes(rows: list[FormulaTerm], width: Fraction) -> list[CountingChan
     paths = tuple(dict.fromkeys(row.line.path for row in inner))
     found = []
     for says, stored in bytes_of.items():
-        found += more("packed", says, expand(stored / 2 - whole), paths)
+        found += addition("packed", says, expand(stored / 2 - whole), paths)
     return found
 
 
@@ -265,16 +269,16 @@ def _replicas(rows: list[FormulaTerm]) -> list[CountingChange]:
         for row in rows
         if row.entry.kind is OperationKind.NORM or (row.is_bias and row.line.path.rpartition(".")[2] in BACK)
     ]
-    each = found(copied)
+    each = row_total(copied)
     if not any("*" in row.line.path and row.is_bias for row in copied):
         return []
     made: list[CountingChange] = []
     for ranks in REPLICAS:
         again = (ranks - 1) * each.total
         said = f"the norms and output biases counted on each of {ranks} model-parallel ranks"
-        made += more("replicas", said, again, each.rows)
+        made += addition("replicas", said, again, each.rows)
         said += ", and an embedding bias"
-        made += more("replicas", said, again + ranks * E, each.rows)
+        made += addition("replicas", said, again + ranks * E, each.rows)
     return made
 
 
@@ -287,10 +291,10 @@ def _of_experts(model: Model, formula: Formula) -> list[CountingChange]:
     module = layer + 2 * E**2 + 3 * E
     rows = ("layers.*", "moe_layers.*")
     return [
-        *more("mtp", "a multi-token-prediction layer added", module, rows),
-        *more(
+        *addition("mtp", "a multi-token-prediction layer added", module, rows),
+        *addition(
             "mtp", "a multi-token-prediction layer with its own embedding and head added",
             module + 2 * V * E, rows,
         ),
-        *more("router", "the routers' correction-bias buffers added", kinds * X, ("moe_layers.*",)),
+        *addition("router", "the routers' correction-bias buffers added", kinds * X, ("moe_layers.*",)),
     ]  # fmt: skip

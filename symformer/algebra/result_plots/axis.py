@@ -11,7 +11,7 @@ from sympy import Expr, Rational, Symbol
 from ...language.errors import SizeError
 from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
-from ...language.sizes import Numbers, put_in
+from ...language.sizes import Numbers, substitute
 from ...language.symbols import RANK, letter
 from ..crossover import AllowedValues
 
@@ -26,14 +26,14 @@ def label(size: Symbol) -> str:
 
 def only(expr: Expr, size: Symbol, numbers: Numbers, what: str) -> Expr:
     """Substitute the numbers of all sizes but one. Raises SizeError if a number is missing."""
-    found = put_in(expr, {name: number for name, number in numbers.items() if name != size})
+    found = substitute(expr, {name: number for name, number in numbers.items() if name != size})
     if lacking := sorted(found.free_symbols - {size}, key=RANK.__getitem__):
         names = ", ".join(map(str, lacking))
         raise SizeError(f"a plot of {what} needs a value for {names}; set each one with --set")
     return found
 
 
-def at(expr: Expr, size: Symbol, number: int | Fraction) -> Fraction:
+def value_at(expr: Expr, size: Symbol, number: int | Fraction) -> Fraction:
     """Return the exact value of an expression at a number. Raises SizeError if it divides by zero."""
     found = expr.xreplace({size: Rational(number)})
     if not isinstance(found, Rational):
@@ -41,7 +41,7 @@ def at(expr: Expr, size: Symbol, number: int | Fraction) -> Fraction:
     return Fraction(int(found.p), int(found.q))
 
 
-def along(top: int, allowed: AllowedValues) -> list[int]:
+def points_along(top: int, allowed: AllowedValues) -> list[int]:
     """Return the integers up to a limit that the conditions allow, or a selection if there are many."""
     top = top if allowed.high is None else min(top, allowed.high)
     least = lcm(*allowed.multiple_of)
@@ -51,18 +51,18 @@ def along(top: int, allowed: AllowedValues) -> list[int]:
     return (every or found) or list(range(1, top + 1, max(1, top // POINTS)))
 
 
-def furthest(numbers: Iterable[int], least: int = 8) -> int:
+def axis_end(numbers: Iterable[int], least: int = 8) -> int:
     """Return the end of an axis that contains some numbers with a margin."""
     return max([least, *(number * 5 // 4 + 1 for number in numbers)])
 
 
-def met(expr: Expr, size: Symbol, low: int, high: int) -> Fraction:
+def crossing_point(expr: Expr, size: Symbol, low: int, high: int) -> Fraction:
     """Return an approximate root between two numbers with different signs, for drawing only."""
     below, above = Fraction(low), Fraction(high)
-    sign = at(expr, size, below) > 0
+    sign = value_at(expr, size, below) > 0
     for _ in range(40):
         middle = (below + above) / 2
-        if (at(expr, size, middle) > 0) == sign:
+        if (value_at(expr, size, middle) > 0) == sign:
             below = middle
         else:
             above = middle

@@ -18,8 +18,8 @@ from ...output.bars import Bars
 from ...output.base_plot import Plot
 from ...output.chart import Chart, Series
 from ...output.style import MOST, literal
-from ..crossover import AllowedValues, Span, over_common, spans
-from .axis import along, at, furthest, grouped, label, met, only
+from ..crossover import AllowedValues, Span, spans, without_common_factor
+from .axis import axis_end, crossing_point, grouped, label, only, points_along, value_at
 
 if TYPE_CHECKING:
     from ..model_comparison import Comparison
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FAR = 10**7  # limit on crossovers that extend the axis
 
 
-def drawn(found: Comparison, by: str) -> Plot:
+def draw(found: Comparison, by: str) -> Plot:
     """Return the plot of a comparison. Raises OptionError, SizeError."""
     if len(found.models) > MOST:
         raise OptionError(f"{len(found.models)} models do not fit in one plot; compare at most {MOST}")
@@ -84,14 +84,14 @@ def curves(found: Comparison, size: Symbol) -> Chart:
     allowed = AllowedValues()
     for formula, model in zip(found.formulas, found.models, strict=True):
         allowed &= AllowedValues.of(size, formula.constraints, model.known)
-    crossed = [turning(expand(exprs[0] - other), size, allowed) for other in exprs[1:]]
+    crossed = [sign_changes(expand(exprs[0] - other), size, allowed) for other in exprs[1:]]
     meets = [number for each in crossed for number in each.values() if number < FAR]
     here = [numbers[own] for numbers, own in zip(found.sizes, letters, strict=True) if own in numbers]
     if not here and not meets and size.name in ("S", "C"):
         here = [1024]
-    xs = along(furthest([*here, *meets]), allowed)
+    xs = points_along(axis_end([*here, *meets]), allowed)
     told = names(found)
-    series = [Series(name, xs, [at(expr, size, x) for x in xs]) for name, expr in zip(told, exprs, strict=True)]
+    series = [Series(name, xs, [value_at(expr, size, x) for x in xs]) for name, expr in zip(told, exprs, strict=True)]
     notes = [
         f"{told[place - 1]} has ${latex(tree(tie.size))} = {grouped(tie.chosen)}$, "
         f"for {'' if tie.exact == tie.chosen else 'nearly '}equal {tie.measure.title}"
@@ -102,13 +102,13 @@ def curves(found: Comparison, size: Symbol) -> Chart:
         difference = expand(exprs[0] - other)
         for (low, high), number in between.items():
             if number <= xs[-1]:
-                x = met(difference, size, low, high) if low != high else number
-                series.append(Series("", [x], [at(other, size, x)], "mark"))
-        notes += said(difference, size, allowed, told[0], told[place], len(told) > 2)
+                x = crossing_point(difference, size, low, high) if low != high else number
+                series.append(Series("", [x], [value_at(other, size, x)], "mark"))
+        notes += larger_model_notes(difference, size, allowed, told[0], told[place], len(told) > 2)
     return Chart(label(size), amount(found), series, (), notes)
 
 
-def turning(difference: Expr, size: Symbol, allowed: AllowedValues) -> dict[tuple[int, int], int]:
+def sign_changes(difference: Expr, size: Symbol, allowed: AllowedValues) -> dict[tuple[int, int], int]:
     """Return the sign changes of a difference: the last integer before and the first after, and the marked integer."""
     found: dict[tuple[int, int], int] = {}
     for before, after in pairwise(_spans(difference, size, allowed)):
@@ -120,7 +120,9 @@ def turning(difference: Expr, size: Symbol, allowed: AllowedValues) -> dict[tupl
     return found
 
 
-def said(difference: Expr, size: Symbol, allowed: AllowedValues, first: str, other: str, than: bool) -> Iterator[str]:
+def larger_model_notes(
+    difference: Expr, size: Symbol, allowed: AllowedValues, first: str, other: str, than: bool
+) -> Iterator[str]:
     """Yield notes that state which model is larger at which integers, and than which of several."""
     every = _spans(difference, size, allowed)
     told = {1: f"{first} has more", -1: f"{other} has more", 0: "equal totals"}
@@ -135,5 +137,5 @@ def said(difference: Expr, size: Symbol, allowed: AllowedValues, first: str, oth
 
 
 def _spans(difference: Expr, size: Symbol, allowed: AllowedValues) -> tuple[Span, ...]:
-    common = over_common(difference)
+    common = without_common_factor(difference)
     return allowed.narrowed(spans(common, size))

@@ -17,7 +17,7 @@ from ...output.chart import Chart, ReferenceLine, Series
 from ...output.style import MOST, literal
 from ..crossover import AllowedValues
 from . import rank_notes
-from .axis import USUAL, along, at, furthest, label, only
+from .axis import USUAL, axis_end, label, only, points_along, value_at
 
 if TYPE_CHECKING:
     from ..quantity_ratio import QuantityRatio
@@ -27,17 +27,17 @@ NEAR = 10  # the axis extends until the quotient is within 1/NEAR of its limit
 DOUBLED = 64  # maximum extension of the axis for a distant limit, as a factor
 
 
-def drawn_together(found: Sequence[QuantityRatio], by: str) -> Chart:
+def draw_together(found: Sequence[QuantityRatio], by: str) -> Chart:
     """Return the plot of several quotients, with notes on per-rank values. Raises OptionError, SizeError."""
     sides = [
         (f"{side.measure.name} of {name_of(each.model.target)}", side.ranks, each.model.known)
         for each in found
         for side in (each.above, each.below)
     ]
-    return drawn(found, by).with_notes(map(rank_notes.line, ranks.stated_of_each(sides, rank_notes.spell)))
+    return draw(found, by).with_notes(map(rank_notes.line, ranks.stated_of_each(sides, rank_notes.spell)))
 
 
-def drawn(found: Sequence[QuantityRatio], by: str) -> Chart:
+def draw(found: Sequence[QuantityRatio], by: str) -> Chart:
     """Return the plot of some quotients. Raises OptionError, SizeError."""
     if len(found) > MOST:
         raise OptionError(f"{len(found)} quotients do not fit in one plot; choose at most {MOST}")
@@ -58,8 +58,8 @@ def drawn(found: Sequence[QuantityRatio], by: str) -> Chart:
         allowed = AllowedValues()
         for formula in (each.above, each.below):
             allowed &= AllowedValues.of(size, formula.constraints, each.model.known)
-        xs = along(max(tops), allowed)
-        series.append(Series(name, xs, [at(exact, size, x) for x in xs]))
+        xs = points_along(max(tops), allowed)
+        series.append(Series(name, xs, [value_at(exact, size, x) for x in xs]))
         limit = each.limits.get(size)
         if limit is None:
             continue
@@ -94,12 +94,12 @@ def _usual(found: Sequence[QuantityRatio]) -> Symbol:
 def _top(found: QuantityRatio, size: Symbol) -> int:
     """Return the end of the axis: a multiple of the size's number, extended until the quotient is near its limit."""
     known = found.model.known.get(size)
-    top = USUAL if known is None and letter(size).run else furthest([WIDE * (known or 8)])
+    top = USUAL if known is None and letter(size).run else axis_end([WIDE * (known or 8)])
     limit = found.limits.get(size)
     number = limit.value(found.model.known) if limit is not None else None
     if not number:
         return top
     exact, most = only(value(found.ratio), size, found.model.known, found.model.target), DOUBLED * top
-    while top < most and abs(at(exact, size, top) - number) * NEAR > number:
+    while top < most and abs(value_at(exact, size, top) - number) * NEAR > number:
         top *= 2
     return top

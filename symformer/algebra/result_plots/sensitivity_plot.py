@@ -14,7 +14,7 @@ from ...output.base_plot import Plot
 from ...output.chart import Chart, Series
 from ...output.style import escaped, literal
 from ..crossover import AllowedValues
-from .axis import USUAL, along, at, furthest, label
+from .axis import USUAL, axis_end, label, points_along, value_at
 
 if TYPE_CHECKING:
     from ..sensitivity import Sensitivity
@@ -23,7 +23,7 @@ WIDE = 2  # end of the axis, as a multiple of the size's number
 LONG = 70  # maximum number of LaTeX characters in a legend
 
 
-def drawn(found: Sensitivity, by: str) -> Plot:
+def draw(found: Sensitivity, by: str) -> Plot:
     """Return the plot of a sensitivity. Raises OptionError, SizeError."""
     return curve(found, by) if by else bars(found)
 
@@ -58,12 +58,12 @@ def curve(found: Sensitivity, by: str) -> Chart:
     if lacking := sorted(str(each) for each in change.alone.free_symbols - {size}):
         raise SizeError(f"a plot needs a value for {', '.join(lacking)}; set each one with --set")
     allowed = AllowedValues.of(size, found.formula.constraints, found.model.known)
-    xs = along(USUAL if change.value is None else furthest([WIDE * change.value]), allowed)
-    series = [Series(literal(name_of(found.model.target)), xs, [at(change.alone, size, x) for x in xs])]
+    xs = points_along(USUAL if change.value is None else axis_end([WIDE * change.value]), allowed)
+    series = [Series(literal(name_of(found.model.target)), xs, [value_at(change.alone, size, x) for x in xs])]
     if change.value is not None:
-        series.append(Series("", [change.value], [at(change.alone, size, change.value)], "mark"))
+        series.append(Series("", [change.value], [value_at(change.alone, size, change.value)], "mark"))
     if change.asymptote is not None and change.asymptote != change.alone:
         spelt = latex(tree(change.asymptote))
         word = f"asymptote ${spelt}$" if len(spelt) <= LONG else "asymptote"
-        series.append(Series(word, xs, [at(change.asymptote, size, x) for x in xs]))
+        series.append(Series(word, xs, [value_at(change.asymptote, size, x) for x in xs]))
     return Chart(label(size), found.formula.measure.title, series)

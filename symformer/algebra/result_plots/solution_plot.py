@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from ...language.errors import SizeError
 from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
-from ...language.sizes import put_in
+from ...language.sizes import substitute
 from ...language.symbols import symbol
 from ...output.chart import Chart, ReferenceLine, Series
 from ...output.style import escaped
 from ..crossover import AllowedValues
-from .axis import along, at, furthest, grouped, label
+from .axis import axis_end, grouped, label, points_along, value_at
 
 if TYPE_CHECKING:
     from ..solve import Solutions
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DRAWN = 5_000  # maximum number of solutions in a plot
 
 
-def drawn(found: Solutions) -> Chart:
+def draw(found: Solutions) -> Chart:
     """Return the plot of solutions. Raises SizeError if there is nothing to plot."""
     if not found.all and found.nearest is None:
         raise SizeError(f"there is nothing to plot: {found.verdict}")
@@ -32,11 +32,11 @@ def line(found: Solutions) -> Chart:
     (open_,) = found.open
     size = open_.size
     numbers = {symbol(name): number for name, number in found.numbers.items()}
-    exact = put_in(found.formula.expanded, numbers)
+    exact = substitute(found.formula.expanded, numbers)
     best = list(found.all) or [each for each in (found.nearest,) if each is not None]
     allowed = AllowedValues.of(size, found.formula.constraints, numbers)
     if open_.values is None:
-        xs = along(furthest(each.sizes[open_.name] for each in best), allowed)
+        xs = points_along(axis_end(each.sizes[open_.name] for each in best), allowed)
     else:
         step = max(1, len(open_.values) // 512)
         xs = [number for number in open_.values[::step] if number in allowed]
@@ -48,7 +48,7 @@ def line(found: Solutions) -> Chart:
         ReferenceLine(_wanted(found) if not place else "", each) for place, each in enumerate(ends) if each is not None
     ]
     series = [
-        Series("", xs, [at(exact, size, x) for x in xs]),
+        Series("", xs, [value_at(exact, size, x) for x in xs]),
         Series("solutions" if found.all else "the nearest", marked, [each.value for each in best[:DRAWN]], "mark"),
     ]
     return Chart(label(size), found.formula.measure.title, series, across, _notes(found))

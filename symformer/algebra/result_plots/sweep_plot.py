@@ -24,7 +24,7 @@ CELLS = 250_000  # maximum number of cells of a heat map
 ALL = 10**7  # maximum number of rows of a plotted sweep
 
 
-def drawn(found: Sweep) -> Plot:
+def draw(found: Sweep) -> Plot:
     """Return the plot of a sweep. Raises OptionError if a single plot cannot show it."""
     if found.rows.count > ALL:
         raise OptionError(

@@ -11,14 +11,14 @@ from ...language.errors import OptionError
 from ...models.model import Model
 from .figure import Figure
 from .figure_builder import FigureBuilder
-from .figure_diff import compared
+from .figure_diff import mark_differences
 from .figure_page import drawing
 from .primitives import Drawing
 
 Counted = tuple[Model, Formula]
 
 
-def drawn(models: Sequence[Counted], part: str | None = None) -> Drawing:
+def architecture_figure(models: Sequence[Counted], part: str | None = None) -> Drawing:
     """Return the figure of one model, of one part, or of two models side by side.
 
     Parameters
@@ -45,7 +45,7 @@ def drawn(models: Sequence[Counted], part: str | None = None) -> Drawing:
             raise OptionError("a part can be drawn for one target only; give one")
         return drawing(_noted(reader.part(part), notes[0]))
     if others:
-        return drawing(*map(_noted, compared(reader.architecture(), others[0].architecture()), notes))
+        return drawing(*map(_noted, mark_differences(reader.architecture(), others[0].architecture()), notes))
     return drawing(_noted(reader.architecture(), notes[0]))
 
 

@@ -43,7 +43,7 @@ class BoxContent:
     height: float
 
 
-def broken(expr: Expr, room: float, first: float, ruler: Ruler, size: float = FORMULA) -> list[Line]:
+def break_formula(expr: Expr, room: float, first: float, ruler: Ruler, size: float = FORMULA) -> list[Line]:
     """Return a formula broken into lines, factored if that is shorter.
 
     A very long formula is reduced to its leading terms and the number of other terms.
@@ -89,7 +89,7 @@ def _joined(terms: Sequence[Tree], goes_on: bool) -> Line:
     return [whole] if begins else ["+ ", whole]
 
 
-def cut(piece: Code | Strong, room: float, ruler: Ruler, size: float) -> Line:
+def shorten(piece: Code | Strong, room: float, ruler: Ruler, size: float) -> Line:
     """Return a name, shortened in the middle if it does not fit."""
     words, width = piece.text, ruler.width([piece], size)
     if width <= room or len(words) < 4:
@@ -98,7 +98,7 @@ def cut(piece: Code | Strong, room: float, ruler: Ruler, size: float) -> Line:
     return [type(piece)(f"{words[: keep // 3]}…{words[len(words) - (keep - keep // 3) :]}")]
 
 
-def counted(amount: Amount) -> str:
+def amount_text(amount: Amount) -> str:
     """Return the number and the share as text."""
     if amount.value is None:
         return ""
@@ -106,7 +106,7 @@ def counted(amount: Amount) -> str:
     return said if amount.share is None else f"{said} · {percent(amount.share)}"
 
 
-def look(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> BoxContent:
+def box_content(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> BoxContent:
     """Return the look of a box with the given width and minimum height."""
     tint, ink = TINTS.get(box.role, TINTS["other"])
     inner = width - 2 * PAD
@@ -137,14 +137,14 @@ def title_lines(node: Box | Frame, ruler: Ruler, room: float) -> list[Line]:
     before = [*before, Math.of(node.times), " × "] if isinstance(node, Box) and node.times != 1 else before
     left = room - ruler.width(before, TITLE)
     if not node.title:
-        return [[*before, *cut(Code(node.name), left, ruler, TITLE)]]
+        return [[*before, *shorten(Code(node.name), left, ruler, TITLE)]]
     if ruler.width([Strong(node.title)], TITLE) <= left or " " not in node.title:
-        return [[*before, *cut(Strong(node.title), left, ruler, TITLE)]]
+        return [[*before, *shorten(Strong(node.title), left, ruler, TITLE)]]
     words = node.title.split()
     count = max(
         (n for n in range(1, len(words)) if ruler.width([Strong(" ".join(words[:n]))], TITLE) <= left), default=1
     )
-    first, rest = (cut(Strong(" ".join(half)), left, ruler, TITLE) for half in (words[:count], words[count:]))
+    first, rest = (shorten(Strong(" ".join(half)), left, ruler, TITLE) for half in (words[:count], words[count:]))
     return [[*before, *first], rest]
 
 
@@ -156,7 +156,7 @@ def _one_line(box: Box, inner: float, ruler: Ruler) -> Rows:
     title, *more = title_lines(box, ruler, inner)
     name: Line = [Code(box.name)] if box.title and box.name else []
     formula: Line = [Math.of(box.amount.shown)] if box.amount.shown != 0 else []
-    said: Line = [counted(box.amount)] if formula and counted(box.amount) else []
+    said: Line = [amount_text(box.amount)] if formula and amount_text(box.amount) else []
     sizes = (TITLE, SMALL, FORMULA, SMALL)
     widths = [ruler.width(line, size) for line, size in zip((title, name, formula, said), sizes, strict=True)]
     if more or "/" in text(box.amount.shown) or sum(widths) + 6 * sum(width > 0 for width in widths[1:]) > inner:
@@ -182,12 +182,12 @@ def _lines(box: Box, inner: float, ruler: Ruler) -> Rows:
         if rows[-1][0][0].width + 5 + ruler.width(name, SMALL) <= inner:
             rows[-1][0].append(Words(inner, 0, name, ruler.width(name, SMALL), SMALL, "right", GREY))
         else:
-            name = cut(Code(box.name), inner, ruler, SMALL)
+            name = shorten(Code(box.name), inner, ruler, SMALL)
             rows.append(([Words(0, 0, name, ruler.width(name, SMALL), SMALL, "left", GREY)], LEADING - 1))
     rows += amount_lines(box.amount, inner, ruler)
     for note in box.notes:
         rows += [
-            ([Words(0, 0, line, ruler.width(line, SMALL), SMALL)], LEADING - 1) for line in fitted(note, inner, ruler)
+            ([Words(0, 0, line, ruler.width(line, SMALL), SMALL)], LEADING - 1) for line in fit_line(note, inner, ruler)
         ]
     return rows
 
@@ -197,13 +197,13 @@ def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = 
     if amount.shown == 0:
         return []
     rows: Rows = []
-    for line in broken(amount.shown, inner, inner, ruler):
+    for line in break_formula(amount.shown, inner, inner, ruler):
         width, size = ruler.width(line, FORMULA), FORMULA
         if width > inner:  # a single term that is wider than a line
             width, size = inner, FORMULA * inner / width * 0.99
         tall = any(isinstance(piece, Math) and "/" in text(piece.shown) for piece in line)
         rows.append(([Words(0, 0, line, width, size)], LEADING + TALL * tall))
-    value: Line = [counted(amount) if said is None else said]
+    value: Line = [amount_text(amount) if said is None else said]
     if value[0]:
         width = ruler.width(value, SMALL)
         if rows[-1][0][0].width + 6 + width <= inner:
@@ -213,22 +213,22 @@ def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = 
     return rows
 
 
-def fitted(line: Line, room: float, ruler: Ruler) -> list[Line]:
+def fit_line(line: Line, room: float, ruler: Ruler) -> list[Line]:
     """Return a small line; if it is too long, one line per piece, with names shortened."""
     if ruler.width(line, SMALL) <= room:
         return [line]
     found: list[Line] = []
     for piece in line:
         if isinstance(piece, Code):
-            found.append(cut(piece, room, ruler, SMALL))
+            found.append(shorten(piece, room, ruler, SMALL))
         elif isinstance(piece, str):
-            found += wrapped(piece, room, ruler)
+            found += wrap_prose(piece, room, ruler)
         else:
             found.append([piece])
     return found
 
 
-def wrapped(prose: str, room: float, ruler: Ruler, size: float = SMALL) -> list[Line]:
+def wrap_prose(prose: str, room: float, ruler: Ruler, size: float = SMALL) -> list[Line]:
     """Return prose wrapped to the given width."""
     lines = [""]
     for word in prose.split():

@@ -16,7 +16,7 @@ from ...formulas.formula import Formula
 from ...language.errors import DerivationError, OptionError, SizeError, UnknownNameError
 from ...language.notation.display_tree import Label
 from ...language.shape_lines import Shape, shape_line
-from ...language.sizes import evaluate, put_in
+from ...language.sizes import evaluate, substitute
 from ...language.target import name_of
 from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope
 from ...ledger.placement import WHOLE, Placement, place
@@ -27,11 +27,11 @@ from ...views.summary import share, value_of
 from ..blocks import Code, Math, Piece
 from ..blocks import Line as Words
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
-from .flow import Draft, Flow, summed
+from .flow import Draft, Flow, merge_sums
 from .operation_labels import operation, role
 
 
-def accounted(model: Model, formula: Formula) -> tuple[Ledger, Ledger, Line]:
+def separate_account(model: Model, formula: Formula) -> tuple[Ledger, Ledger, Line]:
     """Return the ledger, the ledger with separate kinds of layers, and the account of the formula over the latter.
 
     Raises
@@ -62,7 +62,7 @@ class FigureBuilder:
 
     def __init__(self, model: Model, formula: Formula) -> None:
         self.model, self.formula = model, formula
-        self.together, self.ledger, self.root = accounted(model, formula)
+        self.together, self.ledger, self.root = separate_account(model, formula)
         self.whole = value_of(formula, model)
         self.seen = isinstance(model.component, RecognizedModel | MeasuredModel)  # traced: the data flow is unknown
         alone = (entry for _, entry in self.ledger if entry.kind is OperationKind.PARAMETER)
@@ -180,7 +180,7 @@ class FigureBuilder:
 
     def _graph(self, drafts: Sequence[Draft], flow: Flow, frame: Draft | None, path: str) -> Graph:
         shown = [draft for draft in drafts if not (draft.passes or draft.hidden)]
-        nodes, arrows = summed(
+        nodes, arrows = merge_sums(
             [self._node(draft, flow, path) for draft in shown],
             flow.arrows.get(id(frame) if frame else 0, ()),
         )
@@ -225,7 +225,7 @@ class FigureBuilder:
 
     def _value(self, expr: Expr) -> int | Fraction:
         """Return an exact number; a fraction for one copy if not all layers need the same."""
-        found = put_in(expand(expr.xreplace(self.formula.relations)), self.model.known)
+        found = substitute(expand(expr.xreplace(self.formula.relations)), self.model.known)
         if not isinstance(found, Rational):
             raise SizeError(f"{self.formula.id} has no value at these sizes")
         return int(found) if isinstance(found, Integer) else Fraction(int(found.p), int(found.q))

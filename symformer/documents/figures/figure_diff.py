@@ -13,7 +13,7 @@ from .figure import Box, Figure, Frame, Graph, Node, Plus
 MARKED = "≠: missing from the other model, or with a different formula there."
 
 
-def compared(left: Figure, right: Figure) -> tuple[Figure, Figure]:
+def mark_differences(left: Figure, right: Figure) -> tuple[Figure, Figure]:
     """Return both figures with their differences marked."""
     first, second = _graphs(left.graph, right.graph)
     return tuple(  # type: ignore[return-value]

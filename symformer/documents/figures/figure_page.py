@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import inf
 
 from ..blocks import Code, Line, Math, Strong
-from .box_content import FORMULA, LEADING, SMALL, amount_lines, cut, wrapped
+from .box_content import FORMULA, LEADING, SMALL, amount_lines, shorten, wrap_prose
 from .figure import Figure
-from .frames import framed
+from .frames import draw_frame
 from .graph_layout import GraphLayout
 from .graph_ranks import breadth
 from .primitives import GREY, Drawing, Shape, Words
@@ -69,12 +69,12 @@ class FigurePanel:
 
     def _head(self) -> float:
         figure, ruler = self.figure, self.ruler
-        title = cut(Strong(figure.title), self.room, ruler, HEAD)
+        title = shorten(Strong(figure.title), self.room, ruler, HEAD)
         wide = ruler.width(title, HEAD)
         y = 10.0
         self.heading.append(Words(0, y - 2, title, wide, HEAD))
         if figure.target:
-            name = cut(Code(figure.target), self.room, ruler, SMALL)
+            name = shorten(Code(figure.target), self.room, ruler, SMALL)
             y += 0 if wide + 8 + ruler.width(name, SMALL) <= self.room else LEADING
             self.heading.append(Words(self.room, y - 2, name, ruler.width(name, SMALL), SMALL, "right", GREY))
         y += 1
@@ -91,7 +91,7 @@ class FigurePanel:
 
     def _body(self) -> float:
         graph = self.figure.graph
-        laid = GraphLayout(graph, self.room, self.ruler, framed, self.figure.shapes, whole=True)
+        laid = GraphLayout(graph, self.room, self.ruler, draw_frame, self.figure.shapes, whole=True)
         placed = laid.placed()
         y = self._ends([(out.exits, line) for out, line in zip(laid.outs, graph.results, strict=False)], 6)
         self.graph += [shape.moved(0, y) for shape in placed.shapes]
@@ -106,7 +106,7 @@ class FigurePanel:
         figure, y = self.figure, 0.0
         copies = [COPIES if figure.amount.value is None else NUMBERS] if figure.repeats else []
         for note in [*figure.notes, *copies]:
-            for line in wrapped(note, self.room, self.ruler):
+            for line in wrap_prose(note, self.room, self.ruler):
                 y += LEADING - 1.6
                 self.notes.append(Words(0, y - 1, line, self.ruler.width(line, SMALL), SMALL, "left", GREY))
         return y

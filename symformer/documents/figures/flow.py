@@ -185,7 +185,7 @@ class Flow:
         return list(dict.fromkeys(each[1][0].key for each in found if each is not None and each[1]))
 
 
-def summed(nodes: Sequence[Node], arrows: Sequence[Arrow]) -> tuple[list[Node], list[Arrow]]:
+def merge_sums(nodes: Sequence[Node], arrows: Sequence[Arrow]) -> tuple[list[Node], list[Arrow]]:
     """Merge nested sums: x + f(x) + g(x) is drawn as three arrows to one plus sign."""
     kept, edges = list(nodes), list(arrows)
     while True:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...language.notation.text import text
 from ..blocks import Code, Line, Math
-from .box_content import FORMULA, LEADING, SMALL, TITLE, BoxContent, counted, cut, fitted, title_lines
+from .box_content import FORMULA, LEADING, SMALL, TITLE, BoxContent, amount_text, fit_line, shorten, title_lines
 from .figure import Frame
 from .graph_layout import GraphLayout
 from .primitives import BLACK, GREY, Path, Rect, Shape, Words
@@ -12,10 +12,10 @@ from .text_width import Ruler
 from .x_coordinates import BRACKET, EDGE, PlacedGraph, times_of
 
 
-def framed(frame: Frame, width: float, ruler: Ruler, shapes: bool, margin: float) -> PlacedGraph:
+def draw_frame(frame: Frame, width: float, ruler: Ruler, shapes: bool, margin: float) -> PlacedGraph:
     """Return a frame with its contents and, for repeated layers, a bracket with the number of repetitions."""
     says = times_of(frame)
-    inner = GraphLayout(frame.graph, width - margin - 2 * EDGE, ruler, framed, shapes).placed()
+    inner = GraphLayout(frame.graph, width - margin - 2 * EDGE, ruler, draw_frame, shapes).placed()
     head = _head(frame, width - margin - 2 * EDGE, inner.out if frame.graph.gives else None, ruler)
     foot = 0.0 if frame.graph.arrows else EDGE
     height = foot + inner.height + head.height
@@ -58,10 +58,10 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxCon
         if len(rows) == 1 and wide + ruler.width(name, SMALL) <= left:
             beside_title = wide
         else:
-            name = cut(Code(frame.name), left, ruler, SMALL)
+            name = shorten(Code(frame.name), left, ruler, SMALL)
         rows.append((name, SMALL, GREY))
     for note in frame.notes:
-        rows += [(line, SMALL, BLACK) for line in fitted(note, left, ruler)]
+        rows += [(line, SMALL, BLACK) for line in fit_line(note, left, ruler)]
     drawn: list[Shape] = []
     y = 3.0
     for line, size, ink in rows:
@@ -69,7 +69,7 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxCon
         y += 0.0 if x else LEADING - (0 if size == TITLE else 1)
         drawn.append(Words(x, y - 2, line, ruler.width(line, size), size, "left", ink))
     beside: list[tuple[Line, float]] = []
-    said = counted(frame.amount)
+    said = amount_text(frame.amount)
     if said and ruler.width([said], SMALL) <= right and out is not None:
         beside.append(([said], SMALL))
     formula: Line = [Math.of(frame.amount.shown)]

@@ -21,7 +21,7 @@ def illustration(found: FigureFacts) -> list[Block]:
     return [FigureBlock(partial(_drawn, found.model, found.formula), _caption(found), found.formula.id)]
 
 
-def beside(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
+def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
     """Return the figure of two models; empty if one of the formulas is not a sum over boxes."""
     if len(models) != 2 or not all(formula.additive for formula in formulas):
         return []
@@ -54,9 +54,9 @@ def _both(
     models: Sequence[Model], formulas: Sequence[Formula], column: float, most: float, ruler: Ruler | None = None
 ) -> Drawing:
     from .figure_builder import FigureBuilder
-    from .figure_diff import compared
+    from .figure_diff import mark_differences
     from .figure_page import BETWEEN, drawing
 
     figures = [FigureBuilder(model, formula).architecture() for model, formula in zip(models, formulas, strict=True)]
     half = min(column, (most - BETWEEN) / 2)
-    return drawing(*compared(*figures), column=half, most=half, ruler=ruler)
+    return drawing(*mark_differences(*figures), column=half, most=half, ruler=ruler)

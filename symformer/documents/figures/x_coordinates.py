@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ..blocks import Code, Line, Math, Piece, Strong
-from .box_content import FORMULA, SMALL, TITLE, BoxContent, look
+from .box_content import FORMULA, SMALL, TITLE, BoxContent, box_content
 from .figure import Arrow, Box, Frame, Graph, Node, Plus
 from .graph_ranks import rows_of
 from .primitives import Shape
@@ -164,7 +164,7 @@ class XCoordinates:
                 item.w = 2 * SIGN if sign else each
                 if isinstance(item.node, Box):
                     item.w = self._narrow(item.node, each, entered[item.node.key])
-                    item.look = look(item.node, item.w, self.ruler)
+                    item.look = box_content(item.node, item.w, self.ruler)
                     item.h = item.look.height
                 elif isinstance(item.node, Frame):
                     item.placed = self.framed(item.node, each, self.ruler, self.named, brackets)
@@ -191,7 +191,7 @@ class XCoordinates:
         high = max((item.h for item in items if item.look is not None), default=0.0)
         for item in items:
             if item.look is not None and isinstance(item.node, Box) and item.node.amount.shown != 0:
-                item.look = look(item.node, item.w, self.ruler, high)
+                item.look = box_content(item.node, item.w, self.ruler, high)
                 item.h = item.look.height
 
     def _narrow(self, box: Box, room: float, entered: int) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...language.errors import DocumentError
 from ...language.notation.display_tree import Tree, tree
 from ..blocks import Cited, Code, Computation, Contents, Document, Equation, Heading, Line, Math, Piece, Ref, Strong
-from .page_layout import A4, Page, tall
+from .page_layout import A4, Page, is_tall
 from .units import FILTERS
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Language(Format):
         title, subtitle, *keywords = map(printable, (document.title, document.subtitle, *document.keywords))
         document = replace(document, title=title, subtitle=subtitle, keywords=keywords)
         return self.completed(
-            template.render(document=self.prepared(document), language=self, page=self.page, tall=tall)
+            template.render(document=self.prepared(document), language=self, page=self.page, tall=is_tall)
         )
 
     def completed(self, spelt: str) -> str:
@@ -190,12 +190,14 @@ LONG_PART = 40  # characters of a part that fits a table cell
 SYLLABLE = 5  # characters per piece of a longer part
 
 
-def broken(text: str) -> list[str]:
+def break_name(text: str) -> list[str]:
     """Split a name where lines may break: a word too long for a line at its dots, and a part that is still too long
     anywhere.
 
-    >>> broken("a name of many words, none of which is long"), [len(each) for each in broken("layers.*." + "a" * 52)]
-    (['a name of many words, none of which is long'], [7, 2, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 2])
+    >>> break_name("a name of many words, none of which is long")
+    ['a name of many words, none of which is long']
+    >>> [len(each) for each in break_name("layers.*." + "a" * 52)]
+    [7, 2, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 2]
     """
     found: list[str] = []
     for place, words in enumerate(re.split(rf"(\S{{{LONG_WORD + 1},}})", text)):  # each second one is a long word
@@ -207,15 +209,15 @@ def broken(text: str) -> list[str]:
     return [piece for piece in found if piece] or [text]
 
 
-def parted(text: str, between: str) -> str:
+def with_break_points(text: str, between: str) -> str:
     """Return text with break points between the digit groups of numbers too long for a cell, and in words too long
     for a line.
 
-    >>> parted("of 1,000", "|"), parted("1" + ",000" * 10, "|")[:12]
+    >>> with_break_points("of 1,000", "|"), with_break_points("1" + ",000" * 10, "|")[:12]
     ('of 1,000', '1,|000,|000,')
     """
     numbers = _LONG_NUMBER.sub(lambda found: found[0].replace(",", f",{between}"), text)
-    return numbers if numbers != text else between.join(broken(text))
+    return numbers if numbers != text else between.join(break_name(text))
 
 
 _LONG_NUMBER = re.compile(rf"\d{{1,3}}(?:,\d{{3}}){{{LONG_PART // 4},}}")

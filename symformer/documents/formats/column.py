@@ -13,7 +13,7 @@ from ...language.notation.display_tree import FractionNode, Label, Minus, Produc
 from ...language.notation.emitter import under
 from ...language.notation.latex import LatexEmitter, upright
 from ..blocks import Cited, Code, Line, Math, Ref, Strong, Table
-from .missing_glyphs import WIDE, lettered, wide
+from .missing_glyphs import WIDE, replace_missing_letters, text_width
 from .page_layout import breadth, extent
 
 ROOM = 37  # of an equation in normal type, in the narrowest usual column: 200 pt in the 10 pt article class
@@ -31,13 +31,13 @@ class _Narrow(LatexEmitter):
     """A LaTeX emitter that breaks long subscript names into several lines."""
 
     def label(self, letter: str, name: str) -> str:
-        if wide(name) <= NAME:
+        if text_width(name) <= NAME:
             return super().label(letter, name)
         base, below = under(letter, "")
         lines = [below + ", "] if below else [""]
         for word in runs(name):
-            for part in [word] if wide(word) == len(word) else word:
-                if wide(lines[-1]) + wide(part) > NAME:
+            for part in [word] if text_width(word) == len(word) else word:
+                if text_width(lines[-1]) + text_width(part) > NAME:
                     lines.append("")
                 lines[-1] += part
         lines = [r",\,".join(map(upright, line.split(", "))) for line in lines]
@@ -50,13 +50,13 @@ _NARROW = _Narrow()
 
 def latex(shown: Tree) -> str:
     """Return LaTeX mathematics for a column, with letters that LaTeX supports."""
-    return lettered(_NARROW.emit(shown))
+    return replace_missing_letters(_NARROW.emit(shown))
 
 
-def across(shown: Tree) -> int:
+def math_width(shown: Tree) -> int:
     """Return the width of mathematics, with small subscript names."""
     if isinstance(shown, Label):
-        return 2 + (8 * min(wide(shown.name) + len(shown.letter) - 1, NAME) + 9) // 10
+        return 2 + (8 * min(text_width(shown.name) + len(shown.letter) - 1, NAME) + 9) // 10
     return breadth(shown)
 
 
@@ -72,8 +72,8 @@ class Chunk:
 
 def chunks(shown: Tree, room: int) -> list[Chunk]:
     """Split an expression into pieces that each fit a line, as far as its signs and brackets allow."""
-    if not isinstance(shown, Sum | Minus) and across(shown) <= room:
-        return [Chunk("", latex(shown), across(shown))]
+    if not isinstance(shown, Sum | Minus) and math_width(shown) <= room:
+        return [Chunk("", latex(shown), math_width(shown))]
     match shown:
         case Sum(terms):
             found: list[Chunk] = []
@@ -87,15 +87,15 @@ def chunks(shown: Tree, room: int) -> list[Chunk]:
         case FractionNode(above, below):
             first, *rest = _bracketed(chunks(below, room - 2))
             return [*_bracketed(chunks(above, room - 2)), replace(first, sign=r"\big/"), *rest]
-    return [Chunk("", latex(shown), across(shown))]
+    return [Chunk("", latex(shown), math_width(shown))]
 
 
 def _signed(term: Tree, room: int, first: bool) -> list[Chunk]:
     sign, operand = ("-", term.operand) if isinstance(term, Minus) else ("+", term)
     if not isinstance(operand, Sum | Minus):
         head, *rest = chunks(operand, room)
-    elif across(operand) + 2 <= room:  # brackets that fit a line are not broken
-        head, *rest = _bracketed([Chunk("", latex(operand), across(operand))])
+    elif math_width(operand) + 2 <= room:  # brackets that fit a line are not broken
+        head, *rest = _bracketed([Chunk("", latex(operand), math_width(operand))])
     else:
         head, *rest = _bracketed(chunks(operand, room - 2))
     if first and sign == "+":
@@ -129,7 +129,7 @@ def _bracketed(found: list[Chunk]) -> list[Chunk]:
     return found
 
 
-def filled(found: Sequence[Chunk], room: int) -> list[tuple[str, int]]:
+def fill_lines(found: Sequence[Chunk], room: int) -> list[tuple[str, int]]:
     """Fill lines with pieces; return each line as LaTeX with its width. Continuation lines are indented."""
     lines: list[tuple[str, int]] = []
     spelt, width = "", 0
@@ -191,7 +191,7 @@ def narrowest(line: Line) -> int:
 
 def _unbroken(run: str) -> int:
     """Return the width of a run, which may be broken between letters written as code points."""
-    return len(run) if wide(run) == len(run) else max(WIDE, len(run))
+    return len(run) if text_width(run) == len(run) else max(WIDE, len(run))
 
 
 def pieces(word: str) -> list[str]:

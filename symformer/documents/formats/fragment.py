@@ -9,7 +9,7 @@ from dataclasses import replace
 from ...language.notation.display_tree import Tree, tree
 from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, References, Table, lines
 from .base_language import printable
-from .column import ROOM, TYPES, Fit, across, chunks, filled, fit, latex, pieces, runs, split
+from .column import ROOM, TYPES, Fit, chunks, fill_lines, fit, latex, math_width, pieces, runs, split
 from .missing_glyphs import label
 from .tex import Latex
 
@@ -85,16 +85,16 @@ class Fragment(Latex):
         rows: list[str] = []
         widest = 0
         for each in block.lines:
-            name, before = latex(each.name), across(each.name)
-            lines = filled(chunks(each.shown, ROOM - before - 3), ROOM - before - 3)
+            name, before = latex(each.name), math_width(each.name)
+            lines = fill_lines(chunks(each.shown, ROOM - before - 3), ROOM - before - 3)
             rows += [f"& {spelt}" if place else f"{name} &= {spelt}" for place, (spelt, _) in enumerate(lines)]
             often, last = ("", 0)
             if each.times is not None:
                 count = tree(each.times)
-                often, last = self.ranging(latex(count)), len(", n = 1, …, ") + across(count)
+                often, last = self.ranging(latex(count)), len(", n = 1, …, ") + math_width(count)
             rows.append(rf"&\qquad {latex(each.shape)}{often}")
             wide = [width for _, width in lines]
-            widest = max(widest, before + 3 + max(wide), before + 9 + across(each.shape) + last)
+            widest = max(widest, before + 3 + max(wide), before + 9 + math_width(each.shape) + last)
         type_ = next((type_ for type_, scale in TYPES.items() if widest * scale <= ROOM), [*TYPES][-1])
         inner = "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
         shown = f"\\begin{{equation*}}\n{inner}\n\\end{{equation*}}"
@@ -104,7 +104,7 @@ class Fragment(Latex):
         """Return the lines of an equation and the width of the widest one."""
         labels: list[tuple[str, int]] = []
         for each in equation.chain.labels:
-            spelt, width = latex(each), across(each)
+            spelt, width = latex(each), math_width(each)
             if labels and labels[-1][1] + 3 + width <= ROOM:
                 labels[-1] = (f"{labels[-1][0]} = {spelt}", labels[-1][1] + 3 + width)
             else:
@@ -117,7 +117,7 @@ class Fragment(Latex):
             equation.chain.steps, [*equation.reasons, *[()] * len(equation.chain.steps)], strict=False
         ):
             room = ROOM - before - 3
-            lines = filled(chunks(step, room), room)
+            lines = fill_lines(chunks(step, room), room)
             rows += [f"&= {spelt}" if not place else f"&{spelt}" for place, (spelt, _) in enumerate(lines)]
             widths += [before + 3 + width for _, width in lines]
             if why:

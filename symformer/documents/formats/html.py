@@ -110,9 +110,9 @@ class HTML(Language):
     def picture(self, block: FigureBlock) -> Markup:
         """Return a figure that is legible on a narrow screen."""
         from ..figures.browser_text_width import ScreenRuler  # not needed by pages without figures
-        from .inline_svg import drawn
+        from .inline_svg import svg_element
 
-        return markup(drawn(block.draw(*self.page.figure, ScreenRuler())))
+        return markup(svg_element(block.draw(*self.page.figure, ScreenRuler())))
 
     def ranging(self, last: str) -> Markup:
         return markup(f", {mathml(TensorName('n'))} = 1, …, {last}")

@@ -16,7 +16,7 @@ BROAD = 300.0  # figures wider than this many points may scroll on a narrow scre
 ENDS = {"left": "", "right": ' text-anchor="end"', "center": ' text-anchor="middle"'}
 
 
-def drawn(drawing: Drawing) -> str:
+def svg_element(drawing: Drawing) -> str:
     """Return the SVG element, without an id or style, with alternative text for screen readers."""
     said = escape(printable(drawing.alt or drawing.title))
     head = (

@@ -9,7 +9,7 @@ from ...language.notation.latex import latex
 from ...language.notation.text import text
 from ..blocks import Cited, Computation, Equation, Math, Piece, Ref
 from .base_language import Language, printable
-from .missing_glyphs import plain
+from .missing_glyphs import plain_id
 
 
 class Markdown(Language):
@@ -33,7 +33,7 @@ class Markdown(Language):
 
     def anchor(self, id: str) -> str:
         """Return the anchor of a section."""
-        return plain(id)
+        return plain_id(id)
 
     def strong(self, spelt: str) -> str:
         return f"**{spelt}**"

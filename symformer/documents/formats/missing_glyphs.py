@@ -31,10 +31,10 @@ _MACRO: Final = r"""\providecommand\symformerletter[2]{% a letter and its number
 """
 
 
-def lettered(spelt: str) -> str:
+def replace_missing_letters(spelt: str) -> str:
     r"""Return LaTeX with unsupported letters replaced by ``\symformerletter``; idempotent.
 
-    >>> lettered("é and 模型")
+    >>> replace_missing_letters("é and 模型")
     "\\'{e} and \\symformerletter{模}{6A21}\\allowbreak{}\\symformerletter{型}{578B}"
     """
     if spelt.isascii():
@@ -66,10 +66,10 @@ def label(id: str) -> str:
     >>> label("gpt2.params.h.ln_1"), label("a.params.x%y")
     ('eq:gpt2.params.h.ln_1', 'eq:a.params.x+25y')
     """
-    return "eq:" + plain(id)
+    return "eq:" + plain_id(id)
 
 
-def plain(id: str, kept: str = ".:_*/-", sign: str = "+") -> str:
+def plain_id(id: str, kept: str = ".:_*/-", sign: str = "+") -> str:
     """Return an id in which characters not allowed in a label are replaced by a sign and their code points."""
     return "".join(
         each if each.isascii() and (each.isalnum() or each in kept) else f"{sign}{ord(each):X}" for each in id
@@ -86,7 +86,7 @@ def _latin(character: str) -> str:
     return rf"\{_ACCENTS[parts[1]]}{{{_DOTLESS.get(parts[0], parts[0])}}}"
 
 
-def in_typst(text: str) -> str:
+def replace_in_typst(text: str) -> str:
     """Return text with characters that the PDF fonts lack replaced by their code points."""
     if text.isascii():
         return text
@@ -108,10 +108,10 @@ def _missing(character: str) -> bool:
     return False
 
 
-def wide(text: str) -> int:
+def text_width(text: str) -> int:
     """Return the width of a text in characters, with non-Latin characters as code points.
 
-    >>> wide("gpt2"), wide("é模")
+    >>> text_width("gpt2"), text_width("é模")
     (4, 9)
     """
     return len(text) if text.isascii() else sum(1 if _latin(each) else WIDE for each in text)

@@ -31,7 +31,7 @@ from ..blocks import (
     Strong,
     Table,
 )
-from .missing_glyphs import wide
+from .missing_glyphs import text_width
 
 FEW = 12  # maximum rows of a table that is never split across pages
 WRAPPED = 40  # width of a cell that wraps
@@ -233,7 +233,7 @@ class Page:
 A4 = Page()
 
 
-def tall(table: Table) -> bool:
+def is_tall(table: Table) -> bool:
     """Return True if a cell contains a fraction, which is taller than a line."""
     cells = [cell for row in (table.head, *table.rows) for cell in row]
     return any(_high(piece.shown) for cell in cells for piece in cell if isinstance(piece, Math))
@@ -246,7 +246,7 @@ def _high(shown: Tree) -> bool:
 
 def _deep(table: Table) -> list[int]:
     """Return the approximate number of lines of each row."""
-    return [max(-(-extent(cell) // WRAPPED) for cell in row) * (1 + tall(table)) for row in table.rows]
+    return [max(-(-extent(cell) // WRAPPED) for cell in row) * (1 + is_tall(table)) for row in table.rows]
 
 
 def _longest(table: Table) -> list[int]:
@@ -293,10 +293,10 @@ def _length(piece: Piece) -> int:
     """Return the number of characters of a piece of a line as plain text."""
     match piece:
         case str():
-            return wide(piece)
+            return text_width(piece)
         case Math(shown):
             return breadth(shown)
         case Cited() | Ref():
             return len("[1]")
         case Code(words) | Strong(words):
-            return wide(words)
+            return text_width(words)

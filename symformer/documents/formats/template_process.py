@@ -35,7 +35,7 @@ class SafeMarkup(str):
     __slots__ = ()
 
 
-def filled(given: Mapping[str, Any]) -> dict[str, str]:
+def fill(given: Mapping[str, Any]) -> dict[str, str]:
     """Return the text that a template produces from the views of a document, or an error message."""
     made = Markup if given["extension"] == "html" else SafeMarkup
     environment = ImmutableSandboxedEnvironment(
@@ -155,7 +155,7 @@ def main() -> None:
     given = json.load(sys.stdin)
     import_module(f".{given['extension']}", __package__)  # imported before the limits apply
     _bound()
-    sys.stdout.write(json.dumps(filled(given)))
+    sys.stdout.write(json.dumps(fill(given)))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from ...language.notation.display_tree import Tree
 from ...language.notation.latex import latex
 from ..blocks import FigureBlock
-from .base_language import Language, broken, parted
-from .missing_glyphs import label, lettered, plain, with_macro
+from .base_language import Language, break_name, with_break_points
+from .missing_glyphs import label, plain_id, replace_missing_letters, with_macro
 
 
 class Latex(Language):
@@ -40,10 +40,12 @@ class Latex(Language):
         return with_macro(spelt)
 
     def prose(self, text: str) -> str:
-        return self._spelt(parted(text, "\1"), {**self._SPECIAL, "\1": r"\allowbreak{}"})
+        return self._spelt(with_break_points(text, "\1"), {**self._SPECIAL, "\1": r"\allowbreak{}"})
 
     def code(self, text: str) -> str:
-        spelt = r"\allowbreak{}".join(self._spelt(piece, {**self._SPECIAL, **self._STRAIGHT}) for piece in broken(text))
+        spelt = r"\allowbreak{}".join(
+            self._spelt(piece, {**self._SPECIAL, **self._STRAIGHT}) for piece in break_name(text)
+        )
         spelt = re.sub(r"\.(?=[A-Za-z_])", lambda _: r".\allowbreak{}", spelt)
         return rf"\texttt{{{spelt}}}"
 
@@ -51,13 +53,15 @@ class Latex(Language):
     def _spelt(text: str, signs: Mapping[str, str]) -> str:
         # two signs in a row would become a ligature: a dash, a quotation mark
         parted = re.sub(r"([-'])(?=\1)", r"\1\0", text)
-        return lettered("".join(signs.get(character, character) for character in parted).replace("\0", "{}"))
+        return replace_missing_letters(
+            "".join(signs.get(character, character) for character in parted).replace("\0", "{}")
+        )
 
     def strong(self, spelt: str) -> str:
         return rf"\textbf{{{spelt}}}"
 
     def math(self, shown: Tree) -> str:
-        return lettered(latex(shown))
+        return replace_missing_letters(latex(shown))
 
     def inline(self, mathematics: str, shown: Tree) -> str:
         return f"${mathematics}$"
@@ -90,7 +94,7 @@ class Latex(Language):
 
     def anchor(self, id: str) -> str:
         """Return the anchor of a section."""
-        return plain(id)
+        return plain_id(id)
 
     def columns(self, align: str) -> str:
         share = 0.78 if len(align) == 2 else 0.4 if len(align) < 5 else 0.3

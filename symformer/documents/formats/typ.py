@@ -9,8 +9,8 @@ from ...language.notation.display_tree import Tree
 from ...language.notation.text import text
 from ...language.notation.typst import typst
 from ..blocks import FigureBlock
-from .base_language import Language, broken, environment, parted, printable
-from .missing_glyphs import in_typst, plain
+from .base_language import Language, break_name, environment, printable, with_break_points
+from .missing_glyphs import plain_id, replace_in_typst
 
 
 class Typst(Language):
@@ -25,10 +25,10 @@ class Typst(Language):
     def prose(self, text: str) -> str:
         # two signs in a row would become a ligature: a dash, a quotation mark
         signs = re.sub(r"(-(?=-)|'(?=')|,(?=,)|`(?=`)|[?!](?=`))", rf"\1{_ZERO_WIDTH_SPACE}", text)
-        return f"#{_string(parted(signs, _ZERO_WIDTH_SPACE))};"
+        return f"#{_string(with_break_points(signs, _ZERO_WIDTH_SPACE))};"
 
     def code(self, text: str) -> str:
-        return f"#raw({_string(_ZERO_WIDTH_SPACE.join(broken(text)))});"
+        return f"#raw({_string(_ZERO_WIDTH_SPACE.join(break_name(text)))});"
 
     def strong(self, spelt: str) -> str:
         return f"#strong[{spelt}]"
@@ -73,7 +73,7 @@ class Typst(Language):
 
     def anchor(self, id: str) -> str:
         """Return the anchor of a section."""
-        return plain(id, ".:_-", ":u")
+        return plain_id(id, ".:_-", ":u")
 
     def columns(self, align: str) -> str:
         return ", ".join("1fr" if column == "w" else "auto" for column in align)
@@ -96,13 +96,13 @@ class PrintableTypst(Typst):
     """Typst for PDFs with its embedded fonts: characters that these lack are written as code points."""
 
     def prose(self, text: str) -> str:
-        return super().prose(in_typst(text))
+        return super().prose(replace_in_typst(text))
 
     def code(self, text: str) -> str:
-        return super().code(in_typst(text))
+        return super().code(replace_in_typst(text))
 
     def math(self, shown: Tree) -> str:
-        return in_typst(super().math(shown))
+        return replace_in_typst(super().math(shown))
 
 
 FORMAT = Typst()

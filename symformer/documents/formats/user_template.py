@@ -15,7 +15,7 @@ from typing import Any
 from ...language.errors import DocumentError
 from ..blocks import Block, Computation, Document, Equation, References, Table
 from .base_language import Language
-from .page_layout import tall
+from .page_layout import is_tall
 
 SECONDS = 20
 MOST_READ = 1_000_000  # bytes of a template
@@ -23,7 +23,7 @@ BREAK = "\0"  # placeholder for the end of a row, which a template may choose
 MESSAGE = 400  # maximum characters of an error message
 
 
-def read(path: str) -> str:
+def read_template(path: str) -> str:
     """Return the text of a template. Raises DocumentError if it cannot be read."""
     place = Path(path)
     try:
@@ -138,7 +138,7 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
     page = language.page
     if isinstance(block, Table):
         view |= {"columns": page.columns(block), "kept": page.kept(block)}
-        view |= {"wide": page.wide(block), "tall": tall(block)}
+        view |= {"wide": page.wide(block), "tall": is_tall(block)}
     if isinstance(block, References):
         view["tail"] = page.tail(block)
     if isinstance(block, Table | Equation):

@@ -19,7 +19,7 @@ from ...language.target import name_of
 from ...ledger.facts import ATTENDING, OperationKind
 from ...models.model import Model
 from ...output.base_plot import MARGIN
-from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plotted
+from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plot_bytes
 from .rank_caption import of_one_rank
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
         if said or shared:
             figure.supxlabel("\n".join([*said, *shared]), fontsize=6.5, x=0.02, ha="left", linespacing=1.5)
 
-    return plotted(draw, extension, 2.5 + 0.34 * len(drawn) + MARGIN * len(shared))
+    return plot_bytes(draw, extension, 2.5 + 0.34 * len(drawn) + MARGIN * len(shared))
 
 
 def _crossing(axes: Axes, model: Model, formula: Formula, numbers: Numbers, points: Sequence[int]) -> list[str]:

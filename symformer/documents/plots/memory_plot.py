@@ -14,7 +14,7 @@ from ...language.symbols import B
 from ...language.target import name_of
 from ...models.model import Model
 from ...output.base_plot import MARGIN
-from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plotted
+from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plot_bytes
 from .rank_caption import of_one_rank
 
 if TYPE_CHECKING:
@@ -121,4 +121,4 @@ def memory(models: Sequence[Counted], extension: str, device: str | None) -> byt
                 "\n".join([*said, *shared]), fontsize=6.5, x=0.02, ha="left", linespacing=1.5 if shared else 1.2
             )
 
-    return plotted(draw, extension, 2.4 + 0.14 * len(drawn) + MARGIN * len(shared))
+    return plot_bytes(draw, extension, 2.4 + 0.14 * len(drawn) + MARGIN * len(shared))

@@ -10,7 +10,7 @@ from ...language.errors import OptionError, SizeError
 from ...language.target import name_of
 from ...models.model import Model
 from ...output.base_plot import MARGIN
-from ...output.style import INKS, MARKS, MOST, grid, literal, plotted
+from ...output.style import INKS, MARKS, MOST, grid, literal, plot_bytes
 from .memory_plot import amount
 from .rank_caption import of_one_rank
 
@@ -83,4 +83,4 @@ def roofline(
             ha="left",
         )
 
-    return plotted(draw, extension, 2.5 + MARGIN * len(shared))
+    return plot_bytes(draw, extension, 2.5 + MARGIN * len(shared))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sympy import Expr
 
-from ...algebra.role_totals import ROLES, by_role
-from ...architectures import composed, presets_of
+from ...algebra.role_totals import ROLES, role_totals
+from ...architectures import composed_model, presets_of
 from ...formulas.formula import Formula
 from ...language.errors import OptionError
 from ...language.sizes import evaluate
@@ -17,7 +17,7 @@ from ...language.symbols import E
 from ...language.target import name_of
 from ...models.model import Model
 from ...output.base_plot import MARGIN
-from ...output.style import HATCHES, INKS, MARKS, grid, literal, plotted
+from ...output.style import HATCHES, INKS, MARKS, grid, literal, plot_bytes
 from .rank_caption import of_one_rank
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def shares_of(model: Model, formula: Formula) -> dict[str, Fraction]:
     if model.provenance.from_torch:
         raise OptionError(f"{model.target} is traced, so the roles of its parts are not known")
     whole = formula.value()
-    found: dict[str, Expr] = by_role(formula)
+    found: dict[str, Expr] = role_totals(formula)
     values = {role: evaluate(found[role], model.known, formula.id) for role in ROLES if role in found}
     return {role: Fraction(value, whole) for role, value in values.items() if value}
 
@@ -121,12 +121,12 @@ def shares(models: Sequence[Counted], extension: str) -> bytes:
         if shared:
             figure.supxlabel("\n".join(shared), fontsize=6.5, x=0.02, ha="left", linespacing=1.5)
 
-    return plotted(draw, extension, 0.95 + 0.16 * len(rows) + (1.3 if several else 0) + MARGIN * len(shared))
+    return plot_bytes(draw, extension, 0.95 + 0.16 * len(rows) + (1.3 if several else 0) + MARGIN * len(shared))
 
 
 def models_of(models: Sequence[Counted], quantity: str, conventions: dict[str, str]) -> list[Counted]:
     """Return the requested models, or all presets if the only target is just an architecture's name."""
     if len(models) > 1:
         return list(models)
-    found = [composed(name) for name in family(models[0][0])]
+    found = [composed_model(name) for name in family(models[0][0])]
     return [(model, model.formula(quantity, **conventions)) for model in found] or list(models)

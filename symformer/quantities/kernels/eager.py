@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...formulas.account import Term
 from ...ledger.facts import Entry, OperationKind
-from ..quantity import Conventions, unseen
+from ..quantity import Conventions, refuse_observed
 from .saves import SINGLE, SIZES, Saver, Saves, made, single, softmax
 from .transformers_kernels import COMMON
 
@@ -33,7 +33,7 @@ def mix(entry: Entry, conventions: Conventions) -> Saves:
 def observed(entry: Entry, conventions: Conventions) -> Saves:
     """Return a traced saved tensor. Raises RuleError if it was traced for another quantity."""
     if entry.measured != "activations":
-        unseen(entry, conventions)
+        refuse_observed(entry, conventions)
     return Saves(makes=(Term(entry.path, entry.output.shape),))
 
 

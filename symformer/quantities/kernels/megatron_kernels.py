@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...language.errors import RuleError
 from ...ledger.facts import ATTENDING, Entry, OperationKind
-from ..quantity import Conventions, refusing, rows, unseen
+from ..quantity import Conventions, refuse_observed, refuse_others, rows
 from .saves import Saver, Saves, dropout, linear, none, softmax
 
 
@@ -29,7 +29,7 @@ def _only(entry: Entry, functions: tuple[str, ...]) -> Saves:
     return Saves(reads=entry.inputs)
 
 
-KERNELS: dict[OperationKind, Saver] = refusing(
+KERNELS: dict[OperationKind, Saver] = refuse_others(
     "implementation=megatron supports only the layers of its paper, without gates, rotary or fixed positions, poolers, "
     "convolutions, experts and scans",
     {
@@ -40,6 +40,6 @@ KERNELS: dict[OperationKind, Saver] = refusing(
         OperationKind.DROPOUT: dropout,
         **rows(reads, *ATTENDING),
         OperationKind.SOFTMAX: softmax,
-        OperationKind.OBSERVED: unseen,
+        OperationKind.OBSERVED: refuse_observed,
     },
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...language.errors import RuleError
 from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, Entry, OperationKind
-from ..quantity import Conventions, refused, refusing, rows, unseen
+from ..quantity import Conventions, refuse, refuse_observed, refuse_others, rows
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 
 
@@ -90,7 +90,7 @@ def rotate(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(reads=entry.inputs[1:])
 
 
-COMMON: dict[OperationKind, Saver] = refusing(
+COMMON: dict[OperationKind, Saver] = refuse_others(
     "activation memory of this operation in transformers is not supported",
     {
         OperationKind.LOOKUP: lookup,
@@ -105,12 +105,12 @@ COMMON: dict[OperationKind, Saver] = refusing(
         OperationKind.SELECT: select,
         OperationKind.MATCH: match,
         OperationKind.JOIN: join,
-        OperationKind.SCAN: refused(
+        OperationKind.SCAN: refuse(
             "activation memory of a scan, which transformers runs token by token, is not supported"
         ),
         **rows(
-            refused("activation memory of experts in transformers is not supported"), OperationKind.EXPERTS, *ROUTING
+            refuse("activation memory of experts in transformers is not supported"), OperationKind.EXPERTS, *ROUTING
         ),
-        OperationKind.OBSERVED: unseen,
+        OperationKind.OBSERVED: refuse_observed,
     },
 )

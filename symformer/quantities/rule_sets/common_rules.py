@@ -25,12 +25,12 @@ from .rule_set import Counting
 TWO, SIX = Integer(2), Integer(6)
 
 
-def nothing(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
+def counts_nothing(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return no terms: the rule set does not count this operation."""
     return ()
 
 
-def unseen(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
+def refuse_observed(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Raise RuleError for an operation that was traced but not recognized."""
     raise RuleError(
         f"{entry.path}: this was traced for {entry.measured} and not recognized, and a rule set counts only recognized "
@@ -38,16 +38,16 @@ def unseen(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     )
 
 
-def unstated(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
+def refuse_unlisted(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Raise RuleError for an operation without a rule; models with such operations are rejected earlier."""
     raise RuleError(f"{entry.path}: there is no rule for the operation {entry.kind.value!r}")
 
 
 # The kinds that no rule set counts, and those that none has a rule for.
 SILENT: Mapping[OperationKind, Counting] = {
-    **dict.fromkeys((*POINTWISE, *ARRANGING, *ROUTING), nothing),
-    **dict.fromkeys((*CARRYING, *MATCHING, OperationKind.CONVOLUTION), unstated),
-    OperationKind.OBSERVED: unseen,
+    **dict.fromkeys((*POINTWISE, *ARRANGING, *ROUTING), counts_nothing),
+    **dict.fromkeys((*CARRYING, *MATCHING, OperationKind.CONVOLUTION), refuse_unlisted),
+    OperationKind.OBSERVED: refuse_observed,
 }
 
 
@@ -65,7 +65,7 @@ def matrix(entry: Entry, each: Expr = SIX) -> tuple[Term, ...]:
     return (Term(entry.path, (each, *positions, entry.inputs[0].width, out)),)
 
 
-def attending(
+def attention_rules(
     pairs: Callable[[Entry, RoleTable, Expr], tuple[Expr, ...]], each: Expr = SIX
 ) -> Mapping[OperationKind, Counting]:
     """Return the rules of the two products of attention: 6 · B · A · pairs · D each."""
@@ -79,17 +79,17 @@ def attending(
     return dict.fromkeys(ATTENDING, rule)
 
 
-def full(entry: Entry, reading: RoleTable, length: Expr) -> tuple[Expr, ...]:
+def all_pairs(entry: Entry, reading: RoleTable, length: Expr) -> tuple[Expr, ...]:
     """Return all query-key pairs, masked or not, regardless of the window."""
     return (length, length)
 
 
-def half(entry: Entry, reading: RoleTable, length: Expr) -> tuple[Expr, ...]:
+def half_of_pairs(entry: Entry, reading: RoleTable, length: Expr) -> tuple[Expr, ...]:
     """Return half of all pairs, for a causal mask, regardless of the window."""
     return (length, length / 2)
 
 
-def by_role(who: str, rules: Mapping[Role, Counting]) -> Counting:
+def rule_by_role(who: str, rules: Mapping[Role, Counting]) -> Counting:
     """Return a rule for linear layers by role. It raises RuleError for a role without a rule."""
 
     def rule(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:

@@ -8,7 +8,7 @@ from sympy import Expr
 
 from ...formulas.account import Term
 from ...ledger.facts import Entry, OperationKind
-from .common_rules import SILENT, SIX, attending, by_role, matrix, nothing
+from .common_rules import SILENT, SIX, attention_rules, counts_nothing, matrix, rule_by_role
 from .linear_roles import Role, RoleTable
 from .rule_set import Counting
 
@@ -47,13 +47,13 @@ def table(
         return matrix(entry, each)
 
     rules: dict[Role, Counting] = dict.fromkeys((Role.HEAD, *LAYER), product)
-    rules |= dict.fromkeys(silent, nothing)
-    rules[Role.ROUTER] = product if router else nothing
+    rules |= dict.fromkeys(silent, counts_nothing)
+    rules[Role.ROUTER] = product if router else counts_nothing
     return {
         **SILENT,
-        **dict.fromkeys((OperationKind.LOOKUP, OperationKind.NORM, OperationKind.PARAMETER), nothing),
-        OperationKind.LINEAR: by_role(who, rules),
+        **dict.fromkeys((OperationKind.LOOKUP, OperationKind.NORM, OperationKind.PARAMETER), counts_nothing),
+        OperationKind.LINEAR: rule_by_role(who, rules),
         OperationKind.EXPERTS: product,
-        **attending(pairs, each),
+        **attention_rules(pairs, each),
         **{OperationKind[name.upper()]: rule for name, rule in others.items()},
     }

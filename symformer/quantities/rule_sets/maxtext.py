@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import Expr, Min
 
 from ...ledger.facts import Entry, OperationKind
-from .common_rules import half
+from .common_rules import half_of_pairs
 from .linear_roles import Role, RoleTable
 from .matrices import table
 from .rule_set import RuleSet
@@ -17,12 +17,12 @@ DEEPSEEK = ("deepseek-v2", "deepseek-v3")  # models that may have dense first la
 def pairs(entry: Entry, reading: RoleTable, length: Expr) -> tuple[Expr, ...]:
     """Return half of all pairs, or m(S - m/2) for m = min(w, S) if MaxText uses the layer's window."""
     if entry.window is None or reading.name not in WINDOWS:
-        return half(entry, reading, length)
+        return half_of_pairs(entry, reading, length)
     least = Min(length, entry.window)
     return (least, length - least / 2)
 
 
-def alike(reading: RoleTable) -> None:
+def refuse_mixed_layers(reading: RoleTable) -> None:
     """Raise RuleError for a mixture of experts that MaxText misreads: except for DeepSeek, every layer has experts."""
     if not reading.mixed or reading.name in DEEPSEEK:
         return
@@ -49,5 +49,5 @@ MAXTEXT = RuleSet(
     "window; but in Gemma 2, Gemma 3 and GPT-OSS, a layer with a window of w tokens counts ``m(S - m/2)`` pairs, with "
     "``m = min(w, S)``.",
     table("MaxText", pairs, router=True),
-    holds=alike,
+    holds=refuse_mixed_layers,
 )

@@ -6,7 +6,7 @@ from sympy import Expr, Max, Min
 
 from ...formulas.account import Term
 from ...ledger.facts import Entry
-from .common_rules import SIX, half
+from .common_rules import SIX, half_of_pairs
 from .linear_roles import Role, RoleTable
 from .matrices import table
 from .rule_set import RuleSet
@@ -29,7 +29,7 @@ def windowed(entry: Entry, reading: RoleTable, length: Expr) -> tuple[Expr, ...]
     One expression covers both cases: m(2S - m + t)/2 for m = min(w, S), with t = 1 for w < S and otherwise 0.
     """
     if entry.window is None:
-        return half(entry, reading, length)
+        return half_of_pairs(entry, reading, length)
     least, shorter = Min(length, entry.window), Min(1, Max(0, length - entry.window))
     return (least, (2 * length - least + shorter) / 2)
 
@@ -61,7 +61,7 @@ MEGATRON = RuleSet(
     "The FLOPs of one forward and one backward pass over B sequences of S tokens, by Megatron-LM's rule "
     f"(num_floating_point_operations of megatron/training/training.py): {_KNOWN}Half of the S² query-key pairs count, "
     f"regardless of the window. {_PADDED}",
-    table("Megatron-LM", half, silent=(Role.SHARED_GATE,), norm=norm),
+    table("Megatron-LM", half_of_pairs, silent=(Role.SHARED_GATE,), norm=norm),
     holds=swiglu,
 )
 BRIDGE = RuleSet(

@@ -8,12 +8,12 @@ from ...formulas.account import Term
 from ...language.errors import RuleError
 from ...language.sizes import Condition, Equals
 from ...ledger.facts import STORING, Entry, OperationKind
-from .common_rules import SILENT, attending, full, weights
+from .common_rules import SILENT, all_pairs, attention_rules, weights
 from .linear_roles import RoleTable
 from .rule_set import RuleSet
 
 
-def dense(reading: RoleTable) -> None:
+def refuse_experts(reading: RoleTable) -> None:
     """Raise RuleError for a mixture of experts."""
     if experts := reading.of(OperationKind.EXPERTS):
         raise NANOGPT.refuse(f"nanoGPT has one MLP per layer, but {experts[0].path} is a mixture of experts")
@@ -28,7 +28,7 @@ def tables(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     return weights(entry, reading)
 
 
-def shared_out(reading: RoleTable) -> tuple[Condition, ...]:
+def heads_span_width(reading: RoleTable) -> tuple[Condition, ...]:
     """Return the condition that H·Q equals the hidden size, as in nanoGPT. Raises RuleError if it cannot."""
     found: dict[Condition, None] = {}
     width = next(entry.output.width for entry in reading.of(OperationKind.LOOKUP) if entry.function == "tokens")
@@ -53,7 +53,7 @@ NANOGPT = RuleSet(
     "parameters, including biases and norms, except the position embedding. The token embedding counts, once if it is "
     "tied to the LM head. In every head, every query-key pair adds 12 FLOPs per element of the head dimension, masked "
     "or not, regardless of the window. ``T`` is the block size, here S, and the ``H`` heads divide the hidden size.",
-    {**SILENT, **dict.fromkeys(STORING, weights), OperationKind.LOOKUP: tables, **attending(full)},
-    holds=dense,
-    needs=shared_out,
+    {**SILENT, **dict.fromkeys(STORING, weights), OperationKind.LOOKUP: tables, **attention_rules(all_pairs)},
+    holds=refuse_experts,
+    needs=heads_span_width,
 )

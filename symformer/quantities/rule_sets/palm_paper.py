@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...ledger.facts import STORING, OperationKind
-from .common_rules import SILENT, attending, full, weights
+from .common_rules import SILENT, all_pairs, attention_rules, weights
 from .linear_roles import RoleTable
 from .rule_set import RuleSet
 
 
-def dense(reading: RoleTable) -> None:
+def refuse_experts(reading: RoleTable) -> None:
     """Raise RuleError for a mixture of experts."""
     if experts := reading.of(OperationKind.EXPERTS):
         raise PALM.refuse(
@@ -26,7 +26,7 @@ PALM = RuleSet(
     "[chowdhery2022], appendix on model FLOPs utilization: ``6N + 12LHQT`` FLOPs per token. ``N`` counts all "
     "parameters, including biases, norms and embeddings; an embedding tied to the LM head counts once. In every head, "
     "every query-key pair adds 12 FLOPs per element of the head dimension, masked or not, regardless of the window.",
-    {**SILENT, **dict.fromkeys(STORING, weights), **attending(full)},
-    holds=dense,
+    {**SILENT, **dict.fromkeys(STORING, weights), **attention_rules(all_pairs)},
+    holds=refuse_experts,
     checked="The tests compare it with 6N + 12LHQT, with N counted by torch.",
 )

@@ -12,7 +12,7 @@ from ...language.errors import OptionError, RegistrationError, RuleError
 from ...language.plugins import Plugins
 from ...language.sizes import Condition
 from ...ledger.facts import ATTENDING, ONE, Entry, Ledger, OperationKind
-from ..quantity import COUNTED, PLACEMENT, Convention, Conventions, Quantity, tally, total
+from ..quantity import COUNTED, PLACEMENT, Convention, Conventions, Quantity, require_total, tally
 from .linear_roles import RoleTable
 
 Counting = Callable[[Entry, RoleTable], tuple[Term, ...]]
@@ -43,7 +43,7 @@ class RuleSet:
     quantity: str = ""  # the quantity that it counts, if another package registers it
 
     def __post_init__(self) -> None:
-        total(self.rules, f"counted={self.name}")
+        require_total(self.rules, f"counted={self.name}")
 
     def account(self, ledger: Ledger) -> Line:
         """Return the total of every entry of a ledger. Raises RuleError for a model outside the rule set."""
@@ -177,7 +177,7 @@ class RuleSetQuantity(Quantity):
         """The conventions of the quantity, of the placement on ranks, and ``counted``."""
         if not self.rule_sets:
             return super().choices
-        return {**super().choices, COUNTED: Convention(Meanings(self.rule_sets), quiet=True)}
+        return {**super().choices, COUNTED: Convention(Meanings(self.rule_sets), hidden_by_default=True)}
 
     def choose(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return the value of every convention, or only ``counted`` for a rule set, which sets all others.

@@ -6,7 +6,7 @@ from sympy import Integer
 
 from ...formulas.account import Measure, Term
 from ...ledger.facts import ARRANGING, ATTENDING, CARRYING, MATCHING, POINTWISE, ROUTING, Entry, OperationKind
-from .common_rules import nothing, unseen, unstated
+from .common_rules import counts_nothing, refuse_observed, refuse_unlisted
 from .linear_roles import RoleTable
 from .rule_set import RuleSet
 
@@ -46,12 +46,12 @@ TIMM = RuleSet(
     "of a norm with a scale. The two products of attention add nothing: timm computes them in a fused kernel, which "
     "fvcore does not count. Biases, activations and sums add nothing.",
     {
-        **dict.fromkeys((*POINTWISE, *ARRANGING, *ATTENDING, OperationKind.PARAMETER), nothing),
-        **dict.fromkeys((*CARRYING, *MATCHING, *ROUTING, OperationKind.LOOKUP, OperationKind.EXPERTS), unstated),
+        **dict.fromkeys((*POINTWISE, *ARRANGING, *ATTENDING, OperationKind.PARAMETER), counts_nothing),
+        **dict.fromkeys((*CARRYING, *MATCHING, *ROUTING, OperationKind.LOOKUP, OperationKind.EXPERTS), refuse_unlisted),
         OperationKind.LINEAR: linear,
         OperationKind.CONVOLUTION: convolution,
         OperationKind.NORM: norm,
-        OperationKind.OBSERVED: unseen,
+        OperationKind.OBSERVED: refuse_observed,
     },
     holds=classifier,
     decoders=False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...formulas.account import Term
 from ...language.symbols import B, S
 from ...ledger.facts import STORING, Entry, OperationKind
-from .common_rules import SILENT, SIX, attending, full, weights
+from .common_rules import SILENT, SIX, all_pairs, attention_rules, weights
 from .linear_roles import RoleTable
 from .rule_set import RuleSet
 
@@ -38,6 +38,6 @@ TORCHTITAN = RuleSet(
         **dict.fromkeys(STORING, weights),
         OperationKind.LOOKUP: table,
         OperationKind.EXPERTS: chosen,
-        **attending(full),
+        **attention_rules(all_pairs),
     },
 )

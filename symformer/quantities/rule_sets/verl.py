@@ -6,7 +6,7 @@ from sympy import Expr, Min
 
 from ...formulas.account import Term
 from ...ledger.facts import Entry, OperationKind
-from .common_rules import SIX, by_role, half, matrix, nothing
+from .common_rules import SIX, counts_nothing, half_of_pairs, matrix, rule_by_role
 from .linear_roles import Role, RoleTable
 from .matrices import table
 from .rule_set import RuleSet
@@ -20,7 +20,7 @@ KNOWN = (*DENSE, *MIXED, "deepseek-v3")
 def pairs(entry: Entry, reading: RoleTable, length: Expr) -> tuple[Expr, ...]:
     """Return half of all pairs, or half of S · min(w, S) if verl uses the layer's window."""
     if entry.window is None or reading.name not in WINDOWS:
-        return half(entry, reading, length)
+        return half_of_pairs(entry, reading, length)
     return (length, Min(length, entry.window) / 2)
 
 
@@ -30,12 +30,12 @@ def embedding(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     return (Term(entry.path, (SIX, *entry.inputs[0].shape, rows, width)),)
 
 
-def beside(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
+def shared_expert(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return the terms of a shared expert: counted for DeepSeek, not for Qwen."""
     return () if reading.name in MIXED else matrix(entry)
 
 
-def told(reading: RoleTable) -> None:
+def refuse_misread(reading: RoleTable) -> None:
     """Raise RuleError for a model type that verl counts as 0 or misreads."""
     if reading.name not in KNOWN:
         raise VERL.refuse(f"verl's rules are not supported for {reading.name}; supported: {', '.join(KNOWN)}")
@@ -61,14 +61,14 @@ VERL = RuleSet(
     "GPT-OSS, a layer with a window of w tokens counts half of ``S * min(w, S)`` pairs.",
     {
         **table("verl", pairs, router=True, lookup=embedding),
-        OperationKind.LINEAR: by_role(
+        OperationKind.LINEAR: rule_by_role(
             "verl",
             {
                 **dict.fromkeys((Role.HEAD, Role.READ, Role.OUTPUT, Role.MLP, Role.ROUTER), lambda e, r: matrix(e)),
-                Role.SHARED: beside,
-                Role.SHARED_GATE: nothing,
+                Role.SHARED: shared_expert,
+                Role.SHARED_GATE: counts_nothing,
             },
         ),
     },
-    holds=told,
+    holds=refuse_misread,
 )

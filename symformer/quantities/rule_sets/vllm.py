@@ -8,7 +8,7 @@ from ...formulas.account import Term
 from ...language.sizes import Condition, Equals
 from ...language.symbols import E
 from ...ledger.facts import Entry, OperationKind
-from .common_rules import TWO, by_role, matrix, nothing
+from .common_rules import TWO, counts_nothing, matrix, rule_by_role
 from .linear_roles import Role, RoleTable
 from .matrices import table
 from .rule_set import RuleSet
@@ -41,12 +41,12 @@ def head(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     return (Term(entry.path, (TWO, batch, entry.inputs[0].width, out)),)
 
 
-def beside(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
+def shared_expert(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     """Return the terms of a shared expert: counted for DeepSeek; not for Qwen, whose config names it differently."""
     return matrix(entry, TWO) if reading.name in DEEPSEEK else ()
 
 
-def told(reading: RoleTable) -> None:
+def refuse_misread(reading: RoleTable) -> None:
     """Raise RuleError for a model whose config vLLM reads in an unsupported way."""
     if reading.name not in KNOWN:
         raise VLLM.refuse(f"vLLM's rules are not supported for {reading.name}; supported: {', '.join(KNOWN)}")
@@ -91,18 +91,18 @@ VLLM = RuleSet(
     "pairs.",
     {
         **table("vLLM", pairs, each=TWO),
-        OperationKind.LINEAR: by_role(
+        OperationKind.LINEAR: rule_by_role(
             "vLLM",
             {
                 **_product,
                 Role.HEAD: head,
                 Role.MLP: mlp,
-                Role.SHARED: beside,
-                Role.ROUTER: nothing,
-                Role.SHARED_GATE: nothing,
+                Role.SHARED: shared_expert,
+                Role.ROUTER: counts_nothing,
+                Role.SHARED_GATE: counts_nothing,
             },
         ),
     },
-    holds=told,
+    holds=refuse_misread,
     needs=width,
 )

@@ -21,7 +21,7 @@ from .observations import Numbers, Row, number, star
 from .observed_run import Calls
 
 
-def decoded(calls: Calls, point: Point) -> Products:
+def decode_products(calls: Calls, point: Point) -> Products:
     """Return the products of one new token after cached ones. Raises WitnessError."""
     assert calls.cached is not None
     try:

@@ -11,7 +11,7 @@ from ...language.shape_lines import Shape
 from ...language.symbols import B, S
 from ...ledger.facts import ONE, ZERO, Entry, OperationKind, Tensor, Weight
 from ..dataflow_roles import LinearProduct, SelectedProduct
-from .observations import LENGTHS, Observations, agreed, before_the_last, star
+from .observations import LENGTHS, Observations, common_value, leading_axes, star
 
 
 def linear(sights: Observations, row: Class, role: LinearProduct) -> Entry | None:
@@ -19,7 +19,7 @@ def linear(sights: Observations, row: Class, role: LinearProduct) -> Entry | Non
     ran = row[0].rpartition(".")[0]
     for stored in sights.weights.get(role.weight, []):
         out, into = stored[1] if role.out_first else stored[1][::-1]
-        length = before_the_last(row[1], into * out)
+        length = leading_axes(row[1], into * out)
         if length is None:
             continue
         held, shared = weights(sights, row, ran, stored, role.bias or f"{ran}.bias", (out, into))
@@ -69,7 +69,7 @@ def experts(sights: Observations, row: Class, role: SelectedProduct) -> Entry | 
         if len(stored[1]) != 3 or sights.stored.counts[stored] != counts or stored in sights.used:
             continue
         out, into = stored[1][1:] if role.out_first else stored[1][:0:-1]
-        length = before_the_last(row[1], into * out)
+        length = leading_axes(row[1], into * out)
         if length is None or len(length) != 2:
             continue
         tokens = next((size for size in LENGTHS if length[1].has(size)), None)
@@ -105,4 +105,6 @@ def _alike(sights: Observations, row: Class) -> bool:
         return False
     tokens = prod(real.numbers[size] for size in (B, S))
     distinct = real.seen.distinct.items()
-    return agreed(n for key, some in distinct if sights.classes.get((id(real), key)) == row for n in some) == tokens
+    return (
+        common_value(n for key, some in distinct if sights.classes.get((id(real), key)) == row for n in some) == tokens
+    )

@@ -122,7 +122,7 @@ class Observations:
 
     def _classed(self, sight: Observation) -> dict[Key, Class]:
         """Return the row of each product of a run."""
-        rows = {(row[0], at(row[1], sight.numbers)): row for row in self.products.counts}
+        rows = {(row[0], shape_at(row[1], sight.numbers)): row for row in self.products.counts}
         return {key: rows[seen] for key, seen in sight.named.items() if seen in rows}
 
     @cached_property
@@ -141,7 +141,7 @@ class Observations:
             return {}
         found: dict[Class, Counter[tuple[bool, bool]]] = defaultdict(Counter)
         within: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)  # each module
-        rows = {(row[0], at(row[1], trained.numbers)): row for row in self.products.counts}
+        rows = {(row[0], shape_at(row[1], trained.numbers)): row for row in self.products.counts}
         for key, seen in trained.named.items():
             sides = trained.sides(key)
             within[seen[0].rpartition(".")[0]][sides] += 1
@@ -170,7 +170,7 @@ class Observations:
 
     def role(self, row: Class) -> Any:
         """Return the role of a product if it is the same in every run, or else None."""
-        return agreed(self._role(sight, key) for sight, key in self.found[row])
+        return common_value(self._role(sight, key) for sight, key in self.found[row])
 
     def _role(self, sight: Observation, key: Key) -> Any:
         """Return the role of a product in one run, with paths as in the trace."""
@@ -214,7 +214,7 @@ class Observations:
         return S_ENC in self.all[-1].numbers or any(dim.has(B_VIS) for dim in shape)
 
 
-def often(row: Row, times: Expr) -> Row:
+def repeat_operation(row: Row, times: Expr) -> Row:
     """Return an operation that runs several times in its module, with the same weights."""
     counts, entry = row
     if times == 1:
@@ -223,7 +223,7 @@ def often(row: Row, times: Expr) -> Row:
     return (*counts, cancel((ONE, *counts)[-1] * times)), replace(entry, weights=held)
 
 
-def apart(row: Row, idle: int) -> list[Row]:
+def split_copies(row: Row, idle: int) -> list[Row]:
     """Split the copies of an operation into those with a gradient and the last few without one.
 
     The weights of the latter are trainable but have no gradient, so they are stored separately.
@@ -259,13 +259,13 @@ def star(path: str) -> str:
     return ".".join("*" if word.isdigit() else word for word in path.split("."))
 
 
-def agreed(found: Iterable[T]) -> T | None:
+def common_value(found: Iterable[T]) -> T | None:
     """Return the common value, or None if the values differ or there are none."""
     different = set(found)
     return different.pop() if len(different) == 1 else None
 
 
-def in_symbols(seen: Iterable[tuple[Observation, tuple[int, ...]]], known: Iterable[Expr] = ()) -> Shape | None:
+def symbolic_shape(seen: Iterable[tuple[Observation, tuple[int, ...]]], known: Iterable[Expr] = ()) -> Shape | None:
     """Return the shape of a tensor in symbols: each axis is a size of the run or of the model at every point.
 
     Other axes may be sizes ``known`` from other tensors, or else numbers.
@@ -284,7 +284,7 @@ def in_symbols(seen: Iterable[tuple[Observation, tuple[int, ...]]], known: Itera
     return tuple(axis[0] for axis in found)
 
 
-def before_the_last(factors: Shape, area: Expr) -> Shape | None:
+def leading_axes(factors: Shape, area: Expr) -> Shape | None:
     """Return the axes before the last of a tensor that is multiplied with a matrix of this area."""
     rows = cancel(Mul(*factors[1:]) / area)
     if not rows.is_polynomial(*rows.free_symbols):
@@ -301,6 +301,6 @@ def number(expr: Expr, numbers: Numbers) -> int | None:
     return int(value) if isinstance(value, Integer) else None
 
 
-def at(shape: Shape, numbers: Numbers) -> tuple[int | None, ...]:
+def shape_at(shape: Shape, numbers: Numbers) -> tuple[int | None, ...]:
     """Return a shape at a point."""
     return tuple(number(each, numbers) for each in shape)

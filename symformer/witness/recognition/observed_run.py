@@ -29,7 +29,7 @@ def numbers_at(point: Point, letters: Mapping[str, Symbol]) -> dict[Symbol, int]
     return {letters[name]: value for name, value in point.items() if name in letters}
 
 
-def tied(trace: Trace, point: Point) -> dict[str, int]:
+def with_dependent_sizes(trace: Trace, point: Point) -> dict[str, int]:
     """Return a point with every dependent size set from the sizes that it depends on."""
     return {**point, **{name: tie.at(point) for name, tie in trace.ties.items()}}
 

@@ -22,7 +22,7 @@ from ..interpolation import Point
 from ..measured_points import session
 from ..row_comparison import compare_parts
 from ..torch_counts import BACKWARD, FORWARD, TorchCount
-from ..torch_session import Run, Session, ends, tensors_of
+from ..torch_session import Run, Session, differentiable_outputs, tensors_of
 from .observations import Observation, star
 from .observed_run import Calls, numbers_at
 
@@ -114,7 +114,7 @@ class RecognitionCheck:
         if same and decoded:
             memory = Counter([2 * size for size in sizes])
             memory += Counter(2 * each.numel() for each in at.model().parameters())
-            memory += Counter(4 * each.numel() for each in ends(outputs[-1]))
+            memory += Counter(4 * each.numel() for each in differentiable_outputs(outputs[-1]))
             self.hold("inference-memory", numbers, lambda: _found(memory))
 
         def generated() -> TorchCount:
@@ -174,7 +174,7 @@ class RecognitionCheck:
             return None, sentence(error)
 
 
-def active(sight: Observation, owners: Mapping[str, str]) -> TorchCount:
+def active_weights(sight: Observation, owners: Mapping[str, str]) -> TorchCount:
     """Return the weights that a token uses: of tables of matrices, as many matrices as each token selects.
 
     Raises WitnessError if the experts are not selected this way.

@@ -10,7 +10,7 @@ from ...ledger.facts import ONE, Entry, OperationKind, Tensor, Weight
 from ..dataflow_roles import ConvolutionProduct, LinearProduct, Scores, SelectedProduct, WeightedValues
 from .attention_products import attention
 from .matrix_products import experts, linear
-from .observations import Observations, Row, apart, often, star
+from .observations import Observations, Row, repeat_operation, split_copies, star
 from .other_products import convolution, product
 from .tables_and_norms import norm, table
 
@@ -57,9 +57,9 @@ class Recognizer:
     def _product(self, row: Class) -> list[Row]:
         path, factors = row
         if found := self._recognised(row):
-            rows = [often(each, factors[0]) for each in found]
+            rows = [repeat_operation(each, factors[0]) for each in found]
             idle = self.sights.idle(row)
-            return [part for each in rows for part in apart(each, idle)] if idle else rows
+            return [part for each in rows for part in split_copies(each, idle)] if idle else rows
         output = Tensor(path, tuple(dim for dim in factors if dim != 1), grad=ONE)
         observed = Entry(OperationKind.OBSERVED, path, (), output, measured=self.sights.products.quantity)
         return [(self.sights.products.counts[row], observed)]

@@ -9,7 +9,17 @@ from sympy import Integer
 from ...catalogue.measured_model import Class
 from ...ledger.facts import ONE, OperationKind, Tensor, Weight
 from ..dataflow_roles import TableLookup
-from .observations import LENGTHS, Observation, Observations, Row, agreed, in_symbols, often, size_of, star
+from .observations import (
+    LENGTHS,
+    Observation,
+    Observations,
+    Row,
+    common_value,
+    repeat_operation,
+    size_of,
+    star,
+    symbolic_shape,
+)
 
 TABLES = {
     "tokens": "tokens",
@@ -25,11 +35,11 @@ def table(sights: Observations, stored: Class) -> list[Row]:
     path, shape = stored
     if sights.real is None or len(shape) != 2:
         return []
-    real = agreed(tuple(some) for name, some in _looked(sights.real, path))
+    real = common_value(tuple(some) for name, some in _looked(sights.real, path))
     seen = [(sight, some) for sight in sights.all for _, some in _looked(sight, path)]
     if not real or any(each.by not in TABLES for each in real) or any(len(some) != len(real) for _, some in seen):
         return []
-    indices = [in_symbols((sight, some[place].shape) for sight, some in seen) for place in range(len(real))]
+    indices = [symbolic_shape((sight, some[place].shape) for sight, some in seen) for place in range(len(real))]
     homes = [path.rpartition(".")[0], *(each.module for each in real[1:])]  # the first lookup stores the table
     if any(index is None for index in indices) or any(home.count("*") != path.count("*") for home in homes):
         return []
@@ -64,11 +74,11 @@ def norm(sights: Observations, stored: Class) -> list[Row]:
     module = path.rpartition(".")[0]
     if stored in sights.used or sights.real is None:
         return []
-    function = agreed(frozenset(kinds) for name, kinds in sights.real.seen.norms.items() if star(name) == module)
+    function = common_value(frozenset(kinds) for name, kinds in sights.real.seen.norms.items() if star(name) == module)
     normed = [(sight, some) for sight in sights.all for name, some in sight.seen.normed.items() if star(name) == module]
     factors = [each for _, each in sights.products.counts]
     known = dict.fromkeys(axis for each in factors for axis in each[1:])
-    read = in_symbols(((sight, each[:-1]) for sight, some in normed for each in some), known)
+    read = symbolic_shape(((sight, each[:-1]) for sight, some in normed for each in some), known)
     often_so = dict.fromkeys(each[0] for each in factors)
     times = size_of(((sight, some.total()) for sight, some in normed), [ONE, *often_so])
     if function is None or len(function) != 1 or "" in function or read is None or times is None:
@@ -80,4 +90,4 @@ def norm(sights: Observations, stored: Class) -> list[Row]:
     (which,) = function
     x = Tensor("x", (*read, shape[0]), grad=ONE)
     entry = sights.entry(OperationKind.NORM, module, (x,), x.shape, tuple(held), function=which)
-    return [often((counts, entry), times)]
+    return [repeat_operation((counts, entry), times)]

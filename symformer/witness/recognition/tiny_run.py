@@ -21,7 +21,7 @@ from ..sampling import DEEP
 from ..torch_session import silence
 from ..trace_result import Trace
 from .observations import Observation
-from .observed_run import Calls, numbers_at, tied
+from .observed_run import Calls, numbers_at, with_dependent_sizes
 
 FEW = 11  # tokens of a run with values
 DEEPER = 24  # layers of a run that shows how often layer kinds repeat
@@ -32,7 +32,7 @@ CHUNKS = re.compile(
 PARAMETERS = 60_000_000  # most parameters of such a run
 
 
-def deeper(point: Point) -> Point:
+def deep_point(point: Point) -> Point:
     """Return a point with many layers."""
     return {**point, **{name: max(size, DEEPER) for name, size in point.items() if DEEP.search(name)}}
 
@@ -87,7 +87,7 @@ def _tokens(inputs: dict[str, Tensor], model: Any, args: Any, given: dict[str, A
     return args, {name: changed.get(name, value) for name, value in given.items() if name != "position_ids"}
 
 
-def small(calls: Calls, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
+def tiny_point(calls: Calls, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     """Return sizes that the code accepts, reduced as far as possible from the smallest ones of the trace."""
     point: dict[str, int] = {**sorted(trace.checked, key=_depth)[0]}
     point |= {name: FEW + place for place, name in enumerate(each for each in ("S", "S_enc") if each in point)}
@@ -125,14 +125,14 @@ def small(calls: Calls, trace: Trace, windows: Mapping[str, Symbol]) -> Point:
     apart = ["$.", "vocab", *(f"^{re.escape(name)}$" for name in least)]  # reduce all, or all but one
     for left in apart:  # token ids may exceed a small vocabulary
         some = {name: size for name, size in least.items() if not re.search(left, name)}
-        if light(tried := tied(trace, {**point, **some})):
+        if light(tried := with_dependent_sizes(trace, {**point, **some})):
             return tried
     for name, size in sorted(least.items(), key=lambda each: -point[each[0]]):
-        tried = tied(trace, {**point, name: size})
+        tried = with_dependent_sizes(trace, {**point, name: size})
         point = tried if takes(tried) else point
     for factor in (256, 60, 16, 4, 2, 2, 2):
         for name in sorted(moving, key=lambda each: -point[each]):
-            smaller = tied(trace, {**point, name: point[name] // factor})
+            smaller = with_dependent_sizes(trace, {**point, name: point[name] // factor})
             whole = point[name] % factor == 0 and smaller[name] > 1
             point = smaller if whole and name not in least and takes(smaller) else point
     return point
