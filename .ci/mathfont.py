@@ -1,9 +1,9 @@
-"""How templates/fonts/symformer-math.woff2 and .json were made: ``python .ci/mathfont.py STIXMath-Regular.otf``.
+"""Write templates/fonts/symformer-math.woff2 and .json: ``python .ci/mathfont.py STIXMath-Regular.otf``.
 
-Needs fonttools and brotli, and STIX Math 1.1.1, as Debian's fonts-stix has it. What is kept is what formulas have, each
-sign with the larger forms that it grows to, and the MATH table, by which browsers set mathematics. The license reserves
-the name, so that what was changed goes by another. The .json has the characters of each width, by which figures are
-laid out without a browser.
+Needs fonttools, brotli, and STIX Math 1.1.1, which is in Debian's fonts-stix. The subset has the characters of
+formulas, the larger forms of each sign, and the MATH table, which browsers need to typeset mathematics. The license
+reserves the font's name, so the modified font has another name. The .json lists the characters of each width, which
+figures need for their layout without a browser.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TARGET = Path(__file__).parent.parent / "templates" / "fonts" / "symformer-math.
 
 
 def advances(font: TTFont) -> dict[str, str]:
-    """The characters of each width, in thousandths of the size of type."""
+    """Return the characters of each advance width, in thousandths of the font size."""
     found: dict[int, str] = {}
     for code, glyph in sorted(font.getBestCmap().items()):
         wide = font["hmtx"][glyph][0]
@@ -48,7 +48,7 @@ def main(source: str) -> None:
     subsetter.populate(unicodes=kept | ITALIC | set(GREEK) | {ord(character) for character in SIGNS + INVISIBLE})
     subsetter.subset(font)
     for record in list(font["name"].names):
-        if record.nameID not in (0, 13, 14):  # whose it is, and its license
+        if record.nameID not in (0, 13, 14):  # the copyright and the license
             font["name"].removeNames(nameID=record.nameID)
     names = {1: NAME, 2: "Regular", 3: f"{NAME} of {Path(source).stem}", 4: NAME, 6: NAME.replace(" ", "")}
     for number, said in names.items():
@@ -56,7 +56,7 @@ def main(source: str) -> None:
     inside = font["CFF "].cff
     inside.fontNames = [NAME.replace(" ", "")]
     inside.topDictIndex[0].FullName = inside.topDictIndex[0].FamilyName = NAME
-    # the tallest brace of the whole font makes no line of ours higher
+    # so that the tallest brace of the font does not increase the line height
     font["hhea"].ascent, font["hhea"].descent, font["hhea"].lineGap = 900, -300, 0
     font["OS/2"].usWinAscent, font["OS/2"].usWinDescent = 900, 300
     font.flavor = "woff2"

@@ -1,4 +1,4 @@
-"""Typeset every architecture's documents with pdflatex, as many at a time as there are cores."""
+"""Typeset the documents of every architecture with pdflatex, one process per core."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from symformer.documents.macros import MacroRequest, formulas_of, spelt
 
 
 def typeset(stem: str) -> str:
-    """One document: its .tex written and compiled; what went wrong, and nothing where all is well."""
-    # a model refuses some of the costs; the rest stand in one document
+    """Write and compile one document. Return the error messages, or "" if there are none."""
+    # a model may not support some costs; the document has the others
     of_costs = stem.endswith((OF_COSTS, OF_RANK))
     paper = derived(stem, "0") if of_costs else document(example(stem), ["params", "flops"], "0", "costs")
     Path(f"{stem}.tex").write_bytes(render(paper, "tex"))
-    for _ in range(2):  # long tables find their widths on the second run
+    for _ in range(2):  # the second run sets the column widths of long tables
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{stem}.tex"]
         run = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # noqa: S603
         if run.returncode:
             return run.stdout.decode(errors="replace")
     said = Path(f"{stem}.log").read_text(errors="replace").splitlines()
     wide = [line for line in said if line.startswith("Overfull")]
-    # the rows of a cost may be wider than a page of LaTeX; those of a count are not
+    # rows of costs may be wider than a page of LaTeX; rows of parameters must fit
     return "" if of_costs or not wide else "\n".join([*wide, f"{stem}.tex has lines that do not fit the page"])
 
 
-COLUMNS = ("gpt2", "deepseek-v3", "t5", "mamba2", "bert-base-uncased")  # what an author brings in is typeset of these
+COLUMNS = ("gpt2", "deepseek-v3", "t5", "mamba2", "bert-base-uncased")  # fragments and macros of these are typeset
 ARTICLE = r"""\documentclass[10pt,twocolumn]{article}
 \usepackage{amsmath,booktabs}
 \input{NAME-macros}
@@ -45,7 +45,7 @@ MACROS
 
 
 def in_columns(name: str) -> str:
-    """A fragment and the macros of a model in an article of two columns; what went wrong."""
+    """Compile a fragment and the macros of a model in a two-column article. Return the error messages, or ""."""
     model, asked = architecture(name), ("params",)
     made = spelt(model, formulas_of(model, asked, {}), MacroRequest("0", name, asked, {}, ()))
     Path(f"{name}-macros.tex").write_bytes(made)
@@ -68,7 +68,7 @@ def in_columns(name: str) -> str:
 
 if __name__ == "__main__":
     os.chdir(sys.argv[1])
-    stems = [OF_RANK, *(name + OF_COSTS for name in WHOLE), *names()]  # the longest first
+    stems = [OF_RANK, *(name + OF_COSTS for name in WHOLE), *names()]  # the slowest first
     with get_context("fork").Pool() as pool:
         wrong = [trouble for trouble in pool.imap_unordered(typeset, stems) if trouble]
         wrong += [trouble for trouble in pool.imap_unordered(in_columns, COLUMNS) if trouble]

@@ -102,7 +102,7 @@ const exact = (() => {
     if ("over" in form) {
       const below = at(sheet.trees[form.over], numbers);
       if (below === NOTHING || below[0] === 0n) return { numbers, said: ["the ratio is undefined: its denominator is 0"] };
-    } else if (number[1] !== 1n) return { numbers, said: [`the result would be ${plain(number)}, which is not an integer: the formula needs sizes that divide`] };
+    } else if (number[1] !== 1n) return { numbers, said: [`the result would be ${plain(number)}, which is not an integer: the formula needs sizes that divide evenly`] };
     return { numbers, said: [], number };
   }
 

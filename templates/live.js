@@ -290,7 +290,7 @@
     const held = [...new Set(state.sides.flatMap((side) => modelOf(side).held))];
     const note = document.getElementById("held");
     note.hidden = !held.length;
-    note.textContent = held.length ? `This page cannot switch every convention. Fixed: ${held.join(", ")}. To change these, write the page again with --option.` : "";
+    note.textContent = held.length ? `This page cannot switch every convention. Fixed: ${held.join(", ")}. To change these, generate the page again with --option.` : "";
     document.getElementById("compare").textContent = state.sides.length > 1 ? "Show only one" : "Compare two";
     refresh(quietly);
     if (focus) document.getElementById(focus)?.focus();

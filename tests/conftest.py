@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures and settings for all tests."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ import pytest
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # each worker has one core
-os.environ["SYMFORMER_CACHE"] = ""  # nothing that an earlier run kept answers in a test
-os.environ["HF_HUB_CACHE"] = os.path.join(os.path.dirname(__file__), "no-cache")  # what somebody has answers nothing
+os.environ["SYMFORMER_CACHE"] = ""  # ignore the cache of earlier runs
+os.environ["HF_HUB_CACHE"] = os.path.join(os.path.dirname(__file__), "no-cache")  # ignore the user's own cache
 
 import symformer.witness  # noqa: F401 (it looks at the switch once, before a test takes that away)
 from symformer.architectures import cached_component
 
-# What is asked once is kept for the tests that follow, and to look through all of it for garbage, again and again, took
-# a fifth of the time of those that ask most.
+# Cached values stay alive for later tests. Scanning all of them for garbage repeatedly took a fifth of the time of the
+# slowest tests.
 gc.set_threshold(100_000, 20, 20)
+
+collect_ignore_glob = ["benchmarks/*", "gpu/*", "browser/*"]  # programs without doctests
 
 Rewrite = Callable[[type, Any], None]
 
 
 @pytest.fixture
 def rewrite(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rewrite]:
-    """Gives parts another ``forward`` until the test ends, in whole models too."""
+    """Yield a function that replaces the ``forward`` of parts until the test ends, also inside whole models."""
 
     def given(part: type, forward: Any) -> None:
         monkeypatch.setattr(part, "forward", forward)
@@ -73,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
-    """Give the tests of one file to one worker, which builds what they share once; all doctests count as one file."""
+    """Assign the tests of one file to one worker, which shares their fixtures; all doctests count as one file."""
     from xdist.scheduler import LoadFileScheduling
 
     class ByFile(LoadFileScheduling):
@@ -86,5 +88,5 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported and collected is no garbage until the end."""
+    """Exclude everything imported and collected so far from garbage collection."""
     gc.freeze()

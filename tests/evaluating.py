@@ -1,8 +1,8 @@
-"""What the parts of a model are said to compute, evaluated with the weights of a class that somebody else wrote.
+"""Evaluation of printed computations with the weights of a reference class.
 
-The lines are read as mathematics, from a model's own down to those of every part that they name: no more of symformer
-is used than the display tree, the parts' names, and the sizes. Heads are split where a line says that its shape has
-four axes, and joined before a matrix; experts have an axis of their own. What a word means is handed in.
+The lines are evaluated as mathematics, from the model down to every part that they name. Only the display tree, the
+names of parts and the sizes come from symformer. Heads are split if a line's shape has four axes, and merged before a
+matrix; experts have their own axis. The meaning of each word is passed in.
 """
 
 from __future__ import annotations
@@ -48,34 +48,35 @@ from symformer.ledger.facts import Scope
 from .words import Chosen, Function
 
 EXPERT, LAYER, FACTOR = TensorName("e"), TensorName("n"), TensorName("α")
-ROUNDING = 1e-6  # what single precision leaves of the angles that a class stores
+ROUNDING = 1e-6  # tolerance for angles stored in single precision
 
 
 @dataclass
 class Class:
-    """Somebody else's module, the sizes it has, and what its words and letters mean there."""
+    """A reference module with its sizes, and the meaning of its words and letters."""
 
     module: nn.Module
     sizes: Mapping[Symbol, int]
     words: Mapping[str, Function]
-    given: Mapping[str, Tensor]  # letters that any part may read, such as angles; of a kind of layer, with its name
+    given: Mapping[str, Tensor]  # letters that any part may read, such as angles; for one kind of layer, with its name
     route: Callable[[Tensor], Chosen] | None = None
-    factors: Mapping[str, Sequence[float]] = field(default_factory=dict)  # by a part's name, numbers of its own
-    arranged: Callable[[str, Tensor], Tensor] = lambda name, weight: weight  # rows that a class has in another order
-    path: Callable[[str], str] = lambda path: path  # of a part, what torch calls it
-    layers: Mapping[str, Sequence[int]] = field(default_factory=dict)  # of a kind of layer, which these are in torch
-    kinds: Sequence[str] = ()  # of layers of several kinds in one list, what each is called
-    apart: Sequence[str] = ()  # parts whose module in torch does more
-    gave: dict[str, list[Tensor]] = field(default_factory=dict)  # by a module's path, what it gave each time
-    compared: list[str] = field(default_factory=list)  # the parts that were held to that
+    factors: Mapping[str, Sequence[float]] = field(default_factory=dict)  # numbers specific to a part, by its name
+    # rows that the class stores in another order
+    arranged: Callable[[str, Tensor], Tensor] = lambda name, weight: weight
+    path: Callable[[str], str] = lambda path: path  # torch's name of a part
+    layers: Mapping[str, Sequence[int]] = field(default_factory=dict)  # torch's names of a kind of layers
+    kinds: Sequence[str] = ()  # the names of layers of several kinds in one list
+    apart: Sequence[str] = ()  # parts whose torch module computes more
+    gave: dict[str, list[Tensor]] = field(default_factory=dict)  # the outputs of each module, by path
+    compared: list[str] = field(default_factory=list)  # the parts that were compared
 
     def watched(self, run: Callable[[], Any]) -> Any:
-        """What a run gives; what every module of it gave is kept."""
+        """Run the module and record the output of every submodule."""
 
         def keep(path: str, module: nn.Module, inputs: Any, output: Any) -> None:
             first = output[0] if isinstance(output, tuple) else output
             if isinstance(first, Tensor):
-                self.gave.setdefault(path, []).append(first.clone())  # some add to it in place
+                self.gave.setdefault(path, []).append(first.clone())  # some modules add to it in place
 
         hooks = [module.register_forward_hook(partial(keep, path)) for path, module in self.module.named_modules()]
         found = run()
@@ -84,31 +85,31 @@ class Class:
         return found
 
     def compare(self, path: str, ours: Tensor) -> None:
-        """Hold a part to the module of its path, where there is one that gives the same."""
+        """Compare a part with the module of its path, if that returns the same tensor."""
         ends = re.compile(rf"(^|\.){re.escape(self.path(path))}$")
         found = [gave for name, gave in self.gave.items() if path and ends.search(name)]
         alike = [each for each in found[0] if each.numel() == ours.numel()] if len(found) == 1 else []
         if not alike or path.rpartition(".")[2] in self.apart:
             return
         off = min(_difference(ours, theirs) for theirs in alike)
-        assert off < ROUNDING, f"{path} gives something else: {off:.1e} of the largest"
+        assert off < ROUNDING, f"{path} returns something else: {off:.1e} of the largest"
         self.compared.append(path)
 
     def weight(self, path: str, name: TensorName) -> Tensor:
-        """A weight of a part, by what a line calls it."""
+        """Return the weight of a part that a line names."""
         ends = {"W": ("", "weight"), "w": ("", "weight"), "b": ("bias",)}[name.letter]
         ends = ("",) if name.letter == "W" and name.index == EXPERT else ends  # a table of matrices
         inside = re.compile(rf"(^|\.){re.escape(self.path(path))}(\.|$)") if path else re.compile("")
         found: dict[str, Tensor] = {}
-        for owner in (inside, re.compile("")):  # a tied head reads what stands elsewhere
+        for owner in (inside, re.compile("")):  # a tied head reads a weight that is stored elsewhere
             for each, tensor in self.module.named_parameters(remove_duplicate=False):
                 if owner.search(each) and any(called(each, name.below, end, self.path(path)) for end in ends):
                     found[each] = tensor.detach()
             if found:
                 break
-        least = min((each.count(".") for each in found), default=0)  # of this part, and not of one in it
+        least = min((each.count(".") for each in found), default=0)  # of this part, not of a part inside it
         found = {each: tensor for each, tensor in found.items() if each.count(".") == least}
-        assert found, f"{path}: {text(name)} is no weight of {type(self.module).__name__}"
+        assert found, f"{path}: {text(name)} is not a weight of {type(self.module).__name__}"
         assert len({tensor.data_ptr() for tensor in found.values()}) == 1, f"{path}: {text(name)} is any of {[*found]}"
         ((each, tensor), *_) = found.items()
         module = self.module.get_submodule(each.rpartition(".")[0])
@@ -119,21 +120,21 @@ class Class:
 
 
 def called(parameter: str, below: str, end: str, path: str) -> bool:
-    """Whether a parameter is what stands below a letter: a module's weight or bias, or a weight by itself."""
+    """Return True if a parameter belongs to a letter: the weight or bias of a module, or a standalone weight."""
     if not below:
         return f".{parameter}".endswith(f".{path}.{end}")
     return bool(re.search(rf"(^|\.){re.escape(below)}{'[._]' if end else ''}{end}$", parameter))
 
 
 def _difference(ours: Tensor, theirs: Tensor) -> float:
-    """How far they are apart, as a share of the largest."""
+    """Return the largest difference, relative to the largest absolute value."""
     theirs = theirs.flatten(2) if theirs.dim() == 4 and ours.dim() == 3 else theirs  # of patches
     theirs = theirs if theirs.shape == ours.shape or theirs.dim() < 3 else theirs.transpose(1, 2)
     return float((ours - theirs.reshape(ours.shape)).abs().max() / theirs.abs().max())
 
 
 class Reader:
-    """The lines of one part, evaluated from the top."""
+    """Evaluate the lines of one part, in order."""
 
     def __init__(self, whose: Class, scope: Scope, path: str, known: Mapping[str, Tensor]) -> None:
         self.whose, self.scope, self.path = whose, scope, path
@@ -144,10 +145,10 @@ class Reader:
         self.factors = iter(whose.factors.get(scope.name, ()))
         inside = (each for line in self.lines for each in nodes(line.shown))
         roots = [self.size(value(each.operand)) for each in inside if isinstance(each, Root)]
-        self.head = roots[0] if roots else 0  # as wide as a head is, scores are divided by its root
+        self.head = roots[0] if roots else 0  # scores are divided by the square root of the head width
 
     def run(self) -> Tensor:
-        assert self.lines, f"{self.path}: nothing is said of what it computes"
+        assert self.lines, f"{self.path}: its computation is unknown"
         for line in self.lines:
             found = self.repeated(line) if line.times is not None else self.of(line.shown)
             self.put(line, found)
@@ -157,7 +158,7 @@ class Reader:
     # -- lines ---------------------------------------------------------------------------------------------------------
 
     def repeated(self, line: Assignment) -> Tensor:
-        """Layers, each on what the one before it gave."""
+        """Run layers, each on the output of the previous one."""
         assert isinstance(line.shown, Applied)
         (before, *_), number = line.shown.arguments, self.size(line.times)
         assert isinstance(before, TensorName)
@@ -169,7 +170,7 @@ class Reader:
         return found
 
     def put(self, line: Assignment, found: Tensor) -> None:
-        """A result by its name, in the shape that the line says it has."""
+        """Store a named result, in the shape of its line."""
         assert isinstance(line.shape, Listed)
         *axes, last = line.shape.items
         sizes = [self.size(value(each)) for each in line.shape.items if not isinstance(each, TensorName)]
@@ -187,7 +188,7 @@ class Reader:
             self.known[text(line.name)] = found
             return
         assert isinstance(line.name, Listed)
-        assert isinstance(last, Sum), f"{self.path}: nothing says how wide the pieces of {text(line.shown)} are"
+        assert isinstance(last, Sum), f"{self.path}: the widths of the pieces of {text(line.shown)} are unknown"
         widths = [self.size(value(each)) for each in last.terms]
         for name, piece in zip(line.name.items, found.split(widths, -1), strict=True):
             heads = self.head and found.dim() == 3 and name in (TensorName("q"), TensorName("k"), TensorName("v"))
@@ -211,7 +212,7 @@ class Reader:
                     term = of_heads(self.of(each), found)
                     found = found + (
                         term[:, : found.shape[1]] if each == TensorName("p") else term
-                    )  # as many as there are
+                    )  # the number of pieces
                 return found
             case Minus(operand):
                 return -self.of(operand)
@@ -243,7 +244,7 @@ class Reader:
         raise AssertionError(text(shown))
 
     def name(self, shown: TensorName) -> Tensor:
-        """What has been computed, or was given, or is a weight."""
+        """Return a computed value, an input or a weight."""
         if text(shown) in self.known:
             return self.known[text(shown)]
         if shown == FACTOR:
@@ -256,7 +257,7 @@ class Reader:
         return found if shown.index != EXPERT or self.chosen is None else found[self.chosen]
 
     def called(self, shown: Applied, layer: int | None = None) -> Tensor:
-        """A part by its name, or a word."""
+        """Evaluate a part by name, or a word."""
         name = shown.function
         if layer is not None and name not in self.parts:  # a list of layers of several kinds
             name = self.whose.kinds[layer]
@@ -274,7 +275,7 @@ class Reader:
             return weights
         name += f"_{text(shown.below)}" if shown.below else ""
         own = f"{self.path}.{name}"
-        assert name in self.whose.words, f"{self.path}: nothing says what {name} means"
+        assert name in self.whose.words, f"{self.path}: {name} has no meaning"
         return self.whose.words[own if own in self.whose.words else name](*arguments)
 
     def part(self, scope: Scope, arguments: Sequence[Tree], layer: int) -> Tensor:
@@ -286,14 +287,14 @@ class Reader:
         read = [(each.letter if isinstance(each, TensorName) else "", self.of(each)) for each in arguments]
         shape = computation(scope)[-1].shape if computation(scope) else None
         if isinstance(shape, Listed) and len(shape.items) in (2, 4) and len(read) == 1:
-            wide = self.size(value(shape.items[-1]))  # of a norm that is as wide as a head
+            wide = self.size(value(shape.items[-1]))  # of a norm over one head
             whole = read[0][1]
             if name.endswith("_norm") and whole.dim() == 3 and whole.shape[-1] > wide:
                 read = [("", whole.unflatten(-1, (-1, wide)).transpose(1, 2))]
         return Reader(self.whose, scope, path, bound(scope, read, self.whose.given)).run()
 
     def softmax(self, shown: Applied) -> Tensor:
-        """Over the keys that a query sees: all, or those up to its own, or a window of these."""
+        """Return the mask over keys: all, those up to the query, or a window of these."""
         (inside,) = shown.arguments
         sinks = inside.items[1:] if isinstance(inside, Listed) else ()
         scores = self.of(inside.items[0] if isinstance(inside, Listed) else inside)
@@ -312,7 +313,7 @@ class Reader:
 
 
 def bound(scope: Scope, read: Sequence[tuple[str, Tensor]], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What a part reads, by the names that its own lines have for it: first by the same letter, then in order."""
+    """Return the inputs of a part by the names in its own lines: by equal letters first, then in order."""
     wanted = list(dict.fromkeys(free(computation(scope))))
     found: dict[str, Tensor] = {}
     rest = []
@@ -329,7 +330,7 @@ def bound(scope: Scope, read: Sequence[tuple[str, Tensor]], given: Mapping[str, 
 
 
 def free(lines: Sequence[Assignment]) -> Iterator[str]:
-    """The names that are read before a line gives them; those of weights left out."""
+    """Yield the names that are read before they are defined, without the names of weights."""
     known: set[str] = set()
     for line in lines:
         if line.times is not None and isinstance(line.name, TensorName):
@@ -349,12 +350,12 @@ LAYER_BEFORE = Sum((LAYER, Minus(Number(1))))
 
 
 def of_heads(stored: Tensor, x: Tensor) -> Tensor:
-    """A row of weights for each head, beside what has heads."""
+    """Broadcast a row of weights per head to a tensor with heads."""
     return stored[:, None] if x.dim() == 4 and stored.dim() == 2 else stored
 
 
 def joined(pieces: Sequence[Tensor], rows: bool) -> Tensor:
-    """Side by side, or one below the other; what all heads share is there for each."""
+    """Concatenate tensors side by side or one below the other, broadcasting those that all heads share."""
     first, other = pieces
     if rows:
         return torch.cat((first.expand(len(other), 1, other.shape[-1]), other), -2)
@@ -367,13 +368,15 @@ def joined(pieces: Sequence[Tensor], rows: bool) -> Tensor:
 def product(left: Tensor, right: Tensor) -> Tensor:
     if left.dim() == 0:
         return left * right
-    if right.dim() == 5:  # a matrix for each of the experts that a token goes to
+    if right.dim() == 5:  # a matrix for each expert that a token is routed to
         left = left[:, :, None] if left.dim() == 3 else left
         return (left[..., None, :] @ right)[..., 0, :]
-    if left.dim() == 4 and left.shape[-1] == 1 and left.shape[:3] == right.shape[:3]:  # a weight for each of these
+    if (
+        left.dim() == 4 and left.shape[-1] == 1 and left.shape[:3] == right.shape[:3]
+    ):  # the weight of each of these experts
         return left * right
-    if left.dim() == 4 and right.dim() == 2:  # heads are joined before a matrix
+    if left.dim() == 4 and right.dim() == 2:  # heads are merged before a matrix
         left = left.transpose(1, 2).flatten(2)
-    elif left.dim() == 4 and left.shape[1] != right.shape[1]:  # and several queries share a key
+    elif left.dim() == 4 and left.shape[1] != right.shape[1]:  # several queries share a key
         right = right.repeat_interleave(left.shape[1] // right.shape[1], 1)
     return left @ right

@@ -1,7 +1,7 @@
-"""Every model type of transformers, its default config written as a config.json and asked for at the door.
+"""Default configs of all model types of transformers, answered with and without torch.
 
-``python -m tests.every_type`` prints how many are answered as torch counts, with torch and from the catalogue alone;
-``--alone`` asks the catalogue only. Types may be named.
+``python -m tests.every_type [TYPE...]`` writes the default config of each type as a config.json and prints how many
+answers agree with torch, with torch and from the catalogue alone. ``--alone`` uses only the catalogue.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from symformer.witness.measured_points import session
 from symformer.witness.transformers_classes import first_heads, of_config
 from symformer.witness.worker_pool import LostJob, run_jobs
 
-LIMIT = 90  # seconds for a type
+LIMIT = 90  # seconds per type
 GENERATING = ("causal", "masked", "seq2seq")
 
 
 def asked(model_type: str, head: str, alone: bool) -> dict[str, str]:
-    """What the door says of a type's default config: exact, refused or wrong; nothing where torch builds no model."""
+    """Return the verdict on a type's default config: exact, refused or wrong; "" if torch builds no model."""
     import transformers
 
     try:
@@ -53,7 +53,7 @@ def asked(model_type: str, head: str, alone: bool) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         try:
             model = opened_at_the_door(_file(folder, written))
-            # a model that is composed here may be read as another class of the type, and then says which
+            # a built-in model may be read as another class of the type, which a note states
             read = re.search(r"read as (\w+)", " ".join(model.provenance.assumed))
             theirs = stored({**config, "architectures": [read[1]]}) if read else theirs
             value = model.params.value()
@@ -70,14 +70,14 @@ def _file(folder: str, written: str) -> str:
 
 
 def stored(config: dict[str, Any]) -> int:
-    """What the class of a config stores, by torch."""
+    """Return the parameters of the class that a config names, by torch."""
     source = of_config(config, "config.json")
     fields = {name: value for name, value in source.own(config, "config.json").items() if name != "architectures"}
     return sum(map(prod, session(lambda point: source.build(fields), {}).stored().values()))
 
 
 def main(types: Sequence[str], alone: bool) -> None:
-    """Ask of all, or of some."""
+    """Check all types, or the given ones."""
     jobs = [(*job, alone) for job in first_heads() if job[0] in types or not types]
     told: dict[str, Counter[str]] = {}
     with closing(run_jobs(asked, jobs, 2, LIMIT)) as answers:

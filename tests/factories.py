@@ -1,9 +1,8 @@
-"""Factories of code that nobody here wrote: one for each family of models, with every size that it is made of.
+"""Factories of third-party models, one per family, with all their sizes.
 
-Each is a function of sizes that are all different, with what it is called with. Two that only share a library share
-nothing else: a stack, a convolution, a mixer of tokens and a window are traced by different means.
-
-``python -m tests.factories [NAME...]`` traces them, where their libraries are, and puts what it finds on file.
+Each factory is a function of sizes that are all different, with a function for its inputs. The families of one library
+differ in structure: stacks, convolutions, token mixers and windows are traced in different ways. ``python -m
+tests.factories [NAME...]`` traces those whose libraries are installed, and stores the results.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from symformer.witness.trace_result import Trace
 FILE = Path(__file__).with_name("factories.json")
 LIBRARIES = {"torch": "torch", "torchvision": "torchvision", "timm": "timm", "open_clip": "open_clip_torch"}
 LIBRARIES |= {"litgpt": "litgpt", "x_transformers": "x-transformers", "diffusers": "diffusers"}
-STRIDE = 32  # by how much a stem and its stages make a picture smaller
+STRIDE = 32  # the reduction of the image by the stem and the stages
 
 
 @dataclass(frozen=True)
 class Family:
-    """A factory of a library, where its sizes start, and what its models are called with."""
+    """A factory of a library, the initial values of its sizes, and the inputs of its models."""
 
     library: str
     build: Callable[..., nn.Module]
@@ -41,12 +40,12 @@ class Family:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Where every size starts."""
+        """Return the initial value of every size."""
         return {name: int(number) for name, _, number in (each.partition("=") for each in self.starts.split())}
 
 
 def made(model: Any) -> nn.Module:
-    """A library without types says nothing of what it makes."""
+    """Return the result of a library without type annotations as a module."""
     assert isinstance(model, nn.Module)
     return model
 
@@ -60,17 +59,17 @@ def tokens(B: int, S: int) -> torch.Tensor:
 
 
 def patches(B: int, S: int) -> torch.Tensor:
-    """Pictures of S by S squares, each as large as what becomes one place."""
+    """Return images of S by S patches."""
     return torch.empty(B, 3, STRIDE * S, STRIDE * S)
 
 
 def squares(B: int, n: int, patch: int) -> torch.Tensor:
-    """Pictures of n by n patches."""
+    """Return images of n by n patches."""
     return torch.empty(B, 3, n * patch, n * patch)
 
 
 def cut(B: int, n: int) -> torch.Tensor:
-    """The same where a patch has 16 by 16 pixels."""
+    """Return images of n by n patches of 16 by 16 pixels."""
     return torch.empty(B, 3, 16 * n, 16 * n)
 
 
@@ -178,7 +177,7 @@ def maxvit(E_0: int, E_1: int, E_2: int, D: int, L_1: int, L_2: int, window: int
 
 
 def reduced(B: int, S: int, ratio: int) -> torch.Tensor:
-    """Pictures whose first map is cut into whole squares of so many places."""
+    """Return images whose first feature map consists of whole windows."""
     return torch.empty(B, 3, 8 * ratio * S, 8 * ratio * S)
 
 
@@ -534,20 +533,20 @@ FAMILIES: dict[str, Family] = {
 
 @cache
 def on_file() -> dict[str, Any]:
-    """The whole file."""
+    """Return the whole file."""
     found: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
     return found
 
 
 @cache
 def afresh(name: str) -> Trace:
-    """The trace of a family, made now. Raises SymformerError where there is none."""
+    """Trace a family. Raises SymformerError if it has no formula."""
     family = FAMILIES[name]
     return trace(family.build, family.sizes, inputs=family.inputs)
 
 
 def facts(name: str, quantity: str) -> dict[str, Any]:
-    """What is kept of a trace, or why there is none."""
+    """Return the stored facts of a trace, or the reason why there is none."""
     try:
         found = afresh(name).of(quantity)
     except SymformerError as error:
@@ -560,7 +559,7 @@ def facts(name: str, quantity: str) -> dict[str, Any]:
 
 
 def remake(names: list[str]) -> None:
-    """Trace the families named, or all, and put them on file."""
+    """Trace the named families, or all, and store the results."""
     traces = dict(on_file()["families"]) if FILE.exists() else {}
     for name in names or FAMILIES:
         library = FAMILIES[name].library

@@ -1,4 +1,4 @@
-"""The house: its rooms and their floors, and what imports what. ``python -m tests.floors`` counts them."""
+"""The layers of the package, and its imports. ``python -m tests.floors`` prints statistics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "symformer"
 
-# From the ground up. A module may import from floors below its own, never from its own floor or above.
+# From the bottom up. A module may import only from layers below its own.
 FLOORS = [
     ["language"],
     ["output"],
@@ -28,7 +28,7 @@ FLOORS = [
     ["commands"],
     ["__main__", "__init__", "symbols"],
 ]
-# And inside a room. What stands on no floor here has its place by what it imports: nowhere do imports go round.
+# The layers inside a folder. Modules not listed here are placed by their imports, which never form a cycle.
 INNER: Mapping[str, list[list[str]]] = {
     "language": [
         ["errors", "frozen", "limits"],
@@ -87,18 +87,18 @@ def files(package: Path = PACKAGE) -> list[Path]:
 
 
 def named(path: Path, package: Path = PACKAGE) -> str:
-    """A module's name inside the package: ``language.notation.display_tree``; of a folder, the folder's."""
+    """Return a module's name inside the package: ``language.notation.display_tree``; for a folder, its name."""
     words = path.relative_to(package).with_suffix("").parts
     return ".".join(words[:-1] if words[-1] == "__init__" and len(words) > 1 else words)
 
 
 def room(name: str) -> str:
-    """The folder or module right under the package."""
+    """Return the top-level folder or module of a module."""
     return name.partition(".")[0]
 
 
 def imports(path: Path, package: Path = PACKAGE) -> Iterator[str]:
-    """Every module of the package that a file imports, wherever the import stands; type checking alone left out."""
+    """Yield all modules of the package that a file imports anywhere, except for type checking."""
     tree = ast.parse(path.read_text("utf-8"))
     guarded = [
         node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
@@ -121,14 +121,14 @@ def _there(name: str, package: Path) -> bool:
 
 @cache
 def graph(package: Path = PACKAGE) -> Mapping[str, frozenset[str]]:
-    """Each module with those that it imports."""
+    """Return each module with its imports."""
     return {
         named(path, package): frozenset(imports(path, package)) - {named(path, package), ""} for path in files(package)
     }
 
 
 def cycles(package: Path = PACKAGE) -> list[str]:
-    """Imports that go round, each as the way round."""
+    """Return the import cycles, each as a path."""
     edges, done, found = graph(package), set[str](), list[str]()
 
     def walk(name: str, way: list[str]) -> None:
@@ -145,20 +145,20 @@ def cycles(package: Path = PACKAGE) -> list[str]:
 
 
 def arrows(package: Path = PACKAGE) -> set[tuple[str, str]]:
-    """Which room imports from which."""
+    """Return the imports between folders."""
     return {(room(name), room(other)) for name, others in graph(package).items() for other in others} - {
         (room(name), room(name)) for name in graph(package)
     }
 
 
 def lines(package: Path = PACKAGE) -> dict[str, int]:
-    """How long the file of each architecture is."""
+    """Return the number of lines of each architecture file."""
     kept = [path for path in package.glob("architectures/*.py") if path.stem not in ("__init__", "base_architecture")]
     return {path.stem.replace("_", "-"): len(path.read_text("utf-8").splitlines()) for path in kept}
 
 
 def count(package: Path = PACKAGE) -> str:
-    """The house in a few numbers."""
+    """Return the statistics as text."""
     found = arrows(package)
     up = [f"{a} -> {b}" for a, b in sorted(found) if FLOOR.get(b, 0) >= FLOOR.get(a, len(FLOORS))]
     rooms = {room(name) for name in graph(package)} - {"__init__", "__main__"}

@@ -1,9 +1,9 @@
-"""Fields that the catalogue passes over: each class of the catalogue with odd values of these, compared with torch.
+"""Fields that the catalogue ignores, at odd values, compared with torch for each class of the catalogue.
 
-``python -m tests.freed_fields [N] [CLASS...]`` takes N classes in a fixed random order (all by default), gives each
-config that builds on meta fields that the catalogue may answer for whatever they say, at values of several types, and
-compares the parameters with those of torch. ``--runs`` also compares the KV cache and the decode FLOPs. It prints every
-wrong answer and ends with status 1 if there is one.
+``python -m tests.freed_fields [N] [CLASS...]`` tests N classes in a fixed random order (all by default). In each config
+that builds on the meta device, it sets fields that the catalogue ignores to values of several types, and compares the
+parameters with torch. ``--runs`` also compares the KV cache and the decode FLOPs. It prints every wrong answer and
+exits with status 1 if there is one.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from symformer.witness.sampling import DEEP
 from symformer.witness.transformers_classes import TracedClass, of_config
 from symformer.witness.worker_pool import LostJob, run_jobs
 
-BUDGET = 3.0  # seconds of one process for a class
-LIMIT = 60  # seconds of any clock, after which a class is left out
+BUDGET = 3.0  # CPU seconds per class
+LIMIT = 60  # wall-clock seconds after which a class is skipped
 LAYERS = 3
-FOREIGN = 3  # values that a field of other classes is given
+FOREIGN = 3  # values for fields of other classes
 ANY: tuple[Any, ...] = (3, True, None, False, 0, -1, 0.5, "any", [1, 2], {"a": 1}, 64)
 LLAMA3 = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64, "factor": 8.0}
 ROPES: tuple[Any, ...] = (
@@ -51,7 +51,7 @@ ROPES: tuple[Any, ...] = (
 )
 WINDOW: tuple[Any, ...] = (8, None, True, False, 4096, 1, 0)
 LABELS: tuple[Any, ...] = ({"0": "a"}, {str(label): str(label) for label in range(5)}, {}, ["a", "b"], None)
-# Fields that a rule passes over in every class, at values of several types.
+# Fields that a rule ignores in every class, at values of several types.
 RULED: Mapping[str, tuple[Any, ...]] = {
     "rope_theta": (1e6, 5_000_000, None, 0.5, 0, "any", True),
     "rope_scaling": ROPES,
@@ -69,7 +69,7 @@ RULED: Mapping[str, tuple[Any, ...]] = {
 
 
 def put(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a config with these fields; one of a part is written text_config.hidden_size."""
+    """Return a config with these fields; a field of a part is written text_config.hidden_size."""
     found = deepcopy(dict(config))
     for path, value in fields.items():
         part, _, name = path.rpartition(".")
@@ -78,8 +78,8 @@ def put(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored(source: TracedClass, config: Mapping[str, Any]) -> int | None:
-    """Return the parameters by torch; None where it builds no model of the config."""
-    with suppress(Exception):  # whatever somebody's code raises
+    """Return the parameters by torch, or None if it builds no model of the config."""
+    with suppress(Exception):  # any error of third-party code
         own = source.own(config, "config.json")
         fields = {name: value for name, value in own.items() if name != "architectures"}
         return sum(map(prod, session(lambda _: source.build(fields), {}).stored().values()))
@@ -87,7 +87,7 @@ def stored(source: TracedClass, config: Mapping[str, Any]) -> int | None:
 
 
 def answer(config: Mapping[str, Any]) -> int | None:
-    """Return the parameters by the catalogue; None where it does not answer."""
+    """Return the parameters by the catalogue, or None if it does not answer."""
     with suppress(SymformerError):
         if (known := find(config)) is not None:
             return int(model_of_records("config.json", known).params.value())
@@ -96,7 +96,7 @@ def answer(config: Mapping[str, Any]) -> int | None:
 
 @cache
 def names() -> frozenset[str]:
-    """Return every name of a field that some class of the catalogue has, or common code may ask for."""
+    """Return all field names that a class of the catalogue has or that common code may read."""
     from transformers import PretrainedConfig
 
     entries = [kept.entry for name, model_type in classes() if (kept := find_entry(name, model_type)) is not None]
@@ -123,7 +123,7 @@ class Attack:
         self.named = {"model_type": model_type, "architectures": [name]}
 
     def base(self) -> dict[str, Any] | None:
-        """Return a small config that the catalogue and torch count alike; None where there is none."""
+        """Return a small config for which the catalogue and torch agree, or None."""
         trials = FieldTrials(self.source)
         entry = self.kept.entry
         few = {each: min(size, LAYERS) for each, size in entry.sizes.items() if DEEP.search(field_name(each))}
@@ -137,7 +137,7 @@ class Attack:
         return None
 
     def offered(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield each field that has a rule of its own, and the values that it is given."""
+        """Yield each field with a rule of its own, and the values to test."""
         entry = self.kept.entry
         own = f"{entry.part}." if entry.part else ""
         for part in (own, *(f"{own}{each}." for each in entry.parts if not own)):
@@ -149,7 +149,7 @@ class Attack:
                 yield own + path, ROPES if "rope" in path else kinds if "layer_types" in path else ANY
 
     def others(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield each field of other classes that the catalogue takes for one that nobody reads."""
+        """Yield each field of other classes that the catalogue assumes to be unread."""
         own = f"{self.kept.entry.part}." if self.kept.entry.part else ""
         known = {*self.kept.entry.sizes, *self.kept.entry.idle, *self.kept.entry.stored, *self.kept.switches}
         known |= self.kept.entry.aliases.keys() | self.kept.entry.kinds.keys()
@@ -157,7 +157,7 @@ class Attack:
             yield own + name, [value for value in ANY if config_match._unasked(self.kept, name, value)]
 
     def run(self) -> tuple[dict[str, int], list[str]]:
-        """Return how many answers were right, refused and wrong, and what was wrong."""
+        """Return the numbers of right, refused and wrong answers, and the wrong ones."""
         base = self.base()
         if base is None:
             return {"classes without a config to start from": 1}, []
@@ -175,7 +175,7 @@ class Attack:
         return dict(self.told), self.wrong
 
     def compare(self, base: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
-        """Compare a config with these fields; where the two do not agree, with each half of them."""
+        """Compare a config with these fields; if the two disagree, compare each half of the fields."""
         if not fields:
             return
         config = put(base, fields)
@@ -199,12 +199,12 @@ class Attack:
 
 
 def attacked(name: str, model_type: str) -> tuple[dict[str, int], list[str]]:
-    """Return what came of one class."""
+    """Return the results of one class."""
     return Attack(name, model_type).run()
 
 
 def jobs(many: int | None = None, only: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Return so many classes of the catalogue in a fixed random order, or those that are named."""
+    """Return this many classes of the catalogue in a fixed random order, or the named ones."""
     found = [each for each in classes() if each[0] in only or not only]
     random.Random(28).shuffle(found)  # noqa: S311
     found.sort(key=lambda each: only.index(each[0]) if only else 0)
@@ -212,7 +212,7 @@ def jobs(many: int | None = None, only: Sequence[str] = ()) -> list[tuple[str, s
 
 
 def main(words: Sequence[str]) -> int:
-    """Compare many classes and print each answer that is wrong."""
+    """Compare many classes and print each wrong answer."""
     many = next((int(word) for word in words if word.isdigit()), None)
     told: Counter[str] = Counter()
     with closing(run_jobs(attacked, jobs(many, [word for word in words if not word.isdigit()]), 1, LIMIT)) as results:

@@ -1,4 +1,4 @@
-"""A server on 127.0.0.1 that speaks as much of the Hub's API as one file needs, and as badly as it is told to."""
+"""A local server that implements the part of the Hub's API needed for one file, with configurable faults."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ FIRST, SECOND = "1f" * 20, "2e" * 20  # two commits
 
 @dataclass
 class Answer:
-    """What is said to one method: a status, headers beside the usual ones, and a body."""
+    """The response to one method: a status, additional headers, and a body."""
 
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
-    without: tuple[str, ...] = ()  # of the usual headers
+    without: tuple[str, ...] = ()  # the usual headers to omit
     drip: float = 0  # seconds before each byte
-    silent: bool = False  # no answer at all, for as long as anybody waits
+    silent: bool = False  # never answer
 
 
 @dataclass
 class Hub:
-    """Files by repository and revision; answers instead of files by repository and method."""
+    """Files by repository and revision, and responses that replace files, by repository and method."""
 
     files: dict[tuple[str, str], tuple[str, bytes]] = field(default_factory=dict)
     answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Hub:
     address: str = ""
 
     def put(self, name: str, config: Any, commit: str = FIRST, *revisions: str) -> None:
-        """A config.json under a commit, and under main or what else stands for it."""
+        """Add a config.json under a commit and under a revision such as main."""
         body = config if isinstance(config, bytes) else json.dumps(config).encode()
         for revision in (commit, *(revisions or ("main",))):
             self.files[name, revision] = commit, body
@@ -83,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
             if key not in answer.without:
                 self.send_header(key, value)
         self.end_headers()
-        with suppress(OSError):  # who asked has gone
+        with suppress(OSError):  # the client has disconnected
             if method == "GET" and answer.drip:
                 for byte in answer.body or body:
                     time.sleep(answer.drip)
@@ -95,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving() -> Iterator[Hub]:
-    """A server of its own, for as long as this lasts."""
+    """Run a server inside a block."""
     hub, stop = Hub(), threading.Event()
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": hub, "stop": stop}))
     server.daemon_threads = True
@@ -112,5 +112,5 @@ def serving() -> Iterator[Hub]:
 
 
 def bomb(size: int) -> bytes:
-    """Some bytes that are many when they are unpacked."""
+    """Return a few compressed bytes that expand to many."""
     return gzip.compress(b"[" + b"1," * (size // 2))

@@ -1,8 +1,8 @@
 """Random configs of every causal model type with a layer pattern, compared with torch.
 
-``python -m tests.layer_patterns [N] [TYPE...]`` draws N configs (300 by default) and prints how many answers are right,
-refused and wrong. The exit status is 1 if any is wrong. With ``--alone`` it uses only the catalogue and traces nothing.
-A traced config takes about twenty CPU seconds.
+``python -m tests.layer_patterns [N] [--seed=K] [TYPE...]`` draws N configs (300 by default) and prints how many answers
+are right, refused and wrong. The exit status is 1 if any is wrong. With ``--alone`` it uses only the catalogue and
+traces nothing. A traced config takes about twenty CPU seconds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from symformer.witness.worker_pool import LostJob, run_jobs
 MANY = 300  # configs
 LIMIT = 120  # seconds for one
 BATCH = 3
-LENGTHS = (7, 21, 67)  # tokens in the cache: on both sides of most windows drawn
+LENGTHS = (7, 21, 67)  # tokens in the cache: below and above most sampled windows
 WINDOWS = (5, 8, 13, 29, 40)
 PERIODS = (1, 2, 3, 4, 5)
 DEPTHS = range(2, 13)
@@ -217,7 +217,8 @@ def main(words: Sequence[str]) -> int:
     """Compare many configs and print each answer that is not right."""
     alone = "--alone" in words
     many = next((int(word) for word in words if word.isdigit()), MANY)
-    configs = jobs(many, [word for word in words if not word.isdigit() and word[0] != "-"])
+    seed = next((int(word.removeprefix("--seed=")) for word in words if word.startswith("--seed=")), 1)
+    configs = jobs(many, [word for word in words if not word.isdigit() and word[0] != "-"], seed)
     told: Counter[str] = Counter()
     with closing(run_jobs(_asked, [(json.dumps(each), alone) for each in configs], 1, LIMIT)) as answers:
         for (config, _), answer in answers:

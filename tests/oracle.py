@@ -1,4 +1,4 @@
-"""Comparing a formula with a torch module. Every helper asserts that there was something to compare."""
+"""Comparisons of a formula with a torch module. Every helper asserts that there was something to compare."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Numbers = Mapping[Symbol, int]
 
 
 def distinct(sizes: Mapping[str, int]) -> dict[Symbol, int]:
-    """Sizes by symbol; all different, so that no mistake hides behind two that coincide."""
+    """Return sizes by symbol, all different, so that no error is hidden by two equal sizes."""
     assert len(set(sizes.values())) == len(sizes), f"sizes coincide: {sizes}"
     return {SYMBOLS[name]: number for name, number in sizes.items()}
 
 
 def stored(module: nn.Module) -> list[tuple[int, ...]]:
-    """The shape of every unique parameter, each shape sorted: some libraries store a matrix transposed."""
+    """Return the sorted shape of every unique parameter: some libraries store the transpose of a matrix."""
     shapes = [tuple(sorted(parameter.shape)) for parameter in module.parameters()]
     assert shapes, "the module has no parameters: nothing was checked"
     return shapes
 
 
 def assert_same_weights(formula: Formula, numbers: Numbers, module: nn.Module) -> None:
-    """Every weight that the formula counts, with its shape, and no other; then the total."""
+    """Assert that the formula counts every weight with its shape and no other, and that the totals are equal."""
     ours: Counter[tuple[int, ...]] = Counter()
     for count, line in formula.root.leaves():
         for term in line.terms:

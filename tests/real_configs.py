@@ -1,8 +1,8 @@
 """Published config.json files: how many answers agree with torch, with and without torch installed.
 
 ``python -m tests.real_configs FOLDER`` reads every ``*.json`` in a folder. For each it compares the parameters that
-symformer computes without torch with those of the class that the config names, built on the meta device, and prints the
-refused and wrong ones. With ``--trace``, it also traces, with torch, each config that is refused without it.
+symformer computes without torch with the parameters of the class that the config names, built on the meta device, and
+prints the refused and wrong ones. With ``--trace``, it also traces, with torch, each config that is refused without it.
 
 A ``quantization_config`` is removed first: the storage format of weights does not affect the number of parameters.
 """
@@ -65,7 +65,7 @@ def alone(paths: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def stored(path: str, named: str) -> int | None:
-    """Return the parameters of the class that a config names, or of ``named``, by torch; None where it builds none."""
+    """Return the parameters of the class that a config names, or of ``named``, by torch, or None if it builds none."""
     from tests.every_type import stored as counted
 
     config = plain(path)
@@ -88,7 +88,7 @@ def traced(path: str) -> dict[str, Any]:
 
 
 def main(folder: str, trace: bool) -> None:
-    """Ask for every config of a folder."""
+    """Check every config of a folder."""
     from symformer.witness.worker_pool import LostJob, run_jobs
 
     paths = sorted(map(str, Path(folder).glob("*.json")))

@@ -1,4 +1,4 @@
-"""Activations, byte by byte: what the hooks of torch are given, on the CPU and with real memory."""
+"""Activations in bytes, compared with torch's hooks on the CPU with real memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from symformer.architectures.base_architecture import Architecture
 from symformer.language.symbols import SYMBOLS, A, B, E, H, L, S, W
 from symformer.witness.torch_counts import activation_bytes, train_bytes
 
+from .samples import sampled
+
 WAYS = [
     (implementation, dropout, recompute, dtype)
     for implementation, dropout in (("eager", "off"), ("eager", "on"), ("sdpa", "off"))
@@ -21,7 +23,7 @@ WAYS = [
 
 
 def draw(target: str, seed: int) -> dict[str, int]:
-    """Random sizes, all different: widths are what heads ask for."""
+    """Return random sizes, all different; widths are multiples of the heads."""
     source = random.Random(f"{target} {seed}")  # noqa: S311
     while True:
         small = {name: source.randint(2, 9) for name in ("B", "S", "L", "A", "G", "D")}
@@ -34,14 +36,14 @@ def draw(target: str, seed: int) -> dict[str, int]:
             sizes["E"] = sizes["A"] * source.randint(2, 9)
             del sizes["G"], sizes["D"]
         if target == "mistral":
-            sizes["C_win"] = source.randint(2, 20)  # below the tokens there are, or above
+            sizes["C_win"] = source.randint(2, 20)  # below or above the number of tokens
         if target == "bert":
             sizes["V_type"] = source.randint(2, 60)
         if len(set(sizes.values())) == len(sizes):
             return sizes
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", sampled(3, [1, 2, 3]))
 @pytest.mark.parametrize(("implementation", "dropout", "recompute", "dtype"), WAYS)
 @pytest.mark.parametrize("target", ["gpt2", "llama", "mistral", "bert"])
 def test_activation_formula_matches_saved_bytes(
@@ -62,7 +64,7 @@ def test_activation_formula_matches_saved_bytes(
 
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
 def test_fp32_equals_symbolic_at_4_bytes_except_eager_llama(implementation: str) -> None:
-    """W = 4 is single precision, but where Llama writes its softmax out: there it keeps what it cast, and the cast."""
+    """W = 4 is single precision, except for Llama's softmax, which saves its input and a cast copy."""
     for target, same in (("gpt2", True), ("bert", True), ("llama", implementation == "sdpa")):
         model = architecture(target)
         ways = [model.formula("activations", implementation=implementation, dtype=way) for way in ("fp32", "symbolic")]
@@ -70,8 +72,10 @@ def test_fp32_equals_symbolic_at_4_bytes_except_eager_llama(implementation: str)
 
 
 def test_checkpointed_layer_saves_only_its_input() -> None:
-    """By hand: 4·B·S·E for each of L layers and the final norm's input; outside them 8·B·S and 8·S of indices, mean and
-    1/σ of the final norm, and what the head reads; and one mask of 4·B·S² in the eager way.
+    """Compare with a count by hand.
+
+    4·B·S·E for each of L layers and for the final norm's input; outside of them, 8·B·S and 8·S for indices, the mean
+    and 1/σ of the final norm, and the input of the head; and one mask of 4·B·S² with eager attention.
     """
     gpt2 = architecture("gpt2")
     outside = 4 * B * S * E * (L + 1) + 8 * B * S + 8 * S + 8 * B * S + 4 * B * S * E
@@ -80,15 +84,15 @@ def test_checkpointed_layer_saves_only_its_input() -> None:
 
 
 def test_activations_match_korthikanti_equation_1() -> None:
-    """Korthikanti et al. 2022, arXiv:2205.05198, eq. 1: sbh(34 + 5as/h) bytes a layer; here B·S·E·(34 + 5·A·S/E)."""
+    """Korthikanti et al. 2022, arXiv:2205.05198, eq. 1: sbh(34 + 5as/h) bytes per layer; here B·S·E·(34 + 5·A·S/E)."""
     layer = architecture("gpt2").formula("activations", implementation="megatron", dropout="on").part("h")
     assert layer.equals(S * B * E * (34 + 5 * A * S / E))
-    core = layer.part("h.attn")  # eq. 2's first part: 11sbh + 5as²b, less the 2sbh that the norm before it made
+    core = layer.part("h.attn")  # first part of eq. 2: 11sbh + 5as²b, without the 2sbh from the norm before it
     assert core.equals(9 * S * B * E + 5 * A * S**2 * B)
 
 
 def test_recompute_matches_korthikanti_table_2() -> None:
-    """Without parallelism: 34sbh a layer with selective recomputation, 2sbh with full; in W bytes, 16W + 2 for 34."""
+    """Without parallelism: 34sbh per layer with selective recomputation, 2sbh with full; in W bytes, 16W + 2 for 34."""
     gpt2 = architecture("gpt2")
     megatron = {"implementation": "megatron", "dropout": "on"}
     assert gpt2.formula("activations", recompute="selective", **megatron).part("h").equals(34 * S * B * E)
@@ -115,7 +119,7 @@ def test_unsupported_implementation_is_refused() -> None:
 
 
 def test_one_head_of_one_sequence_is_refused() -> None:
-    """Torch keeps an expanded view there, so the formula, which counts the copy, would be wrong."""
+    """In this case torch saves an expanded view, so the formula, which counts a copy, would be wrong."""
     formula = architecture("llama-2-7b").formula("activations")
     with pytest.raises(SymformerError, match="does not hold for B=1 and G=1: in that case torch saves a view"):
         formula.value({"B": 1, "G": 1, "S": 7, "V": 29, "E": 24, "H": 11, "L": 5, "A": 6, "D": 10})
@@ -123,7 +127,7 @@ def test_one_head_of_one_sequence_is_refused() -> None:
 
 
 def test_groups_of_wide_heads_are_refused() -> None:
-    """Transformers hands grouped heads of up to 256 to torch as they are, and copies wider ones first."""
+    """Transformers passes grouped heads of up to 256 elements to torch unchanged, and copies wider ones first."""
     llama = architecture("llama")
     formula = llama.formula("activations", implementation="sdpa").partial(H="H")
     assert isinstance(llama.component, Architecture)
@@ -145,7 +149,7 @@ def test_groups_of_wide_heads_are_refused() -> None:
 @pytest.mark.parametrize("recompute", ["none", "selective", "full"])
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
 def test_two_sided_window_keeps_its_mask(implementation: str, recompute: str, dtype: str) -> None:
-    """The fused kernel is given a mask from S = C_win on, and keeps it: what is answered below would be too little."""
+    """The fused kernel gets and saves a mask for S >= C_win, so the formula would be too small there."""
     mistral = architecture("mistral")
     assert isinstance(mistral.component, Architecture)
     way = {"implementation": implementation, "recompute": recompute, "dtype": dtype}
@@ -186,8 +190,8 @@ def test_attention_dropout_in_a_config_is_counted(target: str, recompute: str, d
     way = {"dropout": "on", "recompute": recompute, "dtype": dtype}
     theirs = activation_bytes(model.component, numbers, **way)
     assert model.formula("activations", **way).value(sizes) == theirs
-    # By hand, where nothing is computed again, for each of B·A·S² weights in L layers: the noise, and in single
-    # precision what it gives; in another one that takes the place of the weights that were cast to it.
+    # By hand, without recomputation, for each of B·A·S² weights in L layers: the dropout noise, and in single precision
+    # also its output; in half precision the output replaces the weights cast to it.
     without = architecture(target).formula("activations", **way).value(sizes)
     weights = sizes["B"] * sizes["A"] * sizes["S"] ** 2 * sizes["L"] if recompute == "none" else 0
     assert theirs - without == {"fp32": 4 + 4, "bf16": 2}[dtype] * weights
@@ -196,7 +200,7 @@ def test_attention_dropout_in_a_config_is_counted(target: str, recompute: str, d
 @pytest.mark.parametrize("recompute", ["selective", "full"])
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
 def test_recomputed_groups_are_not_copied(implementation: str, recompute: str) -> None:
-    """Neither one head of one sequence nor a wide one makes a difference then."""
+    """In this case neither a single head nor a wide one makes a difference."""
     llama = architecture("llama")
     assert isinstance(llama.component, Architecture)
     way = {"implementation": implementation, "recompute": recompute}
@@ -214,7 +218,7 @@ def test_unfused_gelu_keeps_three_more_tensors() -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("target", ["gpt2", "bert", "llama", "mistral"])
 def test_dropout_disables_fused_attention_on_the_cpu(target: str, seed: int) -> None:
-    """No kernel of the CPU drops attention weights, so torch writes attention out; Llama and Mistral drop none."""
+    """No CPU kernel applies dropout to attention weights, so torch falls back; Llama and Mistral have no dropout."""
     sizes = draw(target, seed)
     model = architecture(target)
     assert isinstance(model.component, Architecture)
@@ -248,7 +252,7 @@ HALF = {"B": 2, "S": 7, "L": 3, "A": 6, "G": 2, "D": 10, "E": 24, "H": 11, "V": 
 
 @pytest.mark.parametrize("target", ["olmo", "olmo2", "qwen3"])
 def test_half_precision_norms_match_saved_bytes(target: str) -> None:
-    """Norms computed in single precision, with or without their scale: the bytes that hooks see, in bf16."""
+    """Norms computed in single precision, with and without a scale: the bytes seen by the hooks, in bf16."""
     model = architecture(target)
     assert isinstance(model.component, Architecture)
     formula = model.formula("activations", dtype="bf16").partial(H="H")

@@ -1,4 +1,4 @@
-"""Adapters: what peft stores, trains and multiplies of the same models, and what Houlsby's are by hand and in torch."""
+"""Adapters, compared with peft's models and, for Houlsby's adapters, with hand counts and torch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 import torch
 import transformers
 from click.testing import CliRunner
-from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -27,7 +26,7 @@ from symformer.witness.torch_session import built, silence
 
 RUN = {"B": 5, "B_vis": 4, "S": 8}
 RANK, NARROW = 11, 17
-# Small configs in which no two sizes are the same, nor the same as one of the run or of an adapter.
+# Small configs in which all sizes differ, also from those of the run and of the adapters.
 LLAMA = {
     **{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 29, "hidden_size": 24},
     **{"num_hidden_layers": 3, "intermediate_size": 7, "num_attention_heads": 6, "num_key_value_heads": 2},
@@ -42,7 +41,7 @@ BERT = {
     **{"hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 7},
     **{"type_vocab_size": 4, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
 }
-ALBERT = {  # whose layers share their weights, and their updates
+ALBERT = {  # layers share their weights and their updates
     **{"model_type": "albert", "architectures": ["AlbertForMaskedLM"], "vocab_size": 29, "embedding_size": 4},
     **{"max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 2},
     **{"intermediate_size": 7, "type_vocab_size": 6, "num_hidden_groups": 1},
@@ -59,13 +58,13 @@ DEEPSEEK = {  # a dense layer, then layers with experts
     **{"qk_nope_head_dim": 14, "qk_rope_head_dim": 4, "n_routed_experts": 12, "num_experts_per_tok": 3},
     **{"n_shared_experts": 2, "n_group": 1, "topk_group": 1, "attention_dropout": 0.0, "topk_method": "greedy"},
 }
-GEMMA = {  # layers with a window and without, of which either may be first
+GEMMA = {  # layers with and without a window, either of which may be first
     **{"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "vocab_size": 29, "hidden_size": 24},
     **{"num_hidden_layers": 4, "intermediate_size": 7, "num_attention_heads": 6, "num_key_value_heads": 2},
     **{"head_dim": 10, "sliding_window": 3, "attention_dropout": 0.0, "pad_token_id": 0},
 }
 TURNED = {**GEMMA, "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "sliding_attention"]}
-MODERNBERT = {  # a layer without a norm, and then two with a window for each one without
+MODERNBERT = {  # a layer without a norm, and then two layers with a window per layer without
     **{"model_type": "modernbert", "architectures": ["ModernBertForMaskedLM"], "vocab_size": 29, "hidden_size": 24},
     **{"num_hidden_layers": 5, "intermediate_size": 7, "num_attention_heads": 6, "local_attention": 4},
     **{"pad_token_id": 0, "attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0},
@@ -101,6 +100,13 @@ def theirs(config: dict[str, Any]) -> nn.Module:
     return model
 
 
+def adapted_by_peft(config: dict[str, Any], **lora: Any) -> Any:
+    from peft import LoraConfig, get_peft_model  # takes seconds, which only this worker spends
+
+    with silence():
+        return get_peft_model(theirs(config), LoraConfig(r=RANK, **lora))  # type: ignore[arg-type]
+
+
 def value(model: Model, quantity: str, **conventions: str) -> int:
     formula = model.formula(quantity, **conventions)
     run = {name: number for name, number in RUN.items() if name in map(str, formula.asks)}
@@ -119,14 +125,12 @@ def counted(model: nn.Module, backward: bool) -> int:
 @pytest.mark.parametrize(("config", "targets"), CASES, ids=[f"{each['model_type']}-{names}" for each, names in CASES])
 def test_lora_matches_peft(config: dict[str, Any], targets: tuple[str, ...], tmp_path: Path) -> None:
     model = ours(config, tmp_path, lora=",".join(targets))
-    lora = LoraConfig(r=RANK, target_modules=list(targets), fan_in_fan_out=config["model_type"] == "gpt2")
-    with silence():
-        updated: Any = get_peft_model(theirs(config), lora)  # type: ignore[arg-type]
+    updated = adapted_by_peft(config, target_modules=list(targets), fan_in_fan_out=config["model_type"] == "gpt2")
     trained, total = updated.get_nb_trainable_parameters()
     assert 0 < trained < total
     assert value(model, "params") == total
     assert value(model, "trainable-params") == trained
-    if config is not ALBERT:  # which has a name for each layer that it stores
+    if config is not ALBERT:  # it has a name for each stored layer
         assert _by_name(model) == {
             name.rpartition("model.")[2].replace(".default", ""): tuple(each.shape)
             for name, each in updated.named_parameters()
@@ -138,13 +142,13 @@ def test_lora_matches_peft(config: dict[str, Any], targets: tuple[str, ...], tmp
     assert value(model, "train-flops") == both
 
 
-VIT = {  # whose class token and places are no table
+VIT = {  # its class token and positions are not a table
     **{"model_type": "vit", "architectures": ["ViTForImageClassification"], "image_size": 14, "patch_size": 7},
     **{"num_channels": 3, "hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 7},
     **{"id2label": {str(each): "" for each in range(11)}, "hidden_dropout_prob": 0.0},
     "attention_probs_dropout_prob": 0.0,
 }
-CLIP = {  # of which only one side may have an update
+CLIP = {  # only one of its towers may have an update
     **{"model_type": "clip", "architectures": ["CLIPModel"], "projection_dim": 10},
     "text_config": {
         **{"vocab_size": 29, "max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 3},
@@ -170,9 +174,7 @@ DISTILBERT = {
 )
 def test_gradients_reach_no_layer_below_the_first_adapter(config: dict[str, Any], target: str, tmp_path: Path) -> None:
     model = ours(config, tmp_path, lora=target)
-    with silence():
-        lora = LoraConfig(r=RANK, target_modules=[target])
-        updated: Any = get_peft_model(theirs(config), lora)  # type: ignore[arg-type]
+    updated = adapted_by_peft(config, target_modules=[target])
     trained, total = updated.get_nb_trainable_parameters()
     assert (value(model, "params"), value(model, "trainable-params")) == (total, trained)
     tokens, pixels = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long), torch.zeros(5, 3, 14, 14)
@@ -187,7 +189,7 @@ def test_gradients_reach_no_layer_below_the_first_adapter(config: dict[str, Any]
 
 
 def _by_name(model: Model) -> dict[str, tuple[int, ...]]:
-    """The shape of each weight that is trained, A [R, in] and B [out, R], by peft's name for it less its wrappers'."""
+    """Return the shapes of the trained weights, A [R, in] and B [out, R], by peft's names without its wrappers."""
     before = {"gpt2": "transformer.", "bert": "bert."}.get(model.id, "")
     return {
         before + weight.path.replace("*", str(layer)): tuple(evaluate(dim, model.known, "") for dim in weight.shape)
@@ -210,7 +212,7 @@ class Narrow(nn.Module):
 
 
 def test_houlsby_bottlenecks_match_the_paper_and_torch(tmp_path: Path) -> None:
-    """After the projection of attention and the second layer of the MLP: 2·(2·m·d + d + m) a layer, section 2.1."""
+    """After the attention projection and the second layer of the MLP: 2·(2·m·d + d + m) per layer, section 2.1."""
     model = ours(GPT2, tmp_path, adapters="c_proj")
     assert value(model, "trainable-params") == 3 * 2 * (2 * NARROW * 12 + 12 + NARROW)
     adapted: Any = theirs(GPT2).requires_grad_(False)
@@ -224,7 +226,7 @@ def test_houlsby_bottlenecks_match_the_paper_and_torch(tmp_path: Path) -> None:
 
 
 def test_lora_on_llama_7b_matches_the_count_printed_by_peft() -> None:
-    """``print_trainable_parameters`` of rank 8 beside queries and values, as its guides show it for Llama 7B."""
+    """``print_trainable_parameters`` with rank 8 on queries and values, as in peft's guides for Llama 7B."""
     model = architecture("llama-7b", lora="q_proj,v_proj").set({"R": 8})
     assert model.formula("trainable-params").value() == 4_194_304
     assert model.params.value() == 6_742_609_920
@@ -232,13 +234,15 @@ def test_lora_on_llama_7b_matches_the_count_printed_by_peft() -> None:
 
 @pytest.mark.parametrize("recipe", ["fp32", "bf16"])
 def test_frozen_weights_have_no_gradient_and_no_optimizer_state(recipe: str, tmp_path: Path) -> None:
-    """Of Adam: in single precision 4 bytes a weight, and 4 + 4 + 8 of what is trained, and 4 for each of its tensors;
-    in half precision 2 a weight, and 2 + 4 + 8 of what is trained.
+    """Memory of training with Adam, by hand.
+
+    In single precision, 4 bytes per weight; 4 + 4 + 8 per trained weight, and 4 per trained tensor. In half precision,
+    2 per weight and 2 + 4 + 8 per trained weight.
     """
     model = ours(LLAMA, tmp_path, lora="q_proj,v_proj")
     total, trained = value(model, "params"), value(model, "trainable-params")
     weight, more = {"fp32": (4, 12), "bf16": (2, 14)}[recipe]
-    steps = 4 * (2 * 2 * 3)  # A and B, of two linear layers, in three layers
+    steps = 4 * (2 * 2 * 3)  # A and B of two linear layers in three layers
     memory = value(model, "train-memory", recipe=recipe, implementation="none")
     assert memory == weight * total + more * trained + steps
 
@@ -273,11 +277,9 @@ def test_fused_matrices_are_refused(target: str, option: str, sentence: str) -> 
 
 def test_train_lora_adapts_every_linear_layer_inside_repeated_layers() -> None:
     """As in peft with ``all-linear``, which omits the head; BERT's pooler is not in a repeated layer either."""
-    with silence():
-        lora = LoraConfig(r=RANK, target_modules="all-linear", fan_in_fan_out=True)
-        updated: Any = get_peft_model(theirs(GPT2), lora)  # type: ignore[arg-type]
+    updated = adapted_by_peft(GPT2, target_modules="all-linear", fan_in_fan_out=True)
     adapted = [name for name, _ in updated.named_modules() if name.endswith(".lora_A.default")]
-    assert len(adapted) == 3 * 4  # c_attn, c_fc and two of the name c_proj, in three layers
+    assert len(adapted) == 3 * 4  # c_attn, c_fc and two layers named c_proj, in three layers
     rows = [row for row in architecture("gpt2").formula("train-flops", train="lora").rows if "lora_A" in row.path]
     assert sum(row.each.has(symbol("R")) for row in rows) == 4
     assert {row.path.partition(".lora_A")[0] for row in rows} == {
@@ -339,11 +341,11 @@ def test_adapters_outside_composed_models_are_refused_with_a_reason(target: str,
 
 
 def test_mixed_layers_require_a_known_first_layer() -> None:
-    """Its keys and values ask for no gradient where only queries are adapted, of as many pairs as its window leaves."""
+    """If only queries are adapted, its keys and values need no gradient, for the pairs within its window."""
     adapted = architecture("gemma2", lora="q_proj")
     with pytest.raises(SymformerError, match="depends on the order of the layer kinds"):
         adapted.formula("train-flops", attention="causal")
-    every = architecture("gemma2", lora="q_proj,k_proj,v_proj")  # of which no layer goes without them
+    every = architecture("gemma2", lora="q_proj,k_proj,v_proj")  # every layer has them
     assert every.formula("train-flops", attention="causal").expanded.has(L_local)
 
 

@@ -59,7 +59,7 @@ def test_a_reading_is_compared_with_cached_readings(tmp_path: Path, monkeypatch:
 
 
 def _expanded(model: Model, quantity: str, **conventions: str) -> Expr | None:
-    """Return a formula, or None if the model refuses these conventions."""
+    """Return a formula, or None if the model does not support these conventions."""
     try:
         return model.formula(quantity, **conventions).expanded
     except RuleError:

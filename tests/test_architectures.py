@@ -1,4 +1,4 @@
-"""Whole models: totals that others published, rows worked by hand, and every preset."""
+"""Whole models: published totals, rows computed by hand, and every preset."""
 
 from __future__ import annotations
 
@@ -27,38 +27,39 @@ from symformer.language.symbols import E, H, L, letter, symbol
 from symformer.language.target import TargetKind, parse
 from symformer.papers import cited_papers, papers
 
-# target, options, total, where the total comes from. "on meta": the sum of numel of what transformers' class makes at
-# these sizes. keras-hub prints the totals of its models in their presets, without heads, poolers and rows it drops.
+# Target, options, total, and the source of the total. "on meta": the sum of numel of transformers' class at these
+# sizes. keras-hub states the totals of its models in their presets, without heads, poolers and rows that it drops.
 TOTALS = [
     ("feed-forward-lm", {}, 1_461),  # 256*5 + (5*16 + 16 + 16*5 + 5)
     ("bare-bones-transformer-lm", {}, 1_851),  # 256*5 + 50*5 + (4*25 + 20) + 2*10 + 181
-    ("gpt2", {}, 124_439_808),  # sum of numel of openai-community/gpt2, as are the next three
+    ("gpt2", {}, 124_439_808),  # sum of numel of openai-community/gpt2; likewise for the next three
     ("gpt2-medium", {}, 354_823_168),
     ("gpt2-large", {}, 774_030_080),
     ("gpt2-xl", {}, 1_557_611_200),
     ("gpt2", {"tied": False}, 124_439_808 + 50_257 * 768),
-    ("gpt-from-scratch", {}, 163_009_536),  # Raschka 2024, section 4.6, as is the next
+    ("gpt-from-scratch", {}, 163_009_536),  # Raschka 2024, section 4.6; likewise for the next
     ("gpt-from-scratch", {"tied": True}, 124_412_160),
     ("gpt-from-scratch", {"qkv_bias": True}, 163_009_536 + 12 * 3 * 768),
-    ("bert-base-uncased", {}, 109_482_240),  # keras-hub, without heads, as are the next three
+    ("bert-base-uncased", {}, 109_482_240),  # keras-hub, without heads; likewise for the next three
     ("bert-large-uncased", {}, 335_141_888),
     ("bert-base-cased", {}, 108_310_272),
     ("bert-large-cased", {}, 333_579_264),
     ("bert-base-uncased", {"head": "mlm"}, 109_514_298),  # BertForMaskedLM
     ("bert-base-uncased", {"head": "pretraining"}, 110_106_428),  # BertForPreTraining
     ("bert-large-uncased", {"head": "pretraining"}, 336_226_108),
-    # keras-hub's, with a row of types, two positions that are never read and a pooler, as is roberta-large
+    # keras-hub's, plus a row of types, two unused positions and a pooler; likewise for roberta-large
     ("roberta-base", {}, 124_052_736 + 3 * 768 + 768 * 768 + 768),
-    ("roberta-base", {"head": "mlm"}, 124_697_433),  # F32 in the released file, say the tests of huggingface.js
+    # F32 in the released file, according to the tests of huggingface.js
+    ("roberta-base", {"head": "mlm"}, 124_697_433),
     ("roberta-large", {}, 354_307_072 + 3 * 1_024 + 1_024 * 1_024 + 1_024),
     ("distilbert-base-uncased", {}, 66_362_880),  # keras-hub
     ("distilbert-base-cased", {}, 65_190_912),  # keras-hub
     ("distilbert-base-uncased", {"head": "mlm"}, 66_985_530),  # DistilBertForMaskedLM on meta
     # by hand: (30522 + 512 + 2 + 2)*128 + (128 + 1)*256 + 12*(4*256*256 + 2*256*1024 + 9*256 + 1024)
-    ("electra-small", {}, 13_483_008),  # keras-hub's 13,548,800 without its pooler of 256*256 + 256
-    ("electra-base", {}, 108_891_648),  # keras-hub's 109,482,240, as BERT's, without its pooler of 768*768 + 768
-    ("electra-large", {}, 335_141_888 - 1_024 * 1_024 - 1_024),  # keras-hub's without its pooler
-    ("albert-base", {}, 11_683_584),  # keras-hub, as are the next three
+    ("electra-small", {}, 13_483_008),  # keras-hub's 13,548,800, without its pooler of 256*256 + 256
+    ("electra-base", {}, 108_891_648),  # keras-hub's 109,482,240 for BERT, without its pooler of 768*768 + 768
+    ("electra-large", {}, 335_141_888 - 1_024 * 1_024 - 1_024),  # keras-hub's, without its pooler
+    ("albert-base", {}, 11_683_584),  # keras-hub; likewise for the next three
     ("albert-large", {}, 17_683_968),
     ("albert-xlarge", {}, 58_724_864),
     ("albert-xxlarge", {}, 222_595_584),
@@ -66,12 +67,13 @@ TOTALS = [
     ("modernbert-base", {"head": "mlm"}, 149_655_232),
     # by hand: 50368*1024 + 28*(4*1024*1024 + 3*1024*2624 + 2*1024) + 1024; the paper says 395M
     ("modernbert-large", {}, 394_781_696),
-    ("vit-base-patch16-224", {}, 85_798_656 + 769 * 1_000),  # keras-hub's, with the classifier, as are the next three
+    # keras-hub's, with the classifier; likewise for the next three
+    ("vit-base-patch16-224", {}, 85_798_656 + 769 * 1_000),
     ("vit-large-patch16-224", {}, 303_301_632 + 1_025 * 1_000),
     ("vit-base-patch32-224", {}, 87_455_232 + 769 * 1_000),
     ("vit-huge-patch14-224", {}, 630_764_800 + 1_281 * 1_000),
-    ("vit-base-patch16-224", {"head": "pooler"}, 86_389_248),  # ViTModel: less 769*1000, and 768*768 + 768 more
-    ("transformer-encoder-layer", {}, 3_152_384),  # torch.nn, as are the next six
+    ("vit-base-patch16-224", {"head": "pooler"}, 86_389_248),  # ViTModel: without 769*1000, plus 768*768 + 768
+    ("transformer-encoder-layer", {}, 3_152_384),  # torch.nn; likewise for the next six
     ("transformer-encoder-layer", {"bias": False}, 3_146_752),
     ("transformer-decoder-layer", {}, 4_204_032),
     ("transformer", {}, 44_140_544),
@@ -98,7 +100,7 @@ TOTALS = [
     ("llama-3.2-3b", {}, 3_212_749_824),
     # 2*32000*2048 + 22*(2*2048² + 2*2048*256 + 3*2048*5632 + 2*2048) + 2048
     ("tinyllama-1.1b", {}, 1_100_048_384),
-    ("mistral-7b-v0.1", {}, 7_241_732_096),  # keras-hub, as are the next and mixtral-8x7b
+    ("mistral-7b-v0.1", {}, 7_241_732_096),  # keras-hub; likewise for the next and mixtral-8x7b
     ("mistral-7b-v0.3", {}, 7_248_023_552),
     # 2*131072*5120 + 40*(2*5120*4096 + 2*5120*1024 + 3*5120*14336 + 2*5120) + 5120
     ("mistral-nemo-12b", {}, 12_247_782_400),
@@ -115,7 +117,7 @@ TOTALS = [
     # 128*128*7168 and two norms, in 3 of them 3*7168*18432, in 58 257*3*7168*2048 + 256*7168; 2*129280*7168 and a norm.
     # A bias for each of 256 experts in 58 layers is a buffer that is not trained; DeepSeek's README prints 671B
     ("deepseek-v3", {}, 671_026_419_200 - 58 * 256),
-    ("mamba-130m", {}, 129_135_360),  # MambaForCausalLM on meta, as is the next
+    ("mamba-130m", {}, 129_135_360),  # MambaForCausalLM on meta; likewise for the next
     ("mamba-2.8b", {}, 2_768_345_600),
     # Mistral's announcement of Codestral Mamba
     ("mamba-codestral-7b", {}, 7_285_403_648),
@@ -124,7 +126,7 @@ TOTALS = [
     # 2*131072*4096 + 4096 + 52*4096 + 24*(4096*(8192 + 10240 + 128) + 5*10240 + 3*128 + 8192 + 8192*4096)
     # + 4*(2*4096*4096 + 2*4096*1024) + 24*2*4096*21504
     ("nemotron-h-8b", {}, 8_100_852_736),
-    ("gemma-2b", {}, 2_506_172_416),  # keras-hub, as are the next two
+    ("gemma-2b", {}, 2_506_172_416),  # keras-hub; likewise for the next two
     ("gemma-7b", {}, 8_537_680_896),
     ("gemma-3-1b", {}, 999_885_952),
     ("gemma-3-27b-text", {}, 27_009_002_240 + 64 * 5_376),  # keras-hub's, which drops the last 64 rows of the table
@@ -135,22 +137,22 @@ TOTALS = [
     ("glm-4-9b", {}, 9_400_279_040),
     ("gpt-oss-120b", {}, 116_829_156_672),  # keras-hub; the model card prints 116.83B and 20.91B
     ("gpt-oss-20b", {}, 20_914_757_184),
-    ("deepseek-v2", {}, 235_741_434_880),  # DeepseekV2ForCausalLM on meta, as is the next
+    ("deepseek-v2", {}, 235_741_434_880),  # DeepseekV2ForCausalLM on meta; likewise for the next
     ("deepseek-v2-lite", {}, 15_706_484_224),
-    ("t5-small", {}, 60_506_624),  # keras-hub, as are the next two
+    ("t5-small", {}, 60_506_624),  # keras-hub; likewise for the next two
     ("t5-base", {}, 222_903_552),
     ("t5-large", {}, 737_668_096),
-    ("t5-3b", {}, 2_851_598_336),  # T5ForConditionalGeneration on meta, as is the next
+    ("t5-3b", {}, 2_851_598_336),  # T5ForConditionalGeneration on meta; likewise for the next
     ("t5-11b", {}, 11_307_321_344),
-    # keras-hub's, of Flan-T5 the first three: the sizes of v1.1, with a head of its own
+    # keras-hub's, the first three for Flan-T5: the sizes of v1.1, with an untied head
     ("t5-v1.1-small", {}, 76_961_152),
     ("t5-v1.1-base", {}, 247_577_856),
     ("t5-v1.1-large", {}, 783_150_080),
     ("t5-v1.1-xl", {}, 2_849_757_184),
     ("t5-v1.1-xxl", {}, 11_135_332_352),
     ("t5-v1.1-xl", {"tied": True}, 2_849_757_184 - 32_128 * 2_048),
-    ("bart-base", {}, 139_417_344 + 2 * 2 * 768),  # keras-hub's, and in both tables two positions that are never read
-    # keras-hub's, as are the next three, which have the number of each place in an image as well. By hand, the text:
+    ("bart-base", {}, 139_417_344 + 2 * 2 * 768),  # keras-hub's, plus two unused positions in both tables
+    # keras-hub's, which includes the position ids of the image; likewise for the next three. By hand, the text:
     # 49408*512 + 77*512 + 12*(12*512² + 13*512) + 2*512; images: 3*32*32*768 + 768 + 50*768 + 12*(12*768² + 13*768)
     # + 2*2*768; then 768*512 + 512*512 + 1
     ("clip-vit-base-patch32", {}, 151_277_363 - (7 * 7 + 1)),
@@ -161,18 +163,18 @@ TOTALS = [
     # by hand: the patches 17*1152, 256*1152 of sines, a timestep 257*1152 + 1153*1152, 1001*1152 of classes; a block
     # 18*1152² + 15*1152; at the end 2*1152² + 2*1152 and 32*1153
     ("dit-xl-2", {}, 28 * (18 * 1152**2 + 15 * 1152) + (17 + 256 + 257 + 1153 + 1001 + 2 * 1153) * 1152 + 32 * 1153),
-    ("whisper-tiny", {}, 37_760_640),  # keras-hub, as are the next four; 1500*384 of them are sines
+    ("whisper-tiny", {}, 37_760_640),  # keras-hub; likewise for the next four; includes 1500*384 sines
     ("whisper-base", {}, 72_593_920),
     ("whisper-small", {}, 241_734_912),
     ("whisper-medium", {}, 763_857_920),
     ("whisper-large-v2", {}, 1_543_304_960),
-    # large-v2's, with a row more of tokens and 48 bands more: 1280 + 3*48*1280
+    # large-v2's, plus a row of tokens and 48 bands: 1280 + 3*48*1280
     ("whisper-large-v3", {}, 1_543_304_960 + 1_280 + 3 * 48 * 1_280),
     ("whisper-large-v3-turbo", {}, 808_878_080),  # WhisperForConditionalGeneration on meta
     # by hand, 13LE² + VE and, with biases, u, v and norms, 13LE + E: the paper prints 280B
     ("gopher-280b", {}, 13 * 80 * 16_384**2 + 32_000 * 16_384 + (13 * 80 + 1) * 16_384),
     ("gopher-417m", {"bias": False}, 417_202_176 + (4 * 12 + 1) * 1_536),  # without them u, v and two norms, 4LE + E
-    # transformers' classes on meta, where nothing else is said, down to StarCoder 2
+    # transformers' classes on meta unless stated otherwise, down to StarCoder 2
     ("openai-gpt", {}, 116_534_784),
     ("gpt-neo-125m", {}, 125_198_592),
     ("gpt-neo-1.3b", {}, 1_315_575_808),
@@ -184,12 +186,12 @@ TOTALS = [
     ("pythia-1b", {}, 805_736_448 + 2 * 50_304 * 2_048),
     ("pythia-6.9b", {}, 6_444_163_072 + 2 * 50_432 * 4_096),
     ("pythia-12b", {}, 11_327_027_200 + 2 * 50_688 * 5_120),
-    ("opt-125m", {}, 125_237_760 + 2 * 768),  # keras-hub's, and two positions that are never read
+    ("opt-125m", {}, 125_237_760 + 2 * 768),  # keras-hub's, plus two unused positions
     ("opt-350m", {}, 331_196_416),
     ("opt-6.7b", {}, 6_658_473_984),
     ("bloom-560m", {}, 559_214_592),  # keras-hub
     ("bloom-7b1", {}, 7_069_016_064),
-    ("bloom-176b", {}, 176_247_271_424),  # BF16 in the released files, say the tests of huggingface.js
+    ("bloom-176b", {}, 176_247_271_424),  # BF16 in the released files, according to the tests of huggingface.js
     ("falcon-7b", {}, 6_921_720_704),
     ("falcon-40b", {}, 41_303_293_952),
     ("falcon-rw-1b", {}, 1_311_625_216),  # keras-hub
@@ -201,7 +203,7 @@ TOTALS = [
     ("phi-3-mini-4k", {}, 3_821_079_552),  # keras-hub
     ("phi-4", {}, 14_659_507_200),
     ("stablelm-3b-4e1t", {}, 2_795_443_200),  # its model card
-    # StableLmForCausalLM on meta; the model card prints 1,644,417,024, which is 24*2*2048 less
+    # StableLmForCausalLM on meta; the model card prints 1,644,417,024, without 24*2*2048
     ("stablelm-2-1.6b", {}, 1_644_515_328),
     ("starcoder2-3b", {}, 3_030_371_328),
     ("starcoder2-7b", {}, 7_173_923_840),
@@ -209,7 +211,7 @@ TOTALS = [
     ("palm-62b", {}, 62_495_129_600),  # 62.50B
     ("palm-540b", {}, 540_354_281_472),  # 540.35B: without norm scales
     ("palm-540b", {"norm_scales": True}, 540_354_281_472 + (118 + 1) * 18_432),
-    ("qwen2-0.5b", {}, 494_032_768),  # keras-hub, of Qwen2.5, which has the same sizes, as are the next three
+    ("qwen2-0.5b", {}, 494_032_768),  # keras-hub, for Qwen2.5 with the same sizes; likewise for the next three
     ("qwen2-1.5b", {}, 1_543_714_304),
     ("qwen2-7b", {}, 7_615_616_512),
     ("qwen2-72b", {}, 72_706_203_648),
@@ -217,14 +219,14 @@ TOTALS = [
     ("qwen1.5-moe-a2.7b", {}, 14_315_784_192),
     # 2*151936*3584 + 28*(2*3584² + 2*3584*512 + 3584 + 2*512 + 64*3*3584*2560 + 64*3584 + 3*3584*20480 + 3*3584) + 3584
     ("qwen2-57b-a14b", {}, 57_408_658_944),
-    ("qwen3-0.6b", {}, 596_049_920),  # keras-hub, as are the next six
+    ("qwen3-0.6b", {}, 596_049_920),  # keras-hub; likewise for the next six
     ("qwen3-4b", {}, 4_022_468_096),
     ("qwen3-8b", {}, 8_190_735_360),
     ("qwen3-14b", {}, 14_768_307_200),
     ("qwen3-32b", {}, 32_762_123_264),
     ("qwen3-30b-a3b", {}, 30_532_122_624),
     ("qwen3-235b-a22b", {}, 235_093_634_560),
-    # OlmoForCausalLM on meta, as is the next; those after it by hand
+    # OlmoForCausalLM on meta; likewise for the next; the following ones by hand
     ("olmo-1b", {}, 1_176_764_416),
     ("olmo-7b", {}, 6_888_095_744),
     # 2*100352*4096 + 32*(4*4096² + 3*4096*11008 + 4*4096) + 4096
@@ -288,11 +290,11 @@ def test_rows_match_hand_computed_values(target: str) -> None:
     model = architecture(target)
     found = {row.path: int(row.each.xreplace(model.known)) for row in model.params.rows}
     assert found == ROWS[target]
-    assert list(found) == list(ROWS[target])  # in the order they run
+    assert list(found) == list(ROWS[target])  # in execution order
 
 
 def test_gpt2_parts_match_raschka() -> None:
-    """Raschka 2024, section 4.5: 2,360,064 in attention, 4,722,432 in the feed-forward, 7,085,568 in a block."""
+    """Raschka 2024, section 4.5: 2,360,064 in attention, 4,722,432 in the MLP, 7,085,568 in a block."""
     params = architecture("gpt-from-scratch").params
     assert params.part("trf_blocks.att").value() == 2_360_064
     assert params.part("trf_blocks.ff").value() == 4_722_432
@@ -328,11 +330,11 @@ def test_mixtral_active_parameters() -> None:
     """Mixtral 8x7B, 12.9B in the paper: all but 6 of 8 experts of 3 matrices 4096x14336 in each of 32 layers."""
     active = architecture("mixtral-8x7b").formula("active-params").value()
     assert active == 46_702_792_704 - 32 * 6 * 3 * 4_096 * 14_336 == 12_879_925_248
-    # 58 layers, 248 of 256 experts of 3 matrices 7168x2048 not gone to
+    # 58 layers without 248 of 256 experts of 3 matrices 7168x2048
     deepseek = architecture("deepseek-v3").formula("active-params").value()
     assert deepseek == 671_026_419_200 - 58 * 256 - 58 * 248 * 3 * 7_168 * 2_048
-    # 124 of 128 experts, and 28 of 32, not gone to, with their biases: 2880 to twice 2880 and back. The model card
-    # prints 5.13B and 3.61B, without the embedding of 201088 rows.
+    # Without 124 of 128 experts, and 28 of 32, with their biases: 2880 to twice 2880 and back. The model card states
+    # 5.13B and 3.61B, without the embedding of 201088 rows.
     expert = 3 * 2_880 * 2_880 + 3 * 2_880
     for target, total, idle, card in (
         ("gpt-oss-120b", 116_829_156_672, 36 * 124, "5.13"),
@@ -341,7 +343,7 @@ def test_mixtral_active_parameters() -> None:
         active = architecture(target).formula("active-params").value()
         assert active == total - idle * expert
         assert f"{(active - 201_088 * 2_880) / 1e9:.2f}" == card
-    # 26 layers, 58 of 64 experts of 3 matrices 2048x1408 not gone to
+    # 26 layers without 58 of 64 experts of 3 matrices 2048x1408
     lite = architecture("deepseek-v2-lite").formula("active-params").value()
     assert lite == 15_706_484_224 - 26 * 58 * 3 * 2_048 * 1_408
     for target in ("gpt2", "llama-2-7b", "mamba-130m"):
@@ -380,8 +382,8 @@ def test_every_preset_is_complete_and_has_a_source(name: str) -> None:
     assert model.params.value() > 0
     assert len(facts["source"]) > 10
     assert set(model.known) >= set(model.sizes) - {size for size in model.sizes if letter(size).run}
-    assert model.known.keys() >= set(map(symbol, facts["sizes"]))  # and none that these options have no use for
-    # What others printed, each with who did: llmfit lists what the safetensors files on the Hub store.
+    assert model.known.keys() >= set(map(symbol, facts["sizes"]))  # without sizes that these options do not use
+    # Published totals with their source: llmfit lists the contents of the safetensors files on the Hub.
     for counted_by, count in facts.get("params", {}).items():
         assert model.params.value() == count, counted_by
 
@@ -455,7 +457,7 @@ def test_part_ids_are_unique(name: str) -> None:
 
 
 def test_matrices_with_equal_names_get_different_symbols() -> None:
-    """Both matrices of BERT's MLP are called dense: the first is H rows of E and a bias, the second E rows of H."""
+    """BERT's MLP has two matrices named dense: the first with H rows of E and a bias, the second with E rows of H."""
     bert = architecture("bert").params
     assert bert.part("encoder.layer.mlp.intermediate.dense").equals("E*H + H")
     assert bert.part("encoder.layer.mlp.output.dense").equals("E*H + E")

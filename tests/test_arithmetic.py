@@ -1,4 +1,4 @@
-"""Text becomes arithmetic over the alphabet, or one clear sentence; it never becomes code."""
+"""Text is parsed as arithmetic over the alphabet or rejected with one sentence; it is never run as code."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ BAD = {
     "E\x00": "is not arithmetic",
     "4*Ｅ": "is not arithmetic",  # Python would read a full-width letter as E
     "٣": "is not arithmetic",
-    "4 # 5": "is not arithmetic",  # and skip what it takes for a comment
+    "4 # 5": "is not arithmetic",  # and skip a comment
     "1e3": "1000.0 is not written as an integer",
     "E/((V + 1)**2 - V**2 - 2*V - 1)": "divides by zero",
-    # What a short text can hide: a number of 10**14 digits, a million terms, a degree of 1,728.
+    # Short texts with huge results: a number of 10**14 digits, a million terms, a degree of 1,728.
     "((((((((((2)**12)**12)**12)**12)**12)**12)**12)**12)**12)**12": "521 digits",
     "(V+E+P+L+A+G+D+X+K+M+B+S)**12": "1,352,078 terms",
     "(((V+E)**12)**12)**12": "degree 144",
@@ -80,7 +80,7 @@ BAD = {
 
 @pytest.mark.parametrize("text", BAD, ids=lambda text: repr(text[:24]))
 def test_invalid_text_gives_a_one_sentence_error(text: str) -> None:
-    if BAD[text] == "":  # brackets alone nest nothing
+    if BAD[text] == "":  # redundant brackets do not nest
         assert parse(text) == E
         return
     with pytest.raises(SymformerError) as caught:

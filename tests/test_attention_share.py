@@ -1,4 +1,4 @@
-"""Attention's share of the FLOPs, and the products of attention counted alone, or left out."""
+"""Attention's share of the FLOPs, and FLOPs with only, or without, the products of attention."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from symformer.language.symbols import B, E, L, S
 
 
 def test_gpt2_attention_share_by_hand() -> None:
-    """A token meets 12·768² elements in each of 12 layers and 50,257·768 of the head; 2·1,024·768 a layer of others."""
+    """Per token, 12·768² elements in each of 12 layers and 50,257·768 in the head; 2·1,024·768 per layer."""
     found = sf.architecture("gpt2").formula("attention-share")
     others = 2 * 1024 * 12 * 768
     assert found.value(S=1024) == Fraction(others, others + 12 * 12 * 768**2 + 50257 * 768)
@@ -25,7 +25,7 @@ def test_gpt2_attention_share_by_hand() -> None:
 
 
 def test_layer_share_matches_korthikanti_equation_7() -> None:
-    """Korthikanti et al. 2022, eq. 7: 72BLsh²(1 + s/6h + v/12hL), so that of a layer it is s/(s + 6h)."""
+    """Korthikanti et al. 2022, eq. 7: 72BLsh²(1 + s/6h + v/12hL), so the share in a layer is s/(s + 6h)."""
     assert sf.architecture("gpt2").formula("attention-share").part("h").equals("S/(S + 6*E)")
 
 
@@ -50,7 +50,7 @@ def test_elementwise_flops_are_in_the_denominator_only() -> None:
 
 
 def test_length_at_which_attention_is_half_of_the_flops() -> None:
-    """By hand: 2SLE = 12LE² + VE where S is 6E + V/(2L); 4,608 + 50,257/24 = 6,702.04… of GPT-2."""
+    """By hand: 2SLE = 12LE² + VE for S = 6E + V/(2L); 4,608 + 50,257/24 = 6,702.04… for GPT-2."""
     run = CliRunner().invoke
     sides = ["--left", "products=attention", "--right", "products=others", "--crossover", "S", "--set", "B=1"]
     told = run(cli, ["compare", "gpt2", "gpt2", "-q", "flops", *sides, "--set", "P=9000"]).stdout
@@ -90,12 +90,12 @@ def test_attention_share_is_printed_as_a_percentage() -> None:
 
 @pytest.mark.parametrize("quantity", ["flops", "run-flops", "attention-share"])
 def test_causal_pairs_are_refused_if_cache_and_window_differ(quantity: str) -> None:
-    """Qwen2 with ``use_sliding_window`` has windows from a layer on that a run of few layers does not come to."""
+    """Qwen2 with ``use_sliding_window`` has windows only from a certain layer, which a shallow model does not reach."""
     model = sf.model("hf:qwen2")
     component: Any = model.component
     lifted = component.lifted()
     assert "S" in model.formula(quantity, attention="causal").code()
-    otherwise = replace(lifted, refusals={"kv-cache": "torch counts otherwise: formula 8 of 60, torch 4 of 60"})
+    otherwise = replace(lifted, refusals={"kv-cache": "torch counts differently: formula 8 of 60, torch 4 of 60"})
     windowed = replace(model, component=replace(component, lifted=lambda: otherwise))
     with pytest.raises(RuleError, match=r"attention=causal: the window of each layer is not known, because .* 4 of 60"):
         windowed.formula(quantity, attention="causal")

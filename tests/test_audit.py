@@ -1,4 +1,4 @@
-"""An audit finds what differs, where it stands, and passes nothing that it did not hold to a formula."""
+"""An audit reports every difference with its place, and accepts nothing that it has not compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from symformer.documents.macros import MARK, MacroRequest
 from symformer.documents.manuscript import read
 from symformer.language.errors import DocumentError
 
-# 124,439,808 is what transformers prints of gpt2; 163,037,184 with a head of its own, 50,257 * 768 = 38,597,376 more.
+# transformers prints 124,439,808 for gpt2; an untied head has 50,257 * 768 = 38,597,376 more, 163,037,184 in total.
 RIGHT, UNTIED = "124{,}439{,}808", r"163\,037\,184"
 PAPER = r"""\documentclass{article}
 \input{parts/macros}
@@ -217,7 +217,7 @@ def test_circular_inputs_and_odd_files_are_handled(folder: Path) -> None:
 def test_audit_uses_the_options_of_the_macro_file() -> None:
     given = ("--option", "attention=causal", "--set", "B=1", "--set", "S=4")
     assert run("derive", "gpt2", "-q", "flops", *given, "-o", "f.tex", "--macros").exit_code == 0
-    # causal: of 4x4 pairs 10 count. 24BSLE^2 + 2B*2*10*LE + 2BSVE: 96*12*589,824 + 40*12*768 + 8*50,257*768
+    # causal: 10 of 4x4 pairs count. 24BSLE^2 + 2B*2*10*LE + 2BSVE: 96*12*589,824 + 40*12*768 + 8*50,257*768
     causal = 96 * 12 * 768**2 + 40 * 12 * 768 + 8 * 50_257 * 768
     assert audited(rf"\input f \symformer{{gpt2.flops}}{{{causal}}}").exit_code == 0
     full = causal + 24 * 12 * 768  # all 16 pairs

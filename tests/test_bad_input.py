@@ -1,4 +1,4 @@
-"""What is no config, or says what no model could be, or was damaged: one sentence, status 2, nothing is kept."""
+"""Damaged or impossible configs: one sentence, exit status 2, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def refused(store: Path, *arguments: str) -> str:
     return result.stderr
 
 
-# Whoever reads it: what is composed, what is in the catalogue, and what only its code tells.
+# For every reader: built-in models, the catalogue, and traces.
 BASES = [GPT2, ARCEE, {"model_type": "ctrl", "architectures": ["CTRLLMHeadModel"], "n_embd": 12, "n_head": 3}]
 ODD: list[tuple[dict[str, Any], str]] = [
     *[({"model_type": odd}, NO_TYPE) for odd in ("../../etc", "/etc/passwd", "", "gpt2\n", "\ud800", "x" * 5000)],
@@ -94,7 +94,7 @@ DEEP = "nests lists or objects more than 32 levels deep, which no config.json do
 
 
 def test_nested_lists_in_an_unused_field_are_ignored(tmp_path: Path) -> None:
-    """As deep as may be: the file is read, and what no code asks for is passed over, as the class does."""
+    """At the maximum depth the file is read, and fields that no code reads are ignored, as by the class."""
     place = tmp_path / "config.json"
     place.write_text(json.dumps(GPT2)[:-1] + ', "lists": ' + "[" * 31 + "1" + "]" * 31 + "}")
     assert read_config(str(place))["n_embd"] == GPT2["n_embd"]
@@ -128,12 +128,12 @@ def test_invalid_size_is_named_with_its_file(tmp_path: Path, store: Path) -> Non
     assert "config.json: D is 1" in refused(store, "show", str(place))
 
 
-# A disk that errs: the catalogue's own files
+# Disk errors: the catalogue's own files
 
 
 @pytest.fixture
 def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A catalogue of one class, for a test to damage."""
+    """Yield the folder of a catalogue with one class, to be damaged by a test."""
     name = "ArceeForCausalLM.arcee.json"
     folder = tmp_path / "shelf"
     folder.mkdir()

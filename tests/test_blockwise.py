@@ -1,4 +1,4 @@
-"""Attention's traffic block by block: the algorithms played with a memory that counts, and what is refused."""
+"""Traffic of blockwise attention: the algorithms run on a simulated memory, and the refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from symformer.language.symbols import symbol
 
 
 class Memory:
-    """Memory outside a chip, of which elements are read and written."""
+    """Off-chip memory that counts the elements read and written."""
 
     def __init__(self) -> None:
         self.moved = 0
@@ -26,13 +26,13 @@ class Memory:
 
 
 def blocks(length: int, size: int) -> Iterator[int]:
-    """The rows of each block; the last has what is left."""
+    """Yield the rows of each block; the last block has the remainder."""
     for start in range(0, length, size):
         yield min(size, length - start)
 
 
 def algorithm_1(queries: int, keys: int, width: int, values: int, at_a_time: int, memory: Memory) -> None:
-    """Dao et al. 2022, algorithm 1, line by line: what it loads and writes of one head; B_r changes no sum."""
+    """Run algorithm 1 of Dao et al. 2022 for one head, with its loads and stores; B_r does not change any sum."""
     memory.move(queries, values)  # line 2: O in HBM
     memory.move(queries, 2)  # l and m
     for block in blocks(keys, at_a_time):  # line 5
@@ -47,7 +47,7 @@ def algorithm_1(queries: int, keys: int, width: int, values: int, at_a_time: int
 
 
 def algorithm_2(queries: int, keys: int, width: int, values: int, at_a_time: int, memory: Memory) -> None:
-    """Dao 2023, algorithm 1, of one head."""
+    """Run algorithm 1 of Dao 2023 for one head."""
     for rows in blocks(queries, at_a_time):  # line 3
         memory.move(rows, width)  # line 4: Q_i
         for block in blocks(keys, 5):  # line 6
@@ -62,7 +62,7 @@ ROWS = ("scores", "softmax", "mix")
 
 
 def core(formula: Formula, numbers: dict[str, int]) -> int:
-    """The elements, of 2 bytes, that the core of attention moves in one layer."""
+    """Return the bytes that the core of attention moves in one layer, at 2 bytes per element."""
     rows = {row.path.rpartition(".")[2]: row for row in formula.rows}
     given = {symbol(name): number for name, number in numbers.items()}
     total = sum(evaluate(rows[name].each.xreplace(formula.simplified), given, name) for name in ROWS if name in rows)
@@ -73,7 +73,7 @@ def core(formula: Formula, numbers: dict[str, int]) -> int:
 @pytest.mark.parametrize("kernels", PLAYED)
 @pytest.mark.parametrize(("length", "at_a_time"), [(12, 4), (13, 4), (7, 9), (31, 1)])
 def test_traffic_matches_simulated_algorithms(kernels: str, length: int, at_a_time: int) -> None:
-    """Of 3 sequences and 6 query heads that share 2 heads of keys: each query head loads its own."""
+    """3 sequences and 6 query heads that share 2 key heads: each query head loads its own copy."""
     play, size = PLAYED[kernels]
     memory = Memory()
     for _ in range(3 * 6):
@@ -85,7 +85,7 @@ def test_traffic_matches_simulated_algorithms(kernels: str, length: int, at_a_ti
 
 @pytest.mark.parametrize("kernels", PLAYED)
 def test_one_new_token(kernels: str) -> None:
-    """It is one query, and sees the 13 keys in the cache and its own."""
+    """A single query sees the 13 cached keys and its own."""
     play, size = PLAYED[kernels]
     memory = Memory()
     for _ in range(3 * 6):
@@ -99,7 +99,7 @@ def test_one_new_token(kernels: str) -> None:
 
 @pytest.mark.parametrize("kernels", PLAYED)
 def test_cross_attention_traffic_of_a_decoder(kernels: str) -> None:
-    """BART's decoder has 9 tokens, and attends to 23 of the encoder's; 4 heads of width 5."""
+    """BART's decoder has 9 tokens and attends to 23 encoder tokens; 4 heads of width 5."""
     play, size = PLAYED[kernels]
     memory = Memory()
     for _ in range(2 * 4):
@@ -112,7 +112,7 @@ def test_cross_attention_traffic_of_a_decoder(kernels: str) -> None:
 
 
 def test_traffic_limits_in_block_size() -> None:
-    """Theorem 2 of Dao et al. 2022: with N·d·N/C_kv accesses as C_kv grows; with all keys in one block, 1 of each."""
+    """Theorem 2 of Dao et al. 2022: N·d·N/C_kv accesses as C_kv grows; with all keys in one block, 1 of each."""
     llama = sf.architecture("llama").formula("traffic", kernels="flash")
     at = {"B": 1, "S": 64, "A": 1, "G": 1, "D": 8, "E": 9, "L": 1}
     one, all_ = core(llama, {**at, "C_kv": 64}), core(llama, {**at, "C_kv": 1})

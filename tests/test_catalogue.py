@@ -1,7 +1,8 @@
-"""The catalogue: what it says of a config without torch is what torch makes of it, or it says nothing.
+"""The catalogue answers a config without torch as torch does, or not at all.
 
-A few random configs of a few classes run by default, and as many of every class as ``SHELF`` says in the environment,
-drawn from ``SEED``. ``python -m tests.test_catalogue 1000`` asks of so many how many are answered.
+A few random configs of a few classes run by default. ``SHELF`` in the environment sets the number of configs for every
+class, and ``SEED`` the seed. ``python -m tests.test_catalogue 1000`` prints how many of 1,000 random configs are
+answered.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from symformer.witness.torch_session import Session
 from symformer.witness.transformers_classes import TracedClass, of_config
 
 FEW = 8  # classes that run by default
-EACH = int(os.environ.get("SHELF", "2"))  # configs of a class
+EACH = int(os.environ.get("SHELF", "2"))  # configs per class
 SEED = int(os.environ.get("SEED", "1"))
 KNOWN = entries.classes()
 CLASSES = KNOWN if "SHELF" in os.environ else random.Random(SEED).sample(KNOWN, min(FEW, len(KNOWN)))  # noqa: S311
@@ -55,7 +56,7 @@ RUN = {"B": 3, "B_vis": 2, "S": 37, "S_enc": 41}
 
 
 def some(default: Mapping[str, Any], draw: random.Random) -> dict[str, Any]:
-    """Fields as people write them: some sizes, some left out, some switches turned; a part whole, with some changed."""
+    """Return fields as people write them: some sizes, some omitted, some switches set; a whole part with changes."""
     found: dict[str, Any] = {}
     for field, value in default.items():
         if field in INERT or field.endswith("_token_id"):
@@ -73,7 +74,7 @@ def some(default: Mapping[str, Any], draw: random.Random) -> dict[str, Any]:
 
 
 def drawn(name: str, model_type: str, draw: random.Random) -> dict[str, Any]:
-    """A config of a class."""
+    """Return a config of a class."""
     beside = {"model_type": model_type, "architectures": [name]}
     source = of_config(beside, "config.json")
     own = some(source.config({}).to_dict(), draw)
@@ -81,7 +82,7 @@ def drawn(name: str, model_type: str, draw: random.Random) -> dict[str, Any]:
 
 
 def made(config: Mapping[str, Any]) -> tuple[TracedClass, Session] | None:
-    """The model that transformers makes of a config, on meta; None where it makes none."""
+    """Return the model that transformers builds from a config on meta, or None."""
     source = of_config(config, "config.json")
     fields = {field: value for field, value in source.own(config, "config.json").items() if field != "architectures"}
     try:
@@ -93,7 +94,7 @@ def made(config: Mapping[str, Any]) -> tuple[TracedClass, Session] | None:
 
 
 def answered(config: Mapping[str, Any]) -> bool | None:
-    """Whether the catalogue answers for a config, and as torch does; None for one that transformers does not take."""
+    """Return whether the catalogue's answer equals torch's, or None for a config that transformers rejects."""
     torchs, known = made(config), find(config)
     if torchs is None:
         return None
@@ -103,7 +104,7 @@ def answered(config: Mapping[str, Any]) -> bool | None:
     try:
         model = model_of_records("config.json", known)
     except SymformerError:
-        return False  # sizes that do not fit, by what the trace knows
+        return False  # sizes that do not fit, according to the trace
     theirs = sum(map(prod, at.stored().values()))
     assert theirs
     assert model.params.value() == theirs, (SEED, config)
@@ -114,7 +115,7 @@ def answered(config: Mapping[str, Any]) -> bool | None:
         return True
     try:
         counter = at.flops(partial(caller_for(call_spec(source), RUNS["flops"]), point=RUN))
-    except Exception:  # sizes that it builds with and does not run with
+    except Exception:  # sizes with which it can be built but not run
         return True
     assert value == counter.get_total_flops() > 0, (SEED, config)
     return True
@@ -139,7 +140,7 @@ def test_the_catalogue_has_at_least_530_classes() -> None:
 
 
 def _names(data: Any, said: bool = False) -> Iterator[str]:
-    """What stands in the conditions and in the shapes of kept data."""
+    """Yield the texts in the conditions and shapes of stored data."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             if key not in ("letters", "places", "because", "is", "remedy"):
@@ -168,16 +169,16 @@ ARCEE = {"model_type": "arcee", "architectures": ["ArceeForCausalLM"], "num_hidd
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No torch."""
+    """Make any use of torch fail."""
 
     def asked(name: str = "") -> Any:
-        raise AssertionError("torch was asked for")
+        raise AssertionError("torch was requested")
 
     monkeypatch.setattr(witness, "torch_side", asked)
 
 
 def test_named_sizes_are_known_in_a_fresh_process() -> None:
-    """In a process that has met none of its names: what follows from mamba_d_ssm is written with it."""
+    """In a process without registered letters: an expression over mamba_d_ssm is printed with that name."""
     asked = {"model_type": "falcon_h1", "architectures": ["FalconH1ForCausalLM"], "num_hidden_layers": 2}
     again = f"from symformer.catalogue.config_match import find; print(find({asked}) is not None)"
     assert subprocess.run([sys.executable, "-c", again], check=True, capture_output=True).stdout == b"True\n"
@@ -189,8 +190,8 @@ def test_a_config_is_answered_without_torch(tmp_path: Path) -> None:
     place.write_text(json.dumps({**ARCEE, "hidden_size": 96, "num_attention_heads": 6, "vocab_size": 97}))
     model = sf.model(str(place))
     assert model.provenance.by == "catalogue"
-    # D = 96/6 = 16 and G = A = 6, as the config leaves them out; H = 18,432 by default, and nothing is tied:
-    # 5·(4·96·96 + 2·96·18,432 + 2·96) + 2·97·96 + 96 = 5·(36,864 + 3,538,944 + 192) + 18,624 + 96
+    # D = 96/6 = 16 and G = A = 6, which the config omits; H = 18,432 by default, and nothing is tied: 5·(4·96·96 +
+    # 2·96·18,432 + 2·96) + 2·97·96 + 96 = 5·(36,864 + 3,538,944 + 192) + 18,624 + 96
     assert model.params.value() == 17_898_720
     assert model.formula("decode-flops").value(B=1, C=9) > 0
 
@@ -198,12 +199,12 @@ def test_a_config_is_answered_without_torch(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"layer_types": 3},  # which some code of the library asks for, and this class has not
+        {"layer_types": 3},  # some code of the library reads it, but this class does not have it
         {"Nobody_knows": 3},
         {"num_attention_heads": None},
         {"num_attention_heads": True},
         {"num_attention_heads": 6.0},
-        {"num_attention_heads": 7},  # of 2,560, which leaves D no whole number
+        {"num_attention_heads": 7},  # of 2,560, so D would not be an integer
         {"hidden_size": 0},
         {"tie_word_embeddings": 1},
         {"attention_bias": None},
@@ -255,8 +256,8 @@ def test_changes_of_independent_switches_add_up(turned: tuple[str, ...]) -> None
     config = {**ARCEE, "hidden_size": 96, "num_attention_heads": 6, "vocab_size": 97, **dict.fromkeys(turned, True)}
     known = find(config)
     assert known is not None
-    # as above 17,898,720; a bias of the MLP is one for H = 18,432 and one for E = 96, in each of 5 layers; one of the
-    # attention four for E; and a tied head is V·E fewer
+    # as above 17,898,720; a bias of the MLP adds H = 18,432 and E = 96 in each of 5 layers; one of the attention adds
+    # 4E; and a tied head removes V·E
     more = {"mlp_bias": 5 * (18_432 + 96), "attention_bias": 5 * 4 * 96, "tie_word_embeddings": -97 * 96}
     model = model_of_records("config.json", known)
     assert model.params.value() == 17_898_720 + sum(more[name] for name in turned)
@@ -265,7 +266,7 @@ def test_changes_of_independent_switches_add_up(turned: tuple[str, ...]) -> None
 
 
 def test_changes_of_interacting_switches_are_not_added() -> None:
-    """A pair that was read together is itself; one that was not is refused, where each alone is known."""
+    """A pair that was traced together is answered; one that was not is refused, although each alone is known."""
     kept = entries.find_entry("ArceeForCausalLM", "arcee")
     assert kept is not None
     first, second, *_ = kept.turns
@@ -309,7 +310,7 @@ def test_a_config_without_a_class_uses_the_first_class_of_its_type(tmp_path: Pat
 
 
 def test_parameters_are_known_if_a_field_affects_only_a_run() -> None:
-    """BigBird's blocks say which tokens meet; a matrix of 3 million is the same in blocks of any size."""
+    """BigBird's blocks determine which tokens attend to which; a matrix of 3 million is the same for any block size."""
     config = {"model_type": "big_bird", "architectures": ["BigBirdForCausalLM"], "num_hidden_layers": 2}
     usual, other = find(config), find({**config, "block_size": 16})
     assert usual is not None
@@ -324,7 +325,7 @@ def test_parameters_are_known_if_a_field_affects_only_a_run() -> None:
 
 
 def test_a_trace_uses_the_same_sizes_as_the_catalogue() -> None:
-    """Apertus takes E/A for the width of its heads by default, and the formula of what is kept has that width too."""
+    """Apertus has heads of width E/A by default, and the formula of its parameters has that width too."""
     model = sf.model("hf:apertus")
     assert D in model.formula("params").symbols
     assert D in model.formula("activations", implementation="eager").symbols
@@ -335,10 +336,10 @@ def test_a_field_of_another_type_is_not_answered() -> None:
     assert find({**config, "block_size": "16"}) is None
 
 
-@pytest.mark.parametrize("width", [96, 97])  # of which 6 heads have 16 each, or one is left over
+@pytest.mark.parametrize("width", [96, 97])  # 6 heads of 16 each, or with a remainder of one
 @pytest.mark.parametrize("more", [{}, {"head_dim": 10}, {"head_dim": 10, "num_key_value_heads": 2}])
 def test_a_head_dimension_that_a_class_reads_may_be_given(width: int, more: dict[str, int]) -> None:
-    """Apertus has none in its own config, and then takes the whole part of E/A."""
+    """Apertus omits the head dimension in its own config and then rounds E/A down."""
     sizes = {"num_hidden_layers": 2, "hidden_size": 96, "num_attention_heads": 6, "vocab_size": 97}
     config = {"model_type": "apertus", "architectures": ["ApertusForCausalLM"], **sizes, "hidden_size": width}
     known, torchs = find({**config, **more}), made({**config, **more})
@@ -348,7 +349,7 @@ def test_a_head_dimension_that_a_class_reads_may_be_given(width: int, more: dict
 
 
 def test_inert_fields_are_found_by_bisection() -> None:
-    """One changes something at its second value, one is refused whatever it says, one at its first alone."""
+    """One has an effect at its second value, one is always refused, and one only at its first value."""
     seen: list[dict[str, Any]] = []
 
     def same(said: Mapping[str, Any]) -> bool | None:
@@ -364,7 +365,7 @@ def test_inert_fields_are_found_by_bisection() -> None:
 
 
 def test_relations_do_not_apply_in_a_missing_part() -> None:
-    """The text of Mistral 3 has heads of 128 by default, and of E/A = 5,120/32 = 160 where a config gives that part."""
+    """The text part of Mistral 3 has heads of 128 by default, but of E/A = 160 if a config states that part."""
     config = {"model_type": "mistral3", "architectures": ["Mistral3Model"]}
     known, torchs = find(config), made(config)
     assert known is not None
@@ -373,7 +374,7 @@ def test_relations_do_not_apply_in_a_missing_part() -> None:
 
 
 def test_a_field_derived_from_sizes_is_not_the_default_at_other_sizes() -> None:
-    """Laguna lists the heads of each layer, and a list that is given stays as it is where their number is another."""
+    """Laguna lists the heads of each layer, and a given list stays unchanged even if the number of layers differs."""
     config = {"model_type": "laguna", "architectures": ["LagunaForCausalLM"]}
     assert find({**config, "num_attention_heads": 64}) is not None
     assert find({**config, "num_attention_heads": 64, "num_attention_heads_per_layer": [48] * 40}) is None
@@ -381,7 +382,7 @@ def test_a_field_derived_from_sizes_is_not_the_default_at_other_sizes() -> None:
 
 @pytest.mark.parametrize("name", ["ApertusForCausalLM.apertus", "ArceeForCausalLM.arcee", "BartForCausalLM.bart"])
 def test_every_field_that_is_read_is_known_to_the_catalogue(name: str) -> None:
-    """Every name that is looked up in a config while a model is made and run is one that the catalogue knows."""
+    """Every name that is looked up in a config while a model is built and run is known to the catalogue."""
     kept = entries.find_entry(*name.split("."))
     assert kept is not None
     assert kept.entry.asks is not None
@@ -398,14 +399,14 @@ def test_a_size_below_the_minimum_of_a_formula_is_not_answered() -> None:
     bounded = replace(kept, entry=replace(kept.entry, least={"num_hidden_layers": 3}))
     assert match_or_none(bounded, {**ARCEE, "num_hidden_layers": 2}) is None
     assert match_or_none(bounded, {**ARCEE, "num_hidden_layers": 3}) is not None
-    # one layer of DeepSeek-V4 is of a kind that two or more have not
+    # a single layer of DeepSeek-V4 has a kind that two or more layers do not have
     single = {"model_type": "deepseek_v4", "architectures": ["DeepseekV4ForCausalLM"], "num_hidden_layers": 1}
     assert find(single) is None
     assert find({**single, "num_hidden_layers": 4}) is not None
 
 
 def test_a_field_whose_default_has_another_meaning_is_not_answered() -> None:
-    """HRM derives its layers from those of a stack, and the other way round: 128 of them, given, are 1,024 in all."""
+    """HRM derives its layers from the layers of a stack, and vice versa: 128 given ones are 1,024 in total."""
     config = {"model_type": "hrm_text", "architectures": ["HrmTextForCausalLM"], "hidden_size": 768}
     torchs, known = made(config), find(config)
     assert torchs is not None
@@ -415,14 +416,14 @@ def test_a_field_whose_default_has_another_meaning_is_not_answered() -> None:
 
 
 def _whole(model_type: str, folder: Path) -> dict[str, Any]:
-    """The config of a type that leaves nothing out, as it is written to a file and read."""
+    """Return the complete config of a type, written to a file and read back."""
     place = folder / "config.json"
     place.write_text(transformers.AutoConfig.for_model(model_type).to_json_string(use_diff=False))
     return read_config(str(place))
 
 
-# A list of layers that is made of other fields, a limit that JSON has no number for, a width of heads that is rounded
-# down from 4,096/96, a flag called as a function and a number of no language.
+# A list of layers derived from other fields, a limit that JSON cannot represent, a head width rounded down from
+# 4,096/96, a flag named like a function, and a number without a language.
 @pytest.mark.parametrize("model_type", ["lfm2", "bamba", "glm4_moe", "xlm"])
 def test_a_config_with_all_defaults_written_out_is_the_default_config(model_type: str, tmp_path: Path) -> None:
     config = _whole(model_type, tmp_path)
@@ -433,7 +434,7 @@ def test_a_config_with_all_defaults_written_out_is_the_default_config(model_type
 
 
 def test_a_list_derived_from_sizes_is_traced_at_other_sizes(tmp_path: Path) -> None:
-    """LFM2's list has the kinds of 32 layers; a config of 8 layers cannot have it."""
+    """LFM2's list has the kinds of 32 layers, so a config with 8 layers cannot have it."""
     config = _whole("lfm2", tmp_path)
     assert find({**config, "num_hidden_layers": 8}) is None
     assert find({"model_type": "lfm2", "num_hidden_layers": 8}) is not None
@@ -445,7 +446,7 @@ def test_a_list_derived_from_sizes_is_traced_at_other_sizes(tmp_path: Path) -> N
 
 
 def test_a_number_with_an_effect_above_a_threshold_is_not_inert() -> None:
-    # MobileNet widens no layer of 32 channels and more for a least of 8 or 19, and does for one of 40
+    # for minimums of 8 or 19, MobileNet widens no layer of 32 channels or more, but it does for 40
     assert [each for each in other_values("min_depth", 8) if each > 32]
     assert find({"model_type": "mobilenet_v1", "min_depth": 40}) is None
     assert find({"model_type": "mobilenet_v1", "min_depth": 8}) is not None
@@ -457,7 +458,7 @@ def test_the_catalogue_is_listed_and_searched() -> None:
     (found,) = json.loads(CliRunner().invoke(cli, ["catalogue", "ARCEE", "--json"]).stdout)
     assert found["type"] == "arcee"
     assert found["switches"] == ["attention_bias", "mlp_bias", "tie_word_embeddings"]
-    # two matrices of the MLP, four of the attention, two norms a layer and one at the end, the embedding and the head
+    # two matrices of the MLP, four of the attention, two norms per layer and one at the end, the embedding and the head
     assert parse(found["formulas"]["params"]) == expand(2 * L * E * (H + D * (A + G) + 1) + 2 * V * E + E)
     adds = {tuple(each["switches"].items()): each["formula"] for each in found["adds"]}
     # the biases of queries, keys, values and output, and of the two matrices of the MLP; a tied head is not stored
@@ -470,14 +471,14 @@ def test_the_catalogue_is_listed_and_searched() -> None:
     assert "2LEAD + 2LEGD + 2LEH + 2LE + 2VE + E" in alone
     assert "mlp_bias=true             LE + LH" in alone
     berts = json.loads(CliRunner().invoke(cli, ["catalogue", "bert", "--json"]).stdout)
-    assert {each["type"] for each in berts} == {"bert"}  # of all that are called so
+    assert {each["type"] for each in berts} == {"bert"}  # of all with that name
     refused = CliRunner().invoke(cli, ["catalogue", "nothing"])
     assert refused.exit_code == 2
     assert "unknown class or model type 'nothing'" in refused.stderr
 
 
 def test_conditions_of_a_formula_are_stated_next_to_it() -> None:
-    """The heads of Qwen2-VL are 128 wide in a run, and of any width in what is stored; pictures it was not given."""
+    """The heads of Qwen2-VL have width 128 in a run, and any width in the parameters; the run had no images."""
     found = CliRunner().invoke(cli, ["catalogue", "Qwen2VLForConditionalGeneration"]).stdout
     for line in (
         "in F, text_config.hidden_size is always 128*text_config.num_attention_heads: the code supports no other value",
@@ -492,7 +493,7 @@ def test_conditions_of_a_formula_are_stated_next_to_it() -> None:
 
 
 def many(times: int) -> None:
-    """Random configs of all types that build, and how many are answered; of a type that is not kept none is."""
+    """Print how many random configs of all types are answered; missing types have no answers."""
     draw, told = random.Random(SEED), []  # noqa: S311
     types = entries.census_types()
     every = [model_type for model_type, filed in types.items() if filed.builds]

@@ -115,7 +115,7 @@ NEMOTRON: Config = {
 
 @pytest.mark.parametrize("pattern", ["M-M-M*-", "MEMEM*EM", "M*E-M", "M" * 5])
 def test_layers_are_counted_by_their_kinds(pattern: str) -> None:
-    """In a pattern of signs, or listed by their names; of a kind there may be no layer at all."""
+    """A pattern of letters or a list of names; a config may have no layer of some kind."""
     config = {**NEMOTRON, "hybrid_override_pattern": pattern, "num_hidden_layers": len(pattern)}
     words = {"M": "mamba", "E": "moe", "*": "attention", "-": "mlp"}
     listed = {**NEMOTRON, "layers_block_type": [words[sign] for sign in pattern]}
@@ -138,7 +138,7 @@ def test_layers_of_no_known_kind_are_refused(fields: Config) -> None:
 
 
 def test_model_type_of_a_part_is_optional() -> None:
-    """Qwen2.5-VL's vision part is of one class, whatever a config calls it, and where it does not say."""
+    """Qwen2.5-VL's vision part always has one class, whatever its model_type says, or if it is missing."""
     vision = {"depth": 3, "hidden_size": 64, "num_heads": 4, "intermediate_size": 80, "out_hidden_size": 96}
     config = {
         "model_type": "qwen2_5_vl",
@@ -193,7 +193,7 @@ def test_value_patterns_match_their_values() -> None:
 
 
 def test_activation_checkpointing_keeps_parameters_and_drops_run_quantities() -> None:
-    """Where a config says so, transformers turns recomputation on, and a pass backward then multiplies more."""
+    """If a config turns recomputation on, the backward pass of transformers multiplies more."""
     config = {"model_type": "phimoe", "architectures": ["PhimoeForCausalLM"], "num_hidden_layers": 2}
     config = {**config, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 101}
     on = {**config, "gradient_checkpointing": True}
@@ -206,7 +206,7 @@ def test_activation_checkpointing_keeps_parameters_and_drops_run_quantities() ->
 
 
 def test_null_window_changes_no_parameter() -> None:
-    """EXAONE 4 of 1.2B has no window; what its cache then holds is not in the catalogue."""
+    """EXAONE 4 1.2B has no window, and the catalogue does not have its cache without one."""
     config = {"model_type": "exaone4", "architectures": ["Exaone4ForCausalLM"], "num_hidden_layers": 4}
     config = {**config, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": None}
     config["layer_types"] = ["full_attention"] * 4
@@ -219,7 +219,7 @@ def test_null_window_changes_no_parameter() -> None:
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_text_fields_are_accepted_at_top_level(tied: bool) -> None:
-    """Qwen2-VL was published without a text_config, and transformers reads those fields at the top."""
+    """Qwen2-VL was published without a text_config; transformers then reads the fields at the top level."""
     config = {
         **{"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"], **QWEN},
         **{"vocab_size": 101, "intermediate_size": 80, "attention_dropout": 0.0, "rms_norm_eps": 1e-6},
@@ -295,7 +295,7 @@ LFM2 = {
 
 @pytest.mark.parametrize("config", [DEEPSEEK_V4, GLM_5, LFM2, {**LFM2, "tie_embedding": False}])
 def test_layers_listed_by_ratio_mode_or_index_are_counted(config: Config) -> None:
-    """DeepSeek-V4 lists more ratios than it has layers, and reads as many as it has."""
+    """DeepSeek-V4 lists more ratios than it has layers, and reads only as many as it has layers."""
     stated = {name: value for name, value in config.items() if name != "expert_dtype"}
     assert answer(stated) == by_torch(stated)
 
@@ -317,6 +317,6 @@ def test_lists_of_layers_that_contradict_the_config_are_refused(config: Config, 
 
 
 def test_a_list_of_layers_does_not_state_their_number() -> None:
-    """LFM2 has 32 layers unless a config says otherwise, and reads as many entries of its list."""
+    """LFM2 has 32 layers by default, and reads as many entries of its list."""
     config = {name: value for name, value in LFM2.items() if name != "num_hidden_layers"}
     assert find({**config, "layer_types": ["conv", "full_attention"] * 2}) is None

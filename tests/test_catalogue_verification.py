@@ -1,4 +1,4 @@
-"""An entry of the catalogue that torch says is wrong at some configs holds for the others alone, or not at all."""
+"""A catalogue entry that is wrong at some configs is limited to the others, or rejected."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from symformer.witness.inert_fields import FieldTrials
 from symformer.witness.transformers_classes import of_head
 
 NAME = "BioGptForCausalLM"
-USUAL = 4096  # what its configs say of H where they leave it out
+USUAL = 4096  # the default of H in its configs
 CONFIG = {"model_type": "biogpt", "architectures": [NAME]}
 
 
 @pytest.fixture
 def prover(monkeypatch: pytest.MonkeyPatch) -> CatalogueVerification:
-    """Of a few configs: here it is seen that there are enough to tell."""
+    """Return a verification that needs few configs."""
     monkeypatch.setattr(catalogue_verification, "HELD", 12)
     source = of_head("biogpt", "causal")
     return CatalogueVerification(source, FieldTrials(source), {})
@@ -35,7 +35,7 @@ def entry() -> dict[str, Any]:
 
 
 def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: CatalogueVerification) -> None:
-    """One of its weights is said to be as wide as H usually is, whatever H is."""
+    """In the entry, one weight has the default of H as its width, for any H."""
     data = entry()
     counts = data["records"]["params"]["traced"]["counts"]
     (bias,) = (row for row in counts if row[0] == ["biogpt.layers.*.fc1.bias", ["H"]])
@@ -48,13 +48,14 @@ def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: CatalogueVerifi
     at = match_or_none(kept, CONFIG | {"num_hidden_layers": 3})
     assert at is not None
     model = model_of_records(NAME, finder(kept, at))
-    with pytest.raises(SizeError, match="H=64 is not 4,096; the trace kept it at 4,096: at another"):
+    with pytest.raises(SizeError, match="H=64 is not 4,096; the trace fixed it at 4,096: at another"):
         model.params.value(H=64)
     (held,) = (each for each in model.provenance.reading.pinned if each.name == "intermediate_size")  # type: ignore[union-attr]
     assert held.value == USUAL
     assert found["entry"]["still"] == ["intermediate_size"]
 
 
+@pytest.mark.exhaustive
 def test_a_field_that_is_not_inert_is_pinned_to_its_default(prover: CatalogueVerification) -> None:
     data = entry()
     data["switches"].pop("tie_word_embeddings")
@@ -65,6 +66,7 @@ def test_a_field_that_is_not_inert_is_pinned_to_its_default(prover: CatalogueVer
     assert match_or_none(read(found), CONFIG | {"tie_word_embeddings": False}) is None
 
 
+@pytest.mark.exhaustive
 def test_an_entry_that_is_wrong_at_its_defaults_is_refused(prover: CatalogueVerification) -> None:
     data = entry()
     counts = data["records"]["params"]["traced"]["counts"]

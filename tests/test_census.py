@@ -1,4 +1,4 @@
-"""The census: what is on file stays, what is not ours is left alone, and the page counts and names every model type."""
+"""The census keeps existing files, leaves other files alone, and its page counts and names every model type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BIOGPT = "BioGptForCausalLM.biogpt.json"
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A crew of this process alone: what a real one does is tested with it, and each worker of it imports torch."""
+    """Workers inside this process; tests of the real ones are elsewhere, and each of those imports torch."""
 
     def alone(work: Callable[..., Any], jobs: Sequence[Any], workers: int, limit: float) -> Generator[Any]:
         for job in jobs:
@@ -38,9 +38,10 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["census", *arguments], prog_name="symformer")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("here")
 def test_catalogue_matches_a_fresh_trace(tmp_path: Path) -> None:
-    """DBRX has no config that its own class takes."""
+    """DBRX has no config that its own class accepts."""
     result = run("biogpt", "dbrx", "-o", str(tmp_path), "--workers", "1", "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
@@ -107,7 +108,7 @@ def test_invalid_census_arguments_are_refused(
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A catalogue of one class, one that has no formula, and one that does not build."""
+    """Use a catalogue with one class, one without a formula, and one that cannot be built."""
     shutil.copy(FOLDER / BIOGPT, tmp_path)
     types = {
         "biogpt": {"name": "BioGptForCausalLM", "head": "causal"},
@@ -124,7 +125,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def forget() -> None:
-    """What was read from one folder is not for another."""
+    """The index of one folder is not used for another."""
     entries.find_entry.cache_clear()
     census_types.cache_clear()
 
@@ -134,7 +135,7 @@ def test_page_lists_and_counts_every_model_type() -> None:
     made = pages("census", "language models", ("causal", "masked"))
     assert [*made] == ["census.md", "census-1.md"]
     shown = made["census.md"].splitlines()
-    # of three types of these heads two build, and one has a formula
+    # of three types with these heads, two can be built, and one has a formula
     assert shown[4].startswith(
         "**1 of the 2 types that can be built (50.0 %) have a formula in which every main size is"
     )
@@ -152,7 +153,7 @@ def test_page_lists_and_counts_every_model_type() -> None:
     formulas = made["census-1.md"].splitlines()
     for row in (
         "## biogpt, BioGptForCausalLM",
-        # an embedding for each token and each position and two more, two norms a layer and one at the end; four square
+        # an embedding for each token, each position and two more, two norms per layer and one at the end; four square
         # matrices and two of the MLP, each with a bias
         "N &= 4 L E^{2} + 2 L E H + 9 L E + L H + V E + P E + 4 E",
         "F &= 4 B S^{2} L E + 8 B S L E^{2} + 4 B S L E H + 2 B S V E",
@@ -163,16 +164,16 @@ def test_page_lists_and_counts_every_model_type() -> None:
 
 
 def test_every_model_type_has_a_catalogue_entry() -> None:
-    """With its first head, and the class that transformers has for it."""
+    """The class for its first head, as chosen by transformers."""
     assert {(name, filed.head) for name, filed in census_types().items()} == {*first_heads()}
     assert {head for _, heads in CENSUS.values() for head in heads} == {head for _, head in first_heads()}
     few = random.Random(1).sample([*census_types()], 20)  # noqa: S311
     for model_type, filed in census_types().items():
         kept = entries.find_entry(filed.name, model_type)
-        # a class that cannot be built as its config is by default may be kept as it is with more fields given
+        # a class that cannot be built from its default config may be stored with more fields given
         assert bool(filed.why) == (kept is None) or not filed.builds, model_type
-        if not filed.why and model_type in few:  # torch's side of each takes a while to import
+        if not filed.why and model_type in few:  # importing torch's side of each takes a while
             source = of_head(model_type)
             assert source.name == filed.name
             named = of_config({"model_type": model_type, "architectures": [filed.name]}, "config.json")
-            assert named.run_as == source.run_as  # what its operations are of, through every door
+            assert named.run_as == source.run_as  # the source of its operations, through every entry point

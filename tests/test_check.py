@@ -1,4 +1,4 @@
-"""Printed formulas held to ours: equal, equal under a named convention, or how much and in which rows they differ."""
+"""Published formulas compared with ours: equal, equal under a named convention, or different, by how much and where."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SEED = 14_2021
 
 @dataclass(frozen=True)
 class Case:
-    """A formula as it is printed, and what is to be said of it, from the paper or by hand."""
+    """A published formula and its expected verdict, from the paper or by hand."""
 
     formula: str
     target: str
     quantity: str = "params"
     verdict: str = "equal"
-    conventions: tuple[str, ...] = ()  # what each sentence has in it
-    difference: str = "0"  # ours less theirs
+    conventions: tuple[str, ...] = ()  # words in each sentence
+    difference: str = "0"  # ours - theirs
     paper: str = ""
     where: tuple[tuple[str, str], ...] = ()
     part: str = ""
@@ -41,12 +41,12 @@ class Case:
 
 
 LITERATURE = {
-    # Narayanan et al. 2021, eq. 2. GPT-2 has a final norm besides, of 2E elements.
+    # Narayanan et al. 2021, eq. 2. GPT-2 also has a final norm, of 2E elements.
     "narayanan params": Case(
         r"P = 12 l h^2\left(1+\frac{13}{12h}+\frac{V+s}{12 l h}\right)",
         *("gpt2", "params", "convention", ("the final norm is left out",), "2*E", "narayanan2021"),
     ),
-    # eq. 3, with every layer recomputed: 4 · (24BSE² + 4BS²E) a layer, and 6BSEV for the logits.
+    # eq. 3, with every layer recomputed: 4 · (24BSE² + 4BS²E) per layer, and 6BSEV for the logits.
     "narayanan flops": Case(
         r"F = 96Bslh^2\left(1+\frac{s}{6h}+\frac{V}{16lh}\right)",
         *("gpt2", "train-flops", "equal", (), "0", "narayanan2021"),
@@ -70,7 +70,7 @@ LITERATURE = {
         r"72BLsh^2\left(1+\frac{s}{6h}+\frac{v}{12hL}\right)",
         *("gpt2", "train-flops", "equal", (), "0", "korthikanti2022"),
     ),
-    # eq. 8 adds 12BS²LE for the core of attention; what its forward takes again is 2 · 2BS²E a layer.
+    # eq. 8 adds 12BS²LE for the core of attention; recomputing its forward pass takes 2 · 2BS²E per layer.
     "korthikanti hardware flops": Case(
         r"72BLsh^2\left(1+\frac{s}{3h}+\frac{v}{12hL}\right)",
         *("gpt2", "train-flops", "differs", (), "-8*B*S**2*L*E", "korthikanti2022"),
@@ -85,19 +85,19 @@ LITERATURE = {
             ("dropout", "on"),
         ),
     ),
-    # nanoGPT's notebook, flops(): of one sequence. 24E² = 2(3E² + E² + 8E²), 4TE = 2 · 2TE.
+    # nanoGPT's notebook, flops(): for one sequence. 24E² = 2(3E² + E² + 8E²), 4TE = 2 · 2TE.
     "nanogpt flops": Case(
         "L(24Td^2+4T^2d)+2TdV",
         *("gpt2", "flops", "convention", ("one sequence",)),
         difference="4*B*S**2*L*E + 24*B*S*L*E**2 + 2*B*S*V*E - 4*S**2*L*E - 24*S*L*E**2 - 2*S*V*E",
         where=(("d", "E"),),
     ),
-    # DeepSeek-V2, table 1: elements of a token.
+    # DeepSeek-V2, table 1: elements per token.
     "deepseek cache of groups": Case(
         "2 n_g d_h l",
         *("llama-2-70b", "kv-cache", "convention", ("elements",), "4*B*C*L*G*D - 2*L*G*D", "deepseek2024"),
     ),
-    # Llama by hand: queries and output 2EAD, keys and values 2EGD, three matrices of the MLP, two norms a layer.
+    # Llama by hand: queries and output 2EAD, keys and values 2EGD, three matrices of the MLP, two norms per layer.
     "llama": Case("2VE + E + L(2EAD + 2EGD + 3EH + 2E)", "llama"),
     "llama in code": Case(
         "2*vocab_size*hidden_size + hidden_size + num_hidden_layers*(2*hidden_size*num_attention_heads*head_dim"
@@ -111,18 +111,19 @@ LITERATURE = {
     "gpt2 with a head of its own": Case(
         "12LE² + 13LE + 2VE + PE + 2E", *("gpt2", "params", "convention", ("tied = false",), "-V*E")
     ),
-    # PaLM, appendix B: 6N + 12LHQT a token, N all parameters; ours also has no embeddings to multiply.
+    # PaLM, appendix B: 6N + 12LHQT per token, where N is all parameters; ours excludes embeddings, which do not
+    # multiply.
     "six per parameter": Case(
         "6N", "gpt2", "train-flops", "convention", ("attention core", "one token", "matrices"), difference=""
     ),
-    # Multiply-adds by hand: 12LE² and VE a token, and 2LSE for attention.
+    # Multiply-adds by hand: 12LE² and VE per token, and 2LSE for attention.
     "macs": Case(
         "B S (12 L E^2 + V E + 2 L S E)",
         *("gpt2", "flops", "convention", ("multiply-adds",), "12*B*S*L*E**2 + B*S*V*E + 2*B*S**2*L*E"),
     ),
     # The vocabulary rounded up to 64 rows.
     "padded": Case(r"12LE^2 + 13LE + 64\lceil V/64\rceil E + PE + 2E", "gpt2", "params", "convention", ("padded",), ""),
-    # Karpathy's nanoGPT has 50304 rows for the 50257 that there are: 393 · 128.
+    # Karpathy's nanoGPT has 50304 rows for 50257 tokens: 393 · 128.
     "padded to a number": Case(
         "12LE^2+13LE+50304E+PE+2E", "gpt2", "params", "convention", ("the vocabulary is padded: V is 50,304",), ""
     ),
@@ -146,7 +147,7 @@ LITERATURE = {
 
 
 def assert_conventions_add_up(found: FormulaCheck) -> None:
-    """What the conventions add to ours makes it theirs."""
+    """Our formula plus the terms of the conventions equals theirs."""
     if found.verdict == "convention":
         assert expand(sum((each.added for each in found.conventions), found.difference)) == 0, found
     else:
@@ -175,7 +176,7 @@ def test_published_formulas_get_their_expected_verdict(name: str) -> None:
         assert (found.difference - parse(case.difference)).expand() == 0
 
 
-# Right formulas, row by row, by hand; each is then made wrong in one row.
+# Correct formulas, row by row, by hand; each is then made wrong in one row.
 Rows = Sequence[tuple[str, str]]
 RIGHT: dict[str, Rows] = {
     "gpt2": (
@@ -233,7 +234,7 @@ class Wrong:
 
 
 def spoilt(count: int, seed: int) -> list[Wrong]:
-    """Formulas that are wrong in one row, each in another way."""
+    """Return formulas that are wrong in one row, each in a different way."""
     chance = random.Random(seed)  # noqa: S311
     swaps = {"G": "A", "A": "G", "H": "E", "M": "E", "X": "K", "P": "V", "D": "A"}
     found: list[Wrong] = []
@@ -258,7 +259,7 @@ def spoilt(count: int, seed: int) -> list[Wrong]:
                 continue
             own = chance.choice(letters)
             wrong = term.replace(own, swaps[own], 1)
-        # what leaves out or shares all of a table or a norm is a convention, and so is no mistake
+        # omitting or sharing a whole table or norm is a convention, not an error
         excused = {"wte", "wpe", "ln_f", "norm", "embed_tokens", "lm_head"}
         if wrong == term or (target, path, wrong) in seen or (path in excused and how in ("dropped", "twice")):
             continue
@@ -281,7 +282,7 @@ def test_sixty_wrong_formulas_are_never_called_equal_and_their_rows_are_named() 
     assert named >= 50, f"seed {SEED}: {named} of 60; missed {missed}"
 
 
-# What is said of a row, by hand: 4LE is the bias of the network's first matrix and of no other, ...
+# The statement about a row, by hand: 4LE is the bias of the MLP's first matrix and of no other row, ...
 SAID = {
     ("gpt2", "12LE^2 + 9LE + (V + P + 2)E"): [("h.*.mlp.c_fc.bias", "is left out")],
     ("gpt2", "12LE^2 + 13LE + (V + P + 4)E"): [("ln_f", "is counted one extra time")],
@@ -307,7 +308,7 @@ def test_correct_formulas_are_equal() -> None:
         assert sf.check(" + ".join(term for _, term in rows), target).verdict == "equal"
 
 
-# What a name can stand for is asked, not guessed; each sentence says how to settle it.
+# Ambiguous names are errors; each message states how to resolve them.
 ASKED = {
     "12 L h^2": "--where h=E",
     "12 L d q_7": "q_7 has no known meaning for gpt2",
@@ -343,7 +344,7 @@ class Doubt:
     target: str
     quantity: str
     readings: tuple[str, ...]
-    right: dict[str, str]  # readings that the paper means
+    right: dict[str, str]  # the reading that the paper means
     verdict: str
     part: str | None = None
 
@@ -370,7 +371,7 @@ DOUBTS = {
         ("P (learned positions) or the number of parameters", "BS (tokens of a batch)"),
         *({"P": "N", "D": "B*S"}, "convention"),
     ),
-    # BERT writes H for the hidden size: 12LH² is what the matrices of the layers store.
+    # BERT writes H for the hidden size: the matrices of the layers store 12LH².
     "H as the model width": Doubt(
         *(
             "12 L H^2",
@@ -381,11 +382,11 @@ DOUBTS = {
             "convention",
         ),
     ),
-    # d as the width of a head, of which GPT-2 gives E alone: 2 tensors of 2 bytes, A heads of E/A
+    # d as the width of a head, for which GPT-2 has only E/A: 2 tensors of 2 bytes, A heads of E/A
     "d as the width of a head": Doubt(
         *("4 B C L n_h d", "gpt2", "kv-cache", ("d can be E (hidden size) or E/A",), {"d": "E/A"}, "equal"),
     ),
-    # A batch in tokens: 24E² of each layer and 2VE for each token
+    # A batch in tokens: 24E² per layer and 2VE, per token
     "B as tokens": Doubt(
         *(
             "B (24 L E^2 + 2 V E)",
@@ -396,7 +397,7 @@ DOUBTS = {
             "convention",
         ),
     ),
-    # K key/value heads of width H, as the scaling book has them; K is the experts per token here.
+    # K key/value heads of width H, as in the scaling book; here K is the number of experts per token.
     "K heads of a cache": Doubt(
         *("4 B T L K H", "mixtral", "kv-cache", ("K can be K (experts per token) or G",), {"K": "G"}, "equal"),
     ),
@@ -451,7 +452,7 @@ def test_every_reading_is_stated_with_the_verdict() -> None:
     assert "l = L; h = E" in (sf.check("12lh^2", "gpt2", where={"h": "E"})._repr_markdown_() or "")
 
 
-# Kaplan et al. 2020, section 2.1: N excludes the vocabulary and the positions, so it is 12LE² of GPT-2.
+# Kaplan et al. 2020, section 2.1: N excludes the vocabulary and the positions, so it is 12LE² for GPT-2.
 KAPLAN = {
     ("2N + 2 n_{layer} n_{ctx} d_{model}", "flops"): "24*L*E**2 + 2*S*L*E",
     ("6N", "train-flops"): "72*L*E**2",
@@ -470,7 +471,7 @@ def test_kaplan_parameter_count_excludes_the_vocabulary(formula: str, quantity: 
 
 
 def test_kaplan_parameter_count_depends_on_the_model() -> None:
-    """A llama layer has the matrices 2EAD, 2EGD and 3EH, and no 8E²."""
+    """A Llama layer has the matrices 2EAD, 2EGD and 3EH, and no 8E²."""
     found = sf.check("6ND", "llama", "run-flops", paper="kaplan2020")
     assert expand(found.theirs - parse("6*N_tok*L*(2*E*A*D + 2*E*G*D + 3*E*H)")) == 0
 
@@ -500,7 +501,7 @@ def test_exit_status_states_the_verdict() -> None:
         assert said["verdict"] == verdict
         assert ended == status
         assert {"conventions", "difference", "rows", "error"} <= said.keys()
-    # 14LE for 13LE is LE = 12 · 768 = 9,216 too many: 9216/124439808 is 0.007406 %
+    # 14LE instead of 13LE is LE = 12 · 768 = 9,216 too much: 9216/124439808 is 0.007406 %
     assert said["difference"] == "-L*E"
     assert said["error"] == [{"at": "gpt2", "ours": 124439808, "theirs": 124449024, "percent": "+0.007406"}]
 
@@ -508,7 +509,7 @@ def test_exit_status_states_the_verdict() -> None:
 def test_check_command_accepts_sizes_options_and_parts() -> None:
     _, output = run("8E^2 + 5E", "--against", "gpt2", "--part", "h.mlp", "--json")
     assert json.loads(output)["verdict"] == "equal"
-    # A llama with H = 4E, A·D = E and as many keys as queries: 4E² + 12E² a layer
+    # A Llama with H = 4E, A·D = E and as many key heads as query heads: 4E² + 12E² per layer
     sizes = ("--set", "H=4*E", "--set", "D=E/A", "--set", "G=A")
     _, output = run("L(16E^2 + 2E) + 2VE + E", "--against", "llama", *sizes, "--json")
     assert json.loads(output)["verdict"] == "equal"
@@ -527,7 +528,7 @@ def test_verdict_has_notebook_representations() -> None:
 
 
 def test_letter_with_a_superscript_word_is_one_name() -> None:
-    """DeepSeek-V2's d_h^R is a size of its own: d_h below it is none that the formula has."""
+    """DeepSeek-V2's d_h^R is a separate size; a d_h next to it is not a size of the formula."""
     found = sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", paper="deepseek2024")
     assert [each.name for each in found.named] == ["d_c", "d_h^R", "l"]
     assert not any("d_h =" in line for line in found.lines())
@@ -538,7 +539,7 @@ def test_letter_with_a_superscript_word_is_one_name() -> None:
 
 
 def test_memory_difference_is_found_quickly() -> None:
-    """Every two rows were once multiplied out together: 5 seconds of one core."""
+    """Every pair of rows was once multiplied out: 5 CPU seconds."""
     began = time.process_time()
     found = sf.check("20 N", "llama", "train-memory", recipe="bf16", implementation="none")
     assert found.verdict == "differs"

@@ -1,4 +1,4 @@
-"""The command line by its contract: what it prints, what it refuses, and with which status."""
+"""The contract of the command line: output, refusals, and exit statuses."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_show_json_follows_its_contract() -> None:
 
 
 def test_json_formula_is_python_arithmetic() -> None:
-    """Python itself evaluates it, row by row, to the values beside it."""
+    """Python evaluates each formula to the value printed next to it."""
     document = shown("llama-2-70b")
     symbols = document["symbols"]
     plain = {"__builtins__": {}}
@@ -102,13 +102,13 @@ def test_expressions_in_set_keep_symbols() -> None:
     assert shown("gpt2", "--set", "V=2*E")["formula"] == "12*L*E**2 + 13*L*E + P*E + 2*E**2 + 2*E"
 
 
-# what was typed, what the sentence has to contain
+# the arguments, and words that the message must contain
 REFUSED = [
     (["show", "gpt-2"], ["unknown target 'gpt-2'", "did you mean gpt2"]),
     (["show", "zzz"], ["unknown target 'zzz'", "known: "]),
     (["show", "component:mpl"], ["unknown component 'mpl'", "did you mean mlp"]),
     (["show", "gpt2", "--set", "Q=3"], ["unknown symbol 'Q'"]),
-    (["show", "gpt2", "--set", "G=3"], ["unknown symbol of gpt2 'G'", "known: B, S, L, V, P, E, H, A"]),
+    (["show", "gpt2", "--set", "G=3"], ["unknown symbol 'G' of gpt2", "known: B, S, L, V, P, E, H, A"]),
     (["show", "gpt2", "--set", "E=1.5"], ["E=1.5", "1.5 is not an integer"]),
     (["show", "gpt2", "--set", "E=3/2"], ["E=3/2", "3/2 is not an integer"]),
     (["show", "gpt2", "--set", "E=0"], ["E=0", "a size is at least 1"]),
@@ -122,11 +122,11 @@ REFUSED = [
     (["show", "gpt2", "--set", '__import__("os").system("x")'], ["not of the form NAME=VALUE"]),
     (["show", "gpt2", "--set", 'E=__import__("os").system("x")'], ["E=__import__", "not plain arithmetic"]),
     (["show", "gpt2", "--quantity", "parms"], ["unknown quantity 'parms'", "did you mean params"]),
-    (["show", "gpt2", "--option", "teid=false"], ["unknown option of gpt2 'teid'", "did you mean tied"]),
+    (["show", "gpt2", "--option", "teid=false"], ["unknown option 'teid' of gpt2", "did you mean tied"]),
     (["show", "gpt2", "--option", "tied=perhaps"], ["tied=perhaps is not valid", "true or false"]),
     (["show", "gpt2", "--option", "head=tail"], ["head=tail is not valid", "lm or none"]),
     (["show", "gpt2", "--option", "tied"], ["'tied' is not of the form KEY=VALUE"]),
-    (["show", "gpt2", "--option", "attention=causal"], ["unknown option of gpt2 'attention'"]),
+    (["show", "gpt2", "--option", "attention=causal"], ["unknown option 'attention' of gpt2"]),
     (["show", "gpt2", "--quantity", "flops", "--option", "attention=half"], ["choose from full, causal"]),
     (["show", "GPT2"], ["unknown target 'GPT2'; did you mean gpt2?"]),
     (["show", "gpt2", "-q", "memory"], ["did you mean inference-memory or train-memory?"]),
@@ -275,7 +275,7 @@ def test_verify_prints_its_certificate() -> None:
     assert verdict["exact"] is True
     assert verdict["certificate"]["seed"] == 7
     assert verdict["certificate"]["presets"]["gpt2-xl"] == 1_557_611_200
-    # another activation than any variant has: 12*10*768² + 13*10*768 + 50257*768 + 2048*768 + 2*768
+    # another activation than in any variant: 12*10*768² + 13*10*768 + 50257*768 + 2048*768 + 2*768
     assert verdict["certificate"]["presets"]["cerebras-gpt-111m"] == 111_050_496
     text = run("verify", "gpt2", "-q", "params", "--seed", "7").stdout
     assert text.count("exact") == 4

@@ -88,10 +88,10 @@ def test_data_parallelism_as_published(data: str, times: int) -> None:
     assert ring.equals(f"{times}*W*({weights})*(N_dp - 1)/N_dp")
 
 
-# One layer of GPT-2 or Llama over t ranks. Megatron-LM (Narayanan et al. 2021, section 3.2): 8·b·s·h·(t-1)/t elements a
-# layer, two all-reduces forward and two backward. Korthikanti et al. 2022, section 4.2.2: as many bytes with sequence
-# parallelism, and what two products read is gathered again: 2·b·s·h·(t-1)/t more. The gradients of both norms' scales,
-# which each rank has for its own tokens, are reduced for all: 2 · 2 · E · (t-1)/t.
+# One layer of GPT-2 or Llama on t ranks. Megatron-LM (Narayanan et al. 2021, section 3.2): 8·b·s·h·(t-1)/t elements per
+# layer, two all-reduces forward and two backward. Korthikanti et al. 2022, section 4.2.2: the same number of bytes with
+# sequence parallelism, plus 2·b·s·h·(t-1)/t for gathering the inputs of two products again. The gradients of the scales
+# of both norms, which each rank has for its own tokens, are all-reduced: 2 · 2 · E · (t-1)/t.
 TENSOR = [
     ("on", {}, "8*B*S*E"),
     ("sequence", {}, "10*B*S*E + 4*E"),

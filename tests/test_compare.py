@@ -1,4 +1,4 @@
-"""Two models side by side: by number where they have numbers, over one letter only where it is one size."""
+"""Two models compared: numbers if all are known; shared letters only for equal sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compared(*arguments: str) -> dict[str, Any]:
 
 
 def at(formula: str, *sizes: dict[str, int]) -> Fraction:
-    """A printed formula at the numbers printed beside it, by Python."""
+    """Evaluate a printed formula at the numbers printed next to it, with Python."""
     merged: dict[str, Fraction] = {}
     for each in sizes:
         for name, number in each.items():
@@ -39,15 +39,15 @@ def at(formula: str, *sizes: dict[str, int]) -> Fraction:
 @pytest.mark.parametrize(
     ("arguments", "left", "right"),
     [
-        (["gpt2", "gpt2-xl"], 124_439_808, 1_557_611_200),  # Radford et al. 2019, as transformers counts them
+        (["gpt2", "gpt2-xl"], 124_439_808, 1_557_611_200),  # Radford et al. 2019, as counted by transformers
         (["mistral-7b-v0.1", "llama-2-7b"], 7_241_732_096, 6_738_415_616),
         (["gpt2", "llama-2-7b"], 124_439_808, 6_738_415_616),
-        # 13*... untied heads: one more table of 50257*768 and of 50257*1600
+        # 13*... untied heads: another table of 50257*768 and of 50257*1600
         (["gpt2", "gpt2-xl", "--option", "tied=false"], 124_439_808 + 50_257 * 768, 1_557_611_200 + 50_257 * 1_600),
         # one layer of both: VE + PE + 12E² + 13E + 2E
         (["gpt2", "gpt2-xl", "--set", "L=1"], (50_257 + 1_024 + 12 * 768 + 15) * 768,
          (50_257 + 1_024 + 12 * 1_600 + 15) * 1_600),
-        # a table of 32,000 rows, four attention matrices, three of the MLP; only these have an H to set
+        # a table of 32,000 rows, four attention matrices, three of the MLP; only Llama has an H to set
         (["llama-2-7b", "llama-7b", "--set", "H=5", "--set", "L=1"], *2 * [2 * 32_000 * 4_096 + 4 * 4_096**2
          + 3 * 4_096 * 5 + 3 * 4_096]),
     ],
@@ -139,7 +139,7 @@ def test_undefined_ratio_is_reported_before_any_output(arguments: list[str], rat
 
 
 def test_zero_numerator_gives_zero_ratio() -> None:
-    """A head that reads the table of the embedding stores nothing; one of its own stores it again."""
+    """A head tied to the embedding stores nothing; an untied head stores the table again."""
     tied = sf.Model(target="tied", component=sf.component("lm-head", tied=True), numbers={V: 11, E: 5})
     own = sf.Model(target="own", component=sf.component("lm-head"), numbers={V: 11, E: 5})
     assert sf.compare(tied, own).ratio_value == 0
@@ -149,11 +149,11 @@ def test_zero_numerator_gives_zero_ratio() -> None:
 
 
 def test_sizes_and_options_apply_to_each_model_that_has_them() -> None:
-    # S_enc is a size of the encoder's run only; both have an S
+    # S_enc exists only in a run of the encoder; both models have S
     flops = ["transformer", "gpt2", "-q", "flops", "--set", "B=1", "--set", "S=5", "--set", "S_enc=7"]
     assert "S_enc" in compared(*flops)["sizes"]["left"]
     assert "S_enc" not in compared(*flops)["sizes"]["right"]
-    # gpt2 has positions P, llama has none; only gpt2 has an option tied that is true unless said otherwise
+    # gpt2 has positions P, llama has none; only gpt2 has an option tied that defaults to true
     rows = compared("gpt2", "llama-2-7b", "--set", "P=7", "--option", "mlp_bias=true")["rows"]
     table = next(row for row in rows if row["part"] == "embeddings")
     assert table["left"]["value"] == (50_257 + 7) * 768
@@ -162,15 +162,15 @@ def test_sizes_and_options_apply_to_each_model_that_has_them() -> None:
 
 
 REFUSED = [
-    (["gpt2", "llama", "--set", "X=3"], "X: neither gpt2 nor llama has such a size (experts) in params"),
-    (["gpt2", "llama", "--set", "B=3"], "B: neither gpt2 nor llama has such a size (batch size) in params"),
+    (["gpt2", "llama", "--set", "X=3"], "X (experts) is not a size of gpt2 or llama in params"),
+    (["gpt2", "llama", "--set", "B=3"], "B (batch size) is not a size of gpt2 or llama in params"),
     (["gpt2", "llama", "--set", "Q=3"], "unknown symbol 'Q'"),
     (["gpt2", "llama", "--set", "E=768", "--set", "E=769"], "E is given twice, as 768 and as 769"),
     (["gpt2", "llama", "--set", "E=-3"], "a size is at least 1"),
     (["gpt2", "llama", "--set", "E=770"], "E=770 is not a multiple of A=12"),
-    (["gpt2", "llama", "--option", "teid=false"], "unknown option of gpt2 and llama 'teid'; did you mean tied"),
+    (["gpt2", "llama", "--option", "teid=false"], "unknown option 'teid' of gpt2 and llama; did you mean tied"),
     (["gpt2", "llama", "--option", "tied=perhaps"], "tied=perhaps is not valid"),
-    (["gpt2", "llama", "--option", "attention=causal"], "unknown option of gpt2 and llama 'attention'"),
+    (["gpt2", "llama", "--option", "attention=causal"], "unknown option 'attention' of gpt2 and llama"),
     (["gpt2", "llama", "-q", "flops", "--option", "attention=half"], "choose from full, causal"),
     (["gpt2", "llama", "-q", "intensity"], "intensity is a ratio"),
     (["gpt2", "nothing"], "unknown target 'nothing'"),
@@ -189,5 +189,5 @@ def test_invalid_arguments_give_a_one_sentence_error(arguments: list[str], words
 
 def test_letter_with_a_value_in_one_model_is_reported_as_one_size() -> None:
     said = "sizes without a value in one of the models are assumed equal in both: V, E"
-    assert said in run("llama", "gpt2", "--set", "L=3").stdout  # a letter set for both is no such letter
+    assert said in run("llama", "gpt2", "--set", "L=3").stdout  # a letter set for both models is not split
     assert "assumed equal" not in run("llama", "mistral").stdout + run("gpt2", "gpt2-xl").stdout

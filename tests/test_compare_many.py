@@ -1,4 +1,4 @@
-"""Three models and more, conventions of one side, parts: held to hand working, by Python, the terminal and JSON."""
+"""Three or more models, conventions of one side, and parts, compared with hand calculations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from symformer.language.notation.display_tree import value
 from symformer.language.symbols import A, B, E, G, L, S, V
 
 THREE = ("gpt2", "gpt2-xl", "llama-2-7b")
-TOTALS = (124_439_808, 1_557_611_200, 6_738_415_616)  # as transformers counts them
+TOTALS = (124_439_808, 1_557_611_200, 6_738_415_616)  # as counted by transformers
 CACHES = ("llama-2-7b", "llama-2-70b", "deepseek-v2", "-q", "kv-cache", "--per", "B*C")
 
 
@@ -44,7 +44,7 @@ def compared(*arguments: str) -> dict[str, Any]:
 
 
 def at(formula: str, *sizes: dict[str, int]) -> Fraction:
-    """A printed formula at the numbers printed beside it, by Python."""
+    """Evaluate a printed formula at the numbers printed next to it, with Python."""
     merged = {name: Fraction(number) for each in sizes for name, number in each.items()}
     return Fraction(eval(formula, {"__builtins__": {}}, merged))  # noqa: S307
 
@@ -52,7 +52,7 @@ def at(formula: str, *sizes: dict[str, int]) -> Fraction:
 def test_json_of_three_models() -> None:
     told = compared(*THREE)
     assert told["models"] == list(THREE)
-    # 50,257 rows are the first two's: one letter, the first one's; L and E are three sizes
+    # the first two have 50,257 rows, so they share the letter; L and E are three sizes
     assert [sorted(sizes) for sizes in told["sizes"]] == [
         ["E_1", "L_1", "P", "V_1"], ["E_2", "L_2", "P", "V_1"], ["A", "D", "E_3", "G", "H", "L_3", "V_3"],
     ]  # fmt: skip
@@ -94,7 +94,7 @@ def test_python_comparison_of_three_models() -> None:
             getattr(found, asked)
     assert repr(found).startswith("<params of gpt2, 124,439,808, of gpt2-xl, 1,557,611,200, and of llama-2-7b, 6,7")
     equations = found.card.equations
-    assert [len(each) for _, each in equations] == [1] * 4  # a difference and a ratio of each pair
+    assert [len(each) for _, each in equations] == [1] * 4  # a difference and a ratio for each pair
     assert [value(each[0]) - value(label[0]) for label, each in equations] == [0] * 4
     assert sf.compare(*THREE, "kv-cache").formulas[0].measure.name == "kv-cache"
     twelve = sf.compare(*["gpt2"] * 6, *["gpt2-xl"] * 6)
@@ -102,7 +102,7 @@ def test_python_comparison_of_three_models() -> None:
 
 
 def test_each_pair_uses_only_its_own_conditions() -> None:
-    # 60·(512 + 64)·2 = 69,120 bytes against 4·80·128·G = 40,960·G, of what divides 64 heads: 1 is less, 2 is more
+    # 60·(512 + 64)·2 = 69,120 bytes against 4·80·128·G = 40,960·G, for the divisors of 64 heads: 1 is less, 2 is more
     found = sf.compare("deepseek-v2", "gpt2", "llama-2-70b", "kv-cache", per="B*C")
     assert found.pairs[1].crossings[G] == (Span(1, 1, 1), Span(-1, 2, 64))
     assert [pair.names for pair in found.pairs] == [["deepseek-v2", "gpt2"], ["deepseek-v2", "llama-2-70b"]]
@@ -110,7 +110,7 @@ def test_each_pair_uses_only_its_own_conditions() -> None:
 
 
 def test_total_layer_count_is_used_only_without_counts_of_kinds() -> None:
-    """All layers of DeepSeek keep a cache, so L alone counts; in its parameters L_moe changes L as well."""
+    """All layers of DeepSeek have a cache, so only L counts; in its parameters L_moe changes L as well."""
     cache = sf.compare("deepseek-v2", "llama-2-70b", "kv-cache", per="B*C", totals=True)
     assert str(cache.totals[0].expr) == "2*D_rope*L_1 + 2*L_1*R_kv"
     # 60 layers of 1,152 bytes against 327,680: 284·1,152 = 327,168, and 285 are more
@@ -124,14 +124,15 @@ def test_total_layer_count_is_used_only_without_counts_of_kinds() -> None:
 
 
 def test_letters_are_merged_by_value() -> None:
-    # E is 8 in two and 9 in the third; L has a number in none; V has none in the third, and two in the others
+    # E is 8 in two and 9 in the third; only some have a number for L; V has two different numbers, and none in the
+    # third
     known = [{E: 8, V: 1}, {E: 8, V: 2}, {E: 9}]
     first, second, third = own_letters(known, [{E, L, V}] * 3)
     assert [str(each[E]) for each in (first, second, third)] == ["E_1", "E_1", "E_3"]
-    # a letter that a traced model has taken in this process gets an underscore
+    # a letter already used by a traced model in this process gets an underscore
     assert [str(each[V]) for each in (first, second, third)] == ["V_1", "V_2", "V_3"]
     assert all(L not in each for each in (first, second, third))
-    # of one number and none there is one size, unless it is said to be apart
+    # a size with a number in one model only is shared, unless it is marked as separate
     assert own_letters([{E: 8}, {}], [{E}, {E}]) == [{}, {}]
     assert [list(map(str, each.values())) for each in own_letters([{E: 8}, {E: 8}], [{E}, {E}], {(1, E)})] == [
         ["E_1"], ["E_2"],
@@ -139,9 +140,9 @@ def test_letters_are_merged_by_value() -> None:
 
 
 def test_cache_bytes_per_token() -> None:
-    """Keys and values of two bytes: 2·L·G·D·2 of many heads, 2·L·(R_kv + D_rope) of latents."""
+    """Keys and values of two bytes: 2·L·G·D·2 for heads, 2·L·(R_kv + D_rope) for latents."""
     told = compared(*CACHES)
-    # 2·32·32·128·2; 2·80·8·128·2; of 60 layers each 512 + 64 numbers of two bytes
+    # 2·32·32·128·2; 2·80·8·128·2; 60 layers of 512 + 64 numbers of two bytes
     assert [side["value"] for side in told["rows"][-1]["models"]] == [524_288, 327_680, 69_120]
     assert told["rows"][-1]["models"][0]["formula"] == "4*L_1*G_1*D"
     assert told["per"] == "B*C"
@@ -154,8 +155,9 @@ def test_cache_bytes_per_token() -> None:
 
 
 def test_crossover_of_latent_and_grouped_caches() -> None:
-    # DeepSeek-AI 2024, section 2.1.4 and table 1: a latent cache "is equal to GQA with only 2.25 groups", which is
-    # (512 + 64)/(2·128); at as many layers a cache of 2 groups is smaller, one of 4 larger, of what divides 64 heads
+    # DeepSeek-AI 2024, section 2.1.4 and table 1: a latent cache "is equal to GQA with only 2.25 groups", which is (512
+    # + 64)/(2·128). With the same number of layers, a cache of 2 groups is smaller and one of 4 larger, for the
+    # divisors of 64 heads.
     arguments = ("llama-2-70b", "deepseek-v2", "-q", "kv-cache", "--per", "B*C", "--set", "1:L=60", "--crossover", "G")
     text = run(*arguments).stdout
     assert "llama-2-70b is larger if G is above (R_kv + D_rope)/(2D), and deepseek-v2 if it is below\n" in text
@@ -164,13 +166,13 @@ def test_crossover_of_latent_and_grouped_caches() -> None:
         "at 1 to 2" in text
     )
     pair = sf.compare("component:self-attention", "component:latent-attention", "kv-cache", per="B*C")
-    # of one layer with as many heads as make up E: 4E against 2(R_kv + D_rope)
+    # one layer with as many heads as needed for E: 4E against 2(R_kv + D_rope)
     (crossover,) = pair.crossover("E").values()
     assert str(value(crossover.shown)) == "D_rope/2 + R_kv/2"
 
 
 def test_convention_of_one_side_only() -> None:
-    """Korthikanti et al. 2022: a layer keeps sbh(34 + 5as/h) bytes, and 34sbh with selective recomputation."""
+    """Korthikanti et al. 2022: sbh(34 + 5as/h) bytes per layer, and 34sbh with selective recomputation."""
     arguments = ("gpt2", "gpt2", "-q", "activations", "--option", "implementation=megatron", "--option", "dropout=on",
                  "--option", "dtype=bf16")  # fmt: skip
     told = compared(*arguments, "--left", "recompute=none", "--right", "recompute=selective")
@@ -191,7 +193,7 @@ def test_convention_of_one_side_only() -> None:
 
 
 def test_size_of_one_side_only() -> None:
-    # an MLP of 3EH with H = 4E: 12E² a layer, in the second alone; the first has no H to set
+    # an MLP of 3EH with H = 4E: 12E² per layer, in the second model only; the first has no H to set
     told = compared("gpt2", "llama", "--right", "H=4*E")
     assert next(row for row in told["rows"] if row["part"] == "MLP")["right"]["formula"] == "12*L*E**2"
     tied = compared("llama", "mistral", "gemma", "--set", "H=4*E", "--set", "3:H=5*E", "--set", "3:L=7")
@@ -202,7 +204,7 @@ def test_size_of_one_side_only() -> None:
 
 def test_parts_are_compared() -> None:
     told = compared("gpt2", "llama-2-7b", "--part", "1:h.attn", "--part", "2:layers.self_attn")
-    # one attention: 4·768² + 4·768, and 4·4,096²
+    # one attention part: 4·768² + 4·768, and 4·4,096²
     assert [told["rows"][-1][side]["value"] for side in ("left", "right")] == [2_362_368, 67_108_864]
     assert told["parts"] == {"left": "h.attn", "right": "layers.self_attn"}
     assert (
@@ -291,12 +293,12 @@ REFUSED = [
     ([*THREE, "--left", "tied=false"], "--left and --right need exactly two models, not 3"),
     (["gpt2", "llama", "--set", "3:E=4"], "'3:E=4' refers to model 3, but the last model is 2: 1 is gpt2, 2 is llama"),
     (["gpt2", "llama", "--set", "0:E=4"], "'0:E=4' refers to model 0, but the last model is 2"),
-    (["gpt2", "llama", "--right", "P=4"], "P: llama has no such size (learned positions) in params"),
-    (["gpt2", "llama", "--left", "mlp_bias=true"], "unknown option of gpt2 'mlp_bias'"),
-    (["gpt2", "llama", "--right", "attention=causal"], "unknown option of llama 'attention'"),
+    (["gpt2", "llama", "--right", "P=4"], "P (learned positions) is not a size of llama in params"),
+    (["gpt2", "llama", "--left", "mlp_bias=true"], "unknown option 'mlp_bias' of gpt2"),
+    (["gpt2", "llama", "--right", "attention=causal"], "unknown option 'attention' of llama"),
     (["gpt2", "llama", "--left", "tied"], "'tied' is not of the form KEY=VALUE"),
-    ([*THREE, "--set", "X=3"], "X: neither gpt2, gpt2-xl nor llama-2-7b has such a size (experts) in params"),
-    ([*THREE, "--option", "x=3"], "unknown option of gpt2, gpt2-xl and llama-2-7b 'x'"),
+    ([*THREE, "--set", "X=3"], "X (experts) is not a size of gpt2, gpt2-xl or llama-2-7b in params"),
+    ([*THREE, "--option", "x=3"], "unknown option 'x' of gpt2, gpt2-xl and llama-2-7b"),
     (["gpt2", "llama", "--part", "1:nothing"], "unknown part 'nothing'"),
     (["gpt2", "llama", "--part", "1:h", "--part", "1:wte"], "--part is given twice, as 'h' and as 'wte'"),
     (["gpt2", "llama", "--part", "2:"], "the name of the part is empty"),
@@ -343,7 +345,7 @@ def test_invalid_arguments_are_refused_in_python() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        # 768 is no multiple of 13, nor is 4,096: the first is named
+        # neither 768 nor 4,096 is a multiple of 13: the first is named
         (["gpt2", "llama-2-7b", "--set", "A=13"], "symformer: gpt2: E=768 is not a multiple of A=13"),
         (["llama-2-7b", "gpt2", "--set", "2:A=13"], "symformer: gpt2: E=768 is not a multiple of A=13"),
         (["gpt2", "bert-base-uncased", "-q", "kv-cache"], "symformer: bert-base-uncased: encoder.layer"),

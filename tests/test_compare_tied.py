@@ -1,4 +1,4 @@
-"""Totals made equal first, one quantity over another, limits and crossovers: each held to hand working."""
+"""Tied totals, quotients of quantities, limits and crossovers, each compared with hand calculations."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def compared(*arguments: str) -> dict[str, Any]:
 
 
 def at(formula: str, **sizes: int | Fraction) -> Fraction:
-    """A printed formula at numbers, by Python."""
+    """Evaluate a printed formula at given numbers, with Python."""
     merged = {name: Fraction(number) for name, number in sizes.items()}
     return Fraction(eval(formula, {"__builtins__": {}}, merged))  # noqa: S307
 
 
 def test_tie_blocks_with_equal_parameters() -> None:
-    """12E² + 13E = 4E² + 3EH + 2E, of four matrices of attention, three of the MLP and two norms: 3EH = 8E² + 11E."""
+    """12E² + 13E = 4E² + 3EH + 2E, from four attention matrices, three of the MLP and two norms: 3EH = 8E² + 11E."""
     tied = compared(*BLOCKS, "--set", "1:E=E", "--same", "params", "--by", "H")["tied"]
     assert tied["formula"] == "(8*E + 11)/3"
     assert (tied["exact"], tied["whole"], tied["value"]) == (None, [], None)
     assert (tied["difference"], tied["ratio"]) == ("0", "1")
-    # with E = 768: 6,155/3; a unit of H is 3·768 = 2,304 parameters, of which two thirds and one third are left
+    # with E = 768: 6,155/3; one unit of H is 3·768 = 2,304 parameters, of which two thirds and one third remain
     told = compared(*BLOCKS, "--same", "params", "--by", "H")["tied"]
     assert (told["exact"], told["value"]) == ("6155/3", 2_052)
     assert told["whole"] == [{"value": 2_051, "difference": 1_536}, {"value": 2_052, "difference": -768}]
@@ -70,9 +70,9 @@ def test_tie_blocks_with_equal_parameters() -> None:
 
 
 def test_flops_under_a_parameter_tie() -> None:
-    """With H = (8E + 11)/3, the products of one block of S tokens, B sequences.
+    """The products of one block with H = (8E + 11)/3, for B sequences of S tokens.
 
-    GPT-2 multiplies 24BSE² + 4BS²E, Llama 8BSE² + 6BSEH + 4BS²E, which is 24BSE² + 22BSE + 4BS²E: 22BSE more.
+    GPT-2 multiplies 24BSE² + 4BS²E, and Llama 8BSE² + 6BSEH + 4BS²E, which is 24BSE² + 22BSE + 4BS²E: 22BSE more.
     """
     found = compared(*BLOCKS, "-q", "flops", "--set", "1:E=E", "--same", "params", "--by", "H")
     assert found["tied"]["quantity"] == "params"
@@ -82,14 +82,14 @@ def test_flops_under_a_parameter_tie() -> None:
 
 
 def test_tie_dense_and_mixture_by_active_parameters() -> None:
-    """Both have the same attention, norms and tables: 3EH = 3EKM + EX, the router's, so H = KM + X/3."""
+    """Both have the same attention, norms and tables: 3EH = 3EKM + EX, where EX is the router, so H = KM + X/3."""
     told = compared(*DENSE, "-q", "active-params")
     tied = told["tied"]
     assert tied["formula"] == "(3*K*M + X)/3"
-    # 2·14,336 + 8/3 = 86,024/3; one of H is 3·4,096·32 = 393,216 parameters
+    # 2·14,336 + 8/3 = 86,024/3; one unit of H is 3·4,096·32 = 393,216 parameters
     assert (tied["exact"], tied["value"]) == ("86024/3", 28_675)
     assert tied["whole"] == [{"value": 28_674, "difference": 262_144}, {"value": 28_675, "difference": -131_072}]
-    # 12,879,925,248 of Mixtral are active, as its paper's "13B"
+    # Mixtral has 12,879,925,248 active parameters, "13B" in its paper
     assert told["rows"][-1]["left"]["value"] == 12_879_925_248
     assert told["rows"][-1]["right"]["value"] == 12_879_925_248 + 131_072
     assert told["sizes"]["right"]["H"] == 28_675
@@ -123,7 +123,7 @@ def test_three_models_are_tied_to_the_first() -> None:
     ],
 )
 def test_tie_formula_equalizes_totals(arguments: list[str], by: str) -> None:
-    """The formula at the numbers printed beside it, and the second's total at what that gives, by Python."""
+    """Evaluate the formula at the numbers printed next to it, and the second total at the result, with Python."""
     told = compared(*arguments, "--same", "params", "--by", by)
     tied, total = told["tied"], told["rows"][-1]
     sizes = {**told["sizes"]["left"], **told["sizes"]["right"]}
@@ -140,10 +140,10 @@ def test_tie_formula_equalizes_totals(arguments: list[str], by: str) -> None:
 
 
 def test_tie_rounds_to_an_allowed_integer() -> None:
-    # 4·B·12·768 bytes a token of gpt2, 4·B·48·1,600 of gpt2-xl: 100 tokens are 12 there, whatever B is
+    # 4·B·12·768 bytes per token for gpt2, 4·B·48·1,600 for gpt2-xl: 100 tokens correspond to 12, for any B
     tied = compared("gpt2", "gpt2-xl", "-q", "kv-cache", "--same", "kv-cache", "--by", "C", "--set", "1:C=100")["tied"]
     assert (tied["exact"], tied["value"], tied["whole"]) == (12, 12, [{"value": 12, "difference": 0}])
-    # 4·80·8·128 = 327,680 bytes against 4·32·128·G: 20 groups, of what divides 32 heads 16 and 32
+    # 4·80·8·128 = 327,680 bytes against 4·32·128·G: 20 groups; the nearest divisors of 32 heads are 16 and 32
     groups = compared("llama-2-70b", "llama-2-7b", "-q", "kv-cache", "--same", "kv-cache", "--by", "G", "--set",
                       "B=1", "--set", "C=1")["tied"]  # fmt: skip
     assert (groups["exact"], groups["value"]) == (20, 16)
@@ -152,7 +152,7 @@ def test_tie_rounds_to_an_allowed_integer() -> None:
 
 
 def test_tie_of_one_rank_and_a_whole_model() -> None:
-    # an eighth of all matrices of llama-2-7b, 6,738,149,376 of them, and its norms of 266,240: 842,534,912
+    # an eighth of the 6,738,149,376 elements in matrices of llama-2-7b, and its norms of 266,240: 842,534,912
     tied = compared("llama-2-7b", "gpt2-xl", "--left", "tensor=on", "--left", "N_tp=8", "--same", "params", "--by", "L")
     assert tied["rows"][-1]["left"]["value"] == 842_534_912
     exact = Fraction(842_534_912 - (50_257 + 1_024 + 2) * 1_600, 12 * 1_600**2 + 13 * 1_600)
@@ -167,7 +167,7 @@ def test_document_states_the_tie() -> None:
     assert text(block.chain.steps[0]) == "(3KM + X)/3"
     page = render(made, "md").decode()
     assert "At equal active parameters" in page
-    # 86,024/3, with 393,216 parameters for each of H: two thirds and one third of these
+    # 86,024/3, with 393,216 parameters per unit of H: two thirds and one third of these
     assert "28,674.67" in page
     assert "= 28,674, `mixtral-8x7b` (1) has 262,144 more." in page
     assert "= 28,675, `mixtral-8x7b` (1) has 131,072 fewer. All numbers here use" in page
@@ -186,7 +186,7 @@ REFUSED = [
     (["gpt2", "gpt2-xl", "--same", "parms", "--by", "L"], "unknown quantity 'parms'; did you mean params"),
     (["gpt2", "gpt2-xl", "--same", "intensity", "--by", "L"], "intensity is a ratio and cannot be made equal"),
     (["llama-2-7b", "deepseek-v2", "--same", "params", "--by", "L"], "L of deepseek-v2 is L_dense + L_moe; adjust one"),
-    # 2·32,000·4,096 + 4,096 are in its tables and its last norm
+    # its tables and its final norm have 2·32,000·4,096 + 4,096
     (["gpt2", "llama-2-7b", "--same", "params", "--by", "L"],
      "no L gives llama-2-7b the parameters of gpt2, 124,439,808: without L, llama-2-7b already has 262,148,096"),
     (["llama-2-7b", "mistral-7b-v0.1", "-q", "kv-cache", "--same", "kv-cache", "--by", "C"], "is not linear in C"),
@@ -195,7 +195,7 @@ REFUSED = [
     (["gpt2", "--over", "intensity"], "intensity is itself a ratio"),
     (["gpt2", "-q", "intensity", "--over", "params"], "intensity is itself a ratio"),
     (["gpt2", "-q", "flops", "-q", "traffic", "--over", "params", "-o", "x.md"], "--over divides one quantity"),
-    (["gpt2", "--over", "params", "--set", "X=3"], "X: gpt2 has no such size (experts) in params"),
+    (["gpt2", "--over", "params", "--set", "X=3"], "X (experts) is not a size of gpt2 in params"),
     (["gpt2", "--over", "communication"], "is 0 for all sizes, so the ratio is undefined"),
 ]  # fmt: skip
 
@@ -215,23 +215,23 @@ def test_invalid_arguments_are_refused_in_python() -> None:
         sf.compare("gpt2", "llama-2-7b", same="params", by="L")
     with pytest.raises(OptionError, match="same= and by= need each other"):
         sf.compare("gpt2", "llama-2-7b", same="params")
-    with pytest.raises(UnknownNameError, match="unknown convention of flops and params 'attn'"):
+    with pytest.raises(UnknownNameError, match="unknown convention 'attn' of flops and params"):
         over("gpt2", "flops", "params", attn="causal")
-    # of a Llama without sizes too: 13LE and 2VE of tables alone are no less than those of one with the same letters
+    # also for a Llama without sizes: 13LE, and tables of 2VE, are at least as large as with the same letters
     tables = sf.Model(target="table", component=sf.component("lm-head"), numbers={V: 11, E: 5})
     with pytest.raises(SizeError, match="no L gives llama the parameters of table"):
         sf.compare(tables, sf.architecture("llama"), same="params", by="L")
 
 
 def test_train_flops_per_parameter() -> None:
-    """72LE² a token in the matrices, 12LSE in attention's products and 6VE in the head, over 12LE² + … parameters."""
+    """Per token, 72LE² in the matrices, 12LSE in attention and 6VE in the head, over 12LE² + … parameters."""
     told = compared("gpt2", "--quantity", "train-flops", "--over", "params", "--set", "B=1", "--set", "S=1024")
     flops = 1_024 * (72 * 12 * 768**2 + 12 * 12 * 1_024 * 768 + 6 * 50_257 * 768)
     assert Fraction(told["ratio_value"]) == Fraction(flops, 124_439_808)
     assert told["ratio"] == "(12*B*S**2*L + 72*B*S*L*E + 6*B*S*V)/(12*L*E + 13*L + V + P + 2)"
     assert told["ratio_leading"] == "(B*S**2 + 6*B*S*E)/E"  # 12BS²LE + 72BSLE² over 12LE²
     assert (told["quantity"], told["over"], told["unit"]) == ("train-flops", "params", "FLOPs/element")
-    # Kaplan et al. 2020: 6 FLOPs a token and parameter, where the width is large
+    # Kaplan et al. 2020: 6 FLOPs per token and parameter for large widths
     assert told["limits"] == {
         "B": "unbounded", "S": "unbounded", "L": "(12*B*S**2 + 72*B*S*E)/(12*E + 13)", "V": "6*B*S", "P": "0",
         "E": "6*B*S",
@@ -239,11 +239,11 @@ def test_train_flops_per_parameter() -> None:
     found = over("gpt2", "train-flops", "params")
     above, below = fraction(value(found.ratio))
     assert expand(above * found.below.expanded - below * found.above.expanded) == 0
-    assert found.value is None  # B and S have no number
+    assert found.value is None  # B and S have no value
     assert [limit.value({B: 2, S: 3}) for limit in (found.limits[E], found.limits[V])] == [36, 36]
     said = run("gpt2", "gpt2-xl", "-q", "flops", "--over", "params", "--option", "2:attention=causal").stdout
     assert "forward FLOPs over parameters, in FLOPs/element\n" in said
-    # 4BS²LE in full, 2BS(S + 1)LE of the causal half
+    # 4BS²LE with all pairs, 2BS(S + 1)LE with the causal half
     assert "gpt2     (4BS²L + 24BSLE + 2BSV)/(12LE + 13L + V + P + 2)" in said
     assert "gpt2-xl  (2BS²L + 24BSLE + 2BSL + 2BSV)/(12LE + 13L + V + P + 2)" in said
     two = compared("gpt2", "gpt2-xl", "-q", "flops", "--over", "params", "--option", "2:attention=causal")
@@ -254,7 +254,7 @@ def test_document_of_a_quotient() -> None:
     found = [over(each, "train-flops", "params") for each in ("gpt2", "deepseek-v2-lite")]
     made = divided(found, "0")
     assert made.title == "gpt2 and deepseek-v2-lite: training FLOPs over parameters"
-    (first,) = [block for block in made.blocks if isinstance(block, Equation)]  # the other one fits no line
+    (first,) = [block for block in made.blocks if isinstance(block, Equation)]  # the other one does not fit a line
     above, below = fraction(value(first.chain.steps[0]))
     assert expand(above * found[0].below.expanded - below * found[0].above.expanded) == 0
     for extension in FORMATS:
@@ -270,17 +270,17 @@ def test_document_of_a_quotient() -> None:
 
 
 LIMITS = [
-    # (12LE² + VE)/(3LEH + VE): 12E² over 3EH for L, 1 for V, nothing below that grows as E² for E
+    # (12LE² + VE)/(3LEH + VE): 12E² over 3EH for L, 1 for V; for E, the denominator does not grow as E²
     (12 * L * E**2 + V * E, 3 * L * E * H + V * E, {"L": "4*E/H", "V": "1", "E": "unbounded", "H": "0"}),
     (E**2, E * H, {"E": "unbounded", "H": "0"}),
     (E * H, 2 * E, {"H": "unbounded"}),  # E is not in the quotient
     (L, L, {}),
     (P, P + 3, {"P": "1"}),
-    # a window keeps at most C_win: min(C, C_win) stays, and grows with C_win only as far as C
+    # a window caches at most C_win: min(C, C_win) stays bounded as C grows, and grows with C_win only up to C
     (Min(C, C_win) * L, C, {"C": "0", "L": "unbounded", "C_win": "L"}),
     (C * L, Min(C, C_win), {"C": "unbounded", "L": "unbounded", "C_win": "L"}),
     (Max(C, 10), C + 1, {"C": "1"}),
-    # which of two that grow with C is the larger depends on E and H, so the limit with C is not stated
+    # E and H decide which of two terms in C is larger, so the limit in C is not stated
     (Max(C * E, C * H), C, {"E": "unbounded", "H": "unbounded"}),
 ]
 
@@ -291,7 +291,7 @@ def test_limits_of_the_ratio_by_hand(above: Expr, below: Expr, goes: dict[str, s
 
 
 def test_ratio_approaches_its_limit_at_large_sizes() -> None:
-    """At a size 10^12 as large the ratio is within a thousandth of its limit, or far above, or next to 0."""
+    """At a size of 10^12 the ratio is within a thousandth of its limit, or very large, or close to 0."""
     found = sf.compare("gpt2-xl", "mixtral-8x7b")
     left, right = (side.expr for side in found.totals)
     assert found.limits.keys() == left.free_symbols | right.free_symbols
@@ -302,12 +302,12 @@ def test_ratio_approaches_its_limit_at_large_sizes() -> None:
         assert each.kind == "finite" or (ratio > 10**6) == (each.kind == "unbounded")
         assert each.kind != "0" or ratio < Fraction(1, 10**6)
         assert exact is None or abs(ratio / exact - 1) < Fraction(1, 1_000)
-    assert limit(E - H, L, H) is None  # below 0, which no total is
+    assert limit(E - H, L, H) is None  # below 0, which is not a total
     assert limit(E - H, L, C) is None
 
 
 def test_crossover_in_one_size() -> None:
-    # 12LE² + 13LE = 3LEH + …: of 12E² against 3EH + 2E the second has more from H = (12E - 2)/3 on
+    # 12LE² + 13LE = 3LEH + …: with 12E² against 3EH + 2E, the second is larger for H >= (12E - 2)/3
     crossover = zero_of(12 * L * E**2 - 3 * L * E * H - 2 * L * E, H)
     assert crossover is not None
     assert (text(crossover.shown), crossover.above) == ("(12E - 2)/3", -1)

@@ -1,4 +1,4 @@
-"""Comparisons as documents: what stands in them is true, whatever the two are called; where one has more is exact."""
+"""Comparisons as documents: every statement is true, for any names, and the crossovers are exact."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def equation(made: Document, last: str) -> Equation:
 
 
 def relations(found: Comparison) -> dict[Symbol, Expr]:
-    """What totals of layers are, by either name that they may have."""
+    """Return the numbers of the totals of layers, under both of their possible names."""
     given: dict[Symbol, Expr] = {}
     for number, (formula, own) in enumerate(zip(found.formulas, found.own, strict=True), 1):
         for size, sum_ in formula.relations.items():
@@ -124,7 +124,7 @@ def test_ratio_times_right_equals_left(pair: tuple[str, str, str]) -> None:
         assert "The ratio" not in paragraphs(made)
         assert "The totals are equal for all sizes." in paragraphs(made)
         return
-    if pair[2] == "train-memory":  # which fits no line, and has no number
+    if pair[2] == "train-memory":  # it does not fit a line, and has no number
         assert "It is (1) divided by (2)." in paragraphs(made)
         return
     block = equation(made, ".ratio")
@@ -157,15 +157,15 @@ def test_rows_sum_to_totals_and_stated_differences(pair: tuple[str, str, str]) -
 
 
 def test_page_starts_with_the_published_totals() -> None:
-    # Radford et al. 2019 as transformers counts it, and Touvron et al. 2023: 6,738,415,616 less 124,439,808
+    # Radford et al. 2019, as counted by transformers, and Touvron et al. 2023: 6,738,415,616 minus 124,439,808
     said = paragraphs(page("gpt2", "llama-2-7b", "params"))
     assert "gpt2 (1) totals 124,439,808 elements and llama-2-7b (2) has 6,738,415,616" in said
     assert "the second has 6,613,975,808 more" in said
-    # 2·2·L·G·D bytes a token in bf16: 4·32·32·128 and 4·80·8·128
+    # 2·2·L·G·D bytes per token in bf16: 4·32·32·128 and 4·80·8·128
     said = paragraphs(page("llama-2-7b", "llama-2-70b", "kv-cache"))
     assert "llama-2-7b (1) totals 524,288BC and llama-2-70b (2) totals 327,680BC bytes" in said
     assert "With these sizes, llama-2-7b (1) is larger for every B or C." in said
-    assert "under dtype=fp32 against transformers.LlamaForCausalLM" in said  # whose cache is of such elements
+    assert "under dtype=fp32 against transformers.LlamaForCausalLM" in said  # the cache has such elements
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_page_starts_with_the_published_totals() -> None:
 def test_inaccurate_leading_terms_of_a_ratio_are_omitted(
     numbers: dict[str, int], ratio: Fraction | None, printed: bool
 ) -> None:
-    """3EH/(2EH + E + H) leads with 3/2: 17 % more than 105/82 at E = 5 and H = 7, and 75 % more than 6/7 at 1 and 2."""
+    """3EH/(2EH + E + H) leads with 3/2: 17 % above 105/82 at E = 5 and H = 7, and 75 % above 6/7 at 1 and 2."""
     gated, plain = (sf.model(f"component:{name}").set(numbers) for name in ("gated-mlp", "mlp"))
     found = sf.compare(gated, plain, "params")
     assert found.ratio_value == ratio
@@ -201,18 +201,18 @@ def test_crossovers_by_hand() -> None:
     named = {str(size): spans for size, spans in found.items()}
     # (6,738,415,616 - 768·(50,257 + 1,024 + 2)) / (768·(12·768 + 13)) = 945.14
     assert named["L_1"] == (Span(-1, 1, 945), Span(1, 946, None))
-    assert named["H"] == (Span(-1, 1, None),)  # attention of Llama alone is more than all of GPT-2
+    assert named["H"] == (Span(-1, 1, None),)  # Llama's attention alone is larger than all of GPT-2
     cache = {str(size): spans for size, spans in compared("llama-2-7b", "llama-2-70b", "kv-cache").crossings.items()}
-    # 32·L_1 against 80·8 = 640; G_1·32 against 640, of what divides 32 heads: 16 is less and 32 is more
+    # 32·L_1 against 80·8 = 640; G_1·32 against 640, for the divisors of 32 heads: 16 is less and 32 is more
     assert cache["L_1"] == (Span(-1, 1, 19), Span(0, 20, 20), Span(1, 21, None))
     assert cache["G_1"] == (Span(-1, 1, 16), Span(1, 32, 32))
-    # 8 heads of at most 4,095 tokens against 32 of all
+    # 8 heads with at most 4,095 tokens against 32 with all tokens
     window = compared("mistral-7b-v0.1", "llama-2-7b", "kv-cache").crossings
     assert window[C] == (Span(-1, 1, None),)
 
 
 def changed(found: Comparison, size: Symbol, number: int) -> int | None:
-    """The difference with one size changed, by the models; None where a condition does not allow it."""
+    """Return the difference with one size changed, computed from the models; None if a condition does not allow it."""
     amounts = []
     for model, formula, own in zip((found.left, found.right), found.formulas, found.own, strict=True):
         sizes = {str(each): 1 for each in (B, C) if each in formula.symbols}
@@ -227,7 +227,7 @@ def changed(found: Comparison, size: Symbol, number: int) -> int | None:
 
 @pytest.mark.parametrize("pair", [pair for pair in PAIRS if pair[2] != "train-memory"], ids=" ".join)
 def test_sign_spans_agree_with_the_models(pair: tuple[str, str, str]) -> None:
-    """At the ends of every span, and at random sizes in it; B and C are 1 where they have no number."""
+    """Compare signs at the ends of every span and at random sizes inside; B and C are 1 if they have no number."""
     draw = random.Random(1)  # noqa: S311
     found = compared(*pair)
     tried = 0
@@ -255,7 +255,7 @@ def solutions(found: Comparison) -> Iterator[tuple[CrossoverPoint, Expr]]:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
 def test_solutions_separate_the_signs(pair: tuple[str, str, str]) -> None:
-    """At random sizes the difference is 0 at a solution, of the sign said right above it, of the other below."""
+    """At random sizes, the difference is 0 at a solution, with the stated sign above it and the opposite one below."""
     draw = random.Random(2)  # noqa: S311
     solved = list(solutions(compared(*pair)))
     assert solved or compared(*pair).difference == 0 or "train" in pair[2]
@@ -286,8 +286,8 @@ def test_single_sign_is_stated_only_if_certain() -> None:
             amount = polynomial.subs({size: draw.choice([1, 1, 2, 7, 10**6]) for size in sizes})
             assert said is None or int(sign(amount)) == said
     assert 20 < certain < 100
-    assert constant_sign(2 * E * H - E) == 1  # H is 1 at least
-    assert constant_sign(E * H - E) is None  # 0 where H is 1
+    assert constant_sign(2 * E * H - E) == 1  # H is at least 1
+    assert constant_sign(E * H - E) is None  # 0 for H = 1
     assert constant_sign(E - Min(E, H)) is None
 
 
@@ -296,7 +296,7 @@ def test_sign_spans_of_piecewise_formulas() -> None:
     assert spans(8 * Min(C, 100) - 5 * C, C) == (Span(1, 1, 159), Span(0, 160, 160), Span(-1, 161, None))
     # max(L, 10) - 12 is -2 up to 10, and 0 at 12
     assert spans(Max(L, 10) - 12, L) == (Span(-1, 1, 11), Span(0, 12, 12), Span(1, 13, None))
-    # (L - 3)(L - 7): between two whole numbers none is lost; (2L - 5)² touches 0 between two of them
+    # (L - 3)(L - 7): no integer in between is lost; (2L - 5)² touches 0 between two integers
     assert [each.sign for each in spans(expand((L - 3) * (L - 7)), L)] == [1, 0, -1, 0, 1]
     assert spans(expand((2 * L - 5) ** 2), L) == (Span(1, 1, None),)
     far = 10**15
@@ -325,12 +325,12 @@ def test_random_polynomial_has_the_signs_of_its_spans() -> None:
 
 def test_crossover_outside_the_conditions_is_dropped() -> None:
     allowed = AllowedValues.of(G, [Divides(G, SYMBOLS["A"])], {SYMBOLS["A"]: 12})
-    # 2·G - 15 turns at 8, and of 1, 2, 3, 4, 6, 12 only 12 is above
+    # 2·G - 15 changes sign at 8; of 1, 2, 3, 4, 6, 12 only 12 is above
     assert crossings(2 * G - 15, {}, {G: allowed}) == {G: (Span(-1, 1, 6), Span(1, 12, 12))}
-    # 5·G - 26 turns between 5 and 6; 13 and more never divide 12
+    # 5·G - 26 changes sign between 5 and 6; 13 and more never divide 12
     assert crossings(5 * G - 1_000, {}, {G: allowed}) == {G: (Span(-1, 1, 12),)}
     assert crossings(E * H - 6 * E, {}, {}) == {H: (Span(-1, 1, 5), Span(0, 6, 6), Span(1, 7, None))}
-    assert crossings(E * H - V, {E: 3}, {}) == {}  # each of the others has no number
+    assert crossings(E * H - V, {E: 3}, {}) == {}  # the others have no number
 
 
 HOSTILE = "_%&#${}^~<>`\"' [x](y) *b* @eq:1 \\cite{k} \\input"
@@ -425,7 +425,10 @@ REFUSED = [
     (["gpt2", "nothing", "-o", "x.pdf"], "unknown target 'nothing'"),
     (["gpt2", "llama-2-7b", "-q", "intensity", "-o", "x.pdf"], "intensity is a ratio"),
     (["gpt2", "llama-2-7b", "--set", "E=770", "-o", "x.md"], "E=770 is not a multiple of A=12"),
-    (["gpt2", "llama-2-7b", "--set", "X=3", "-q", "params", "-q", "flops", "-o", "x.md"], "has such a size (experts)"),
+    (
+        ["gpt2", "llama-2-7b", "--set", "X=3", "-q", "params", "-q", "flops", "-o", "x.md"],
+        "X (experts) is not a size of gpt2 or llama-2-7b",
+    ),
     (["vit", "gpt2", "-q", "params", "-q", "kv-cache", "-o", "x.md"], "this attention is not causal"),
 ]
 
@@ -451,7 +454,7 @@ def test_json_contains_the_crossover() -> None:
 
 
 def test_figure_shows_both_models() -> None:
-    """Both, where each is whole and counted as it is; of a total that was divided no box has a share."""
+    """Both figures, if each model is whole; without shares if the totals were divided."""
     two = document([sf.compare("gpt2", "llama-2-7b")], "1.2.3")
     (drawn,) = [block for block in two.blocks if isinstance(block, FigureBlock)]
     assert str(drawn.caption[0]).startswith("GPT-2 and Llama side by side")
@@ -488,14 +491,14 @@ def test_divided_amounts_are_written_as_quotients() -> None:
 
 
 def test_leading_terms_above_the_total_are_labelled() -> None:
-    """4·32·32·128 - 2·60·512 is 462,848, and 2·60·64 = 7,680 more than the whole, 455,168: by 1.7 %."""
+    """4·32·32·128 - 2·60·512 = 462,848 is 2·60·64 = 7,680 more than the whole, 455,168: by 1.7 %."""
     page = rendered(document([sf.compare("llama-2-7b", "deepseek-v2", "kv-cache", per="B*C")], "1.2.3"))
     assert "which exceeds it by 1.7% with these sizes." in page
     assert "omits" not in page
     turned = rendered(document([sf.compare("deepseek-v2", "llama-2-7b", "kv-cache", per="B*C")], "1.2.3"))
-    assert "which exceeds it by 1.7% with these sizes." in turned  # 455,168 less than nothing, and more of it
+    assert "which exceeds it by 1.7% with these sizes." in turned  # 455,168 below zero, and above
     usual = rendered(document([sf.compare("gpt2", "gpt2-xl")], "1.2.3"))
-    assert "which omits " in usual  # only terms of one sign are left
+    assert "which omits " in usual  # only terms with one sign remain
 
 
 def rendered(page: Document) -> str:

@@ -1,4 +1,4 @@
-"""Compiled formulas: what Python's own integers say, at every row, in every library of arrays, beyond 64 bits too."""
+"""Compiled formulas agree with Python's integers at every row, for every array library, also beyond 64 bits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUANTITIES = ("params", "active-params", "flops", "prefill-flops", "decode-flops
 
 
 def python(formula: Formula) -> Any:
-    """The printed formula as a function of Python's integers, by Python's own reader."""
+    """Return the printed formula as a function of Python's integers, parsed by Python."""
     names = list(map(str, formula.symbols))
     code = compile(spelt(formula.expanded), "formula", "eval")
     return lambda *numbers: eval(code, {"__builtins__": {}}, dict(zip(names, numbers, strict=True)))  # noqa: S307
@@ -36,7 +36,7 @@ def drawn(formula: Formula, source: random.Random, most: int) -> dict[str, int]:
 
 @pytest.mark.parametrize("name", architectures.names())
 def test_compiled_formulas_equal_value_for_every_architecture(name: str) -> None:
-    """At small sizes, many of which break a condition: where it holds and what it comes to are what value() says."""
+    """At small sizes, many of which violate a condition, the mask and the values agree with value()."""
     source = random.Random(name)  # noqa: S311
     model, compared, refused = sf.architecture(name), 0, 0
     for quantity in source.sample(QUANTITIES, 3):
@@ -64,12 +64,12 @@ def test_compiled_formulas_equal_value_for_every_architecture(name: str) -> None
 
 
 def test_conditions_hold_at_some_rows_only() -> None:
-    """What the test above compares holds at some rows and not at others."""
+    """The rows of the test above contain both valid and invalid ones."""
     formula = sf.model("llama").params
     source = random.Random(5)  # noqa: S311
     rows = [drawn(formula, source, 6) for _ in range(100)]
     _, holds = formula.compile().answers(**{name: np.array([row[name] for row in rows]) for name in rows[0]})
-    assert 10 < holds.sum() < 60  # G divides A in 14 pairs of 36, and 2 divides D in half: about a fifth
+    assert 10 < holds.sum() < 60  # G divides A in 14 of 36 pairs, and 2 divides D in half of the rows: about a fifth
 
 
 @pytest.mark.parametrize(("target", "quantity"), [("gpt2", "params"), ("llama", "params"), ("deepseek-v3", "kv-cache")])
@@ -104,7 +104,7 @@ def test_grid_is_broadcast_with_the_dtype_of_the_largest_value() -> None:
 
 
 def test_values_around_the_64_bit_limit() -> None:
-    """Of 2EH + E + H at E = 10**9, the largest H that stays below 2**63 = 9,223,372,036,854,775,808, and the next."""
+    """For 2EH + E + H at E = 10**9, the largest H below 2**63 = 9,223,372,036,854,775,808, and the next."""
     compiled = sf.model("component:mlp").params.compile()
     width = 10**9
     hidden = (2**63 - 1 - width) // (2 * width + 1)
@@ -123,7 +123,7 @@ def test_narrow_and_unsigned_arrays_do_not_overflow() -> None:
 
 
 def test_floor_ceiling_min_and_max() -> None:
-    """ceil(V/64), min and max, as relations that a user gives: V padded, at most and at least."""
+    """User-defined relations with ceil(V/64), min and max: a padded V, and bounds."""
     formula = sf.model("gpt2").params.partial(V="64*ceil(V_type/64)", P="max(E, 2*L)", L="min(K, X//3)")
     compiled = formula.compile()
     names = ("E", "V_type", "K", "X")
@@ -157,7 +157,7 @@ def test_division_by_zero_refuses_the_row() -> None:
         ({"E": np.array(["1"], object)}, "E is an array of objects that are not all integers; sizes are integers"),
         ({"E": np.array([3, 0])}, "one of E is 0; a size is an integer from 1 to 1,000,000,000,000,000"),
         ({"E": np.array([3, -1])}, "one of E is -1; a size is an integer from 1 to 1,000,000,000,000,000"),
-        ({"Q": 3}, "unknown size of gpt2.params 'Q'; known: A, E, H, L, P, V"),
+        ({"Q": 3}, "unknown size 'Q' of gpt2.params; known: A, E, H, L, P, V"),
         ({"A": np.array([3, 5])}, "gpt2.params does not hold for A=5, E=768: it requires that A divides E"),
         ({"H": np.array([3072, 3000])}, "gpt2.params does not hold for E=768, H=3000: it requires that H is 4E"),
     ],

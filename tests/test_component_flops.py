@@ -1,4 +1,4 @@
-"""One row a component that multiplies matrices: its FLOPs, forward and backward, as torch counts those of a module."""
+"""One row per component that multiplies matrices: FLOPs, forward and backward, as counted by torch for a module."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ MIXTRAL = MixtralConfig(
     intermediate_size=7,
     num_local_experts=5,
     num_experts_per_tok=3,
-    experts_implementation="batched_mm",  # the default counts nothing in silence
+    experts_implementation="batched_mm",  # torch silently counts nothing for the default
 )
 DEEPSEEK = DeepseekV3Config(
     hidden_size=24,
@@ -98,7 +98,7 @@ OLMO2 = Olmo2Config(
 
 @dataclass
 class Case:
-    """A component, a module that computes the same, and how it is called."""
+    """A component, a module with the same computation, and its inputs."""
 
     name: str
     sizes: dict[str, int]
@@ -128,7 +128,7 @@ def _gemma2(module: Any, x: torch.Tensor) -> Any:
 
 
 def _relative(module: Any, x: torch.Tensor) -> Any:
-    """Sequences last, as XLNet has them; and a column for each of S distances, which is as many as there are keys."""
+    """Inputs with the sequences last, as XLNet requires, and one column per distance: as many as keys."""
     module.rel_shift_bnij = lambda scores, klen: scores
     return module(x.transpose(0, 1), None, None, None, torch.zeros(S, 1, 12), None)[0]
 
@@ -184,7 +184,7 @@ CASES = [
     Case("parallel-block", {"E": 24, "H": 7, "A": 4, "G": 1, "D": 6},
          lambda: ParallelLayer(24, 7, heads=4, head_width=6, scales=True), partial={"G": "G", "D": "D"}),
 ]  # fmt: skip
-SILENT = {  # no matrix product: tests/test_components.py has what they store
+SILENT = {  # no matrix products: tests/test_components.py checks their weights
     "token-embedding", "position-embedding", "segment-embedding", "layer-norm", "rms-norm", "dropout",
     "head-norm", "identity", "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias", "alibi",
 }  # fmt: skip
@@ -196,8 +196,8 @@ def test_component_flops_match_torch(case: Case, quantity: str) -> None:
     sizes = {**case.sizes, "B": B, "S": S}
     with torch.device("meta"), sdpa_kernel(SDPBackend.MATH):
         module = case.torch().train()
-        x = torch.zeros(B, S, sizes["E"])  # nothing below it is trained, so nobody asks for its gradient
-        counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))  # of channels convolved each alone
+        x = torch.zeros(B, S, sizes["E"])  # nothing below it is trained, so its gradient is not needed
+        counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))  # a depthwise convolution
         with counter:
             output = case.call(module, x)
             if quantity == "train-flops":
@@ -205,7 +205,7 @@ def test_component_flops_match_torch(case: Case, quantity: str) -> None:
     counted = counter.get_total_flops()
     assert counted > 0
     formula = component(case.name, **case.options).formula(quantity).partial(**case.partial)
-    given = {size: number for size, number in distinct(sizes).items() if size in formula.takes}  # no S of a pooler
+    given = {size: number for size, number in distinct(sizes).items() if size in formula.takes}  # a pooler has no S
     assert formula.value(given) == counted
 
 

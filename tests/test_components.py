@@ -1,4 +1,4 @@
-"""One row a component: its number worked by hand, and the torch module that stores the same weights."""
+"""One row per component: its count by hand, and the torch module with the same weights."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class Case:
     name: str
     sizes: dict[str, int]
     by_hand: int
-    torch: Callable[[], nn.Module] | None  # None: there is nothing to store
+    torch: Callable[[], nn.Module] | None  # None: it stores nothing
     options: dict[str, bool | str] = field(default_factory=dict)
-    partial: dict[str, str] = field(default_factory=dict)  # relations given up or added
+    partial: dict[str, str] = field(default_factory=dict)  # removed or added relations
 
     def __str__(self) -> str:
         return " ".join([self.name, *(f"{k}={v}" for k, v in {**self.options, **self.partial}.items())])
@@ -152,7 +152,7 @@ CASES = [
     # in 12*2*36, convolution 36*4 + 36, x 36*(3 + 2*5), dt 3*36 + 36, A 36*5, D 36, out 36*12
     Case("selective-scan", {"E": 12, "H_ssm": 36, "N_state": 5, "R_dt": 3, "K_conv": 4}, 2_304,
          lambda: MambaMixer(MAMBA, 0)),
-    # the same without the convolution's bias of 36, and with those of the projections, 72 and 12
+    # the same without the convolution's bias of 36, and with biases of the projections, 72 and 12
     Case("selective-scan", {"E": 12, "H_ssm": 36, "N_state": 5, "R_dt": 3, "K_conv": 4}, 2_352,
          lambda: MambaMixer(MAMBA_BIASED, 0), {"bias": True, "convolution_bias": False}),
     # in 24*(2*48 + 2*2*5 + 6), convolution 68*4 + 68, three of 6, norm 48, out 48*24
@@ -174,7 +174,7 @@ CASES = [
     # 144 + 12, norm 24
     Case("head-transform", {"E": 12}, 180, lambda: BertOnlyMLMHead(BERT).predictions.transform),
     Case("pooler", {"E": 12}, 156, lambda: BertPooler(BERT)),  # 144 + 12
-    # dense 144 + 12, norm 24, decoder 29*12, and two biases of 29, of which one is shared with the other when tied
+    # dense 144 + 12, norm 24, decoder 29*12, and two biases of 29, one of which is shared if the head is tied
     Case("masked-lm-head", {"V": 29, "E": 12}, 586, lambda: BertOnlyMLMHead(BERT), {"tied": False}),
     Case("masked-lm-head", {"V": 29, "E": 12}, 209, lambda: _tied(BertOnlyMLMHead(BERT))),  # 586 - 348 - 29
     # attention 624, MLP 187, two norms of 24
@@ -184,7 +184,7 @@ CASES = [
     Case("decoder-block", {"E": 12, "H": 7, "A": 3}, 1507, lambda: nn.TransformerDecoderLayer(12, 3, 7)),
     # 29*24 + 13*24, 3 layers of 4*24*24 + 4*24, 2*24*7 + 24 + 7 and two norms of 48, another norm
     Case("text-encoder", {"V": 29, "P": 13, "E": 24, "H": 7, "L": 3, "A": 6}, 9645, lambda: CLIPTextModel(TEXT)),
-    # 5*10*10*24, a token and 5 places of 24, 4 layers as above, two norms
+    # 5*10*10*24, a token and 5 positions of 24, 4 layers as above, two norms
     Case("image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6}, 23_692,
          lambda: CLIPVisionModel(IMAGE)),
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
@@ -197,27 +197,27 @@ CASES = [
 
 
 def _plain(layer: nn.Module) -> nn.Module:
-    """The layer without the norms of its queries and keys."""
+    """Return the layer without the norms of its queries and keys."""
     layer.self_attn.q_norm = layer.self_attn.k_norm = nn.Identity()
     return layer
 
 
 def _tied(head: nn.Module) -> nn.Module:
-    """The head with one bias, and without the table, which the embedding stores."""
+    """Return the head with one bias and without the table, which the embedding stores."""
     head.predictions.decoder.bias = head.predictions.bias
     head.predictions.decoder.weight = None
     return head
 
 
 class Given(nn.Module):
-    """In the place of what embeds a timestep and a class: the vector that it is given."""
+    """Replace the embedder of timestep and class by the given vector."""
 
     def forward(self, c: torch.Tensor, *others: object, **how: object) -> torch.Tensor:
         return c
 
 
 def adaptive() -> nn.Module:
-    """A block of DiT whose vector comes from outside."""
+    """A block of DiT that receives its vector from outside."""
     how = {"norm_type": "ada_norm_zero", "num_embeds_ada_norm": 1, "norm_elementwise_affine": False}
     block = BasicTransformerBlock(12, 3, 4, activation_fn="gelu", attention_bias=True, ff_inner_dim=7, **how)
     block.norm1.emb = Given()
@@ -225,7 +225,7 @@ def adaptive() -> nn.Module:
 
 
 def _relative(attention: nn.Module) -> nn.Module:
-    """XLNet's without its segments and the norm that follows it, its matrices with one axis for all heads."""
+    """Return XLNet's attention without segments and the following norm; its matrices have one axis for all heads."""
     attention.r_s_bias = attention.seg_embed = attention.layer_norm = None
     for name in ("q", "k", "v", "o", "r"):
         setattr(attention, name, nn.Parameter(getattr(attention, name).flatten(1)))
@@ -233,13 +233,13 @@ def _relative(attention: nn.Module) -> nn.Module:
 
 
 def _split(block: nn.Module) -> nn.Module:
-    """GPT-2 stores queries, keys and values in one matrix; here are its three thirds."""
+    """GPT-2 stores queries, keys and values in one matrix; return its three thirds."""
     block.attn.c_attn = nn.ModuleList(nn.Linear(12, 12) for _ in range(3))
     return block
 
 
 def _parallel() -> nn.Module:
-    """A PaLM layer with an attention of four heads and the usual biases instead of its multi-query one."""
+    """Return a PaLM layer with four attention heads and the usual biases instead of multi-query attention."""
     layer = ParallelLayer(24, 7, heads=4, head_width=6, scales=True)
     layer.norm = nn.LayerNorm(24)
     layer.attention = nn.ModuleList(nn.Linear(24, 24) for _ in range(4))
@@ -275,7 +275,7 @@ def test_every_component_has_a_description(name: str) -> None:
 
 
 def test_torch_modules_at_published_sizes() -> None:
-    """torch.nn at the sizes people quote: MultiheadAttention(512, 8), its feed-forward, and BERT-large's embeddings."""
+    """torch.nn at well-known sizes: MultiheadAttention(512, 8), its MLP, and BERT-large's embeddings."""
     assert component("self-attention").params.value(E=512, A=8) == 1_050_624
     assert component("mlp").params.value(E=512, H=2048) == 2_099_712
     assert component("pre-norm-block").params.value(E=5, H=5, A=1) == 200  # attention 120, norms 20, MLP 60
@@ -283,7 +283,7 @@ def test_torch_modules_at_published_sizes() -> None:
 
 
 def test_alternative_attention_formula_is_equal() -> None:
-    """E·E + 3·E·(D·A), as some papers write it, is the same where E = A·D."""
+    """E·E + 3·E·(D·A), as in some papers, is the same for E = A·D."""
     attention = component("self-attention", bias=False, output_bias=False).params
     assert attention.equals("E*E + 3*E*(D*A)")
     assert not attention.equals("E*E + 3*E*(D*A) + 1")
@@ -291,7 +291,7 @@ def test_alternative_attention_formula_is_equal() -> None:
 
 
 def test_attention_and_mlp_identities() -> None:
-    """Multi-head is grouped-query with G = A; multi-query with G = 1; grouped keeps the difference 2(A - G)(E + 1)D."""
+    """Multi-head equals grouped-query with G = A; multi-query has G = 1; grouped differs by 2(A - G)(E + 1)D."""
     general = component("self-attention").params.partial(G="G", D="D")
     assert general.partial(G="A").equals("4*E*A*D + 3*A*D + E")
     assert general.partial(G="1").equals("2*E*A*D + 2*E*D + A*D + 2*D + E")
@@ -302,7 +302,7 @@ def test_one_expert_equals_its_mlp_plus_a_router() -> None:
     one, network = component("moe").params.partial(X="1", K="1"), component("gated-mlp").params.partial(H="M")
     assert (one.expanded - network.expanded - E).expand() == 0
     cost = component("moe").formula("flops")
-    # the router, and K experts of three matrices a token: 2*B*S*E*X + 2*B*S*K*3*E*M
+    # the router, and K experts of three matrices per token: 2*B*S*E*X + 2*B*S*K*3*E*M
     assert cost.equals("2*B*S*E*X + 6*B*S*K*E*M")
     assert component("moe").formula("train-flops").equals(3 * cost.expanded - 2 * B * S * E * (X + 2 * K * M))
     with pytest.raises(SymformerError, match=r"X=2 \(experts\) is less than K=3 \(experts per token\)"):
@@ -343,7 +343,7 @@ def test_options_are_validated_by_name() -> None:
 
 
 def test_blocks_accept_other_parts() -> None:
-    """A part is an object passed in: a post-norm block with grouped attention and no biases."""
+    """Parts are passed as objects: a post-norm block with grouped attention and no biases."""
     attention = SelfAttention(bias=False, output_bias=False)
     parts = {**PostNormBlock().parts, "self_attn": attention}
     formula = PostNormBlock(parts=parts).params
@@ -357,7 +357,7 @@ def test_divisibility_error_names_both_sizes() -> None:
 
 
 def test_components_are_imported_by_class_name() -> None:
-    """And type checkers, which do not run what imports it, read the same names."""
+    """Type checkers, which do not run the imports, see the same names."""
     listed = re.findall(r"^    from \.(\w+) import (\w+) as \2$", Path(components.__file__).read_text("utf-8"), re.M)
     assert [stem.replace("_", "-") for stem, _ in listed] == names()
     for stem, name in listed:

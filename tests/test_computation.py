@@ -1,4 +1,4 @@
-"""What a part computes is read off its operations: as the papers print it, and with its own options."""
+"""The computation of a part follows from its operations: as printed in papers, and with its own options."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LINES = {
         "[h_e, r_e] = x W_gate_up_proj,eᵀ [B, S, K, M + M]",
         "y = ∑_e w_e (SiLU(h_e) ⊙ r_e) W_down_proj,eᵀ [B, S, E]",
     ],
-    ("bert", "encoder.layer.*"): [  # whose feed-forward network is no module of torch
+    ("bert", "encoder.layer.*"): [  # its feed-forward network is not a torch module
         "h = attention.output.LayerNorm(x + attention(x)) [B, S, E]",
         "r = h W_intermediate.denseᵀ + b_intermediate.dense [B, S, H]",
         "f = GELU(r) W_output.denseᵀ + b_output.dense [B, S, E]",
@@ -80,7 +80,7 @@ def part(name: str, path: str) -> Scope:
 
 
 def scope_of_path(root: Scope, path: str) -> Scope:
-    """The first that stands at a path: a part without a name of its own stands where the one around it does."""
+    """Return the first line at a path; a part without its own name has the path of the enclosing part."""
     return next(scope for each, scope in walked(root, ()) if ".".join(filter(None, each)) == path)
 
 
@@ -125,7 +125,7 @@ def test_part_is_found_by_path_and_identity() -> None:
 
 
 def test_part_used_twice_is_found_at_its_path() -> None:
-    """The norm of DeepSeek's queries has R_q elements, and its part is like that of every other norm."""
+    """The norm of DeepSeek's queries has R_q elements, but otherwise its part equals every other norm."""
     model = architecture("deepseek-v3")
     line = next(each for each in model.params.root.parts() if each.key == "layers.self_attn.q_a_layernorm")
     scope = scope_of(line.part, line.path, model.component.ledger)
@@ -195,11 +195,11 @@ def test_roles_sum_to_the_total(name: str, quantity: str) -> None:
 
 
 def test_adam_in_float32_uses_16_bytes_per_parameter() -> None:
-    """Weight, gradient and two means of 4 bytes each: Rajbhandari et al. 2020, section 3.1, in single precision."""
+    """Weight, gradient and two moments of 4 bytes each: Rajbhandari et al. 2020, section 3.1, in single precision."""
     parts = purposes(sf.architecture("gpt2").formula("train-memory", implementation="none"))
     assert [*parts] == ["weights", "gradients", "optimizer's state"]
     params = sf.architecture("gpt2").params.written
     assert expand(parts["weights"] - 4 * params) == 0
     assert expand(parts["gradients"] - 4 * params) == 0
-    state = expand(parts["optimizer's state"] - 8 * params)  # and 4 bytes for each weight's count of steps:
+    state = expand(parts["optimizer's state"] - 8 * params)  # plus the step counter of each weight, 4 bytes:
     assert str(state) == "48*L + 16"  # 12 in each layer; wte, wpe, and two of ln_f

@@ -1,8 +1,7 @@
-"""What parts are said to compute is what classes that somebody else wrote give, from tokens to logits.
+"""Printed computations return the outputs of third-party classes, from tokens to logits.
 
-The classes are transformers' and torch's own, small, with random weights and no two sizes the same, in double precision
-throughout, single precision where they ask for it included. Every part whose module gives something is compared, and
-then the model as a whole.
+The classes are from transformers and torch, small, with random weights and sizes that all differ, in double precision,
+even where they request single precision. Every part whose module has an output is compared, and then the whole model.
 """
 
 from __future__ import annotations
@@ -60,16 +59,16 @@ KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": 
 
 @dataclass(frozen=True)
 class Case:
-    """A class, and what it means by the words of its lines, where that is not what most mean."""
+    """A class, and its meanings of words that differ from the usual ones."""
 
-    config: Mapping[str, Any] = field(default_factory=dict)  # beside the small one of its type
+    config: Mapping[str, Any] = field(default_factory=dict)  # in addition to the small one of its type
     gelu: str = "gelu"
     words: Mapping[str, Function] = field(default_factory=dict)
     route: Callable[..., tuple[Tensor, Tensor]] = of_all
-    factors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # by a part's name, its own numbers
-    by_head: bool = False  # whether a fused matrix has the query, the key and the value of each head together
-    groups: int = 0  # of heads that share a key, where no size says so
-    apart: tuple[str, ...] = ()  # parts that torch's module of that name is more than: with its norm, or its sum
+    factors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # numbers specific to a part, by its name
+    by_head: bool = False  # whether a fused matrix has the query, key and value of each head next to each other
+    groups: int = 0  # the number of heads that share a key, if no size states it
+    apart: tuple[str, ...] = ()  # parts whose torch module computes more: with its norm or its residual sum
 
 
 def _granite() -> Case:
@@ -79,8 +78,8 @@ def _granite() -> Case:
 
 
 SCALED = {"self_attn": (13**-0.5,)}
-ROOTED = ("embed_tokens",)  # whose root torch has inside
-POST = ("attention",)  # whose norm torch has inside
+ROOTED = ("embed_tokens",)  # torch takes the root inside
+POST = ("attention",)  # torch takes the norm inside
 CASES: dict[str, Case] = {
     **{name: Case() for name in ("llama", "mistral", "qwen2", "qwen3", "qwen3_moe", "olmo", "olmo2", "olmoe", "phi3")},
     **{name: Case(gelu="gelu_new") for name in ("gpt2", "openai-gpt", "phi", "gpt_neo")},
@@ -92,7 +91,7 @@ CASES: dict[str, Case] = {
     "mpt": Case(apart=("ffn",)),
     "falcon": Case(by_head=True),
     "gpt_neox": Case(by_head=True),
-    "bloom": Case(gelu="gelu_new", by_head=True, apart=("self_attention", "mlp")),  # which add what they are given
+    "bloom": Case(gelu="gelu_new", by_head=True, apart=("self_attention", "mlp")),  # they add their inputs
     "gptj": Case(gelu="gelu_new", words={"rotate": neighbours}),
     "cohere": Case({"logit_scale": 1.0}, words={"rotate": neighbours}),
     "glm4": Case(words={"rotate": neighbours}),
@@ -135,7 +134,7 @@ def test_every_composed_transformers_type_has_a_case() -> None:
 
 @pytest.fixture(autouse=True)
 def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Double precision, also for what asks for single: else numbers agree to four places only."""
+    """Use double precision also where a class requests single precision; else numbers agree to four digits only."""
     before = torch.get_num_threads(), torch.get_default_dtype()
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
@@ -152,7 +151,7 @@ def test_computed_lines_match_the_class(kind: str, tmp_path: Path) -> None:
     same(kind, CASES[kind], tmp_path)
 
 
-# What options change, each a config that its class reads so.
+# Options, each set by a config that its class reads that way.
 OPTIONS: dict[str, tuple[str, Case]] = {
     "no latent for queries": ("deepseek_v2", Case({"q_lora_rank": None}, words={"rotate": neighbours})),
     "gated T5": ("t5", Case({"feed_forward_proj": "gated-gelu"}, gelu="gelu_new")),
@@ -175,7 +174,7 @@ def test_computed_lines_match_the_class_for_each_option(name: str, tmp_path: Pat
 
 
 def same(kind: str, case: Case, tmp_path: Path) -> None:
-    """Every part, then the whole."""
+    """Compare every part, then the whole."""
     config = nested({**base(kind), **case.config})
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config), "utf-8")
@@ -248,7 +247,7 @@ def filled(module: nn.Module) -> Any:
 
 
 def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """What a class is given, and the same by the letters of our lines."""
+    """Return the inputs of a class, also by the letters of our lines."""
     torch.manual_seed(5)
     at = torch.arange(LENGTH)[None]
     if kind == "vit":
@@ -278,7 +277,7 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
 
 
 def kinds_of(config: Any) -> list[str]:
-    """Of layers of several kinds in one list, what each is called here."""
+    """Return our names for layers of several kinds in one list."""
     types = next(
         (
             getattr(config, each)
@@ -296,7 +295,7 @@ def kinds_of(config: Any) -> list[str]:
 
 
 def torch_path(path: str, layers: str, size: Mapping[str, int]) -> str:
-    """Kinds of layers stand in one list, and ALBERT's layers in groups, as many in each."""
+    """Torch has all kinds of layers in one list, and ALBERT's layers in groups of equal size."""
     path = re.sub(r"(^|\.)\w+_layers?(?=\.\d)", rf"\1{layers}", path)
     if found := re.search(r"albert_layer_groups\.(\d+)", path):
         group = int(found[1]) * size["N_group"] // size["L"]
@@ -305,7 +304,7 @@ def torch_path(path: str, layers: str, size: Mapping[str, int]) -> str:
 
 
 def arranged(kind: str, case: Case, name: str, weight: Tensor, size: Mapping[str, int]) -> Tensor:
-    """The rows of a fused matrix as a line has them: all queries, all keys, all values; the gate, what it opens."""
+    """Return the rows of a fused matrix in the order of the lines: all queries, all keys, all values; gate, then up."""
     if case.by_head and "query_key_value" in name:
         groups = case.groups or size.get("G", size["A"])
         group = size["A"] // groups
@@ -318,7 +317,7 @@ def arranged(kind: str, case: Case, name: str, weight: Tensor, size: Mapping[str
 
 
 def _built(name: str) -> nn.Module:
-    """Modules that no config makes, of sizes E=24, A=3, H=7 and 2 layers, or 1 of an encoder."""
+    """Modules without a config, with sizes E=24, A=3, H=7 and 2 layers, or 1 for an encoder."""
     towers = {"d_model": 24, "nhead": 3, "dim_feedforward": 7, "batch_first": True, "dropout": 0.0}
     match name:
         case "transformer-encoder-layer":
@@ -341,7 +340,7 @@ def _built(name: str) -> nn.Module:
     ["transformer-encoder-layer", "transformer-decoder-layer", "transformer", "embedded", "gopher", "palm"],
 )
 def test_computed_lines_match_modules_without_a_config(name: str) -> None:
-    """Torch's own, and two that are written to their papers here, by other means: Rae et al. 2021, Chowdhery 2022."""
+    """Torch's modules, and two independent implementations after the papers: Rae et al. 2021, Chowdhery 2022."""
     embedded = name == "embedded"
     part = architecture("transformer", embeddings=True) if embedded else architecture(name)
     theirs = filled(_built(name))
@@ -364,11 +363,11 @@ def test_computed_lines_match_modules_without_a_config(name: str) -> None:
         case _:
             given, inputs = {"t": TOKENS}, (TOKENS,)
 
-    def masked(source: Tensor, target: Tensor) -> Tensor:  # which it leaves to whoever trains it
+    def masked(source: Tensor, target: Tensor) -> Tensor:  # training is left to the user
         return theirs.head(theirs.transformer(theirs.embed(source), theirs.embed(target), tgt_mask=unseen))
 
     run = masked if embedded else theirs
-    places = torch.arange(LENGTH).flip(0) if name == "gopher" else torch.arange(SOURCE)  # distances, or positions
+    places = torch.arange(LENGTH).flip(0) if name == "gopher" else torch.arange(SOURCE)  # distances or positions
     given |= {"p": sines(places, 24)[None], "θ": angles(10, 1e4, LENGTH)}
     said = words(torch.finfo(torch.float64).eps if name == "gopher" else 1e-5, shift=shift)
     whose = Class(theirs, sizes, said, given)

@@ -1,4 +1,4 @@
-"""A config.json fills the sizes exactly, or one sentence names the wrong field, its value and what would be right."""
+"""A config.json determines the sizes exactly, or one sentence names the wrong field, its value and the remedy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from symformer.architectures.bases.llama_like import LlamaLike
 from symformer.configs.architecture_lookup import TYPES, reader
 from symformer.language.symbols import SYMBOLS, E, H
 
-# A config by model type, with what it should come to: class, and sizes that all differ.
+# A config for each model type, with its expected class, and sizes that all differ.
 CONFIGS: list[tuple[str, dict[str, Any]]] = [
     ("GPT2LMHeadModel", {"vocab_size": 29, "n_positions": 13, "n_embd": 12, "n_layer": 5, "n_head": 3}),
     ("GPT2LMHeadModel", {"vocab_size": 29, "n_positions": 13, "n_embd": 12, "n_layer": 5, "n_head": 3, "n_inner": 7}),
@@ -82,7 +82,7 @@ def torch_total(name: str, config: Any) -> int:
 def test_configs_written_by_transformers_are_read(
     name: str, fields: dict[str, Any], short: bool, tmp_path: Path
 ) -> None:
-    """Both ways transformers writes a config: every key, and only those that differ from the default."""
+    """Both forms in which transformers writes a config: all fields, and only those that differ from the default."""
     config = getattr(transformers, name).config_class(**fields, architectures=[name])
     path = tmp_path / "config.json"
     path.write_text(config.to_json_string(use_diff=short), "utf-8")
@@ -95,7 +95,7 @@ def test_null_window_means_no_window(tmp_path: Path) -> None:
         path.write_text(json.dumps({"model_type": "mistral", **fields}), "utf-8")
         model = from_config(str(path))
         assert model.known.get(SYMBOLS["C_win"]) == window
-        # 2*32*8*128 elements a token, 2 bytes each; the window leaves one place for the new token
+        # 2*32*8*128 elements per token, 2 bytes each; the window leaves one position for the new token
         kept = 9_000 if window is None else window - 1
         assert model.formula("kv-cache").value(B=1, C=9_000) == 2 * 2 * 32 * 8 * 128 * kept
     path.write_text(json.dumps({"model_type": "mistral", "sliding_window": 1}), "utf-8")
@@ -120,7 +120,7 @@ LOCAL, GLOBAL = "sliding_attention", "full_attention"
     ("fields", "layers"),
     [
         ({}, (13, 13)),
-        ({"num_hidden_layers": 7}, (4, 3)),  # every other one, from the first
+        ({"num_hidden_layers": 7}, (4, 3)),  # every other one, starting with the first
         ({"num_hidden_layers": 3, "layer_types": [GLOBAL, LOCAL, GLOBAL]}, (1, 2)),
     ],
 )
@@ -168,8 +168,8 @@ def test_old_and_new_field_names(config: dict[str, Any], tmp_path: Path) -> None
     assert from_config(str(path)).params.value() == 8640 + 780 + 348 + 156 + 24
 
 
-# Transformers' own defaults are no model that is known here: of the one a token goes to no number of experts and no
-# layer is dense, of the other a layer has experts. These fields have to be given, and every other one may be left out.
+# Two of transformers' default configs are not supported models: one has no number of experts per token and no dense
+# layer, the other has experts in a layer. These fields must be given; all others may be missing.
 NO_DEFAULT: dict[str, dict[str, Any]] = {
     "deepseek-v2": {"num_experts_per_tok": 6, "first_k_dense_replace": 1},
     "nemotron-h": {"layers_block_type": ["linear_attention", "mlp", "full_attention", "mlp"]},
@@ -196,7 +196,7 @@ def test_every_model_type_is_read_by_one_architecture() -> None:
 
 
 def test_config_imports_only_its_architecture(tmp_path: Path) -> None:
-    """Found by the name of its file, and where that is another, by what the file says."""
+    """The architecture is found by its file name, or else by the model type stated in the file."""
     loaded: list[str] = []
 
     def types(name: str) -> tuple[str, ...]:
@@ -274,7 +274,7 @@ BAD: list[tuple[Any, str]] = [
     ),
     ({**GPT2, "architectures": "GPT2LMHeadModel"}, "it should be a list of one class name"),
     ({**GPT2, "architectures": ["GPT2Model", "GPT2LMHeadModel"]}, "it should be a list of one class name"),
-    ({**GPT2, "architectures": []}, "it should be a list of one class name"),  # as a trace refuses it
+    ({**GPT2, "architectures": []}, "it should be a list of one class name"),  # as refused by a trace
     ({**LLAMA, "num_key_value_heads": 4}, "A=6 is not a multiple of G=4 (query heads, key/value heads)"),
     ({**LLAMA, "hidden_size": 25}, "the config has no D, and its default E/A is not an integer for A=6, E=25"),
     ({**LLAMA, "head_dim": 7}, "D=7 is not a multiple of 2 (head dimension)"),
@@ -315,7 +315,7 @@ def test_files_that_are_not_configs_are_refused(tmp_path: Path) -> None:
 
 
 def test_devices_and_pipes_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However much it holds, and however long it would take: a device without an end, and a pipe without a writer."""
+    """Unlimited sizes and times: a device without an end, and a pipe without a writer."""
     monkeypatch.setattr("symformer.configs.config_json.PATIENCE", 0.05)
     (tmp_path / "zero.json").symlink_to("/dev/zero")
     (tmp_path / "null.json").symlink_to("/dev/null")
@@ -388,7 +388,7 @@ def test_config_keeps_an_explicit_width(tmp_path: Path) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Narrow(LlamaLike):
-    """Llama, with an option by another name, one more, and a field of its own."""
+    """Llama, with an option under another name, an additional option, and its own field."""
 
     title = "Narrow"
     config = Fields(usual({E: 64, H: Field(("wide",), 4 * E)}), fixed={"clip": (None,)}, inert=("seed",))
@@ -417,7 +417,7 @@ def test_config_fields_extend_those_of_the_bases() -> None:
 
 
 def test_class_name_decides_for_unknown_model_types(tmp_path: Path) -> None:
-    """DeepseekV3ForCausalLM under a type of a config's own; a type that transformers has is never read as another's."""
+    """DeepseekV3ForCausalLM under an unknown model type; a type that transformers has is never read as another one."""
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**GPT2, "model_type": "my_gpt", "architectures": ["GPT2LMHeadModel"]}))
     found = from_config(str(path))

@@ -6,9 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from huggingface_hub.errors import StrictDataclassFieldValidationError
+from transformers import ArceeConfig, LlavaConfig, Mistral3Config
 
-from symformer.catalogue.config_match import match_or_none
+import symformer as sf
+from symformer.catalogue.config_match import find, match, match_or_none
 from symformer.catalogue.entries import EACH, CatalogueEntry, find_entry
+from symformer.language.errors import CatalogueError
 
 ARCEE: dict[str, Any] = {"model_type": "arcee", "architectures": ["ArceeForCausalLM"], "hidden_size": 96}
 
@@ -32,7 +36,7 @@ def with_switches(**switches: Any) -> CatalogueEntry:
     ],
 )
 def test_a_size_traced_at_one_value_is_not_answered_at_another(fields: dict[str, int], answered: bool) -> None:
-    """Arcee's head dimension is E/A where a config leaves it out."""
+    """Arcee's head dimension is E/A if a config omits it."""
     assert (match_or_none(with_switches(head_dim=16), {**ARCEE, **fields}) is not None) is answered
 
 
@@ -41,7 +45,7 @@ def test_a_size_traced_at_one_value_is_not_answered_at_another(fields: dict[str,
     [
         (32, ["near"] * 32, True),
         (32, ["near"] * 31 + ["far"], False),
-        (4, ["near"] * 32, False),  # it is unknown which of them the class builds
+        (4, ["near"] * 32, False),  # it is unknown which of the two the class builds
         (4, ["near"] * 4, False),
         (4, None, True),
     ],
@@ -69,3 +73,45 @@ def test_a_repeating_pattern_matches_any_depth(layers: int, listed: list[str], a
     kept = with_switches(kinds={EACH: ["near", "near", "far"]})
     found = match_or_none(kept, {**ARCEE, "num_attention_heads": 6, "num_hidden_layers": layers, "kinds": listed})
     assert (found is not None) is answered
+
+
+@pytest.mark.parametrize("field", ["attention_bias", "mlp_bias"])
+@pytest.mark.parametrize("value", [0, 1, 0.0])
+def test_a_number_is_not_a_boolean(field: str, value: float) -> None:
+    """Transformers refuses such a config, so the catalogue does not answer it."""
+    with pytest.raises(StrictDataclassFieldValidationError, match="expected bool"):
+        ArceeConfig(**{field: value})
+    kept = with_switches()
+    assert match_or_none(kept, {**ARCEE, field: False}) is not None
+    assert match_or_none(kept, {**ARCEE, field: value}) is None
+
+
+@pytest.mark.parametrize("stated", [{}, {"spatial_merge_size": 2}])
+def test_a_stated_default_is_answered_like_an_omitted_one(stated: dict[str, int]) -> None:
+    """Torch counts 23,340,272,640 parameters of Mistral3Model(Mistral3Config()), which merges 2 by 2 patches."""
+    assert Mistral3Config().spatial_merge_size == 2
+    config = {"model_type": "mistral3", "architectures": ["Mistral3Model"], **stated}
+    assert find(config) is not None  # from the catalogue, so nothing is traced
+    assert sf.model(config).params.value() == 23_340_272_640
+
+
+@pytest.mark.parametrize("given", [{}, {"text_config": {"model_type": "mistral"}}])
+def test_an_entry_for_another_part_is_not_used_without_that_part(given: dict[str, Any]) -> None:
+    """The second entry of LLaVA has Pixtral's images; transformers builds CLIP's if a config has no vision_config."""
+    assert LlavaConfig().vision_config.model_type == "clip_vision_model"
+    pixtral = find_entry("LlavaForConditionalGeneration", "llava", 2)
+    assert pixtral is not None
+    assert pixtral.switches["vision_config.model_type"] == "pixtral"
+    config = {"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"], **given}
+    with pytest.raises(CatalogueError, match="it has no vision_config"):
+        match(pixtral, config)
+
+
+@pytest.mark.parametrize(("closing", "answered"), [("", True), ("conv_layers", True), ("full_attention_layers", False)])
+def test_a_list_that_must_end_with_one_kind_is_refused_with_another_end(closing: str, answered: bool) -> None:
+    lfm2 = find_entry("Lfm2ForCausalLM", "lfm2", 2)
+    assert lfm2 is not None
+    kept = replace(lfm2, entry=replace(lfm2.entry, closing=closing))
+    config = {"model_type": "lfm2", "architectures": ["Lfm2ForCausalLM"], "num_hidden_layers": 3}
+    listed = ["full_attention", "conv", "conv"]
+    assert (match_or_none(kept, {**config, "layer_types": listed}) is not None) is answered

@@ -1,4 +1,4 @@
-"""One door: a config that nothing composed reads is opened by its torch code, in every command, or refused."""
+"""Configs without a built-in architecture are answered from torch code, in every command, or refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ARCEE: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A catalogue with nothing in it: what it has is tested in test_catalogue.py."""
+    """An empty catalogue; tests of the real one are in test_catalogue.py."""
     monkeypatch.setattr(config_match, "find_entry", lambda *said: None)
     monkeypatch.setattr(entries, "find_entry", lambda *said: None)
     monkeypatch.setattr(config_match, "census_types", dict)
@@ -101,7 +101,7 @@ def test_unknown_size_is_refused(fields: dict[str, Any], tmp_path: Path) -> None
 
 
 SMALL = {"vocab_size": 97, "hidden_size": 24, "num_attention_heads": 6}
-# What no architecture reads, and the class does: a null, a list left out, layers of another kind.
+# Fields that no architecture supports, but the class does: null, a missing list, layers of another kind.
 OTHER: list[dict[str, Any]] = [
     {"model_type": "falcon", "architectures": ["FalconForCausalLM"], **SMALL, "num_hidden_layers": 3, "bias": None},
     {"model_type": "llama", "architectures": ["LlamaForCausalLM"], **SMALL, "attention_dropout": None},
@@ -112,7 +112,7 @@ OTHER: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("config", OTHER, ids=lambda config: config["model_type"])
 def test_uncomposed_configs_are_traced(config: dict[str, Any], tmp_path: Path) -> None:
-    """Held to the elements of the class that transformers makes of the same file."""
+    """Compare with the parameters of the transformers class of the same file."""
     place = tmp_path / "config.json"
     place.write_text(json.dumps(config))
     with torch.device("meta"):
@@ -123,7 +123,7 @@ def test_uncomposed_configs_are_traced(config: dict[str, Any], tmp_path: Path) -
 
 
 def test_options_of_traced_models_are_refused(path: str) -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown option of .* 'dropout'"):
+    with pytest.raises(UnknownNameError, match=r"unknown option 'dropout' of .*"):
         sf.model(path, dropout=False)
 
 
@@ -140,12 +140,13 @@ def test_missing_torch_error_names_the_package(path: str, monkeypatch: pytest.Mo
 
 def test_composed_models_do_not_import_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(name: str = "") -> Any:
-        raise AssertionError("torch was asked for")
+        raise AssertionError("torch was requested")
 
     monkeypatch.setattr(witness, "torch_side", asked)
     place = tmp_path / "config.json"
     place.write_text(json.dumps({"model_type": "gpt2"}))
-    assert sf.model(str(place)).params.value() == 124_439_808  # Radford et al. 2019's smallest, with its 50,257 tokens
+    # the smallest model of Radford et al. 2019, with its 50,257 tokens
+    assert sf.model(str(place)).params.value() == 124_439_808
     place.write_text(json.dumps({"model_type": "gpt2", "n_embd": -768}))
     with pytest.raises(ConfigError, match="'n_embd' is -768"):
         sf.model(str(place))
@@ -182,7 +183,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["trace", "mine.py:mlp", "--size", "E=64", "--size", "hidden=100"], "N = 2·E·hidden + E + hidden"),
         (["derive", "../here/mine.py:mlp", *AT, "-o", "-", "--as", "md"], "12,964"),
         (["derive", "mine:mlp", *AT, "-o", "-", "--as", "md"], "12,964"),
-        # of gpt2 too, whose 12 heads divide it: 2*96*100 + 96 + 100
+        # also of gpt2, whose width is a multiple of 12 heads: 2*96*100 + 96 + 100
         (["compare", "mine:mlp", "gpt2", "--set", "E=96", "--set", "hidden=100"], "19,396"),
     ],
 )
@@ -265,8 +266,8 @@ def test_traced_code_may_end_a_child_process(tmp_path: Path, monkeypatch: pytest
         (["show", "mine:mlp", *AT, "--set", "Q=3"], "mine:mlp has no argument 'Q'; its arguments are E, hidden"),
         (["show", "nowhere/mine.py:mlp", *AT], "nowhere/mine.py:mlp: the file nowhere/mine.py does not exist"),
         (["show", "./mine.py:nope", *AT], "cannot be imported: AttributeError: module 'mine"),
-        (["show", "mine:mlp", *AT, "--option", "tied=true"], "unknown option of mine:mlp 'tied'"),
-        # 999 wide in and out, and a bias: where no size was drawn the code does something else
+        (["show", "mine:mlp", *AT, "--option", "tied=true"], "unknown option 'tied' of mine:mlp"),
+        # 999 wide in and out, and a bias: beyond all sampled sizes the code behaves differently
         (["show", "mine:wide", "--set", "E=999"], "stores 999,000 parameters at {'E': 999}, but the formula gives 1,9"),
         (["show", "mine:mlp", *AT, "-q", "flops"], "flops needs a forward pass; describe the inputs of the model"),
     ],

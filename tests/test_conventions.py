@@ -1,4 +1,4 @@
-"""Conventions side by side: the formula of each value, refusals shown, and who counts so, held to what they print."""
+"""Conventions compared: the formula of each value, refusals, and their users, tested against published counts."""
 
 from __future__ import annotations
 
@@ -30,12 +30,10 @@ def test_every_user_names_existing_conventions() -> None:
 
 
 def test_users_match_their_published_formulas() -> None:
-    """A published formula that is ours, of one token, one sequence or all of it, is so under certain conventions; its
-    paper is on file with no others.
-    """
+    """A published formula that equals ours does so under certain conventions, and its paper is stored with these."""
     settled = set()
     for entry in formula_claims():
-        runs = ("one token", "one sequence", "its parameter count")  # what the count is of, and what N stands for
+        runs = ("one token", "one sequence", "its parameter count")  # the counted object, and the meaning of N
         if not entry.target or entry.verdict == "differs" or entry.part:
             continue
         if any(not each.startswith(runs) for each in entry.conventions):
@@ -53,7 +51,7 @@ def test_formula_of_each_convention_value(quantity: str) -> None:
     model = architecture("gpt2")
     found = alternatives(model, quantity, {})
     choices = {name: rule for name, rule in quantities()[quantity].choices.items() if name not in PLACEMENT}
-    if quantity == "flops":  # by the rules of timm, which has none for GPT-2
+    if quantity == "flops":  # timm's rules, which do not cover GPT-2
         choices.pop("counted")
     wanted = [(name, value) for name, rule in choices.items() for value in rule.meanings]
     assert [(variant.convention, variant.choice) for variant in found] == wanted
@@ -66,7 +64,7 @@ def test_formula_of_each_convention_value(quantity: str) -> None:
 
 
 def test_conventions_command() -> None:
-    """NanoGPT's notebook: 291,648,307,200 FLOPs for gpt2 at S = 1024, all of them contractions."""
+    """NanoGPT's notebook: 291,648,307,200 FLOPs for gpt2 at S = 1024, contractions only."""
     run = ["show", "gpt2", "-q", "flops", "--conventions", "--set", "B=1", "--set", "S=1024"]
     facts = json.loads(CliRunner().invoke(cli, [*run, "--json"]).stdout)["variants"]
     by = {(fact["convention"], fact["choice"]): fact for fact in facts}
@@ -86,7 +84,7 @@ def test_quantity_without_conventions() -> None:
 
 @pytest.mark.parametrize("target", ["bert", "vit", "mamba", "gpt2", "component:linear"])
 def test_convention_without_effect_is_not_printed(target: str) -> None:
-    """What is left out says nothing of this model: every other choice comes to the same, or is printed, or refused."""
+    """Omitted conventions do not matter: every other value gives the same formula, is printed, or is refused."""
     model, left = resolve(target)[0], 0
     for name, question in quantities().items():
         try:

@@ -1,4 +1,4 @@
-"""A convolution: its weights, its FLOPs and what autograd keeps of it, as torch has them of its own modules."""
+"""Convolutions: weights, FLOPs and tensors saved by autograd, compared with torch's modules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIZES = {"B": 3, "S": 14, "E": 6, "H": 10, "P": 5}
 
 @dataclass(frozen=True, kw_only=True)
 class Slide(Component):
-    """One convolution, or two, of which the second's input has a gradient."""
+    """One or two convolutions; the input of the second one has a gradient."""
 
     title = "Slide"
     role = "other"
@@ -48,7 +48,7 @@ class Slide(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Patches(Component):
-    """Pictures of S by S, cut into patches of P by P."""
+    """Images of S by S, cut into patches of P by P."""
 
     title = "Patches"
     role = "other"
@@ -59,7 +59,7 @@ class Patches(Component):
 
 
 class Apart(nn.Module):
-    """What one convolution in groups computes, as one for each channel: torch's counter counts these right."""
+    """A grouped convolution as one convolution per channel, which torch's counter counts correctly."""
 
     def __init__(self, channels: int, **facts: int) -> None:
         super().__init__()
@@ -71,11 +71,11 @@ class Apart(nn.Module):
 
 # a part, the torch module that is the same, the parameters by hand, the FLOPs by hand
 CASES = [
-    # 10 rows of 6*3 and a bias; 14 - 3 + 1 = 12 places: 2*3*10*12*18
+    # 10 rows of 6*3 and a bias; 14 - 3 + 1 = 12 positions: 2*3*10*12*18
     (Slide(), lambda: nn.Conv1d(6, 10, 3), 190, 12_960),
-    # (14 + 2 - 3)/2 + 1 = 7 places, rounded down: 2*3*10*7*18
+    # (14 + 2 - 3)/2 + 1 = 7 positions, rounded down: 2*3*10*7*18
     (Slide(stride=2, padding=1), lambda: nn.Conv1d(6, 10, 3, stride=2, padding=1), 190, 7_560),
-    # a channel by itself: 6 rows of 4, and 14 + 6 - 4 + 1 = 17 places: 2*3*6*17*4
+    # depthwise: 6 rows of 4, and 14 + 6 - 4 + 1 = 17 positions: 2*3*6*17*4
     (
         Slide(out=E, kernel=(4,), padding=3, groups=E),
         lambda: nn.Conv1d(6, 6, 4, padding=3, groups=6),
@@ -83,7 +83,7 @@ CASES = [
         2_448,
     ),
     (Slide(bias=False, kernel=(P,)), lambda: nn.Conv1d(6, 10, 5, bias=False), 300, 2 * 3 * 10 * 10 * 30),
-    # before it 6 rows of 6 and a bias at 14 places, 2*3*6*14*6; then as the first
+    # before it 6 rows of 6 and a bias at 14 positions, 2*3*6*14*6; then as the first
     (Slide(before=True), lambda: nn.Sequential(nn.Conv1d(6, 6, 1), nn.Conv1d(6, 10, 3)), 232, 3_024 + 12_960),
     (
         Slide(before=True, out=E, kernel=(4,), padding=3, groups=E),
@@ -91,7 +91,7 @@ CASES = [
         72,
         3_024 + 2_448,
     ),
-    # 10 rows of 6*7*7; of 14 by 14 there are 2 by 2: 2*3*10*4*294
+    # 10 rows of 6*7*7; 14 by 14 has 2 by 2 patches: 2*3*10*4*294
     (Patches(), lambda: nn.Conv2d(6, 10, 7, stride=7), 2_950, 70_560),
 ]
 
@@ -123,9 +123,9 @@ def test_convolution_matches_hand_values_and_torch(
 
 @pytest.mark.parametrize("before", [False, True])
 def test_grouped_weight_gradient_adds_one_product(before: bool) -> None:
-    """Torch's counter counts as many times too much as there are groups; of each group by itself it counts right.
+    """Torch's counter overcounts gradients by the number of groups, but counts each group alone correctly.
 
-    By hand 2*3*6*17*4 = 2,448: forward, for the weight, and, where something below is trained, for the input.
+    By hand 2*3*6*17*4 = 2,448: forward, for the weight and, if something below is trained, for the input.
     """
     part = Slide(before=before, out=E, kernel=(4,), padding=3, groups=E)
     first = [nn.Conv1d(6, 6, 1)] if before else []
@@ -144,7 +144,7 @@ def test_grouped_weight_gradient_adds_one_product(before: bool) -> None:
 def test_activations_match_saved_tensors(
     part: Component, module: Callable[[], nn.Module], params: int, flops: int
 ) -> None:
-    """Its input, also where that is the model's own."""
+    """It saves its input, even if that is the model's input."""
     kept: dict[int, torch.Tensor] = {}
     model = module()
     weights = {each.untyped_storage()._cdata for each in model.parameters()}
@@ -182,7 +182,7 @@ def test_unsupported_convolution_quantities_are_refused() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Divided(Component):
-    """A convolution over channels that ranks divide, each by itself or all together."""
+    """A convolution over channels that are sharded among ranks, depthwise or not."""
 
     title = "Divided"
     role = "other"
@@ -200,7 +200,7 @@ class Divided(Component):
 
 
 def test_rank_convolves_its_own_channels() -> None:
-    """By hand, of 10 channels on two ranks: 5*6 + 5 before it, then 5 rows of 4 and a bias of 5."""
+    """By hand, for 10 channels on two ranks: 5*6 + 5 before it, then 5 rows of 4 and a bias of 5."""
     assert Divided().formula("params", tensor="on").value(E=6, H=10, N_tp=2) == 35 + 25
     with pytest.raises(RuleError, match="a convolution over sharded channels is not supported"):
         Divided(alone=False).formula("params", tensor="on")

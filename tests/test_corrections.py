@@ -1,4 +1,4 @@
-"""Corrections to what is published: each has its arithmetic, which is held to numbers worked out by hand."""
+"""Corrections of published numbers: the arithmetic of each one is compared with numbers computed by hand."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from symformer.language.errors import SizeError
 AMISS = [each for each in number_claims() if each.correction]
 FORMULAS = [each for each in formula_claims() if each.correction]
 
-# By hand, or as somebody prints it.
+# By hand, or as published.
 WORKED: dict[str, list[Fraction | int]] = {
     "lora_gpt_2_m_r_4": [393_216],  # 2·2·24·1,024·4
     "deepseek_v2_kv_reduction": [Fraction(34_560, 194_560), Fraction(34_560 * 6, 194_560 * 16)],
     "deepseek_v3_mtp_unique": [11_507_286_016 + 102_760_448 + 21_504],
     "gpt_3_13b": [5_120, 12_582_912_000 + 2_662_400 + 257_315_840 + 10_485_760 + 10_240],
-    "keras_whisper_base_en": [124_439_808],  # GPT-2, as transformers counts it
+    "keras_whisper_base_en": [124_439_808],  # GPT-2, as counted by transformers
     "scaling_book_book_13b_kv_8192": [Fraction(25, 4)],
     "scaling_book_book_q1": [64 * (192_000_000 + 64_000_000)],
-    "kor_hwflops": [  # B·S·E times 72LE + 24SL + 6V, then with 16SL, and 8SL over that
+    "kor_hwflops": [  # B·S·E times 72LE + 24SL + 6V, then with 16SL; the difference 8SL relative to that
         64 * 2_048 * 12_288 * (84_934_656 + 4_718_592 + 307_200),
         64 * 2_048 * 12_288 * (84_934_656 + 3_145_728 + 307_200),
         Fraction(1_572_864, 84_934_656 + 3_145_728 + 307_200),
@@ -44,7 +44,7 @@ def test_correction_arithmetic_matches_hand_values(name: str) -> None:
 
 
 def test_chinchilla_ratios_match_the_correction() -> None:
-    """Table A4 prints the second of each pair; with what appendix F names beside, it is the first."""
+    """Table A4 prints the second number of each pair; with the other terms of appendix F, the first one follows."""
     found = {each.id: [float(one.value) for one in each.working] for each in AMISS if "chinchilla" in each.id}
     said = {
         each.id: re.findall(r"the ratio is ([\d.]+)", each.correction)[0] for each in AMISS if "chinchilla" in each.id
@@ -58,7 +58,7 @@ def test_chinchilla_ratios_match_the_correction() -> None:
 
 def test_working_gives_the_printed_number() -> None:
     for each in FORMULAS:
-        if each.id != "tm_3d":  # whose working is of one term, in numbers
+        if each.id != "tm_3d":  # their working is a single numeric term
             assert each.check is not None
             assert expand(parse(each.working[0].formula) - each.check.theirs) == 0, each.id
 
@@ -71,7 +71,7 @@ def test_every_correction_has_a_working() -> None:
     for start, end in zip(sorted(places), sorted(places)[1:], strict=False):
         assert "```math" in text[start:end], text[start : start + 100]
     heads = [line[3:] for line in text.splitlines() if line.startswith("## ")]
-    anchors = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}  # as GitHub makes them
+    anchors = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}  # as created by GitHub
     assert set(re.findall(r"\]\(#([^)]+)\)", text)) == anchors
     assert text == page()
 

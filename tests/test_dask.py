@@ -1,4 +1,4 @@
-"""The example over many workers: what it prints is what Python's integers say."""
+"""The Dask example with several workers prints the same numbers as Python's integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decoders share, written once; layers of several kinds, counted once where they are alike."""
+"""Shared code of decoders; layers of several kinds, whose common part is counted once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def component(name: str) -> Architecture:
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_softmax_precision_matches_torch(name: str) -> None:
-    """In half precision torch keeps a tensor of scores in single precision for each layer that says it does so."""
+    """In half precision torch saves the scores in single precision for each layer that computes its softmax so."""
     part, kept = component(name), dict[int, torch.Tensor]()
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
@@ -65,13 +65,13 @@ def test_softmax_precision_matches_torch(name: str) -> None:
     numbers = {**NUMBERS, L: sum(NUMBERS[size] for size in totals(name)) or NUMBERS[L]}
     assert shaped
     assert singles == sum(count.xreplace(numbers) for count, entry in softmaxes if entry.function == "float32")
-    assert (singles == 0) == (name == "gpt-oss")  # which computes it in the precision of its scores
+    assert (singles == 0) == (name == "gpt-oss")  # it computes in the precision of its scores
 
 
 @pytest.mark.parametrize(("implementation", "dtype"), [("eager", "bf16"), ("sdpa", "bf16"), ("eager", "fp32")])
 @pytest.mark.parametrize("name", ["qwen2", "qwen3", "olmo", "olmo2", "granite"])
 def test_decoder_activations_match_saved_bytes(name: str, implementation: str, dtype: str) -> None:
-    """Norms of each head and of all heads, norms in single precision, and factors that keep nothing."""
+    """Norms per head and over all heads, norms in single precision, and factors that save nothing."""
     sizes = {"B": 2, "S": 7, "V": 29, "E": 48, "H": 14, "L": 3, "A": 6, "G": 3 if name != "olmo2" else 6, "D": 10}
     numbers = {SYMBOLS[size]: number for size, number in sizes.items()}
     way = {"implementation": implementation, "dtype": dtype}
@@ -84,9 +84,9 @@ def totals(name: str) -> set[object]:
 
 
 def test_rotary_attention_is_defined_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rotary attention is written in one place: what is changed there is changed in every model that turns its heads.
+    """Rotary attention is written in one place, so a change there affects every rotary model.
 
-    No file but that of the base makes such an attention, and each model of the family makes its own from it.
+    Only the file of the base constructs such an attention, and each model of the family derives its own from it.
     """
     whole = LlamaLike.rotary_attention
     assert isinstance(whole, property)
@@ -113,14 +113,14 @@ def test_rows_shared_by_two_layer_kinds_are_counted_once(name: str) -> None:
     assert params.written.free_symbols >= {L}
     assert expand(params.written.xreplace({L: first + second})) == params.expanded
     assert L not in params.expanded.free_symbols
-    # Every stored weight stands under the list that all share or under that of its kind, and none under both.
+    # Every stored weight is under the list that all kinds share or under the list of its kind, never both.
     stored = [weight.path for _, weight in component(name).ledger.weights]
     assert len(stored) == len(set(stored))
 
 
 @pytest.mark.parametrize("name", ["gemma2", "deepseek-v3"])
 def test_separate_stacks_give_the_same_totals(name: str) -> None:
-    """The same model with its two kinds of layer as two stacks: what is answered is the same polynomial."""
+    """Two kinds of layers as two stacks give the same polynomials as one list."""
 
     class Apart(architecture_class(name)):  # type: ignore[misc]
         totals = {}
@@ -137,9 +137,10 @@ def test_separate_stacks_give_the_same_totals(name: str) -> None:
 
 
 def test_equal_rows_of_layer_kinds_are_merged() -> None:
-    """By hand: queries and output are A·D wide, keys and values G·D; scores and mix are S² pairs a head, or C + 1.
+    """By hand: queries and output have width A·D, keys and values G·D; S² pairs per head, or C + 1.
 
-    Every pair of a full mask is counted whatever the window; of a cache a layer with a window reads C_win - 1 at most.
+    With a full mask every pair counts, regardless of the window; a layer with a window reads at most C_win - 1 cached
+    tokens.
     """
     model = architecture("gemma2")
     projections = 4 * B * L * E * A * D + 4 * B * L * E * G * D + 6 * B * L * E * H
@@ -168,8 +169,8 @@ def test_total_layer_count_is_the_sum_over_kinds() -> None:
         model.formula("params", pipeline="first")
 
 
-# target -> the parameters that one token meets, by hand: embedding and head, L times attention, norms, router and the
-# experts that it goes to, and the last norm.
+# target -> active parameters, by hand: embedding and head, L times attention, norms, router and the routed experts, and
+# the final norm.
 ACTIVE = {
     # 4 heads of 128 for keys: 2*2048*(4096 + 512) + 2*128 + 2*2048 + 2048*128 + 8*3*2048*768
     "qwen3-30b-a3b": 2 * 151_936 * 2_048 + 48 * (18_874_368 + 256 + 4_096 + 262_144 + 37_748_736) + 2_048,

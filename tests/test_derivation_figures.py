@@ -1,4 +1,4 @@
-"""The figure of a derivation, in HTML, in LaTeX and in the document that a template sees."""
+"""The figure in a derivation, in HTML, in LaTeX and in the view for templates."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def config(folder: Path, name: str) -> str:
 
 
 def laid(target: str, quantity: str = "params") -> Drawing:
-    """A figure as a page of A4 has it."""
+    """Return a figure for a page of A4."""
     model, _ = resolve(target)
     column, most = A4.figure
     return drawing(FigureBuilder(model, model.formula(quantity)).architecture(), column=column, most=most)
@@ -80,7 +80,7 @@ def laid(target: str, quantity: str = "params") -> Drawing:
 
 
 def figure_of(page: str) -> ElementTree.Element:
-    """The only drawing of a page."""
+    """Return the only drawing of a page."""
     (found,) = re.findall(r"<figure id=\"fig:[^\"]+\">\n(.*?)<figcaption>", page, re.DOTALL)
     return ElementTree.fromstring(found.replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))  # noqa: S314 (our own file)
 
@@ -90,9 +90,9 @@ def test_html_includes_the_figure_and_caption(folder: Path) -> None:
     root = figure_of(page)
     assert root.tag == f"{SVG}svg"
     assert root.get("role") == "img"
-    assert "124,439,808 parameters" in str(root.get("aria-label"))  # what transformers counts of gpt2
+    assert "124,439,808 parameters" in str(root.get("aria-label"))  # as counted by transformers for gpt2
     said = ["".join(text.itertext()).replace("\u200b", "") for text in root.iter(f"{SVG}text")]
-    # 8·768² + 5·768 = 4,722,432, twelve of them 45.5 % of 124,439,808
+    # 8·768² + 5·768 = 4,722,432, twelve times that is 45.5 % of 124,439,808
     assert "8𝐸2 + 5𝐸" in said
     assert "4,722,432 · 45.5%" in said
     assert "tokens [𝐵, 𝑆]" in said
@@ -103,7 +103,7 @@ def test_html_includes_the_figure_and_caption(folder: Path) -> None:
 
 
 def test_figure_loads_nothing_and_has_no_id(folder: Path) -> None:
-    """The page lets no style and no script of another run; an id of a figure could be that of an anchor."""
+    """The page allows no other style or script, and ids of figures do not clash with anchors."""
     page = derived(folder, "html", "gpt2")
     for each in figure_of(page).iter():
         assert each.tag.removeprefix(SVG) in {"svg", "rect", "circle", "polyline", "polygon", "text", "tspan"}
@@ -119,7 +119,7 @@ def test_figure_uses_the_text_color_of_the_page(folder: Path) -> None:
     assert "currentColor" in colours
     assert "#000000" not in colours
     style = (templates() / "derivation.css").read_text("utf-8")
-    bars = {"#E69F00", "#9C9200", "#CC79A7", "#777777"}  # seen on dark and on light
+    bars = {"#E69F00", "#9C9200", "#CC79A7", "#777777"}  # readable on dark and on light backgrounds
     for each in colours - {"currentColor"} - bars:
         assert f'[fill="{each}"]' in style or f'[stroke="{each}"]' in style, each
 
@@ -160,7 +160,7 @@ def test_text_widths_match_the_font() -> None:
 
 
 def test_line_width_is_the_sum_of_its_pieces() -> None:
-    """Of STIX Math: E in italics 0.637, a digit 0.5, raised ones 0.7 of that; the usual monospaced letters 0.6."""
+    """STIX Math: italic E 0.637, a digit 0.5, superscripts 0.7 of that; usual monospaced letters 0.6."""
     ruler = ScreenRuler()
     assert ruler.width([Math.of(E)], 10) == pytest.approx(10 * advances()["𝐸"])
     assert ruler.width([Math.of(E**2)], 10) == pytest.approx(10 * (advances()["𝐸"] + 0.7 * 0.5))
@@ -185,7 +185,7 @@ def test_inline_formulas_as_svg(shown: object, plain: str) -> None:
     made = svg(shown, 10)  # type: ignore[arg-type]
     assert unescape(re.sub(r"<[^>]+>|\u200b", "", made)) == plain
     moves = [float(each) for each in re.findall(r'dy="([^"]+)"', made)]
-    assert sum(moves) == pytest.approx(0)  # what comes behind stands on the line
+    assert sum(moves) == pytest.approx(0)  # the following text returns to the baseline
 
 
 # -- in LaTeX ----------------------------------------------------------------------------------------------------------
@@ -209,9 +209,9 @@ def test_shapes_keep_their_coordinates_in_latex() -> None:
     made = picture(Drawing(100, 60, shapes, "t"), LATEX, 1.5)
     assert r"\setlength{\unitlength}{1.5bp}" in made
     assert r"\filled{10}{35}{30}{5}{251,239,210}" in made  # y = 60 - 20 - 5
-    assert r"\filled{-0.3}{9.7}{90.6}{0.6}{0,0,0}" in made  # along y = 10, half a line further on both sides
+    assert r"\filled{-0.3}{9.7}{90.6}{0.6}{0,0,0}" in made  # along y = 10, half a line width further on both sides
     assert r"\filled{89.7}{9.7}{0.6}{40.6}{0,0,0}" in made
-    assert r"\words{5}{20}{l}{1.050}{0,0,0}{x\_y}" in made  # 7 points, of type of 10, one and a half times
+    assert r"\words{5}{20}{l}{1.050}{0,0,0}{x\_y}" in made  # 7 points at font size 10, scaled by one and a half
 
 
 @TEX
@@ -249,11 +249,11 @@ def test_smallest_type_is_legible(target: str) -> None:
     assert made.height * scale <= A4.high
     sizes = [each.size for each in made.shapes if isinstance(each, Words)]
     assert min(sizes) * scale >= 6
-    assert max(sizes[1:]) * scale * 0.7 >= 5.4  # what stands below a letter
+    assert max(sizes[1:]) * scale * 0.7 >= 5.4  # subscripts
 
 
 def test_long_formula_is_factored() -> None:
-    """DeepSeek-V3's polynomial has 16 terms, on three lines; with its factors before brackets it takes two."""
+    """DeepSeek-V3's polynomial has 16 terms on three lines; with its factors before brackets it takes two."""
     words = [each for each in laid("deepseek-v3").shapes if isinstance(each, Words) and each.y < 45]
     formulas = [each for each in words if any(isinstance(piece, Math) for piece in each.line)]
     assert len(formulas) == 3  # N =, and two lines
@@ -261,7 +261,7 @@ def test_long_formula_is_factored() -> None:
 
 
 def test_negligible_share_has_no_bar() -> None:
-    """Of GPT-2's norms the final one is 1,536 of 124,439,808 elements: 0.001 %."""
+    """GPT-2's final norm has 1,536 of 124,439,808 elements: 0.001 %."""
     bars = [each for each in laid("gpt2").shapes if isinstance(each, Rect) and each.h == 2.6 and each.fill == "#FFFFFF"]
     assert len(bars) == 4  # of both embeddings, attention, and the feed-forward network
 
@@ -282,9 +282,9 @@ def test_captions_describe_the_figure() -> None:
         (block,) = _inset(model, model.params)
         assert isinstance(block, FigureBlock)
         said[target] = str(block.caption[0])
-    assert "value" not in said["t5"]  # which has no sizes by its name
+    assert "value" not in said["t5"]  # it has no sizes of its own
     assert "share" in said["gpt2"]
-    assert "in the order in which its code names them" in said["hf:bert"]  # and nothing of a direction
+    assert "in the order in which its code names them" in said["hf:bert"]  # and no direction marks
 
 
 @pytest.mark.parametrize("extension", ["tex", "typ", "html"])

@@ -153,7 +153,7 @@ def test_shared_experts_cite_their_paper() -> None:
         assert ("arXiv:2401.06066" in page) == has
 
 
-@pytest.mark.parametrize("target", ["gpt2", "mistral-7b-v0.1", "phi-3-mini-4k"])
+@pytest.mark.parametrize("target", ["gpt2", "pythia-70m", "mistral-7b-v0.1", "phi-3-mini-4k"])
 def test_every_preset_with_the_same_formula_is_listed(target: str) -> None:
     model = architecture(target)
     same = {name for name in presets_of(model.id) if architecture(name).params.expanded == model.params.expanded}

@@ -1,4 +1,4 @@
-"""Models of diffusers by their configs, as their repositories have them, against the class and published totals."""
+"""Models of diffusers from the configs in their repositories, compared with the class and published totals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FLUX_VAE: dict[str, Any] = {
     "in_channels": 3, "latent_channels": 16, "layers_per_block": 1, "norm_num_groups": 16, "out_channels": 5,
     "up_block_types": ["UpDecoderBlock2D"] * 2, "use_post_quant_conv": False, "use_quant_conv": False,
 }  # fmt: skip
-# The published configs of these, at small sizes.
+# The published configs of these classes, with small sizes.
 SANA: dict[str, Any] = {
     "_class_name": "SanaTransformer2DModel", "attention_bias": False, "attention_head_dim": 8, "caption_channels": 10,
     "cross_attention_dim": 24, "cross_attention_head_dim": 12, "in_channels": 4, "mlp_ratio": 2.3,
@@ -56,7 +56,7 @@ WAN_VAE: dict[str, Any] = {
     "_class_name": "AutoencoderKLWan", "attn_scales": [], "base_dim": 8, "dim_mult": [1, 2], "dropout": 0.0,
     "num_res_blocks": 1, "temperal_downsample": [True], "z_dim": 6, "latents_mean": [0.5] * 6, "latents_std": [1.5] * 6,
 }  # fmt: skip
-POSITIONS = 16 * 16 * 3 * 8  # a fixed table in SD3's checkpoint, of the small config below
+POSITIONS = 16 * 16 * 3 * 8  # a fixed table in SD3's checkpoint, for the small config below
 
 
 def written(folder: Path, config: dict[str, Any]) -> str:
@@ -75,7 +75,7 @@ def test_published_config_has_its_published_total_and_sizes(tmp_path: Path) -> N
     found = model(written(tmp_path, FLUX))
     assert found.params.value() == 11_901_408_320
     sizes = {size: found.known[size] for size in found.params.symbols}
-    assert sorted(sizes.values()) == [1, 19, 24, 38, 64, 128, 768, 4096]  # every whole number of the config
+    assert sorted(sizes.values()) == [1, 19, 24, 38, 64, 128, 768, 4096]  # every integer of the config
     layers = next(size for size, value in sizes.items() if value == 19)
     wider = {**FLUX, "num_layers": 5}
     assert found.set({layers: 5}).params.value() == stored(wider)
@@ -84,7 +84,7 @@ def test_published_config_has_its_published_total_and_sizes(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("config", "fixed", "lists"),
     [
-        # its feed-forward has int(2.3 * 8 * heads) channels, which is no product of the heads
+        # its feed-forward network has int(2.3 * 8 * heads) channels, which is not a product of the heads
         (SANA, "num_attention_heads=3", ""),
         # its heads have floor(channels / heads) channels each
         (CONTROL, "attention_head_dim=4, cross_attention_dim=20", "down_block_types, block_out_channels"),
@@ -152,7 +152,7 @@ def test_a_pipeline_is_refused_with_the_folders_of_its_models(tmp_path: Path) ->
             assert f"{target}: {named}\n" in run.stderr
     (tmp_path / "vae").mkdir()
     written(tmp_path / "vae", {**WAN_VAE, "z_dim": 0})
-    (tmp_path / "config.json").write_text("{}")  # beside it: a folder with a config.json is that config
+    (tmp_path / "config.json").write_text("{}")  # in addition: a folder with a config.json is that config
     with pytest.raises(ConfigError, match="has no 'model_type'"):
         model(str(tmp_path))
 

@@ -1,4 +1,4 @@
-"""Configs of diffusers answered from the catalogue, against the classes of diffusers and published totals."""
+"""Configs of diffusers answered from the catalogue, compared with the classes of diffusers and published totals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STRUCTURES = [
 FLUX = PUBLISHED["black-forest-labs/FLUX.1-dev/transformer"]
 UNET = PUBLISHED["runwayml/stable-diffusion-v1-5/unet"]
 SD3 = PUBLISHED["stabilityai/stable-diffusion-3-medium-diffusers/transformer"]
-SMALL = (2, 3, 5, 7)  # layers of a list, which are quick to build
+SMALL = (2, 3, 5, 7)  # layers in a list, which build quickly
 
 
 def structure(name: str, number: int) -> tuple[Structure, dict[str, Any]]:
@@ -45,9 +45,9 @@ def structure(name: str, number: int) -> tuple[Structure, dict[str, Any]]:
 
 
 def stored(config: dict[str, Any]) -> int:
-    """The parameters of the class of diffusers."""
+    """Return the parameters of the diffusers class."""
     with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # diffusers uses what it deprecates itself
+        warnings.simplefilter("ignore", FutureWarning)  # diffusers uses its own deprecated features
         made = getattr(diffusers, config["_class_name"]).from_config(dict(config))
     return sum(each.numel() for each in made.parameters())
 
@@ -61,7 +61,7 @@ def answered(config: dict[str, Any]) -> int:
 
 
 def otherwise(sizes: dict[str, int]) -> dict[str, int]:
-    """Other sizes: few layers, and all others times different numbers, so that what divides one still does."""
+    """Return other sizes: few layers, and all others times different numbers, preserving divisibility."""
     layers = iter(SMALL)
     return {
         name: next(layers) if "layers" in name else size * (place + 2)
@@ -74,12 +74,12 @@ def test_structure_matches_its_class_at_other_sizes(name: str, number: int) -> N
     found, config = structure(name, number)
     other = {**config, **otherwise(dict(found.sizes))}
     if listed := config.get("dual_attention_layers"):
-        other["num_layers"] = len(listed) + 4  # the layers that the list names, and more
+        other["num_layers"] = len(listed) + 4  # the listed layers, and more
     assert other != config
     assert answered(other) == stored(other) > 0
 
 
-# The sums over the checkpoints' tensors, as their repositories or papers state them.
+# The sums over the tensors of the checkpoints, as stated in their repositories or papers.
 @pytest.mark.parametrize(
     ("of", "total"),
     [
@@ -111,14 +111,14 @@ def test_published_config_of_each_class_matches_the_class(name: str) -> None:
     ("config", "field", "value"),
     [
         (FLUX, "axes_dims_rope", [16, 48, 64]),
-        (FLUX, "guidance_embeds", 1),  # a number, and no switch
+        (FLUX, "guidance_embeds", 1),  # a number that is not a switch
         (FLUX, "out_channels", 64),
         (FLUX, "num_layers", True),
         (FLUX, "num_layers", 0),
         (FLUX, "num_layers", 19.0),
         (UNET, "block_out_channels", [320, 640, 1280, 640]),
         (UNET, "use_linear_projection", True),
-        (UNET, "cross_attention_dim", 640),  # a size that the trace fixed
+        (UNET, "cross_attention_dim", 640),  # a size fixed by the trace
         (SD3, "qk_norm", "layer_norm"),
     ],
 )
@@ -164,7 +164,7 @@ def test_notes_are_those_of_a_trace() -> None:
 
 
 def test_buffer_elements_match_the_published_sizes() -> None:
-    # positions: 192 * 192 places of 24 * 64 channels
+    # positions: 192 * 192 positions of 24 * 64 channels
     assert f"a checkpoint also stores {192 * 192 * 24 * 64:,} buffer elements" in model(SD3).provenance.notes[-1]
     narrower = model({**SD3, "num_attention_heads": 12})
     assert narrower.provenance.notes[-1] == "a checkpoint also stores buffers, which are not parameters"

@@ -1,4 +1,4 @@
-"""What is kept on the user's disk: it answers at once and alike, and what is damaged is as if it were not there."""
+"""The cache on disk: it returns the same answers quickly, and damaged entries are treated as missing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from symformer.models.provenance import ConfigLocation, Pinned, TraceEvidence
 
 LETTERS = {"vocab": "V", "width": "E", "depth": "L", "inner": "H", "rings": "rings"}
 NUMBERS = {"vocab": 97, "width": 24, "depth": 3, "inner": 57, "rings": 5}
-# 97·24 for the table, 3·5·24·57 for the matrices of three layers, five in each: 2,328 + 20,520
+# 97·24 for the table, 3·5·24·57 for the matrices of three layers, five each: 2,328 + 20,520
 STORED = 22_848
 
 
@@ -131,7 +131,7 @@ def test_concurrent_writers_lose_nothing(kept: Store, tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(both, range(100)))
-    assert len([*(tmp_path / "traces").iterdir()]) == 1  # and nothing half-written stays
+    assert len([*(tmp_path / "traces").iterdir()]) == 1  # and no incomplete file remains
 
 
 def test_operations_survive_a_round_trip() -> None:

@@ -1,4 +1,4 @@
-"""DiT against its authors' code and diffusers' class: what is stored, multiplied, read from a config, and refused."""
+"""DiT compared with its authors' code and diffusers' class: weights, products, configs, and refusals."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from symformer import SymformerError, architecture, component, from_config
 from symformer.architectures import architecture_class, preset_on_hub
 from symformer.witness.torch_session import built, silence
 
-# What models.py of facebookresearch/DiT, commit ed81ce2, comes to: the elements of its parameters, those that require a
-# gradient, and half of what torch 2.13's FlopCounterMode counts of one latent, attention as plain products.
+# Counts of models.py of facebookresearch/DiT, commit ed81ce2: the parameters, those that require a gradient, and half
+# of the count of torch 2.13's FlopCounterMode for one latent, with attention as plain products.
 AUTHORS = {
     "dit-xl-2": (675_129_632, 674_834_720, 118_621_421_568),
     "dit-xl-4": (675_074_432, 675_000_704, 29_043_671_040),
@@ -34,7 +34,7 @@ AUTHORS = {
     "dit-xl-2-512": (676_014_368, 674_834_720, 524_538_298_368),
 }
 # The same code with sizes that all differ: input_size, patch_size, in_channels, hidden_size, depth, num_heads,
-# num_classes; and how many latents. With learn_sigma twice as many channels come out as go in.
+# num_classes, and the number of latents. With learn_sigma there are twice as many output channels as input channels.
 ODD = [
     ({"Z": 20, "Z_patch": 5, "N_chan": 3, "N_out": 6, "E": 24, "L": 2, "A": 8, "N_class": 13, "B": 7},
      35_718, 35_334, 2_428_608),
@@ -50,7 +50,7 @@ BATCH = 6
 
 
 def by_torch(config: dict[str, Any]) -> tuple[int, int]:
-    """The parameters of diffusers' class, made from the fields of a config itself, and the FLOPs of a forward pass."""
+    """Return the parameters of diffusers' class, built from a config's fields, and the FLOPs of a forward pass."""
     fields = {name: value for name, value in config.items() if not name.startswith("_")}
     model = built(lambda: DiTTransformer2DModel(**fields))
     at = model.config
@@ -87,21 +87,25 @@ def test_counts_match_diffusers_at_distinct_sizes(
 
 
 def test_the_paper_counts_multiply_adds() -> None:
-    """By hand, DiT-XL/2 at 256 tokens: 28 blocks of 12·1152² products a token, 6·1152² once and 2·256²·1152 of
-    attention; the patches 256·16·1152, the timestep 256·1152 + 1152², and at the end 256·1152·32 and 2·1152².
+    """By hand, DiT-XL/2 at 256 tokens, in multiply-adds.
+
+    28 blocks of 12·1152² products per token, 6·1152² once and 2·256²·1152 for attention; the patches 256·16·1152, the
+    timestep 256·1152 + 1152², and at the end 256·1152·32 and 2·1152².
     """
     token, once, core = 12 * 1152**2 * 256, 6 * 1152**2, 2 * 256**2 * 1152
     ends = 256 * 16 * 1152 + 256 * 1152 + 1152**2 + 256 * 1152 * 32 + 2 * 1152**2
     flops = architecture("dit-xl-2").formula("flops")
     assert flops.value(B=1) == 2 * (28 * (token + once + core) + ends)
-    # Table 4 of the paper prints these and less than one part in a thousand more, of which it says nothing.
+    # Table 4 of the paper prints these, with an unexplained difference of less than 0.1 %.
     for name, printed in TABLE_4.items():
         assert 0.999 < architecture(name).formula("flops").value(B=1) / 2e9 / printed < 1
 
 
 def test_buffers_are_not_parameters() -> None:
-    """Diffusers: 27 tables of 1001·1152 more, with 256·1152 + 1152² + 2·1152 for the timestep; and no 256·1152 sines.
-    Its timestep goes through 1152·(256 + 1152) in each of 28 blocks and once more, and not once.
+    """Diffusers: 27 more class tables of 1001·1152 and timestep embedders, and no sines of 256·1152.
+
+    A timestep embedder has 256·1152 + 1152² + 2·1152 parameters. The timestep passes through 1152·(256 + 1152) in each
+    of 28 blocks and again at the end, instead of once.
     """
     ours, theirs = architecture("dit-xl-2"), architecture("dit-xl-2-256-diffusers")
     embedder = 1001 * 1152 + 257 * 1152 + 1152**2 + 1152
@@ -112,8 +116,10 @@ def test_buffers_are_not_parameters() -> None:
 
 
 def test_elementwise_flops_of_a_block_by_hand() -> None:
-    """A block alone, by hand, beside its products: what makes the scales, shifts and gates has a bias and a SiLU of 4;
-    each norm 5 an element, then a product, a sum and 1 more than each scale; after each sublayer a gate and a sum.
+    """Elementwise operations of one block, by hand.
+
+    The layer for scales, shifts and gates has a bias and a SiLU of 4; each norm 5 per element, then a product, a sum
+    and 1 more for each scale; after each sublayer a gate and a sum.
     """
     of = {"B": 2, "S": 3, "E": 4, "A": 2, "H": 5}
     block = component("adaptive-block")
@@ -121,7 +127,7 @@ def test_elementwise_flops_of_a_block_by_hand() -> None:
     x, scores = 2 * 3 * 4, 2 * 2 * 3 * 3
     made = 2 * 6 * 4 + 4 * 2 * 4
     modulated = 5 * x + x + x + 2 * 4
-    attention = 4 * x + scores + 3 * scores  # biases, a scale for each score, its softmax
+    attention = 4 * x + scores + 3 * scores  # biases, a scale per score, its softmax
     network = 2 * 3 * 5 + 5 * 2 * 3 * 5 + x  # a bias, GELU, a bias
     assert beside == made + 2 * modulated + attention + network + 2 * (x + x)
 
@@ -147,7 +153,7 @@ MOVED = {
 
 
 def test_every_field_of_the_class_is_read(tmp_path: Path) -> None:
-    """Each field is moved, and left out: what is answered is what diffusers' class then stores and multiplies."""
+    """Each field is changed and omitted: the answer is what diffusers' class then stores and multiplies."""
     made = {name: value for name, value in SMALL.items() if not name.startswith("_")}
     written = json.loads(built(lambda: DiTTransformer2DModel(**made)).to_json_string())
     asked = {name for name in written if not name.startswith("_")}
@@ -156,13 +162,13 @@ def test_every_field_of_the_class_is_read(tmp_path: Path) -> None:
     for name, values in MOVED.items():
         configs = [{**SMALL, name: value} for value in values]
         if name not in ("sample_size", "patch_size", "num_attention_heads", "attention_head_dim", "num_layers"):
-            configs.append({field: value for field, value in SMALL.items() if field != name})  # else it is a large one
+            configs.append({field: value for field, value in SMALL.items() if field != name})  # the default is large
         for config in configs:
             ours = by_us(config, tmp_path)
             assert ours == by_torch(config), config
             seen.add(ours)
     assert len(seen) > 15
-    assert by_us(written, tmp_path) == by_torch(SMALL)  # as the class writes it
+    assert by_us(written, tmp_path) == by_torch(SMALL)  # as written by the class
     defaults = architecture_class("dit").fields.read({"architectures": ["DiTTransformer2DModel"]})[1]
     assert {str(size): number for size, number in defaults.items()} == {
         **{"Z": 32, "Z_patch": 2, "N_chan": 4, "N_out": 4, "N_class": 1000, "E": 16 * 72, "L": 28, "A": 16},
@@ -170,7 +176,7 @@ def test_every_field_of_the_class_is_read(tmp_path: Path) -> None:
 
 
 def test_config_of_the_old_shared_class_is_read(tmp_path: Path) -> None:
-    """The config of facebook/DiT-XL-2-256, as diffusers 0.12 wrote it."""
+    """The config of facebook/DiT-XL-2-256, as written by diffusers 0.12."""
     config = {
         **{"_class_name": "Transformer2DModel", "_diffusers_version": "0.12.0.dev0", "norm_type": "ada_norm_zero"},
         **{"activation_fn": "gelu-approximate", "attention_bias": True, "attention_head_dim": 72, "dropout": 0.0},
@@ -229,13 +235,13 @@ def test_unsupported_quantities_are_refused(quantity: str, conventions: dict[str
 
 
 def test_module_that_runs_twice_gets_no_adapter() -> None:
-    """The first block's embedder, before the output: an update beside it would run there too."""
+    """The first block's embedder runs again before the output, so an update next to it would run there too."""
     each = architecture("dit", embedders="each")
     with pytest.raises(SymformerError, match="linear_1 uses a matrix, or rows of one, that is stored elsewhere"):
         each.formula("train-flops", train="lora")
     with pytest.raises(SymformerError, match="lora=linear_1: transformer_blocks"):
         architecture("dit", embedders="each", lora="linear_1").formula("params")
-    # of 4 matrices of attention, two of the network, one for scales: R(2·4 + 5 + 5 + 7)E in each block
+    # 4 matrices of attention, two of the MLP, one for scales: R(2·4 + 5 + 5 + 7)E in each block
     beside = architecture("dit", lora="to_q,to_k,to_v,0,proj,2,linear")
     assert beside.formula("trainable-params").value(L=2, E=24, R=3) == 2 * 3 * (8 + 5 + 5 + 7) * 24
 

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and what is no file of its own is left as it is."""
+"""Files are written completely or not at all, and files that are not our outputs are left alone."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_file_with_two_hard_links_is_refused(folder: Path) -> None:
 
 
 def test_the_longest_allowed_file_names_are_written(folder: Path) -> None:
-    longest = "x" * 252 + ".md"  # 255 bytes, which is all that a file system takes
+    longest = "x" * 252 + ".md"  # 255 bytes, the limit of file systems
     assert derive("-o", longest).exit_code == 0
     assert left(folder) == [longest]
     for name in ("x" * 253 + ".md", "x/" * 3_000 + "y.md", "模" * 100 + ".md"):
@@ -232,7 +232,7 @@ def test_a_hanging_pdflatex_is_stopped_with_its_children(folder: Path, monkeypat
     assert "did not finish within" in result.stderr
     pids = started.read_text().split()
     assert len(pids) == 2
-    for _ in range(1_000):  # a signal that was sent arrives when a processor has time
+    for _ in range(1_000):  # a signal may arrive late
         if not any(map(runs, pids)):
             return
         sleep(0.01)
@@ -240,7 +240,7 @@ def test_a_hanging_pdflatex_is_stopped_with_its_children(folder: Path, monkeypat
 
 
 def runs(pid: str) -> bool:
-    """Whether a process has not ended: one that has may still be listed, for its parent to ask about."""
+    """Return True if a process has not ended; an ended one may still be listed until its parent waits for it."""
     state = Path(f"/proc/{pid}/stat")
     try:
         return state.read_text().rpartition(")")[2].split()[0] not in ("Z", "X")

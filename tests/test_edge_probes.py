@@ -1,6 +1,6 @@
-"""Where a traced formula stops to hold: sizes of 1, heads that do not divide, widths that are rounded up.
+"""Limits of traced formulas: sizes of 1, heads that do not divide, and rounded widths.
 
-Every module here does what a public library does; what it stores or multiplies is worked by hand in the comment.
+Every module here imitates a public library; its weights or products are computed by hand in the comment.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def stored(model: nn.Module) -> int:
 
 
 def reduced(E: int, ratio: int) -> nn.Module:
-    """Keys and values of a smaller map, where it is any smaller."""
+    """Keys and values of a reduced map, unless it is not smaller."""
     layers = nn.Sequential(nn.Linear(E, E, bias=False))
     if ratio > 1:
         layers.append(nn.Conv2d(E, E, ratio, ratio, bias=False))
@@ -26,12 +26,12 @@ def reduced(E: int, ratio: int) -> nn.Module:
 
 
 def whole_heads(E: int, A: int) -> nn.Module:
-    """Heads as wide as a whole number of them fits."""
+    """Heads of an integer width that fit."""
     return nn.Linear(E, E // A * A, bias=False)
 
 
 def grouped(E: int, groups: int) -> nn.Module:
-    """As many of 48 places as are whole groups, which all are in the groups that come first to mind."""
+    """As many of 48 positions as fill whole groups; for common groups, these are all."""
     return nn.Linear(E, 48 // groups * groups, bias=False)
 
 
@@ -45,12 +45,12 @@ def thrice(B: int, n: int, E: int) -> tuple[torch.Tensor, ...]:
 
 
 def rounded(E: int, c: int) -> nn.Module:
-    """A width rounded up to whole eights."""
+    """A width rounded up to a multiple of eight."""
     return nn.Linear(E, -(-c // 8) * 8, bias=False)
 
 
 class Grown(nn.ModuleList):
-    """Levels with wider and wider kernels, and a gate for each."""
+    """Levels with increasing kernels, and a gate for each."""
 
     def __init__(self, E: int, levels: int) -> None:
         kernels = (nn.Conv1d(E, E, 2 * level + 3, bias=False) for level in range(levels))
@@ -62,7 +62,7 @@ def grown(E: int, depth: int, levels: int) -> nn.Module:
 
 
 class Registered(nn.Module):
-    """A token for every patch of a picture, some registers, and one for the class."""
+    """A token for every patch of an image, some registers, and a class token."""
 
     def __init__(self, E: int, registers: int) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ def tokens(B: int, n: int, E: int) -> torch.Tensor:
 
 
 class Residual(nn.Module):
-    """A convolution beside what it reads, which is as long only where the kernel is odd."""
+    """A convolution next to its input, which has the same length only if the kernel is odd."""
 
     def __init__(self, E: int, kernel: int) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ def test_a_width_that_most_group_counts_round_down_is_refused() -> None:
 
 
 def test_a_batch_of_one_with_other_product_shapes_is_accepted() -> None:
-    """For each of n² patches 4E² products, and for each pair of them twice E."""
+    """4E² products for each of n² patches, and 2E for each pair of them."""
     found = sf.trace(attention, {"E": 24, "A": 3, "n": 5}, inputs=thrice).of("flops")
     assert found.model.formula("flops").equals("8*B*n**2*E**2 + 4*B*n**4*E")
     assert found.conditions == ["A divides E"]
@@ -136,7 +136,7 @@ def test_a_rounded_width_is_rounded_in_the_formula() -> None:
 
 
 def test_a_number_of_different_levels_is_pinned() -> None:
-    """Kernels of 3, 5 and 7 places in three levels."""
+    """Kernels of 3, 5 and 7 positions in three levels."""
     found = sf.trace(grown, {"E": 24, "depth": 2, "levels": 3})
     assert [(each.name, each.value) for each in found.pinned] == [("levels", 3)]
     assert found.model.params.value(E=24, depth=2, levels=3) == stored(grown(24, 2, 3)) == 18576  # 2·(24·27 + 15·24²)
@@ -145,11 +145,11 @@ def test_a_number_of_different_levels_is_pinned() -> None:
 
 
 def test_register_tokens_are_counted_in_addition_to_image_patches() -> None:
-    """For each of n² + registers + 1 tokens E² products."""
+    """E² products for each of n² + registers + 1 tokens."""
     found = sf.trace(registered, {"E": 24, "registers": 7, "n": 5}, inputs=tokens).of("flops")
     assert found.model.formula("flops").equals("2*B*(n**2 + registers + 1)*E**2")
     assert not found.pinned
-    assert not found.conditions  # a batch of one multiplies as much, in another shape
+    assert not found.conditions  # a batch of one multiplies the same, in another shape
 
 
 def test_code_that_accepts_only_odd_kernels_is_traced() -> None:
@@ -159,14 +159,14 @@ def test_code_that_accepts_only_odd_kernels_is_traced() -> None:
 
 
 def strided(E: int, width: int, stride: int) -> nn.Module:
-    """A matrix after three convolutions, each of which leaves one place of every few."""
+    """A matrix after three convolutions, each of which reduces the number of positions."""
     for _ in range(3):
         width = (width - 1) // stride + 1
     return nn.Linear(E, width, bias=False)
 
 
 def test_a_stride_that_could_empty_the_output_is_pinned() -> None:
-    """With strides as large as widths one place is left, whatever the width; of 128 by 2 thrice are left 16."""
+    """With strides as large as widths one position is left, for any width; 128, halved three times, leaves 16."""
     found = sf.trace(strided, {"E": 24, "width": 128, "stride": 2})
     assert found.model.params.equals("E*ceil(width/8)")
     assert [(each.name, each.value) for each in found.pinned] == [("stride", 2)]

@@ -72,7 +72,7 @@ RMS = (rms_norm, lambda x: functional.rms_norm(x, (WIDTH,), eps=1e-5))
 ADD = (torch.add, lambda x, y: x + y)
 MULTIPLY = (torch.mul, lambda x, y: x * y)
 
-# The formula and the function it represents, of one or more tensors.
+# The formula and the function that it represents, of one or more tensors.
 WRITTEN: dict[str, tuple[Function, Function]] = {
     "norm layer": LAYER,
     "norm layer_cast": LAYER,
@@ -89,7 +89,7 @@ WRITTEN: dict[str, tuple[Function, Function]] = {
     "activation gelu_pytorch_tanh": (gelu_new, ACT2FN["gelu_pytorch_tanh"]),
     "activation gelu_new": (gelu_new, ACT2FN["gelu_new"]),
     "softmax": (softmax, lambda x: functional.softmax(x, -1)),
-    "rotate": (  # x' is x with its halves exchanged and one negated, which is not counted as arithmetic
+    "rotate": (  # x' is x with its halves exchanged and one of them negated, which does not count as arithmetic
         lambda x, turned, cos, sin: x * cos + turned * sin,
         lambda x, turned, cos, sin: apply_rotary_pos_emb(x, x, cos, sin, unsqueeze_dim=0)[0][0],
     ),
@@ -128,9 +128,11 @@ def beside_products(model: Model | Component, **conventions: str) -> Expr:
 
 
 def test_parallel_layer_by_hand() -> None:
-    """Phi: a norm 7E; biases of q, k, v 1 for each element; q and k turn in D_rope of D; scores are scaled, masked and
-    in a softmax, 1 + 1 + 3; bias of the output E; the MLP has two biases and GELU written out, (1 + 9)H + E; both parts
-    and the input are added, 2E. After the layers a norm, and a bias of V for each token.
+    """Phi, by hand.
+
+    A norm 7E; biases of q, k, v 1 per element; D_rope of D elements of q and k rotate; scores are scaled, masked and in
+    a softmax, 1 + 1 + 3; bias of the output E; the MLP has two biases and GELU written out, (1 + 9)H + E; both parts
+    and the input are added, 2E. After the layers a norm, and a bias of V per token.
     """
     heads = B * S * ((A + 2 * G) * D + 3 * (A + G) * D_rope) + 5 * B * A * S**2
     layer = B * S * (7 * E + E + 10 * H + E + 2 * E) + heads
@@ -140,8 +142,10 @@ def test_parallel_layer_by_hand() -> None:
 
 
 def test_scaled_queries_by_hand() -> None:
-    """Whisper's encoder: two norms 14E; biases of q, v and the output 3E, and none of k; queries are scaled, E;
-    no pair is masked, so a score has 3; biases of the MLP and GELU (1 + 5)H + E; two sums 2E.
+    """Whisper's encoder, by hand.
+
+    Two norms 14E; biases of q, v and the output 3E, and none of k; queries are scaled, E; no pair is masked, so 3 per
+    score; biases of the MLP and GELU (1 + 5)H + E; two sums 2E.
     """
     rows = architecture("whisper").formula("flops", count="all").part("encoder.layers").expanded
     products = architecture("whisper").formula("flops").part("encoder.layers").expanded
@@ -150,9 +154,11 @@ def test_scaled_queries_by_hand() -> None:
 
 
 def test_conditioned_layer_by_hand() -> None:
-    """DiT: of each of B images SiLU of the condition 4E, six biases 6E, and 1 + scale twice, 2E. Of each token two
-    norms without scale and bias 2·5E, each times a scale and plus a shift 2·2E; biases of q, k, v and the output 4E;
-    the MLP's biases and GELU (1 + 5)H + E; two gates 2E and two sums 2E. No pair is masked: scale and softmax, 1 + 3.
+    """DiT, by hand.
+
+    For each of B images SiLU of the condition 4E, six biases 6E, and 1 + scale twice, 2E. Per token two norms without
+    scale and bias 2·5E, each times a scale and plus a shift 2·2E; biases of q, k, v and the output 4E; the MLP's biases
+    and GELU (1 + 5)H + E; two gates 2E and two sums 2E. No pair is masked: scale and softmax, 1 + 3.
     """
     found = beside_products(component("adaptive-block"))
     tokens = B * S * (10 * E + 4 * E + 4 * E + 6 * H + E + 2 * E + 2 * E)
@@ -160,7 +166,7 @@ def test_conditioned_layer_by_hand() -> None:
 
 
 def test_unscaled_scores_by_hand() -> None:
-    """T5's encoder: two RMS norms 8E, ReLU H, two sums 2E; of each score the sum with its bias and a softmax, 1 + 3."""
+    """T5's encoder: two RMS norms 8E, ReLU H, two sums 2E; per score the sum with its bias and a softmax, 1 + 3."""
     t5 = architecture("t5")
     layers = [t5.formula("flops", count=count).part("encoder.block").expanded for count in ("all", "contractions")]
     by_hand = B * S_enc * (8 * E + H + 2 * E) + 4 * B * A * S_enc**2
@@ -168,17 +174,21 @@ def test_unscaled_scores_by_hand() -> None:
 
 
 def test_fused_biases_by_hand() -> None:
-    """Torch's encoder layer keeps the biases of q, k and v in one vector of 3E: with that of the output 4E; two norms
-    14E; biases of the MLP and ReLU (1 + 1)H + E; two sums 2E. No pair is masked: scale and softmax, 1 + 3.
+    """Torch's encoder layer, by hand.
+
+    The biases of q, k and v are one vector of 3E: with the output's 4E; two norms 14E; biases of the MLP and ReLU
+    (1 + 1)H + E; two sums 2E. No pair is masked: scale and softmax, 1 + 3.
     """
     found = beside_products(architecture("transformer-encoder-layer"))
     assert expand(found - B * S * (4 * E + 14 * E + 2 * H + E + 2 * E) - 4 * B * A * S**2) == 0
 
 
 def test_tied_head_bias_by_hand() -> None:
-    """BERT: two sums and a norm of the embeddings, 2E + 7E. Each layer has biases of q, k, v and the output 4E, two
-    sums 2E, two norms 14E, and in the MLP (1 + 5)H + E; scores are scaled and in a softmax, 1 + 3. The head has a bias,
-    GELU and a norm, (1 + 5 + 7)E, and a bias of V beside the table that it shares.
+    """BERT, by hand.
+
+    Two sums and a norm of the embeddings, 2E + 7E. Each layer has biases of q, k, v and the output 4E, two sums 2E, two
+    norms 14E, and in the MLP (1 + 5)H + E; scores are scaled and in a softmax, 1 + 3. The head has a bias, GELU and a
+    norm, (1 + 5 + 7)E, and a bias of V next to the shared table.
     """
     found = beside_products(architecture("bert", head="mlm"))
     layer = B * S * (4 * E + 2 * E + 14 * E + 6 * H + E) + 4 * B * A * S**2

@@ -1,4 +1,4 @@
-"""Encoder-decoders: what a cache keeps of two towers, and what is run again for each new token."""
+"""Encoder-decoders: the caches of two towers, and the operations that run for each new token."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], dict[str, int]]] = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_cache_matches_generate_of_transformers(name: str) -> None:
-    """From the one token that a decoder starts with, by generate of transformers itself: no certificate covers this.
+    """Compare with generate of transformers, starting from one decoder token; no certificate covers this.
 
-    Its cache is as deep as the config says the encoder is, so the decoder is no deeper here.
+    The cache has the encoder's depth from the config, so the decoder is no deeper here.
     """
     make, sizes = MODELS[name]
     model: Any = make().eval()
@@ -63,7 +63,7 @@ def test_cache_matches_generate_of_transformers(name: str) -> None:
 
 
 def test_decoding_by_hand() -> None:
-    """Four products of E x E of the layer's own tokens, two of the encoder's: of these queries and output are left."""
+    """Four products of E x E for the layer's own tokens, two for the encoder's: queries and output remain."""
     layer = architecture("transformer-decoder-layer")
     decode = layer.formula("decode-flops")
     assert decode.equals("B*(6*2*E*E + 4*(C + 1)*E + 4*S_enc*E + 4*E*H)")
@@ -81,7 +81,7 @@ def test_decoding_by_hand() -> None:
 
 
 def test_decoder_layer_traffic_by_hand() -> None:
-    """One token: queries, and all keys of both kinds; the encoder's keys are not made again."""
+    """One token: queries, and all keys of both kinds; the encoder's keys are not recomputed."""
     cross = component("cross-attention")
     decode = cross.formula("traffic", phase="decode", dtype="symbolic")
     rows = {row.path: row.each for row in decode.rows if row.each != 0}
@@ -89,7 +89,7 @@ def test_decoder_layer_traffic_by_hand() -> None:
 
 
 def test_position_tables_bound_both_lengths() -> None:
-    """BART's tables have 1026 rows, of which no token reads the first two; its encoder and its decoder 1024 each."""
+    """BART's tables have 1026 rows, the first two unused; its encoder and decoder have 1024 positions each."""
     bart = architecture("bart-base")
     assert bart.formula("flops").value(B=1, S=1024, S_enc=1024) > 0
     for lengths in ({"S": 1025, "S_enc": 9}, {"S": 9, "S_enc": 1025}):
@@ -103,14 +103,14 @@ def test_position_tables_bound_both_lengths() -> None:
 
 
 def test_untrained_table_has_no_gradient() -> None:
-    """Whisper's sines: 1500*384 elements, with 4 bytes of gradient and 8 of state less than others, and no count."""
+    """Whisper's sines: 1500*384 elements without 4 bytes of gradient, 8 of state, and a step counter."""
     whisper = architecture("whisper-tiny")
     elements, fixed = whisper.params.value(), 1500 * 384
-    # by hand: 15 weights in each layer of the encoder and 24 in one of the decoder; two convolutions, two norms, tables
+    # by hand: 15 weights per encoder layer and 24 per decoder layer; two convolutions, two norms, tables
     trained = 4 * 15 + 4 * 24 + 4 + 4 + 2
     memory = whisper.formula("train-memory", implementation="none").value()
     assert memory == 16 * elements - 12 * fixed + 4 * trained
-    # keras-hub prints 37,184,256 for the English model, whose vocabulary has a row less, without the sines
+    # keras-hub prints 37,184,256 for the English model, whose vocabulary has one row less, without the sines
     assert whisper.formula("trainable-params").value() == elements - fixed == 37_184_256 + 384
     assert "Stored weights that are not trained also count" in _stated(whisper, "params")
     assert "never trained" not in _stated(architecture("gpt2"), "params")
@@ -159,14 +159,14 @@ def test_parallelism_is_refused_for_fixed_lengths_and_distances() -> None:
 
 
 def test_relative_keys_are_recomputed_and_not_cached() -> None:
-    """One layer: 24E² of a token's own matrices, 3 products with C + 1 keys or values, and C + 1 keys of distances."""
+    """One layer: 24E² for a token's own matrices, 3 products with C + 1 keys or values, and C + 1 keys of distances."""
     gopher = architecture("gopher")
     assert gopher.formula("decode-flops").equals("L*(B*24*E**2 + 6*B*(C + 1)*E + 2*(C + 1)*E**2) + 2*B*V*E")
     assert gopher.formula("kv-cache").equals("L*2*2*B*C*E")
 
 
 def test_relative_attention_depends_on_distances() -> None:
-    """Shifted, the column of key j in row i is that of distance i - j; and the whole is eq. 3 of the paper, summed."""
+    """After shifting, the column of key j in row i has distance i - j, and the sum is eq. 3 of the paper."""
     torch.manual_seed(3)
     length, width = 5, 8
     rows = torch.arange(length).flip(0).expand(1, 1, length, length).float()  # column c is of distance length - 1 - c
@@ -177,7 +177,7 @@ def test_relative_attention_depends_on_distances() -> None:
     nn.init.normal_(attention.v)
     x = torch.randn(1, length, width)
     q, k, v = (each(x)[0] for each in (attention.q_proj, attention.k_proj, attention.v_proj))
-    r = attention.r_proj(sines(length, width, x.device)).flip(0)  # from distance 0
+    r = attention.r_proj(sines(length, width, x.device)).flip(0)  # starting with distance 0
     last = length - 1
     of_tokens, of_distances = (q[last] + attention.u[0]) @ k.T, (q[last] + attention.v[0]) @ r.flip(0).T
     expected = attention.o_proj(((of_tokens + of_distances) / width**0.5).softmax(0) @ v)

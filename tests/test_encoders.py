@@ -1,4 +1,4 @@
-"""What encoders have of their own: lengths, shared layers, widths of embeddings, local attention, images."""
+"""Specifics of encoders: lengths, shared layers, embedding widths, local attention, and images."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALBERT = {"V": 29, "P": 13, "V_type": 4, "E_emb": 10, "E": 12, "H": 7, "L": 6, "
 
 
 def test_roberta_reserves_two_position_rows() -> None:
-    """Of 13 rows torch reads 11, the third to the last: tokens are 5, and the padding is 1."""
+    """Torch reads 11 of 13 rows, starting with the third: tokens are 5, and the padding is 1."""
     made = RobertaModel(
         RobertaConfig(
             **{"vocab_size": 29, "max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 2},
@@ -35,7 +35,7 @@ def test_roberta_reserves_two_position_rows() -> None:
 
 
 def test_shared_layers_are_stored_once_and_run_repeatedly() -> None:
-    """By hand: a layer is 4*12*12 + 2*12*7 + 9*12 + 7 = 859 numbers, of which 2 are stored and 6 run."""
+    """By hand: a layer has 4*12*12 + 2*12*7 + 9*12 + 7 = 859 parameters; 2 layers are stored and 6 run."""
     albert = architecture("albert")
     assert L not in albert.params.expanded.free_symbols
     assert albert.params.part("encoder.albert_layer_groups").value({**ALBERT, "N_group": 1}) == 859
@@ -43,7 +43,8 @@ def test_shared_layers_are_stored_once_and_run_repeatedly() -> None:
     bare = {"recipe": "fp32", "optimizer": "sgd", "implementation": "none"}
     assert albert.formula("train-memory", **bare).equals(8 * albert.params.expanded)  # a weight and its gradient
     moved = albert.formula("communication", data="replicated", count="limit")
-    assert moved.equals(2 * 2 * albert.params.expanded)  # 2 bytes each, reduced for all
+    # 2 bytes each, all-reduced twice, 2*B*S*(4*E*E + 2*E*H) and 4*B*S*S*E in each of L layers
+    assert moved.equals(2 * 2 * albert.params.expanded)
     # 2*B*S*(4*E*E + 2*E*H) and 4*B*S*S*E in each of L layers
     layers = albert.formula("flops").part("encoder.albert_layer_groups")
     assert layers.equals("8*B*S*E**2 + 4*B*S*E*H + 4*B*S**2*E")
@@ -54,7 +55,7 @@ def test_shared_layers_are_stored_once_and_run_repeatedly() -> None:
 
 
 def test_embeddings_of_the_layer_width_have_no_projection() -> None:
-    """The class makes a projection where the widths differ only, so the formula with one is not for equal ones."""
+    """The class has a projection only between different widths, so the formula does not hold for equal ones."""
     electra = architecture("electra")
     with pytest.raises(SymformerError, match="E_emb = E = 256: there is no projection between equal widths"):
         architecture("electra-small").set({E_emb: 256})
@@ -63,7 +64,7 @@ def test_embeddings_of_the_layer_width_have_no_projection() -> None:
 
 
 def test_two_sided_local_attention() -> None:
-    """The fused kernel is given a mask where some token is 8 or more away, and every layer keeps it."""
+    """The fused kernel gets a mask if some tokens are 8 or more apart, and every layer saves it."""
     modern = architecture("modernbert")
     assert isinstance(modern.component, Architecture)
     formula = modern.formula("activations", implementation="sdpa")
@@ -84,7 +85,7 @@ def test_two_sided_local_attention() -> None:
 
 
 def test_image_has_patches_and_a_class_token() -> None:
-    """Of 6 by 6 pixels 9 patches of 2 by 2: of positions (9 + 1)*5, and 2*B*10*5*5 FLOPs of a query projection."""
+    """6 by 6 pixels are 9 patches of 2 by 2: (9 + 1)*5 for positions, and 2*B*10*5*5 FLOPs for a query projection."""
     vit = architecture("vit")
     sizes = {"Z": 6, "Z_patch": 2, "N_chan": 3, "E": 5, "H": 7, "L": 4, "A": 1}
     assert vit.params.part("position_embeddings").value(sizes) == 50

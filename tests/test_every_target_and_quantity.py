@@ -1,9 +1,8 @@
-"""Every target of ``list``, every quantity, each way to print it: answered, or refused in one sentence.
+"""Every target of ``list``, every quantity, every output format: answered, or refused with one sentence.
 
-The presets of one component have its formula and its documents, with other numbers in them. So each command runs for
-one target of a component, the last, which has numbers where any has; of the others the value is worked out, and where
-they are many, of each for some of the quantities. Each quantity of a target is printed in one way, of its neighbours in
-the list in the others.
+Presets of one component share its formula and its documents and differ in numbers. Each command therefore runs for one
+target per component, the last one, which has numbers if any has. For the other presets only the value is computed, for
+some quantities each if there are many. Each quantity is printed in one format, its neighbours in other formats.
 """
 
 from __future__ import annotations
@@ -24,13 +23,15 @@ from symformer.quantities import quantities
 from symformer.targets.opened_target import names
 from symformer.targets.resolution import resolve
 
-# A run, each size another number: in no model more than its positions, and more tokens than the ranks' defaults.
+from .samples import sampled
+
+# A run whose sizes all differ: no more tokens than any model has positions, and more than the ranks' defaults.
 RUN = {"B": 2, "S": 48, "S_enc": 36, "C": 40, "N_new": 5, "N_tp": 1, "N_pp": 1, "N_dp": 1, "N_cp": 1, "N_ep": 1}
 SENTENCE = 700  # characters
 
 
 def same() -> list[list[str]]:
-    """The targets, those of one component together."""
+    """Return the targets, grouped by component."""
     found: dict[tuple[str, str], list[str]] = {}
     for name in names():
         model, _ = resolve(name)
@@ -39,11 +40,12 @@ def same() -> list[list[str]]:
 
 
 GROUPS = same()
-NEIGHBOURS = 3  # presets of one component whose value each quantity works out, of many; the next quantity takes others
+# presets of one component whose value is computed per quantity, if there are many; the next quantity uses others
+NEIGHBOURS = 3
 DERIVED = ["derive", "-o", "-", "--as", "md"]  # is long
 WAYS = (DERIVED, ["show"], ["show"], ["tree"], ["show"], ["show"], ["show"])
-APART = 5  # of as many targets in a row, a quantity that is reckoned from another is asked of one
-SHARE = 2  # of as many targets in a row, any other quantity is asked of one
+APART = 5  # of this many targets in a row, one is tested for a quantity that is derived from another
+SHARE = 2  # of this many targets in a row, one is tested for any other quantity
 
 
 def test_the_sweep_covers_every_listed_target() -> None:
@@ -55,7 +57,7 @@ def test_the_sweep_covers_every_listed_target() -> None:
     assert len(quantities()) >= 14
 
 
-@pytest.mark.parametrize(("place", "group"), list(enumerate(GROUPS)), ids=[group[-1] for group in GROUPS])
+@pytest.mark.parametrize(("place", "group"), sampled(3, enumerate(GROUPS)), ids=[group[-1] for group in GROUPS])
 def test_every_target_is_answered_or_refused_in_one_sentence(place: int, group: list[str]) -> None:
     problems, answered = [], 0
     for turn, (quantity, question) in enumerate(quantities().items(), place):
@@ -84,7 +86,7 @@ def test_every_target_is_answered_or_refused_in_one_sentence(place: int, group: 
             if formula and {str(size) for size in formula.symbols} <= {*map(str, model.known), *RUN}:
                 assert valued(formula, model) > 0 or formula.expanded == 0 or quantity == "communication", preset
     assert not problems, "\n".join(problems)
-    assert answered >= 1  # the parameters, at least
+    assert answered >= 1  # at least the parameters
 
 
 def formula_of(model: Model, quantity: str) -> Formula | None:
@@ -95,7 +97,7 @@ def formula_of(model: Model, quantity: str) -> Formula | None:
 
 
 def sizes(formula: Formula) -> list[str]:
-    """What the run gives of what a formula asks for."""
+    """Return the values of a formula's symbols in the run."""
     asked = [str(size) for size in formula.symbols if letter(size).run]
     return [word for name in asked if name in RUN for word in ("--set", f"{name}={RUN[name]}")]
 
@@ -106,7 +108,7 @@ def valued(formula: Formula, model: Model) -> int:
 
 
 def refusal(output: str, sentence: str) -> Iterator[str]:
-    """What is wrong with a refusal."""
+    """Yield the defects of a refusal."""
     if output:
         yield "something is printed before it is refused"
     if not sentence.startswith("symformer: ") or sentence.count("\n") != 1 or not sentence.endswith("\n"):
@@ -118,7 +120,7 @@ def refusal(output: str, sentence: str) -> Iterator[str]:
 
 
 def shown(output: str, formula: Formula) -> Iterator[str]:
-    """What is wrong with a formula as it is printed."""
+    """Yield the defects of a printed formula."""
     if "Traceback" in output:
         yield "a traceback"
     if formula.measure.letter in map(str, formula.symbols):
@@ -126,14 +128,14 @@ def shown(output: str, formula: Formula) -> Iterator[str]:
 
 
 def document(markdown: str) -> Iterator[str]:
-    """What is wrong with a derivation, as Markdown."""
+    """Yield the defects of a derivation in Markdown."""
     yield from letters(markdown)
     yield from products(markdown)
     yield from references(markdown)
 
 
 def letters(markdown: str) -> Iterator[str]:
-    """Letters that stand for two things: of two sizes, or of a quantity and a size."""
+    """Yield letters with two meanings: two sizes, or a quantity and a size."""
     listed = re.findall(r"^\| \$`([^`]+)`\$ \| [a-z]", markdown, re.MULTILINE)
     twice = sorted({each for each in listed if listed.count(each) > 1})
     if twice:
@@ -145,7 +147,7 @@ def letters(markdown: str) -> Iterator[str]:
 
 
 def products(markdown: str) -> Iterator[str]:
-    """Products in which a factor is a sum without brackets, as in 2 × B × E + D."""
+    """Yield products with a sum as a factor without brackets, as in 2 × B × E + D."""
     for formula in re.findall(r"\$`([^`]+)`\$", markdown):
         level, flat = 0, ""
         for each in formula:
@@ -158,7 +160,7 @@ def products(markdown: str) -> Iterator[str]:
 
 
 def references(markdown: str) -> Iterator[str]:
-    """References that no sentence cites, and citations that no reference stands for."""
+    """Yield references without a citation, and citations without a reference."""
     text, _, listed = markdown.partition("\n## References\n")
     numbers = {int(number) for number in re.findall(r"^(\d+)\. ", listed, re.MULTILINE)}
     cited = {int(n) for each in re.findall(r"\\?\[(\d+(?:, ?\d+)*)\\?\](?!\()", text) for n in each.split(",")}

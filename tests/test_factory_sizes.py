@@ -1,4 +1,4 @@
-"""What the sizes of a factory do: counts that start at one block, sizes that are rounded, sizes that change nothing."""
+"""Sizes of factories: counts that start at one block, sizes that are rounded, and sizes without effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def stored(build: Callable[..., nn.Module], sizes: dict[str, int]) -> int:
 
 
 def exact(found: Trace, build: Callable[..., nn.Module], **tried: Iterable[int]) -> int:
-    """At how many combinations of sizes the formula equals torch; at all others it must refuse."""
+    """Return the number of combinations at which the formula equals torch; at all others it must be refused."""
     count = 0
     for values in product(*tried.values()):
         sizes = dict(zip(tried, values, strict=True))
@@ -36,21 +36,21 @@ def exact(found: Trace, build: Callable[..., nn.Module], **tried: Iterable[int])
 
 
 def narrowing(E: int, L_1: int, L_2: int) -> nn.Module:
-    """Two stages of blocks; the first block of each reads the width before it, so one block shows no second."""
+    """Two stages of blocks; the first block of each reads the previous width, so one block does not show the second."""
     widths = [E] + [2 * E] * L_1 + [3 * E] * L_2
     layers = [nn.Linear(a, b, bias=False) for a, b in pairwise(widths)]
     return nn.ModuleDict({"one": nn.Sequential(*layers[:L_1]), "two": nn.Sequential(*layers[L_1:])})
 
 
 def shifted(E: int, L_1: int, L_2: int) -> nn.Module:
-    """Both stages in one list, so that the place of the second depends on the length of the first."""
+    """Both stages are in one list, so the position of the second depends on the length of the first."""
     return nn.Sequential(
         *(nn.Linear(E, E, bias=False) for _ in range(L_1)), *(nn.Linear(2 * E, E, bias=False) for _ in range(L_2))
     )
 
 
 def later(E: int, H: int, L: int) -> nn.Module:
-    """A width that only the second block, and those after it, have."""
+    """A width that only the blocks after the first have."""
     return nn.Sequential(*(nn.Linear(E, H if place else E, bias=False) for place in range(L)))
 
 
@@ -86,7 +86,8 @@ def test_flops_of_a_stage_starting_at_one_block_depend_on_its_count() -> None:
         return nn.Sequential(*(nn.Linear(2 * E if place else E, 2 * E) for place in range(L)))
 
     found = trace(build, {"E": 8, "L": 1}, inputs=inputs).of("flops")
-    assert found.model.formula("flops").equals("8*B*S*L*E**2 - 4*B*S*E**2")  # 2·2E·2E a block, the first half of it
+    # 2·2E·2E per block, the first one half of it
+    assert found.model.formula("flops").equals("8*B*S*L*E**2 - 4*B*S*E**2")
 
 
 def test_size_is_refused_below_the_first_differing_copy() -> None:
@@ -99,12 +100,12 @@ def test_size_is_refused_below_the_first_differing_copy() -> None:
 
 
 def vocabulary(V: int, E: int) -> nn.Module:
-    """A table padded to a multiple of 64 rows, as Megatron and nanoGPT pad it."""
+    """A table padded to a multiple of 64 rows, as in Megatron and nanoGPT."""
     return nn.Embedding(-(-V // 64) * 64, E)
 
 
 def gated(E: int, L: int) -> nn.Module:
-    """A width of 8/3 as Llama's first code rounds it up, to a multiple of 256."""
+    """A width of 8/3 rounded up to a multiple of 256, as in Llama's first code."""
     H = 256 * ((int(2 * 4 * E / 3) + 255) // 256)
     return nn.Sequential(*(nn.Sequential(nn.Linear(E, H, bias=False), nn.Linear(H, E, bias=False)) for _ in range(L)))
 
@@ -118,7 +119,7 @@ def halved(E: int) -> nn.Module:
     [
         (vocabulary, {"V": 100, "E": 12}, "64*E*ceil(V/64)"),
         (lambda E: vocabulary(E, 5), {"E": 12}, "320*ceil(E/64)"),
-        (gated, {"E": 24, "L": 2}, "512*L*E*ceil(E/96)"),  # 8E/3 exceeds 256n where E exceeds 96n
+        (gated, {"E": 24, "L": 2}, "512*L*E*ceil(E/96)"),  # 8E/3 exceeds 256n if E exceeds 96n
         (halved, {"E": 12}, "E + 3*E*floor(E/2)"),
     ],
 )
@@ -134,13 +135,13 @@ def test_padded_size_is_exact_at_every_remainder(
 
 
 def make_divisible(width: float, divisor: int = 8) -> int:
-    """The next multiple, as timm, torchvision and RepViT round it: at most a tenth less, which matters below 40."""
+    """The next multiple, as in timm, torchvision and RepViT: at most a tenth less, which matters below 40."""
     rounded = max(divisor, int(width + divisor / 2) // divisor * divisor)
     return rounded + divisor if rounded < 0.9 * width else rounded
 
 
 def squeezed(E: int, L_1: int, L_2: int) -> nn.Module:
-    """Two stages of RepViT: a depthwise convolution, squeeze-and-excitation of a quarter of the width, two linear."""
+    """Two stages of RepViT: a depthwise convolution, squeeze-and-excitation at a quarter width, two linear layers."""
 
     def block(E: int) -> nn.Module:
         R = make_divisible(E / 4)
@@ -154,7 +155,7 @@ def squeezed(E: int, L_1: int, L_2: int) -> nn.Module:
 @pytest.mark.parametrize(
     ("E", "condition", "right"),
     [
-        (48, "16 divides E", 8),  # at a multiple of 16, 12·4 among them, no quarter is rounded down by a tenth
+        (48, "16 divides E", 8),  # at a multiple of 16, including 12·4, no quarter is rounded down by a tenth
         (160, "144 is at most E", 6),  # 143/4 is 35.75, rounded to 32, less than 0.9·35.75, so 40
     ],
 )
@@ -169,7 +170,7 @@ def test_widths_rounded_to_a_divisor_are_exact_or_refused(E: int, condition: str
 
 def test_irregularly_rounded_width_is_refused() -> None:
     def build(E: int) -> nn.Module:
-        return nn.Linear(E, -(-E // 64) * 64 + (E % 64 == 33), bias=False)  # one remainder of 64 differs
+        return nn.Linear(E, -(-E // 64) * 64 + (E % 64 == 33), bias=False)  # one remainder of 64 behaves differently
 
     with pytest.raises(SymformerError, match=r"is not a short sum of products of E|in a way that no formula describes"):
         trace(build, {"E": 12})
@@ -192,7 +193,7 @@ def test_flops_of_a_padded_width_are_rounded() -> None:
 
 
 def test_size_with_effect_only_at_large_values_is_a_size() -> None:
-    """A width of 100 or more: at 12, and at a few times that, it is 100."""
+    """A width of at least 100: at 12, and at small multiples of it, it is 100."""
 
     def build(E: int, H: int) -> nn.Module:
         return nn.Linear(max(E, 100), H, bias=False)

@@ -1,4 +1,4 @@
-"""Figures: boxes are the whole, arrows are the ledger's, nothing lies on anything, nothing of a name runs."""
+"""Figures: boxes sum to the whole, arrows follow the ledger, nothing overlaps, and names are never executed."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-# -- the boxes are the whole -------------------------------------------------------------------------------------------
+# -- the boxes sum to the whole ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", [*names(), "deepseek-v3", "llama-2-70b", "component:self-attention", *LIFTED])
 def test_boxes_sum_to_the_formula(target: str) -> None:
-    """Which is summed over the ledger, whatever is drawn of it."""
+    """The formula is summed over the ledger, independently of the drawn boxes."""
     model, _ = resolve(target)
     formula = model.formula("params")
     boxes = list(FigureBuilder(model, formula).architecture().graph.boxes())
@@ -95,7 +95,7 @@ def test_shares_sum_to_one() -> None:
     assert sum(box.amount.share for box in boxes if box.amount.share is not None) == 1
     embedding = boxes[0]
     assert (embedding.name, embedding.amount.value) == ("wte", 50257 * 1600)
-    assert embedding.amount.share == Fraction(50257 * 1600, 1557611200)  # what Hugging Face prints of gpt2-xl
+    assert embedding.amount.share == Fraction(50257 * 1600, 1557611200)  # as printed by Hugging Face for gpt2-xl
 
 
 @pytest.mark.parametrize("part", ["h", "h.attn", "h.mlp"])
@@ -107,11 +107,11 @@ def test_part_figure_shows_its_operations(part: str) -> None:
     assert expand(total.xreplace(formula.relations) - formula.part(part).expanded) == 0
 
 
-# -- the arrows are the ledger's ---------------------------------------------------------------------------------------
+# -- the arrows follow the ledger --------------------------------------------------------------------------------------
 
 
 def arrows(graph: Graph) -> set[tuple[str, str]]:
-    """Each arrow by the last words of its ends; what comes from outside is "in"."""
+    """Return each arrow by the last words of its ends; "in" for an arrow from outside."""
     return {(_last(each.source) or "in", _last(each.target)) for each in graph.arrows}
 
 
@@ -150,7 +150,7 @@ def test_the_arrows_of_a_block(target: str, expected: set[tuple[str, str]]) -> N
 
 
 def test_collectives_keep_the_arrows() -> None:
-    """Shoeybi et al. 2019, figure 3: what a rank computes reads what it reads in the whole model."""
+    """Shoeybi et al. 2019, figure 3: the computation of a rank reads the same tensors as in the whole model."""
     (whole,) = frames(figure("llama-2-7b").graph)
     for tensor in ("on", "sequence"):
         drawn = figure("llama-2-7b", tensor=tensor, pipeline="middle")
@@ -164,7 +164,7 @@ def test_bert_adds_before_normalizing() -> None:
     (frame,) = frames(figure("bert").graph)
     signs = [node.key for node in frame.graph.nodes if isinstance(node, Plus)]
     assert len(signs) == 2
-    for sign in signs:  # Devlin et al. 2019, after Vaswani et al. 2017: the sum goes through a norm and nowhere else
+    for sign in signs:  # Devlin et al. 2019, after Vaswani et al. 2017: the sum goes only through a norm
         (after,) = [each.target for each in frame.graph.arrows if each.source == sign]
         assert next(node for node in frame.graph.nodes if node.key == after).role == "norms"  # type: ignore[union-attr]
 
@@ -177,7 +177,7 @@ def test_gpt2_figure_adds_both_embeddings() -> None:
 
 
 def test_decoder_reads_the_encoder_output() -> None:
-    """Vaswani et al. 2017, figure 1: into the second sublayer of each layer of the decoder."""
+    """Vaswani et al. 2017, figure 1: into the second sublayer of each decoder layer."""
     drawn = figure("transformer")
     encoder, decoder = frames(drawn.graph)
     assert ("norm", "layers") in arrows(drawn.graph)
@@ -187,7 +187,7 @@ def test_decoder_reads_the_encoder_output() -> None:
 
 
 def test_layer_kinds_are_drawn_in_sequence_where_they_are_sequential() -> None:
-    """DeepSeek-AI 2024, section 4.2: the first three layers are dense. Of Gemma 2 every second one is local."""
+    """DeepSeek-AI 2024, section 4.2: the first three layers are dense. In Gemma 2, every other layer is local."""
     assert ("dense_layers", "moe_layers") in arrows(figure("deepseek-v3").graph)
     mixed = figure("gemma2").graph
     assert [frame.key for frame in frames(mixed)] == ["kinds", "local_layers", "global_layers"]
@@ -205,7 +205,7 @@ def test_every_arrow_is_in_the_ledger(target: str) -> None:
 
 
 def test_arrows_of_a_part_have_shapes() -> None:
-    """Q Kᵀ is [B, A, S, S] (Vaswani et al. 2017, section 3.2.1), and heads are merged into [B, S, A·D] after it."""
+    """Q Kᵀ is [B, A, S, S] (Vaswani et al. 2017, section 3.2.1), and the heads are then merged into [B, S, A·D]."""
     drawn = reader("llama-2-7b").part("layers.self_attn")
     shapes = {(_last(each.source), _last(each.target)): each.shape for each in drawn.graph.arrows}
     b, s, a, d = map(symbol, "BSAD")
@@ -213,11 +213,11 @@ def test_arrows_of_a_part_have_shapes() -> None:
     assert shapes["mix", "o_proj"] == (b, s, a * d)
 
 
-# -- nothing lies on anything ------------------------------------------------------------------------------------------
+# -- nothing overlaps --------------------------------------------------------------------------------------------------
 
 
 def faults(drawn: Drawing) -> list[str]:
-    """Boxes that overlap, words that meet or leave the page or their box, lines through boxes or on each other."""
+    """Return overlapping boxes, words that overlap or leave their box or the page, and lines through boxes."""
     boxes = [each for each in drawn.shapes if isinstance(each, Rect) and each.radius == 2.2]
     words = [each for each in drawn.shapes if isinstance(each, Words)]
     lines = [each for each in drawn.shapes if isinstance(each, Line) and not each.filled and each.stroke == 0.6]
@@ -336,7 +336,7 @@ def test_svg_has_alternative_text(folder: Path) -> None:
     said = root.find("{http://www.w3.org/2000/svg}title")
     assert said is not None
     assert "124,439,808 parameters" in str(said.text)
-    assert "12 times Pre-norm block" not in str(said.text)  # L times: the formula's own letter
+    assert "12 times Pre-norm block" not in str(said.text)  # L times: the letter of the formula
     assert "L times Pre-norm block" in str(said.text)
 
 
@@ -467,8 +467,9 @@ def test_plots_are_reproducible(kind: str, extension: str, folder: Path) -> None
 
 
 def test_length_at_which_attention_exceeds_matrices() -> None:
-    """Of Llama-2-7B a token takes 2(4·4096² + 3·4096·11008)·32 + 2·32000·4096 = 13,214,154,752 FLOPs in matrices, and
-    4·4096·32 = 524,288 in attention for each token it looks at: as much at 25,204 of them.
+    """Llama-2-7B takes 13,214,154,752 FLOPs per token in matrices: 2(4·4096² + 3·4096·11008)·32 + 2·32000·4096.
+
+    It takes 4·4096·32 = 524,288 in attention per attended token, so both are equal at 25,204 tokens.
     """
     formula = composed_model("llama-2-7b").formula("flops")
     where = crossover(formula)
@@ -497,7 +498,7 @@ def test_largest_batch_fits_and_the_next_does_not() -> None:
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 8, 13])
 def test_batch_that_fills_the_device_exactly_fits(batch: int) -> None:
-    """GPT-2's cache of 9 tokens: keys and values of 12 layers and 768 numbers, 2 bytes each, for each sequence."""
+    """GPT-2's cache of 9 tokens: keys and values of 12 layers and 768 numbers, 2 bytes each, per sequence."""
     sequence = 2 * 12 * 768 * 2 * 9
     cache = composed_model("gpt2").set({"C": 9})
     assert largest(cache.formula("kv-cache"), cache.known, Fraction(batch * sequence)) == batch
@@ -505,7 +506,7 @@ def test_batch_that_fills_the_device_exactly_fits(batch: int) -> None:
 
 
 def test_shares_of_roles() -> None:
-    """GPT-2: (50257 + 1024)·768 elements of 124,439,808 are embeddings, and the head is tied to them."""
+    """GPT-2: (50257 + 1024)·768 of 124,439,808 elements are embeddings, and the head is tied to them."""
     found = shares_of(composed_model("gpt2"), composed_model("gpt2").params)
     assert found["embeddings"] == Fraction(51281 * 768, 124439808)
     assert sum(found.values()) == 1

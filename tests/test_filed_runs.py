@@ -1,4 +1,4 @@
-"""What torch counts in a run is known without torch, where the catalogue has the operations that it counted alike."""
+"""Quantities that need a run are known without torch if the catalogue has operations that torch confirmed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .test_tiny_configs import B, C, S, counted
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A config of a class in the catalogue, where there is no torch."""
+    """Return a config of a class in the catalogue, without torch."""
 
     def missing(name: str = "") -> Any:
         raise WitnessError("this needs torch, which is not installed")
@@ -40,7 +40,7 @@ def test_catalogue_run_matches_torch(place: str) -> None:
     # keys and values, 3 layers, 2 heads of width 10, 2 bytes each
     assert model.formula("kv-cache").value(B=B, C=C) == 2 * 3 * 2 * 10 * 2 * B * C
     masked = model.formula("flops", attention="causal").value(B=B, S=S)
-    # scores and mix, 3 layers, 6 heads of width 10: of S² pairs those that no mask hides, S(S + 1)/2
+    # scores and mix, 3 layers, 6 heads of width 10: S(S + 1)/2 of S² pairs are not masked
     assert theirs["flops"] - masked == 2 * 2 * 3 * 6 * 10 * B * (S * S - S * (S + 1) // 2)
 
 

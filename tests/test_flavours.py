@@ -1,4 +1,4 @@
-"""Markdown in its flavours: the same document, and only its mathematics written otherwise."""
+"""Markdown flavours: the same document, with different notations for mathematics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def told(flavour: str, made: Document = MADE) -> str:
 
 
 def code(source: str) -> tuple[list[str], list[str]]:
-    """The code blocks and the code spans that a parser of CommonMark sees."""
+    """Return the code blocks and code spans according to a CommonMark parser."""
     parsed = MarkdownIt("commonmark").parse(source)
     spans = [each.content for token in parsed for each in token.children or [] if each.type == "code_inline"]
     return [token.content for token in parsed if token.type == "fence"], spans
@@ -53,7 +53,7 @@ def test_commonmark_has_no_math_delimiters() -> None:
     assert not re.search(r"\\(begin|frac|mathrm|tag|times|cdot)|\$|```math", plain)
     blocks, spans = code(plain)
     assert len(blocks) == told("github").count("```math")
-    # section 2.1 of arXiv:2412.19437: 3·E·H a dense layer
+    # section 2.1 of arXiv:2412.19437: 3·E·H per dense layer
     assert "N[dense_layers.mlp] = H · E + H · E + E · H\n                    = 3EH    (6)\n" in blocks
     assert {"L_dense", "V × E", "layers.*.self_attn"} <= set(spans)
     starts = [line.index("=") for line in blocks[5].splitlines()]

@@ -1,4 +1,4 @@
-"""The house: imports go down, torch stays under witness/, and nothing heavy is imported before it is needed."""
+"""The layers of the package: imports point down, torch stays in witness/, and heavy imports are deferred."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_import_cycle_is_detected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("home", ["quantities", "architectures"])
 def test_siblings_do_not_import_each_other(home: str) -> None:
-    """One file a question, one file a model: what two of them share stands on the floor below."""
+    """One file per model and per question; shared code is on the layer below."""
     shared = {
         "quantities": {
             "quantity",
@@ -128,4 +128,4 @@ try:
 except sf.SymformerError as error:
     print(error)
 """
-    assert "pip install torch transformers" in run(code)  # which works from a clone and from a wheel
+    assert "pip install torch transformers" in run(code)  # it works from a checkout and from a wheel

@@ -1,4 +1,4 @@
-"""Costs at the sizes that others published, and the identities between them; tests/test_witness.py proves each."""
+"""Costs at published sizes, and identities between them; tests/test_witness.py verifies each formula."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_published_flops(target: str, run: dict[str, int], flops: int) -> None:
 
 
 def test_causal_attention_counts_unmasked_pairs() -> None:
-    """S(S+1)/2 pairs of S²: the difference is 2 contractions of 2*B*L*E FLOPs a pair, over S(S-1)/2 pairs."""
+    """S(S+1)/2 of S² pairs: the difference is 2 contractions of 2*B*L*E FLOPs per pair, over S(S-1)/2 pairs."""
     model = architecture("gpt2")
     full, causal = (model.formula("flops", attention=choice) for choice in ("full", "causal"))
     spared = full.expanded - causal.expanded
@@ -39,21 +39,21 @@ def test_quantity_relations_are_identities() -> None:
 
 
 def test_training_flops_are_three_times_forward_flops() -> None:
-    """Each product has two gradients of its own size, where everything below is trained."""
+    """Each product has two gradients of its own size if everything below is trained."""
     for target in ("gpt2", "llama", "palm", "bert", "gpt-from-scratch", "vaswani-base"):
         model = architecture(target)
         assert model.formula("train-flops").equals(3 * model.formula("flops").expanded)
 
 
 def test_first_layer_has_no_input_gradient() -> None:
-    """Its queries, keys and values, 2*B*S*E*3E FLOPs, have no gradient of the input."""
+    """Its queries, keys and values, 2*B*S*E*3E FLOPs, need no gradient of the input."""
     model = architecture("transformer-encoder-layer")
     spared = 3 * model.formula("flops").expanded - model.formula("train-flops").expanded
     assert (spared - 6 * B * S * SYMBOLS["E"] ** 2).expand() == 0
 
 
 def test_recompute_flops_by_hand() -> None:
-    """By hand: selective adds the attention core, 4*B*S²*L*E; full adds all of the layers, and not the head."""
+    """By hand: selective recomputes the attention core, 4*B*S²*L*E; full recomputes all layers, but not the head."""
     model = architecture("gpt2")
     none, selective, full = (model.formula("train-flops", recompute=r).expanded for r in ("none", "selective", "full"))
     layers, width, vocabulary = SYMBOLS["L"], SYMBOLS["E"], SYMBOLS["V"]
@@ -69,7 +69,7 @@ def test_train_flops_match_narayanan_equation_3() -> None:
 
 
 def test_embedding_counted_as_a_product() -> None:
-    """One-hot rows [B·S, V] with a table [V, E]: 2*B*S*V*E forward; the rows need no gradient, the table does."""
+    """One-hot rows [B·S, V] times a table [V, E]: 2*B*S*V*E forward; the table needs a gradient, the rows do not."""
     product = 2 * B * S * SYMBOLS["V"] * SYMBOLS["E"]
     for target in ("gpt2", "llama", "bert"):  # learned positions and segments stay lookups
         model = architecture(target)
@@ -80,7 +80,7 @@ def test_embedding_counted_as_a_product() -> None:
     assert one.equals("2*B*V*E")
 
 
-# Each by hand, at B=2, S=3, E=10, H=14, A=5, D=2, by the table of quantities/elementwise.py.
+# By hand, at B=2, S=3, E=10, H=14, A=5, D=2, with the table of quantities/elementwise.py.
 ELEMENTWISE = [
     # rows 2*3; biases 14 + 10 of each; GELU written out with erf, 5 of 14
     ("mlp", {"H": 14}, 6 * (14 + 10 + 5 * 14)),
@@ -106,7 +106,7 @@ def test_elementwise_by_hand(name: str, sizes: dict[str, int], flops: int) -> No
 
 
 def test_causal_elementwise_flops_omit_masked_scores() -> None:
-    """Of S² scores S(S+1)/2 are left, each scaled (1) and in the softmax (3); none is masked."""
+    """S(S+1)/2 of S² scores remain, each scaled (1) and in the softmax (3); none is masked."""
     attention = component("self-attention")
     heads, width = SYMBOLS["A"], SYMBOLS["E"]
     counts = {
@@ -143,7 +143,7 @@ def test_logits_at_the_last_position() -> None:
 
 
 def test_decode_flops_sum_to_the_causal_prefill() -> None:
-    """Token after token, with a cache that grows from nothing, costs what the causal prompt of S tokens costs."""
+    """Decoding token by token from an empty cache costs the same as the causal prompt of S tokens."""
     from sympy import Sum
 
     model = architecture("llama")
@@ -154,7 +154,7 @@ def test_decode_flops_sum_to_the_causal_prefill() -> None:
 
 
 def test_windowed_decode_flops_sum_to_the_causal_prefill() -> None:
-    """The same, number by number: a sum over a min has no polynomial."""
+    """The same, number by number: a sum over a min is not a polynomial."""
     model = architecture("mistral-7b-v0.1")
     sizes = {"B": 2, "V": 29, "E": 10, "H": 11, "L": 3, "A": 4, "G": 2, "D": 6, "C_win": 5}
     decode = model.formula("decode-flops").expanded.xreplace({SYMBOLS[k]: v for k, v in sizes.items()})
@@ -164,7 +164,7 @@ def test_windowed_decode_flops_sum_to_the_causal_prefill() -> None:
 
 @pytest.mark.parametrize("count", ["contractions", "all"])
 def test_generation_flops_are_prefill_plus_decode_passes(count: str) -> None:
-    """The prompt gives the first token; the passes after S, S + 1, ..., S + N_new - 2 in the cache give the others."""
+    """The prompt gives the first token; the passes after S, S + 1, ..., S + N_new - 2 cached tokens give the others."""
     from sympy import Sum
 
     model, new = architecture("llama"), SYMBOLS["N_new"]
@@ -180,7 +180,7 @@ def test_generation_flops_are_prefill_plus_decode_passes(count: str) -> None:
 @pytest.mark.parametrize(
     ("target", "size"),
     [
-        ("llama-2-7b", 2 * GIB),  # 2*32*32*128 elements a token, 2 bytes each, 4096 tokens
+        ("llama-2-7b", 2 * GIB),  # 2*32*32*128 elements per token, 2 bytes each, 4096 tokens
         ("llama-2-70b", 5 * GIB // 4),  # 2*80*8*128
     ],
 )
@@ -192,7 +192,7 @@ def test_cache_bytes_at_4096_tokens(target: str, size: int) -> None:
 
 
 def test_cache_elements_per_token_match_deepseek_v2() -> None:
-    """DeepSeek-AI 2024, arXiv:2405.04434, table 1: 2·n_g·d_h·l elements a token, and (d_c + d_h^R)·l of a latent."""
+    """DeepSeek-AI 2024, arXiv:2405.04434, table 1: 2·n_g·d_h·l elements per token, and (d_c + d_h^R)·l for a latent."""
     for name in ("llama", "mistral"):
         one = architecture(name).formula("kv-cache", tokens="one", dtype="symbolic")
         assert one.equals("2*B*L*G*D*W")
@@ -203,7 +203,7 @@ def test_cache_elements_per_token_match_deepseek_v2() -> None:
 
 @pytest.mark.parametrize(("run", "kept"), [({"C": 9_000}, (4_095, 4_096, 9_000)), ({"C": 1_000}, (1_000,) * 3)])
 def test_cache_under_a_sliding_window(run: dict[str, int], kept: tuple[int, ...]) -> None:
-    """Mistral-7B: 2*32*8*128 elements a token, 2 bytes each; a window of 4,096 tokens, the new one among them."""
+    """Mistral-7B: 2*32*8*128 elements per token, 2 bytes each; a window of 4,096 tokens includes the new one."""
     model = architecture("mistral-7b-v0.1")
     for window, tokens in zip(("needed", "rolling", "reserved"), kept, strict=True):
         assert model.formula("kv-cache", window=window).value(B=1, **run) == 2 * 2 * 32 * 8 * 128 * tokens
@@ -214,7 +214,7 @@ def test_cache_under_a_sliding_window(run: dict[str, int], kept: tuple[int, ...]
 
 
 def test_cache_of_mixed_layers() -> None:
-    """Gemma 2 2B: 13 layers keep 4,095 tokens and 13 all; keys and values of 4 heads of 256, 2 bytes each."""
+    """Gemma 2 2B: 13 layers cache 4,095 tokens and 13 cache all; keys and values of 4 heads of 256, 2 bytes each."""
     model = architecture("gemma-2-2b")
     token = 2 * 4 * 256 * 2
     assert model.formula("kv-cache").value(B=3, C=8_192) == 3 * 13 * token * (4_095 + 8_192)
@@ -231,7 +231,7 @@ def test_latent_cache_by_hand() -> None:
 
 
 def test_latent_decode_expands_the_whole_cache() -> None:
-    """The keys and values of C + 1 tokens are made again; all else runs on the new token."""
+    """The keys and values of C + 1 tokens are recomputed; everything else runs on the new token."""
     layer = architecture("deepseek-v3").formula("decode-flops").part("layers.self_attn")
     sizes = {"B": 2, "C": 11, "E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5}
     # queries 24*8 + 8*3*14, latent 24*13, output 15*24; 12 tokens by 9*3*15; 12 pairs by 3 heads of 14 and of 5
@@ -241,11 +241,11 @@ def test_latent_decode_expands_the_whole_cache() -> None:
 
 @pytest.mark.parametrize(("length", "window"), [(13, 5), (5, 13), (7, 7), (1, 2)])
 def test_sliding_window_pairs_match_a_written_mask(length: int, window: int) -> None:
-    """Query i sees the last min(i, window) keys: counted one by one, on a mask written out."""
+    """Query i sees the last min(i, window) keys: counted one by one, on an explicit mask."""
     pairs = sum(0 <= query - key < window for query in range(length) for key in range(length))
     layer = architecture("mistral").formula("flops", attention="causal").part("layers.self_attn")
     sizes = {"B": 3, "S": length, "E": 10, "A": 4, "G": 2, "D": 6, "C_win": window}
-    # q and o 10x24, k and v 10x12, for 3 sequences; then two contractions over the pairs, by 4 heads of 6
+    # q and o 10x24, k and v 10x12, for 3 sequences; then two contractions over the pairs, for 4 heads of 6
     assert layer.value(sizes) == 2 * 3 * length * (2 * 240 + 2 * 120) + 2 * 2 * 3 * 4 * 6 * pairs
 
 

@@ -1,4 +1,4 @@
-"""Many targets in one call: a file of each in a folder, all of them or none."""
+"""Several targets in one call: one file each in a folder; all files are written or none."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def derive(*arguments: str) -> Result:
 
 
 def refused(*arguments: str) -> str:
-    """The sentence with which a call ends that writes nothing."""
+    """Return the error message of a call that writes nothing."""
     before = {path: path.stat().st_mtime_ns for path in Path().rglob("*")}
     result = derive(*arguments)
     assert (result.exit_code, result.stdout) == (2, ""), result.output
@@ -111,12 +111,12 @@ def test_macros_in_a_folder_use_relative_config_paths() -> None:
 def test_failing_target_is_named_and_no_file_is_written() -> None:
     both = ("gpt2", "llama-2-7b", "-o", "out")
     # P, the learned positions, is a size of GPT-2; Llama has rotary positions
-    assert "unknown symbol of llama-2-7b 'P'" in refused(*both, "--set", "P=64")
-    assert "unknown option of llama-2-7b 'embedding_dropout'" in refused(*both, "--option", "embedding_dropout=false")
+    assert "unknown symbol 'P' of llama-2-7b" in refused(*both, "--set", "P=64")
+    assert "unknown option 'embedding_dropout' of llama-2-7b" in refused(*both, "--option", "embedding_dropout=false")
     assert "symformer: vit: " in refused("gpt2", "vit", "-o", "out", "-q", "kv-cache")
     assert "unknown target 'nope'" in refused("gpt2", "nope", "-o", "out")
     assert "nowhere/config.json does not exist" in refused("gpt2", "nowhere/config.json", "-o", "out")
-    # P = 1,024 in GPT-2 and 512 in BERT: a sequence of 700 is one of the first alone
+    # P = 1,024 in GPT-2 and 512 in BERT: only the first can run a sequence of 700 tokens
     assert re.search(
         r"bert-base-uncased.*S=700", refused("gpt2", "bert-base-uncased", "-o", "out", "-q", "flops", "--set", "S=700")
     )
@@ -180,7 +180,7 @@ def test_duplicate_file_names_are_refused() -> None:
         ("../models/tiny/config.json", "tiny"),
         ("./.hidden.json", "hidden"),
         ("模型/config.json", "模型"),
-        ("a_%&#${}^~<>|`'\" b/config.json", "a_---------------b"),  # 15 that no file's name should have
+        ("a_%&#${}^~<>|`'\" b/config.json", "a_---------------b"),  # 15 that file names must not have
         ("-", "config"),
         ("...json", "config"),
     ],
@@ -194,7 +194,7 @@ def test_long_names_and_obstacles_are_refused_before_any_work(monkeypatch: pytes
         raise AssertionError("work before the folder is looked at")
 
     Path("out/gpt2.pdf").mkdir()
-    Path("x" * 252).mkdir()  # with .pdf one byte more than a name may have
+    Path("x" * 252).mkdir()  # with .pdf, one byte longer than a file name may be
     monkeypatch.setattr(DocumentRequest, "resolved", work)
     assert "out/gpt2.pdf is a folder" in refused("bert", "gpt2", "-o", "out")
     assert "cannot be written: File name too long" in refused("bert", "x" * 252 + "/config.json", "-o", "out")

@@ -1,4 +1,4 @@
-"""Formulas as people print them, read: what comes out is what was printed, and what has two readings is asked."""
+"""Published formulas are parsed exactly as printed; ambiguous ones are errors."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ n = {
 }
 h, L, V, s, b, a, d, E = (n[each] for each in "hLVsbadE")
 
-# Each by hand: what the text says.
+# Each by hand: the meaning of the text.
 READ: dict[str, Expr | int] = {
     "12*L*E**2 + 13*L*E": 12 * L * E**2 + 13 * L * E,
     "12LE² + 13LE": 12 * L * E**2 + 13 * L * E,
     r"12 \times L \cdot E^{2}": 12 * L * E**2,
-    "b h(34+5as/h)": 34 * b * h + 5 * a * b * s,  # a product, never a call
+    "b h(34+5as/h)": 34 * b * h + 5 * a * b * s,  # a product, not a call
     r"12lh^2\left(1+\frac{13}{12h}\right)": 12 * n["l"] * h**2 + 13 * n["l"] * h,
     "2E+1": 2 * E + 1,  # E is a letter
     "2E-3": 2 * E - 3,
@@ -101,7 +101,7 @@ READ: dict[str, Expr | int] = {
     "64 * ceil(V/64)": 64 * ceiling(V / 64),
     "-(-V//64)*64": 64 * ceiling(V / 64),
     "V//64": floor(V / 64),
-    "-V//64": floor(-V / 64),  # as Python has it: the sign binds first
+    "-V//64": floor(-V / 64),  # as in Python: the sign binds first
     r"\sum_{l=1}^{L} 12h^2": 12 * L * h**2,
     r"\sum_{l=0}^{L-1} (h^2 + 2l)": L * h**2 + L**2 - L,  # 2(0 + 1 + ... + L-1) = L(L-1)
     r"\sum_{l=1}^{10} l^2": 385,  # 1 + 4 + 9 + ... + 100
@@ -138,7 +138,7 @@ def test_the_left_side_is_the_name_of_the_right_side(text: str, left: str, relat
     assert (found.left, found.relation, found.expr) == (left, relation, 2 * L)
 
 
-# What has two readings is asked: the sentence names both.
+# Ambiguous input is an error that names both readings.
 ASKED = {
     "1e9": "10^{9}",
     "2e+1": "the letter e",
@@ -189,7 +189,7 @@ def test_a_declared_word_is_one_name() -> None:
     ]
 
 
-# Ten kinds of text that is no formula, and what harms.
+# Ten kinds of text that is not a formula, or that is harmful.
 NONE = {
     "prose": "the number of parameters",
     "nothing": "  ",
@@ -239,7 +239,7 @@ NONE = {
 
 @pytest.mark.parametrize("kind", NONE)
 def test_text_that_is_not_a_formula_is_refused_quickly(kind: str) -> None:
-    read("h + 1")  # what is imported late is not what is timed
+    read("h + 1")  # late imports are not part of the timing
     began = time.process_time()
     with pytest.raises(ReadingError) as refused:
         read(NONE[kind])
@@ -248,8 +248,8 @@ def test_text_that_is_not_a_formula_is_refused_quickly(kind: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-# 89 formulas as papers and tools print them, each with a transcription by hand, in Python over names of its own; what
-# the transcription has a name for and the paper writes out stands under "given".
+# 89 formulas as printed in papers and tools, each with a transcription by hand, in Python over its own names. Names of
+# the transcription that the paper writes out are listed under "given".
 PRINTED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "printed.json").read_text("utf-8"))
 
 
@@ -274,7 +274,7 @@ def test_published_formulas_are_parsed_as_transcribed_or_refused(row: dict[str, 
     assert simplify(theirs - parse_expr(row["sympy"], own).xreplace(given)) == 0
 
 
-# Random expressions, printed in several styles by a printer that knows nothing of the reader.
+# Random expressions, printed in several styles by a printer that is independent of the parser.
 
 
 @dataclass(frozen=True)
@@ -332,7 +332,7 @@ class Style:
     closing: str
     power: str
     rounded: dict[str, tuple[str, str]]
-    below: str  # of a name: what stands around its subscript
+    below: str  # of a name: the brackets around its subscript
     greek: str
     word: str
     grouped: str = ""

@@ -16,6 +16,8 @@ from symformer.commands.cli import cli
 from symformer.language.errors import SymformerError
 from symformer.language.notation.text import code
 
+from .samples import sampled
+
 Point = dict[str, int]
 
 
@@ -38,7 +40,7 @@ class Case:
     most: int  # in every row, free sizes up to this value suffice
 
 
-# Any other size has no value, or one that does not matter for the question.
+# Any other size has no value, or a value that does not matter for the question.
 CASES = [
     Case("gpt2", "params", {"E": 24, "L": 3}, {"A": 12}, {"V": 5, "P": 7}, 24),
     Case("falcon-rw-1b", "params", {"E": 24, "L": 2}, {"A": 32}, {"V": 5, "H": 10}, 24),
@@ -84,7 +86,9 @@ class Brute:
         return eval(self.code, {"__builtins__": {}}, {**calls, **self.case.given, **point})  # noqa: S307
 
 
-@pytest.mark.parametrize("place", range(len(CASES)), ids=lambda place: f"{CASES[place].target} {CASES[place].quantity}")
+@pytest.mark.parametrize(
+    "place", sampled(2, range(len(CASES))), ids=lambda place: f"{CASES[place].target} {CASES[place].quantity}"
+)
 def test_a_row_is_kept_if_some_value_of_the_free_sizes_is_allowed(place: int) -> None:
     """Compare sweeps over random ranges, and solutions for random totals, with brute force."""
     case, brute = CASES[place], Brute(CASES[place])
@@ -125,7 +129,7 @@ def test_a_row_is_kept_if_some_value_of_the_free_sizes_is_allowed(place: int) ->
 
 
 def test_gpt2_medium_and_xl_are_found_with_other_numbers_of_heads() -> None:
-    """Their published sizes: 24 layers of width 1,024, and 48 of width 1,600, which 12 heads do not divide."""
+    """Published sizes: 24 layers of width 1,024, and 48 of width 1,600, which is not a multiple of 12 heads."""
     found = run("solve", "gpt2", "--total", "354823168", "--for", "L", "--for", "E")
     assert {"L": 24, "E": 1024} in [{name: each["sizes"][name] for name in "LE"} for each in found["solutions"]]
     assert all(each["sizes"]["E"] % each["sizes"]["A"] == 0 for each in found["solutions"])
@@ -136,13 +140,13 @@ def test_gpt2_medium_and_xl_are_found_with_other_numbers_of_heads() -> None:
     assert swept["columns"] == ["E", "L", "A", "params"]
     assert (len(swept["rows"]), swept["left_out"]) == (16, {})
     params = {(e, n): number for e, n, _, number in swept["rows"]}
-    # as transformers counts gpt2, gpt2-medium, gpt2-large and gpt2-xl
+    # as counted by transformers for gpt2, gpt2-medium, gpt2-large and gpt2-xl
     published = {(768, 12): 124_439_808, (1024, 24): 354_823_168, (1280, 36): 774_030_080, (1600, 48): 1_557_611_200}
     assert published.items() <= params.items()
 
 
 def test_given_size_is_kept() -> None:
-    """With 12 heads a width is a multiple of 12: of the four widths that is 768."""
+    """With 12 heads a width must be a multiple of 12: of the four widths, only 768 is."""
     swept = run("sweep", "gpt2", "--over", "E=768,1024,1280,1600", "--given", "A=12")
     assert [row[0] for row in swept["rows"]] == [768]
     assert swept["free"] == []
@@ -152,7 +156,7 @@ def test_given_size_is_kept() -> None:
 
 
 def test_a_filter_on_a_free_size_acts_as_a_condition() -> None:
-    """Heads of 64 elements each: 768, 1,024 and 1,600 have them, with 12, 16 and 25 heads; 800 has not."""
+    """Heads of 64 elements each: 768, 1,024 and 1,600 allow it, with 12, 16 and 25 heads; 800 does not."""
     swept = run("sweep", "gpt2", "--over", "E=768,800,1024,1600", "--filter", "E = 64*A")
     assert [row[:2] for row in swept["rows"]] == [[768, 12], [1024, 16], [1600, 25]]
     assert list(swept["left_out"].values()) == [1]
@@ -179,7 +183,7 @@ def test_a_million_rows_get_other_values() -> None:
 
 
 def test_the_closest_divisor_is_found_for_many_rows() -> None:
-    """Mamba's inner width is a multiple of the model's, which has 768: of a prime number that is 1 or the prime."""
+    """Mamba's inner width is a multiple of the model's width, 768. A prime is a multiple of 1 and itself only."""
     table = sf.sweep("mamba-130m", {"H_ssm": "2001:4001"}, "kv-cache", given={"B": 1}).table()
     assert len(table["E"]) == 2_001
     for width, chosen in zip(table["H_ssm"].tolist(), table["E"].tolist(), strict=True):

@@ -1,6 +1,4 @@
-"""What the decoders after GPT-2 have that it has not: lines on scores, parts of heads that turn, rows before the first
-position's, windows that a cache knows nothing of.
-"""
+"""Decoders after GPT-2: score biases, partly rotated heads, unused position rows, windows that caches ignore."""
 
 from __future__ import annotations
 
@@ -17,17 +15,17 @@ from symformer.components.gated_mlp import GatedMLP
 from symformer.language.symbols import A, B, C, C_win, D_rope, E, G, H, L, L_global, L_local, S, V
 from symformer.ledger.facts import OperationKind
 
-OWN = ("gpt1", "gpt-neo", "gptj", "bloom", "falcon", "mpt")  # their attention is written out in their own code
+OWN = ("gpt1", "gpt-neo", "gptj", "bloom", "falcon", "mpt")  # their attention is their own code
 
 
 def elementwise(name: str, **options: Any) -> Any:
-    """What is counted beside the matrix products."""
+    """Return the elementwise FLOPs."""
     model = architecture(name, **options)
     return expand(model.formula("flops", count="all").expanded - model.formula("flops").expanded)
 
 
 def test_linear_bias_adds_one_sum_per_pair() -> None:
-    """Falcon with linear biases has a sum for each of B·A·S² pairs and layers, where the other turns 3·2·B·S·E."""
+    """Falcon with linear biases adds B·A·S² pairs per layer, whereas rotary Falcon computes 3·2·B·S·E."""
     plain = {"multi_query": False}
     lines = elementwise("falcon", alibi=True, **plain) - elementwise("falcon", **plain)
     assert expand(lines - L * (B * A * S**2 - 6 * B * S * E)) == 0
@@ -37,13 +35,13 @@ def test_linear_bias_adds_one_sum_per_pair() -> None:
 
 
 def test_rotary_flops_count_only_rotated_dimensions() -> None:
-    """Three operations for each element that turns: of A query heads and A key heads D_rope, in L layers."""
+    """Three operations per rotated element: D_rope of A query heads and A key heads, in L layers."""
     rest = elementwise("gptj").subs(D_rope, 0)
     assert expand(elementwise("gptj") - rest - L * 3 * 2 * B * S * A * D_rope) == 0
 
 
 def test_opt_reserves_two_position_rows() -> None:
-    """OPT stores P + 2 rows, and its first token reads the third: S tokens fit where S is at most P."""
+    """OPT stores P + 2 rows, and its first token reads the third, so S tokens fit if S is at most P."""
     opt = architecture("opt-125m")
     assert opt.params.part("embed_positions").value() == (2048 + 2) * 768
     flops = opt.formula("flops")
@@ -53,8 +51,9 @@ def test_opt_reserves_two_position_rows() -> None:
 
 
 def test_mask_only_window_does_not_limit_the_cache() -> None:
-    """GPT-Neo's pairs are as few as its window leaves: min(S, w)(2S - min(S, w) + 1)/2 of a layer with one; its cache
-    and a new token's products are of all C tokens and the new one in every layer.
+    """GPT-Neo's windows limit the pairs to min(S, w)(2S - min(S, w) + 1)/2 per layer with a window.
+
+    Its cache and the products of a new token cover all C tokens and the new one in every layer.
     """
     neo = architecture("gpt-neo")
     full, causal = (neo.formula("flops", attention=way).expanded for way in ("full", "causal"))
@@ -67,7 +66,7 @@ def test_mask_only_window_does_not_limit_the_cache() -> None:
 
 
 def test_falcon_cache_matches_its_class() -> None:
-    """Falcon's first form stores one head's keys and values; its grouped form copies G heads' to all A of width E/A."""
+    """Falcon's first form caches one key/value head; its grouped form caches copies of G heads for all A heads."""
     assert expand(architecture("falcon").formula("kv-cache").expanded - 2 * 2 * B * C * L * E / A) == 0
     grouped = architecture("falcon", grouped=True)
     assert expand(grouped.formula("kv-cache").expanded - 2 * 2 * B * C * L * E) == 0
@@ -83,7 +82,7 @@ def test_fused_and_separate_gates_are_equal() -> None:
 
 
 def test_parallel_norms_read_the_same_input() -> None:
-    """Side by side, no norm reads what another sublayer gave; one after the other, the second does."""
+    """In parallel, no norm reads the output of another sublayer; sequentially, the second does."""
     for parallel in (True, False):
         ledger = architecture("gpt-neox", parallel=parallel).ledger
         first, second, _ = (entry for _, entry in ledger if entry.kind is OperationKind.NORM)
@@ -95,9 +94,7 @@ def test_activations_of_custom_attention_are_refused(name: str) -> None:
     model = architecture(name)
     for implementation in ("eager", "sdpa"):
         for quantity in ("activations", "train-memory"):
-            with pytest.raises(
-                SymformerError, match="its attention has code of its own, whose saved tensors are not known"
-            ):
+            with pytest.raises(SymformerError, match="the tensors that its own attention code saves are not known"):
                 model.formula(quantity, implementation=implementation)
     assert model.formula("train-memory", implementation="none").expanded != 0
 
@@ -114,14 +111,14 @@ PHI = {"model_type": "phi", "hidden_size": 2560, "num_attention_heads": 32}  # h
 @pytest.mark.parametrize(
     ("fields", "number"),
     [
-        ({}, 40),  # the class turns a half where nothing is said
+        ({}, 40),  # the class rotates a half by default
         ({"partial_rotary_factor": 0.4}, 32),  # Phi-2
         ({"partial_rotary_factor": 0.4, "rope_parameters": {"rope_type": "default", "rope_theta": 7.0}}, 32),
         ({"rope_scaling": {"rope_type": "linear", "factor": 2.0, "partial_rotary_factor": 0.3}}, 24),
     ],
 )
 def test_partial_rotary_factor_is_read(fields: dict[str, Any], number: int, tmp_path: Path) -> None:
-    """int(80·0.3) is 24: the class multiplies floats, and so does what reads its config."""
+    """int(80·0.3) is 24: the class multiplies floats, and so does our reading of its config."""
     assert read(tmp_path, **PHI, **fields).known[D_rope] == number
 
 

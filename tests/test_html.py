@@ -1,4 +1,4 @@
-"""HTML: MathML that reads back as what it stands for, anchors that lead somewhere, and a file that loads nothing."""
+"""HTML: MathML that reads back as its formula, anchors that exist, and files that load nothing."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Node:
 
 
 class Page(HTMLParser):
-    """A page as a tree; an element that is not closed where it was opened is an error."""
+    """A page as a tree; an element that is not closed in its parent is an error."""
 
     def __init__(self, source: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -118,11 +118,11 @@ def derived(target: str) -> Document:
     return document(resolve(target)[0], TARGETS[target], "1")
 
 
-# MathML, read back by a reader that knows nothing of the display tree.
+# MathML, read back without the display tree.
 
 
 def tokens(element: ElementTree.Element) -> list[str]:
-    """What stands there as plain signs, as the eye takes it in: an mrow groups nothing that its brackets do not."""
+    """Return the visible signs: an mrow groups nothing that its brackets do not group."""
     inside = list(element)
     match element.tag:
         case "math" | "mrow":
@@ -155,7 +155,7 @@ def tokens(element: ElementTree.Element) -> list[str]:
 
 
 class Reader:
-    """The value of tokens: +, -, *, /, ^ with a whole exponent, brackets, floor, ceiling, min and max."""
+    """Return the value of tokens: +, -, *, /, ^ with an integer exponent, brackets, floor, ceiling, min and max."""
 
     def __init__(self, read: list[str], known: dict[str, Fraction]) -> None:
         self.left, self.known = list(read), known
@@ -208,12 +208,12 @@ def labels_of(shown: Tree) -> Iterator[Label]:
 
 
 def reads_back(shown: Tree, seed: int = 1) -> None:
-    """Whole and in pieces, the MathML of a tree is well formed and has its value at random numbers."""
+    """As a whole and in pieces, the MathML of a tree is well-formed and has its value at random numbers."""
     sizes = sizes_of(shown).union(*(label.stands_for.free_symbols for label in labels_of(shown)))
     drawn = random.Random(seed)  # noqa: S311
     point = {size: Integer(drawn.randrange(2, 10**6)) for size in sorted(sizes, key=str)}
     known = {size.name: Fraction(int(number)) for size, number in point.items()}
-    # below a letter, a second underscore is printed as a comma
+    # in a subscript, a second underscore is printed as a comma
     known |= {re.sub("^([^_]+_[^_]*)_", r"\1,", name): number for name, number in known.items()}
     for label in labels_of(shown):
         base, _, own = label.letter.partition("_")

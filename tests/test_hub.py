@@ -1,4 +1,4 @@
-"""A model on the Hub by its id: its config.json and nothing else, from a server on 127.0.0.1 that may be hostile."""
+"""Hub models by id: only the config.json is read, from a local server that may be hostile."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HTML = b"<!doctype html><title>Log in</title>" * 9
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.chdir(tmp_path)
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", client.OURS, "HF_HUB_CACHE", "HF_TOKEN", "HTTP_PROXY"):
-        monkeypatch.setenv(name, "")  # so that it is as it was afterwards, also where it was not there
+        monkeypatch.setenv(name, "")  # so that it is restored afterwards, also if it was not set
         monkeypatch.delenv(name)
     with serving() as found:
         monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
@@ -63,7 +63,7 @@ def refused(*arguments: str) -> str:
 
 
 def kept(home: Path) -> list[Path]:
-    """What is in the cache and could answer: files, names of files, and what a revision stands for."""
+    """Return everything in the cache that could answer: files, file names, and the commits of revisions."""
     return [path for path in home.rglob("*") if not path.is_dir() and {"blobs", "snapshots", "refs"} & {*path.parts}]
 
 
@@ -123,7 +123,7 @@ def test_cached_config_is_read_offline(hub: Hub, monkeypatch: pytest.MonkeyPatch
 
 
 def test_internal_offline_switch_does_not_block_fetches(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turned by ourselves it stops no fetch, neither here nor in a process below; turned by the user it does."""
+    """Set by symformer, the switch stops no download, neither here nor in a subprocess; set by the user, it does."""
     client.build_offline()
     assert os.environ["HF_HUB_OFFLINE"] == "1"
     try:
@@ -138,7 +138,7 @@ def test_internal_offline_switch_does_not_block_fetches(hub: Hub, monkeypatch: p
 
 
 def test_trace_fetches_only_the_config(hub: Hub) -> None:
-    """As the user has it, without any switch: what is traced is built offline, whatever its config names."""
+    """Without any switch of the user, models are built offline during a trace, for any config."""
     hub.put(NAME, {**TINY, "_name_or_path": "ada/elsewhere", "auto_map": {"AutoConfig": "ada/code--config.Config"}})
     code = (
         "import sys; from symformer.commands.cli import cli\n"
@@ -244,7 +244,7 @@ def test_hostile_server_gives_a_one_sentence_error_and_caches_nothing(hub: Hub, 
 def test_refused_config_is_read_after_the_server_recovers(
     hub: Hub, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And what was there before is there still: the revision as it stood, and the files of others."""
+    """The previous state is restored: the commit of the revision, and other files."""
     before, beside = client.fetch(NAME), tmp_path / "home/hub/models--ada--tiny/snapshots" / FIRST / "model.safetensors"
     beside.write_text("weights")
     hub.put(NAME, DEEPER, SECOND, "main")
@@ -330,7 +330,7 @@ def test_unwritable_cache_is_named(hub: Hub, tmp_path: Path, monkeypatch: pytest
 
 def test_completion_fetches_nothing(hub: Hub) -> None:
     offered = ShellComplete(cli, {}, "symformer", "").get_completions(["show", NAME, "--set"], "B")
-    assert [each.value for each in offered][:1] == ["B="]  # the sizes of a run, which every model has
+    assert [each.value for each in offered][:1] == ["B="]  # sizes of the run, which every model has
     assert hub.asked == []
 
 
@@ -348,9 +348,9 @@ def test_commands_without_a_fetch_do_not_import_the_client() -> None:
     ("url", "goes"),
     [
         ("https://mirror.example/a/b", True),
-        ("https://huggingface.co/a/b", True),  # a mirror sends on to what it mirrors
-        ("https://cas-bridge.xethub.hf.co/xet", True),  # where the Hub keeps files
-        ("http://huggingface.co/a/b", False),  # in clear
+        ("https://huggingface.co/a/b", True),  # a mirror redirects to its source
+        ("https://cas-bridge.xethub.hf.co/xet", True),  # the host of the Hub's files
+        ("http://huggingface.co/a/b", False),  # without TLS
         ("http://mirror.example/a/b", False),
         ("https://mirror.example:8443/a/b", False),
         ("https://huggingface.co.example/a/b", False),

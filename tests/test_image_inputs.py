@@ -1,4 +1,4 @@
-"""Models that read pictures beside text: their formulas against a real run, with tokens that stand for pictures."""
+"""Models of images and text: their formulas compared with a real run, with tokens that stand for images."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from symformer.witness.model_calls import CallSpec, call_spec
 from symformer.witness.transformers_classes import of_head
 
 B, S, IMAGES, SIDE, PATCH = 3, 29, 4, 42, 14
-PATCHES = (SIDE // PATCH) ** 2  # tokens that stand for one picture
+PATCHES = (SIDE // PATCH) ** 2  # tokens that stand for one image
 TOWER: dict[str, Any] = {
     "hidden_size": 48,
     "intermediate_size": 80,
-    "num_hidden_layers": 13,  # of which VipLlava reads the eleventh from the end
+    "num_hidden_layers": 13,  # VipLlava reads the eleventh of them from the end
     "num_attention_heads": 4,
     "image_size": SIDE,
     "patch_size": PATCH,
@@ -37,7 +37,7 @@ TEXT: dict[str, Any] = {
     "head_dim": 10,
     "vocab_size": 211,
 }
-READ = {  # by model type: the types of both parts, and what else a config asks
+READ = {  # by model type: the types of both parts, and further required config fields
     "llava": ("clip_vision_model", "llama", {"image_token_index": 7, "image_token_id": 7}),
     "vipllava": ("clip_vision_model", "llama", {"image_token_index": 7, "image_token_id": 7}),
     "paligemma": ("siglip_vision_model", "gemma", {"image_token_index": 7, "image_token_id": 7, "projection_dim": 64}),
@@ -51,7 +51,7 @@ def config_of(model_type: str) -> Any:
 
 
 def counted(model: Any, train: bool) -> int:
-    """What torch's own counter says of one run, and of its backward pass."""
+    """Return the count of torch's own counter for one run, and for its backward pass."""
     tokens = torch.full((B, S), 3)
     tokens.view(-1)[5 : 5 + IMAGES * PATCHES] = 7
     given = {"input_ids": tokens, "pixel_values": torch.randn(IMAGES, 3, SIDE, SIDE)}
@@ -64,14 +64,14 @@ def counted(model: Any, train: bool) -> int:
 
 @pytest.mark.parametrize("model_type", READ)
 def test_flops_on_text_with_images_match_torch(model_type: str, tmp_path: Path) -> None:
-    """Every picture costs what the tower and the projector do, no token of text does; a token after them is text."""
+    """Every image costs the vision tower and the projector, text tokens do not; generated tokens are text."""
     config = config_of(model_type)
     model = transformers.AutoModelForImageTextToText.from_config(config, attn_implementation="eager")
     written = {**config.to_dict(), "architectures": [type(model).__name__]}
     path = tmp_path / "config.json"
     path.write_text(json.dumps(written, default=str))
     found = sf.model(str(path))
-    assert found.provenance.reading is not None  # and not composed
+    assert found.provenance.reading is not None  # and no built-in model
     assert found.params.value() == sum(each.numel() for each in model.parameters())
     forward, trained = counted(model.eval(), train=False), counted(model.train(), train=True)
     assert trained > forward > 0
@@ -100,7 +100,7 @@ def test_flops_with_images_require_the_number_of_images(tmp_path: Path) -> None:
 
 
 def test_vision_feature_layer_is_not_an_inert_field() -> None:
-    """It changes no weight and no product of a forward pass, and in a backward pass which layers have a gradient."""
+    """It changes no weight and no product of a forward pass, but which layers have a gradient in a backward pass."""
     config = {**config_of("llava").to_dict(), "architectures": ["LlavaForConditionalGeneration"]}
     config = json.loads(json.dumps(config, default=str))
     assert config["vision_feature_layer"] == -2
@@ -116,10 +116,10 @@ def test_vision_feature_layer_is_not_an_inert_field() -> None:
     ("model_type", "head", "way"),
     [
         ("chinese_clip", "base", CallSpec("base", "B_vis")),
-        ("git", "causal", CallSpec("causal", "B")),  # which puts the patches of one picture before each text
-        ("qwen2_vl", "image-text", CallSpec("image-text")),  # of no size that its config says
+        ("git", "causal", CallSpec("causal", "B")),  # it puts the patches of one image before each text
+        ("qwen2_vl", "image-text", CallSpec("image-text")),  # the config does not state the image size
         ("siglip", "image", CallSpec("image")),
-        ("smolvlm_vision", "base", CallSpec("image")),  # whose class does not say what it reads first
+        ("smolvlm_vision", "base", CallSpec("image")),  # the class does not state its main input
         ("gpt2", "causal", CallSpec("causal")),
     ],
 )

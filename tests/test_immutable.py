@@ -118,7 +118,7 @@ def test_public_values_are_hashed_copied_and_pickled(name: str) -> None:
     value = VALUES[name]()
     assert {value: 1}[value] == 1
     assert repr(copy(value)) == repr(value)
-    if "trace" not in name:  # which holds the user's own function
+    if "trace" not in name:  # it holds the user's own function
         assert repr(pickled(value)) == repr(deepcopy(value)) == repr(value)
 
 

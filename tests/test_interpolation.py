@@ -1,4 +1,4 @@
-"""The fit: the shortest sum of products of sizes that agrees with every number, or none."""
+"""Interpolation: the shortest sum of products of sizes that agrees with every measurement, or none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from symformer.witness.trace_result import SizeTie
 
 a, b, S, C = symbols("a b S C", positive=True, integer=True)
 LETTERS = {"a": a, "b": b, "S": S, "C": C}
-# One point, each size changed alone, and as many more as the longest sum below needs.
+# One point, each size changed alone, and as many more points as the longest sum below needs.
 FIRST = {"a": 30, "b": 14, "S": 128, "C": 40}
 SAMPLE = [
     FIRST,
@@ -38,7 +38,7 @@ def found(measure: Callable[[Point], int | None], *moves: str) -> Expr:
         (lambda p: -(-p["S"] // p["C"]) * p["C"] + p["b"] - 1, "bSC", C * ceiling(S / C) + b - 1),
         (lambda p: -(-p["S"] // 64), "S", ceiling(S / 64)),
         (lambda p: p["S"] + p["S"] // 4, "S", S + floor(S / 4)),
-        (lambda p: p["S"] // 128 * p["a"] or None, "aS", a * floor(S / 128)),  # nothing runs below 128
+        (lambda p: p["S"] // 128 * p["a"] or None, "aS", a * floor(S / 128)),  # the code rejects sizes below 128
     ],
 )
 def test_sums_of_products_are_found(measure: Callable[[Point], int | None], moves: str, expected: Expr) -> None:
@@ -50,7 +50,7 @@ def test_sums_of_products_are_found(measure: Callable[[Point], int | None], move
     [
         lambda p: p["a"] ** 3 % 101,
         lambda p: p["a"] + (p == SAMPLE[-1]),  # one point that disagrees
-        lambda p: -(-p["S"] // 37),  # blocks of a size that nothing names
+        lambda p: -(-p["S"] // 37),  # blocks whose size no field states
     ],
 )
 def test_data_without_a_fit_are_refused(measure: Callable[[Point], int]) -> None:

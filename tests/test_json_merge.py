@@ -1,4 +1,4 @@
-"""Changes of the same facts made together: each where it is by itself, and none where two of them meet."""
+"""Combined changes of the same facts: each applies in its place, and none if two of them conflict."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_independent_changes_are_merged_in_any_order() -> None:
 @pytest.mark.parametrize(
     "others",
     [
-        # both put a row at one path: one bias that either switch asks for, or two, is not known
+        # both insert a row at one path: whether either switch adds one bias, or both add two, is unknown
         [BIASED, changed(counts=[*USUAL["traced"]["counts"], row("q.bias", "E")])],
         [BIASED, BIASED],
         # both change one row
@@ -60,7 +60,7 @@ def test_merging_unites_conditions_and_letters() -> None:
     found = merge(USUAL, [first, second])
     assert found["traced"]["conditions"] == [{"A": 2}, {"G": 3}, {"X": 4}]
     assert found["letters"] == {"hidden_size": "E", "groups": "G"}
-    assert found["reading"] == {"points": 2, "builds": 60}  # the only change of it
+    assert found["reading"] == {"points": 2, "builds": 60}  # its only change
     third = {**USUAL, "reading": {"points": 3, "builds": 50}}
     assert merge(USUAL, [second, third])["reading"] == {"points": 2, "builds": 50}
 

@@ -1,4 +1,4 @@
-"""Layers of several kinds: what is kept of them, whichever tensors they share."""
+"""Layers of several kinds: the tensors they save, including shared ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Qwen3 = architecture_class("qwen3")
 
 @dataclass(frozen=True, kw_only=True)
 class Windowed(LocalGlobal, Qwen3):  # type: ignore[misc, valid-type]
-    """Qwen3 with a window in some of its layers, as its config may ask for."""
+    """Return Qwen3 with a window in some of its layers, as its config may state."""
 
     fields = replace(
         Qwen3.fields,
@@ -54,7 +54,7 @@ WAYS = [
 
 @pytest.mark.parametrize(("implementation", "recompute", "dtype", "window"), WAYS)
 def test_saved_bytes_of_full_and_windowed_layers(implementation: str, recompute: str, dtype: str, window: int) -> None:
-    """Both kinds share all matrices, each has scores of its own, and transformers makes a mask for each."""
+    """Both kinds share all matrices, each has its own scores, and transformers creates a mask for each."""
     way = {"implementation": implementation, "recompute": recompute, "dtype": dtype}
     part, numbers = Windowed(), {**NUMBERS, C_win: window}
     formula = part.formula("activations", **way)
@@ -69,18 +69,18 @@ def test_train_memory_of_full_and_windowed_layers() -> None:
 
 
 def test_each_layer_kind_saves_its_own_activations() -> None:
-    """GPT-Neo's layers are GPT-2's, of which some have a window: Megatron's kernels keep as much of either kind.
+    """GPT-Neo is GPT-2 with a window in some layers, and Megatron's kernels save the same for both kinds.
 
-    Korthikanti et al. 2022, eq. 1, without the noise of dropout: 34 - 2 bytes a token and width, 2 of 5 a pair.
+    Korthikanti et al. 2022, eq. 1, without the dropout masks: 34 - 2 bytes per token and width, 2 of 5 per pair.
     """
     neo = architecture("gpt-neo").formula("activations", implementation="megatron").partial(H="4*E")
     layers = (32 * B * S * E + 2 * B * S**2 * A) * (L_local + L_global)
-    assert neo.equals(layers + 4 * B * S * E)  # what goes in, and what the last norm makes
+    assert neo.equals(layers + 4 * B * S * E)  # the input, and the output of the final norm
 
 
 @pytest.mark.parametrize("name", names())
 def test_shared_tensors_of_an_operation_are_stored(name: str) -> None:
-    """By its path, as gpt-oss's sinks are: all layers have them, and each kind's softmax reads them."""
+    """By their path, as gpt-oss's sinks: all layers have them, and each kind's softmax reads them."""
     part = architecture_class(name)()
     for ledger in (part.ledger, part.ledger.apart):
         stored = {weight.path for _, entry in ledger for weight in entry.weights}
@@ -88,7 +88,7 @@ def test_shared_tensors_of_an_operation_are_stored(name: str) -> None:
 
 
 def test_pickled_model_gives_the_same_answers() -> None:
-    """With its ledger, whose entries that stand for several are not known by where they lie in memory."""
+    """Its merged entries are not identified by their memory addresses."""
     model = architecture("gpt-neo")
     there = pickle.loads(pickle.dumps((model, model.component.ledger)))[0]  # noqa: S301
     way = {"implementation": "megatron"}
@@ -97,7 +97,7 @@ def test_pickled_model_gives_the_same_answers() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Twice(Component):
-    """x[B,S,E] -> y[B,S,E]: x and x again, of which nothing is kept."""
+    """x[B,S,E] -> y[B,S,E]: x + x, which saves nothing."""
 
     title = "Twice"
     role = "block"
@@ -109,7 +109,7 @@ class Twice(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Some(Component):
-    """Layers that keep what they are given, and layers that do not."""
+    """Layers that save their input, and layers that do not."""
 
     title = "Some that keep"
     role = "block"
@@ -127,5 +127,5 @@ def test_quantities_that_depend_on_layer_order_are_refused() -> None:
     known = Some(order="kind by kind").formula("activations", implementation="megatron")
     layers = (
         32 * B * S * E + 2 * B * S**2 * A
-    ) * L_local  # the first keeps the embedding, and none what the last gives
+    ) * L_local  # the first kind saves the embedding, and no layer saves the last output
     assert known.partial(H="4*E", G="A", E="A*D").equals(layers)

@@ -1,6 +1,6 @@
-"""Layer patterns: an answer for a config is right for its kinds of layers at its own depth.
+"""Layer patterns: an answer for a config is correct for its kinds of layers at its own depth.
 
-``python -m tests.layer_patterns`` draws hundreds of such configs; a few of them are compared with torch here.
+``python -m tests.layer_patterns`` samples hundreds of such configs; a few of them are compared with torch here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from symformer.targets.resolution import model
 from tests.layer_patterns import BATCH, LISTED, by_torch
 
 RUN = {"B": 2, "C": 21}
-TRACED = ("smollm3",)  # the others are drawn first by the command
+TRACED = ("smollm3",)  # the command starts with the others
 
 
 def _written(folder: Path, name: str) -> str:
@@ -40,6 +40,7 @@ def test_listed_cache_bytes_match_torch(name: str) -> None:
     assert theirs * 2 * RUN["B"] == expected * BATCH
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TRACED)
 def test_layer_period_longer_than_a_shallow_model_is_traced(name: str, tmp_path: Path) -> None:
     _, expected = LISTED[name]
@@ -49,5 +50,5 @@ def test_layer_period_longer_than_a_shallow_model_is_traced(name: str, tmp_path:
     reading = found.provenance.of("kv-cache").reading
     assert reading is not None
     assert (reading.points, reading.at_config) == (3, "row by row")
-    # the rows of the table add up to the whole, though both kinds of layers have rows of the same name
+    # the rows of the table sum to the whole, although both kinds of layers have rows with the same name
     assert sum(formula.of_row(row, found.sized("kv-cache").known) for row in formula.rows) == expected

@@ -1,4 +1,4 @@
-"""What the words of computed lines mean is said where they stand, of every word, and nowhere else."""
+"""The legend explains exactly the words and letters of the printed computations."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from symformer.documents.legend import ROWS, _said, legend
 from symformer.language.notation.display_tree import Applied, nodes
 from symformer.language.notation.text import text
 
-KNOWN = {"x", "e", "exp", "log", "max", "tanh"}  # the input; and what mathematics has
-TAKEN_APART = {"causal", "near"}  # which stand below a softmax
+KNOWN = {"x", "e", "exp", "log", "max", "tanh"}  # the input, and standard mathematics
+TAKEN_APART = {"causal", "near"}  # subscripts of a softmax
 
 
 @cache
 def words_of(name: str) -> tuple[frozenset[str], tuple[Computation, ...]]:
-    """Every word and letter that the lines of a model have, without the names of its parts; and these lines."""
+    """Return every word and letter in the lines of a model, without the names of its parts, and these lines."""
     said: set[str] = set()
     blocks = []
     for _, scope in scopes_in(architecture(name).component.ledger.apart.root, ""):
@@ -42,7 +42,7 @@ def test_every_word_and_letter_is_explained(name: str) -> None:
 
 def test_every_explanation_is_used() -> None:
     said = set().union(*(words_of(name)[0] for name in names()))
-    assert {row.word for row in ROWS} - said <= {"σ"}  # which qwen2-moe alone has by itself, and every SiLU in it
+    assert {row.word for row in ROWS} - said <= {"σ"}  # only qwen2-moe has it alone, and it is part of every SiLU
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_every_explanation_is_used() -> None:
         ("modernbert", "softmax_near(n)(r)", "softmax_causal(r)"),
         ("mamba2", "rms_group(x)", "rotate(x, θ)"),
         ("gemma2", "cap(x)", "route_k(x)"),
-        ("llama", "σ(x)", "β"),  # which SiLU is made of
+        ("llama", "σ(x)", "β"),  # SiLU contains it
         ("vit", "[c; d]", "[c, d]"),
     ],
 )
@@ -73,7 +73,7 @@ def test_quantities_without_computed_lines_have_no_legend() -> None:
 
 
 def test_names_of_lower_parts_are_not_letters() -> None:
-    """The rows of a fused matrix go by q, k and v, which are named by no line of cross-attention but its own."""
+    """The rows of a fused matrix have the names q, k and v, which cross-attention uses only in its own lines."""
     (scope,) = [
         scope
         for where, scope in scopes_in(architecture("transformer").ledger.apart.root, "")

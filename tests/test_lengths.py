@@ -1,4 +1,4 @@
-"""A table of P learned positions bounds every run: the same sentence through Python, the command line and derive."""
+"""A table of P learned positions bounds every run, with the same message in Python, commands and derive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from symformer.commands.cli import cli
 from symformer.language.symbols import B, C, N_new, P, S
 from symformer.quantities import quantities
 
-# What runs up to which place, in a model with P of them; None: nothing runs. Every quantity is here.
+# The last position of each quantity in a model with P of them; None: no run. Every quantity is listed.
 REACH = {
     "params": None,
     "active-params": None,
@@ -33,10 +33,10 @@ REACH = {
     "traffic": S,
     "intensity": S,
     "communication": S,
-    "decode-flops": C + 1,  # the new token stands behind those in the cache
+    "decode-flops": C + 1,  # the new token follows those in the cache
     "inference-memory": C + 1,
-    "kv-cache": C,  # which may be full
-    "generation-flops": S + N_new - 1,  # the last one is not read again
+    "kv-cache": C,  # the cache may be full
+    "generation-flops": S + N_new - 1,  # the last token is not read again
 }
 
 
@@ -61,7 +61,7 @@ def test_length_condition_of_each_quantity(quantity: str) -> None:
         "N_peak": 9,
         "N_pp": 4,
         "N_micro": 5,
-    }  # each reach is then 1,024 = P, or below
+    }  # each limit is then 1,024 = P, or less
     if quantity == "kv-cache":
         run["C"] = 1_024
     run = {name: number for name, number in run.items() if name in map(str, formula.asks)}
@@ -86,7 +86,7 @@ def test_length_condition_of_every_model_with_learned_positions(target: str) -> 
     ):
         with pytest.raises(SymformerError, match=f"P={rows} .* is less than S={rows + 1} "):
             ask()
-    for other in ("llama-2-7b", "palm-8b"):  # positions that are no table have no end
+    for other in ("llama-2-7b", "palm-8b"):  # positions without a table have no limit
         assert not any(getattr(each, "high", None) == P for each in architecture(other).formula("flops").constraints)
 
 

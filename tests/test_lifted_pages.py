@@ -1,4 +1,4 @@
-"""The pages of a model that was read off its code: what stands where, what is told apart, and who answered."""
+"""Documents of traced models: structure, distinct parts, and the stated source."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBERS = {"vocab": 97, "width": 24, "depth": 3, "inner": 57, "heads": 5, "each"
 
 
 def page(counts: Any, **known: Any) -> tuple[str, Any]:
-    """A model that stores what these say, as Markdown and as blocks."""
+    """Return a model that stores these weights, as Markdown and as blocks."""
     traced = MeasuredModel(title="Rings", stem="rings", counts=counts)
     read = TraceEvidence(points=3, builds=40, seed=1, versions={"torch": "2"})
     places = {letter: ConfigLocation(name) for name, letter in LETTERS.items()}
@@ -32,7 +32,7 @@ def page(counts: Any, **known: Any) -> tuple[str, Any]:
 
 
 def test_list_of_different_modules() -> None:
-    """As T5's: each block has attention, and not every one a table of distances."""
+    """As in T5: every block has attention, but not every block has a table of distances."""
     blocks = {
         ("encoder.block.*.attention.query", (E, E)): (L,),
         ("encoder.block.*.attention.distances", (H, E)): (ONE,),
@@ -55,7 +55,7 @@ def text_of(block: Heading) -> str:
 
 
 def test_direct_weights_of_a_container_are_counted() -> None:
-    """As BERT's head: a bias beside the module that makes what it is added to. E² + E + V, by hand."""
+    """As in BERT's head: a bias next to the module whose output it is added to. E² + E + V, by hand."""
     counts = {
         ("cls.predictions.bias", (V,)): (),
         ("cls.predictions.transform.weight", (E, E)): (),
@@ -75,7 +75,7 @@ def test_named_sizes_are_as_wide_as_their_names() -> None:
     counts = {(f"part_{place}.weight", (SYMBOLS[letter], HEADS, WIDTH)): () for place, letter in enumerate("EHVL")}
     _, whole = page(counts)
     shown = next(block for block in whole.blocks if isinstance(block, Equation) and block.key)
-    # E·num_heads·d_kv: 14 letters and two dots with room around them, so of four such terms three fill a line
+    # E·num_heads·d_kv: 14 letters and two dots with space around them, so three of four such terms fill a line
     assert [text(row.shown).count("num_heads") for row in A4.rows(replace(shown, key=False))][-2:] == [3, 1]
 
 

@@ -1,4 +1,4 @@
-"""Multiply-adds of a forward pass: what vision papers print, half of what torch counts, and half of our own FLOPs."""
+"""Multiply-adds of a forward pass: published numbers, half of torch's count, and half of our FLOPs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from symformer.commands.cli import cli as main
 from symformer.language.errors import OptionError, SymformerError, UnknownNameError
 from symformer.quantities import quantity
 
-# torchvision, models/vision_transformer.py, "_ops" of each entry of weights: GMACs to three digits, by its own count.
+# torchvision, models/vision_transformer.py, "_ops" of each weights entry: GMACs to three digits, by its own counter.
 TORCHVISION = {
     ("vit-base-patch16-224", 224): 17.564,
     ("vit-base-patch16-224", 384): 55.484,
@@ -30,7 +30,7 @@ def test_macs_match_torchvision(target: str, side: int) -> None:
 
 
 def test_macs_are_half_the_flops_of_the_nanogpt_notebook() -> None:
-    """12·768² in each of 12 layers and 50,257·768 of the head, for 1,024 tokens; two products of 1,024²·768 a layer."""
+    """1,024 tokens times 12·768² in each of 12 layers and 50,257·768 in the head; 2·1,024²·768 per layer."""
     by_hand = 1024 * (12 * 12 * 768**2 + 50257 * 768) + 12 * 2 * 1024**2 * 768
     assert sf.architecture("gpt2").formula("macs").value(B=1, S=1024) == by_hand == 291_648_307_200 // 2
 
@@ -51,14 +51,14 @@ def test_macs_are_half_of_the_flops_in_every_row(target: str) -> None:
 
 
 def test_two_ranks_each_compute_half_of_the_macs() -> None:
-    """Of llama-2-7b two ranks have half of every product each."""
+    """Two ranks of llama-2-7b have half of every product each."""
     model = sf.architecture("llama-2-7b")
     whole, share = model.formula("macs"), model.formula("macs", tensor="on")
     assert 2 * share.value(B=3, S=7, N_tp=2) == whole.value(B=3, S=7)
 
 
 def test_macs_are_half_of_the_torch_flop_count() -> None:
-    """A Llama of transformers on meta; FlopCounterMode takes 2 FLOPs a multiply-add."""
+    """A Llama of transformers on meta; FlopCounterMode counts 2 FLOPs per multiply-add."""
     sizes = {"L": 3, "V": 101, "E": 24, "H": 52, "A": 6, "G": 2, "D": 4}
     config = LlamaConfig(
         vocab_size=101, hidden_size=24, intermediate_size=52, num_hidden_layers=3, num_attention_heads=6,
@@ -77,7 +77,7 @@ def test_macs_are_half_of_the_torch_flop_count() -> None:
 
 
 def test_macs_of_a_traced_model_are_half_of_its_flops() -> None:
-    """Of a class of the catalogue, by its operations where they are recognised."""
+    """For a class of the catalogue, from its recognized operations."""
     model = sf.model("hf:gpt_neo")
     assert (2 * model.formula("macs").expanded - model.formula("flops").expanded).expand() == 0
     lifted = model.formula("macs", attention="causal")
@@ -85,7 +85,7 @@ def test_macs_of_a_traced_model_are_half_of_its_flops() -> None:
 
 
 def test_elementwise_operations_have_no_macs() -> None:
-    with pytest.raises((OptionError, UnknownNameError), match="unknown convention of macs 'count'"):
+    with pytest.raises((OptionError, UnknownNameError), match="unknown convention 'count' of macs"):
         sf.architecture("gpt2").formula("macs", count="all")
     assert sf.component("layer-norm").formula("macs").expanded == 0
 

@@ -1,4 +1,4 @@
-"""Memory, byte by byte: real optimizers after a real step, real caches, and the sums that people quote."""
+"""Memory in bytes: real optimizers after a real step, real caches, and published sums."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from symformer.quantities.kernels import saves
 from symformer.quantities.train_memory import OPTIMIZERS, RECIPES
 from symformer.witness.torch_counts import train_bytes
 
-STEPPED = [name for name in OPTIMIZERS if name != "adam-8bit"]  # those that torch has
+STEPPED = [name for name in OPTIMIZERS if name != "adam-8bit"]  # those in torch
 SIZES = {"B": 2, "S": 7, "V": 29, "P": 18, "V_type": 4, "E": 24, "H": 11, "L": 5, "A": 6, "G": 3, "D": 10}
 
 
@@ -70,10 +70,10 @@ def test_bytes_per_element_equal_those_of_torch(sizes: dict[str, Expr]) -> None:
 
 
 def test_bytes_per_parameter_match_zero_paper() -> None:
-    """Rajbhandari et al. 2020, arXiv:1910.02054, section 3.1: 2 + 2 + 12 = 16 with Adam; 18 with gradients of 4."""
+    """Rajbhandari et al. 2020, arXiv:1910.02054, section 3.1: 2 + 2 + 12 = 16 with Adam; 18 with 4-byte gradients."""
     model = architecture("llama-2-7b")
     count = model.params.value()
-    steps = 4 * (32 * 9 + 3)  # torch counts the steps for each of nine weights a layer, and three more
+    steps = 4 * (32 * 9 + 3)  # torch has a step counter for each of nine weights per layer, and three more
     for recipe, each in (("fp32", 16), ("bf16", 16), ("bf16-fp32-gradients", 18)):
         formula = model.formula("train-memory", recipe=recipe, implementation="none")
         assert formula.value() == each * count + steps
@@ -81,7 +81,7 @@ def test_bytes_per_parameter_match_zero_paper() -> None:
 
 
 def test_eight_bit_adam_state_matches_bitsandbytes() -> None:
-    """By hand, two means of each weight, as bitsandbytes 0.50's init_state allots them.
+    """By hand, two moments of each weight, as allocated by init_state of bitsandbytes 0.50.
 
     A matrix of 70 x 61 has 4,270 elements: 4,270 bytes and 4 for each of ceil(16.7) = 17 blocks. One of 65 x 63 has
     4,095, one too few, and 4 bytes for each. GPT-2's vectors are all small: of E, 3E and 4E elements with E = 768.
@@ -92,7 +92,7 @@ def test_eight_bit_adam_state_matches_bitsandbytes() -> None:
         assert [Mul(*size) for _, size in OPTIMIZERS["adam-8bit"](Weight("w", sizes))] == [mean, mean]
     gpt2 = architecture("gpt2")
     formula = gpt2.formula("train-memory", optimizer="adam-8bit", implementation="none")
-    # a layer's matrices are 12E² and whole blocks of 256; so is 1024E, and 50,257E = 150,771 blocks
+    # the 12E² of a layer's matrices are whole blocks of 256; so are 1024E, and 50,257E = 150,771 blocks
     matrices = 12 * 12 * 768**2 + 1024 * 768 + 50_257 * 768
     vectors = 12 * 13 * 768 + 2 * 768
     assert formula.value() == 8 * (matrices + vectors) + 2 * (matrices + 4 * matrices // 256) + 8 * vectors
@@ -102,7 +102,7 @@ def test_eight_bit_adam_state_matches_bitsandbytes() -> None:
 @pytest.mark.parametrize("data", ["zero1", "zero2", "zero3"])
 @pytest.mark.parametrize("optimizer", ["adam-8bit", "adafactor"])
 def test_block_wise_optimizer_state_is_not_sharded(optimizer: str, data: str) -> None:
-    """By hand: a matrix of 6 x 10 on 4 ranks has 15 elements a rank and 6 means of rows, which is one and a half."""
+    """By hand: a matrix of 6 x 10 on 4 ranks has 15 elements per rank and 6 row means, which is one and a half."""
     gpt2 = architecture("gpt2")
     assert gpt2.formula("train-memory", optimizer=optimizer, implementation="none") != 0
     with pytest.raises(SymformerError, match=f"optimizer={optimizer} with data={data}: .* adam, momentum and sgd"):
@@ -110,7 +110,7 @@ def test_block_wise_optimizer_state_is_not_sharded(optimizer: str, data: str) ->
 
 
 def test_megatron_activations_add_to_the_model_states() -> None:
-    """34sbh + 5as²b of activations, beside 16 bytes of each of 12h² + 13h parameters and 12 counts of steps."""
+    """34sbh + 5as²b of activations, plus 16 bytes for each of 12h² + 13h parameters and 12 step counters."""
     model = architecture("gpt2")
     layer = model.formula("train-memory", recipe="bf16", implementation="megatron", dropout="on").part("h")
     assert layer.equals("34*B*S*E + 5*B*A*S**2 + 16*(12*E**2 + 13*E) + 4*12")
@@ -124,6 +124,6 @@ def test_megatron_activations_require_half_precision() -> None:
 
 
 def test_inference_memory_of_llama_2_70b() -> None:
-    """Llama-2-70B: 2 bytes of each parameter, 1.25 GiB of cache, 4 bytes of each of 32,000 logits."""
+    """Llama-2-70B: 2 bytes per parameter, 1.25 GiB of cache, 4 bytes for each of 32,000 logits."""
     memory = architecture("llama-2-70b").formula("inference-memory")
     assert memory.value("llama-2-70b", B=1, C=4096) == 2 * 68_976_648_192 + 5 * 2**28 + 4 * 32_000

@@ -17,15 +17,15 @@ from symformer.documents.plots.shares_plot import STYLES, shares_of
 from symformer.language.sizes import evaluate
 from symformer.views.derivation_facts import purposes
 
-# Of a layer of mamba2-2.7b: 2560 · (2 · 5120 + 2 · 128 + 80) into the mixer, a convolution of 4 places and a bias for
+# One layer of mamba2-2.7b: 2560 · (2 · 5120 + 2 · 128 + 80) into the mixer, a convolution of 4 positions and a bias for
 # each of 5120 + 2 · 128 channels, three numbers for each of 80 heads, a norm of 5120, and 5120 · 2560 out of it.
 MAMBA2 = 64 * (2560 * 10_576 + 5 * 5376 + 3 * 80 + 5120 + 5120 * 2560)
-# Of a layer of nemotron-h-8b: the same with 128 heads of 64, 8 groups and a width of 4096.
+# One layer of nemotron-h-8b: the same with 128 heads of 64, 8 groups and a width of 4096.
 HYBRID = 24 * (4096 * (2 * 8192 + 2 * 1024 + 128) + 5 * (8192 + 2048) + 3 * 128 + 8192 + 8192 * 4096)
 # Four layers: 32 heads of 128 for queries and for the output, 8 for keys and for values.
 ATTENTION = 4 * 4096 * 128 * (2 * 32 + 2 * 8)
-# Of a layer of mamba-130m: 768 · 3072 in, 5 · 1536 for the convolution, 1536 · (48 + 2 · 16) for the step and the
-# directions, 48 · 1536 + 1536 for the step, 1536 · 16 and 1536 for the state, 1536 · 768 out.
+# One layer of mamba-130m: 768 · 3072 in, 5 · 1536 for the convolution, 1536 · (48 + 2 · 16) for the step and the
+# projections of the state, 48 · 1536 + 1536 for the step, 1536 · 16 and 1536 for the state, 1536 · 768 out.
 MAMBA = 24 * (768 * 3072 + 5 * 1536 + 1536 * 80 + 49 * 1536 + 17 * 1536 + 1536 * 768)
 EXPECTED = {
     "mamba2-2.7b": {"state-space mixer": MAMBA2},
@@ -75,11 +75,11 @@ def test_a_live_page_has_a_mixer_part(target: str, roles: set[str]) -> None:
 
 
 def test_a_scan_is_not_counted_as_elementwise_work() -> None:
-    # In chunks it is made of matrix products, as torch counts it: tests/test_scan.py.
+    # In chunks it consists of matrix products, as counted by torch: tests/test_scan.py.
     parts = purposes(architecture("mamba2").formula("flops"))
     assert set(parts) == {"matrices", "state-space scan"}
     assert set(purposes(architecture("nemotron-h").formula("flops"))) == {"matrices", "attention", "state-space scan"}
-    # Attention's share is of attention alone: 4 layers of 4 · S² · 32 · 128, of one sequence
+    # Attention's share covers only attention: 4 layers of 4 · S² · 32 · 128, per sequence
     share = architecture("nemotron-h-8b").formula("attention-share")
     whole = architecture("nemotron-h-8b").formula("flops").value(B=1, S=2048)
     assert share.value(S=2048) == Fraction(4 * 4 * 2048**2 * 32 * 128, whole)

@@ -1,4 +1,4 @@
-"""Golden strings, one row each: an expression, and exactly what every language prints."""
+"""Golden strings, one row each: an expression and its exact form in every notation."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_trees_equal_their_expressions_and_code_parses_back(row: tuple) -> None:
 
 
 def test_display_trees_keep_their_structure() -> None:
-    """3(E·E + E): SymPy would distribute it; the tree does not, and is still equal to the truth."""
+    """3(E·E + E): SymPy would distribute it; the tree does not, and is still equal to its expression."""
     shown = Product((Number(3), Sum((Times((tree(E), tree(E))), tree(E)))))
     assert text(shown) == "3(E · E + E)"
     assert latex(shown) == r"3 (E \cdot E + E)"
@@ -87,7 +87,7 @@ def test_labels_and_subtraction_are_printed() -> None:
 
 
 def test_every_letter_is_one_positive_integer_symbol() -> None:
-    own = [row.name for row in symbols._TABLE]  # a comparison may have put numbered ones between them
+    own = [row.name for row in symbols._TABLE]  # a comparison may have put numbered letters between them
     assert [size.name for size in RANK if size.name in own] == own
     assert own == [name for name in LETTERS if name in own]
     assert {size for size in RANK if type(size) is Symbol} == {*SYMBOLS.values()}
@@ -98,7 +98,7 @@ def test_every_letter_is_one_positive_integer_symbol() -> None:
 
 
 def test_a_sum_among_factors_is_bracketed() -> None:
-    """As the shape [B, S, R_kv + D_rope] is multiplied out, and N_new - 1 passes are."""
+    """As when the shape [B, S, R_kv + D_rope] is multiplied out, and N_new - 1 passes are."""
     shown = Cross((tree(B), tree(R_kv + D_rope), tree(2 * E), tree(N_new - 1)))
     assert text(shown) == "B × (R_kv + D_rope) × 2E × (N_new - 1)"
     assert latex(shown) == (r"B \times (R_{\mathrm{kv}} + D_{\mathrm{rope}}) \times 2 E \times (N_{\mathrm{new}} - 1)")
@@ -108,7 +108,7 @@ def test_a_sum_among_factors_is_bracketed() -> None:
 
 
 def test_a_product_with_a_leading_number_is_bracketed_after_a_letter() -> None:
-    """``L 4 B G`` reads as L4; before letters alone there is nothing to bracket."""
+    """``L 4 B G`` would read as L4; a number before letters needs no bracket."""
     four = Product((Number(4), Size(B), Size(G)))
     shown, plain = Product((Size(L), four)), Product((Size(L), Product((Size(B), Size(G)))))
     assert (text(shown), latex(shown), typst(shown)) == ("L(4BG)", "L (4 B G)", "L (4 B G)")

@@ -1,4 +1,4 @@
-"""What a notebook shows: every form of every object, short in plain text, and nothing of a name that escapes."""
+"""Rich display in notebooks: every form of every object, short in plain text, with all names escaped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OBJECTS: dict[str, object] = {
 
 
 class Tags(html.parser.HTMLParser):
-    """Which tags are open, and every text between them."""
+    """Return the open tags and every text between them."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ def test_every_object_has_all_notebook_formats(name: str) -> None:
 
 
 def test_notebook_html_and_markdown_show_hand_values() -> None:
-    # 12*48*1600^2 + 13*48*1600 + (50,257 + 1,024 + 2)*1600 = 1,557,611,200, as GPT-2 XL is printed by transformers
+    # 12*48*1600^2 + 13*48*1600 + (50,257 + 1,024 + 2)*1600 = 1,557,611,200, as printed by transformers for GPT-2 XL
     formula = sf.model("gpt2-xl").params
     assert "1{,}557{,}611{,}200" in formula._repr_html_()  # type: ignore[operator]
     table = formula.rows._repr_markdown_()

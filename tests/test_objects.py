@@ -23,7 +23,7 @@ from symformer.language.errors import ConfigError, OptionError, RuleError, SizeE
 from symformer.language.target import TargetKind, parse
 
 XL = {"model_type": "gpt2", "n_layer": 48, "n_embd": 1600, "n_head": 25}
-GPT2_XL = 1_557_611_200  # as its checkpoint has
+GPT2_XL = 1_557_611_200  # as in its checkpoint
 CONFIGS: dict[str, Callable[[], Any]] = {
     "composed": lambda: transformers.GPT2Config(n_layer=3, n_embd=12, n_head=2, vocab_size=101, n_positions=32),
     "untied": lambda: transformers.LlamaConfig(

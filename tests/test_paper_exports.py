@@ -1,4 +1,4 @@
-"""What an author pastes or brings in: one equation, a fragment, macros, BibTeX, an archive for arXiv."""
+"""Outputs for authors: a single equation, a fragment, macros, BibTeX, and an archive for arXiv."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_part_is_counted_for_one_copy() -> None:
     shown = run("show", "gpt2", "--part", "h.attn").stdout
     assert "N[attn] = 4E² + 4E = 2,362,368\n" in shown
     assert "one of L = 12 copies; together 4LE² + 4LE = 28,348,416\n" in shown  # 12 * 2,362,368
-    assert run("show", "gpt2", "--part", "h.*.attn").stdout == shown  # as torch names it
+    assert run("show", "gpt2", "--part", "h.*.attn").stdout == shown  # torch's name
     facts = json.loads(run("show", "gpt2", "--part", "h", "--json").stdout)
     assert facts["part"]["id"] == "gpt2.params.h"
     assert facts["part"]["copies"] == {"formula": "L", "value": 12}
@@ -203,7 +203,7 @@ def macros(*arguments: str) -> dict[str, str]:
 def test_macros_of_gpt2() -> None:
     found = macros("gpt2")
     assert found["GptTwoParams"] == r"\ensuremath{12 L E^{2} + 13 L E + V E + P E + 2 E}"
-    assert found["GptTwoParamsValue"] == "124{,}439{,}808"  # what transformers prints of gpt2
+    assert found["GptTwoParamsValue"] == "124{,}439{,}808"  # as printed by transformers for gpt2
     assert found["GptTwoParamsRaw"] == "124439808"
     assert r"\num{124439808}" in found["GptTwoParamsSI"]
     assert found["GptTwoParamsHAttn"] == r"\ensuremath{4 E^{2} + 4 E}"
@@ -216,7 +216,7 @@ def test_macro_names_are_distinct_and_only_letters() -> None:
     assert named("模").isascii()
     for target in names():
         assert len(macros(target)) > 3
-    # a part that is called value is none of the numbers of the part above it
+    # a part named value does not collide with the numbers of its parent
     bert = macros("bert-base-uncased")
     assert bert["BertBaseUncasedParamsEncoderLayerAttentionValuePart"] == r"\ensuremath{E^{2} + E}"
     assert bert["BertBaseUncasedParamsEncoderLayerAttentionValue"] == "2{,}362{,}368"  # 4*768^2 + 4*768
@@ -277,14 +277,14 @@ def test_option_applies_only_to_quantities_that_accept_it() -> None:
 
 def test_arxiv_papers_have_an_address() -> None:
     assert "  url = {https://arxiv.org/abs/1706.03762}" in bibtex(["vaswani2017"], "1")
-    assert "url" not in bibtex(["radford2019"], "1")  # a report of OpenAI that is not there
+    assert "url" not in bibtex(["radford2019"], "1")  # a report of OpenAI that is not listed
 
 
 @pytest.mark.parametrize("quantity", ["params", "flops"])
 def test_derivation_citations_are_all_in_cite_output(quantity: str) -> None:
     paper = document(example("mixtral"), [quantity], "1", "costs")
     cited = {piece.key for line in lines(paper.blocks) for piece in line if isinstance(piece, Cited)}
-    assert cited - set(keys(f"mixtral.{quantity}")) <= {"schwartz1980", "zippel1979"}  # whose bound a certificate has
+    assert cited - set(keys(f"mixtral.{quantity}")) <= {"schwartz1980", "zippel1979"}  # the certificate has its bound
 
 
 # The archive

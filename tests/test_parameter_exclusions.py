@@ -1,4 +1,4 @@
-"""Parameters without embeddings, positions or the pooler, as papers and model cards print them."""
+"""Parameters without embeddings, positions or the pooler, compared with papers and model cards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from symformer.commands.cli import cli
 from symformer.language.errors import OptionError, RuleError
 from symformer.language.symbols import E, H, L, N_tp, P, V
 
-# What others print.
+# Published values.
 PRINTED = {
     # Biderman et al. 2023, table 1: non-embedding parameters
     ("pythia-70m", "embeddings"): 18_915_328,
@@ -22,7 +22,8 @@ PRINTED = {
     ("pythia-12b", "embeddings"): 11_327_027_200,
     # nanoGPT, model.py, get_num_params(non_embedding=True) at GPT-2's sizes and 50,257 tokens
     ("gpt2", "positions"): 123_653_376,
-    # by hand: 109,482,240 of BERT base less 768·768 + 768 of its pooler, and of RoBERTa large 355,359,744 less its own
+    # by hand: 109,482,240 for BERT base minus 768·768 + 768 of its pooler, and 355,359,744 for RoBERTa large minus its
+    # own
     ("bert-base-uncased", "pooler"): 108_891_648,
     ("roberta-large", "pooler"): 354_310_144,
 }
@@ -37,7 +38,7 @@ def test_exclusions_match_exact_published_numbers(target: str, left: str) -> Non
 
 @pytest.mark.parametrize("target", CARDS)
 def test_non_embedding_params_match_the_qwen_model_cards(target: str) -> None:
-    """Of the small ones the head is tied, of the large ones it is not: neither counts."""
+    """The head is tied in the small models and not in the large ones: neither is counted."""
     value = sf.architecture(target).formula("params", without="embeddings").value()
     assert round(value / 10**9, 2) == CARDS[target]
 
@@ -48,32 +49,32 @@ def test_exclusion_formulas_by_hand() -> None:
     assert (gpt2.params.expanded - gpt2.formula("params", without="embeddings").expanded).expand() == V * E + P * E
     llama = sf.architecture("llama")
     assert (llama.params.expanded - llama.formula("params", without="embeddings").expanded).expand() == 2 * V * E
-    # A feed-forward network in each layer: one layer of GPT-2 has 2EH + H + E of it.
+    # A feed-forward network in each layer: one layer of GPT-2 has 2EH + H + E in it.
     assert gpt2.formula("params", without="embeddings").part("h.mlp").equals(8 * E**2 + 5 * E)
     assert gpt2.formula("params", without="embeddings").part("wte") == 0
 
 
 def test_a_head_is_excluded_with_its_bias_tied_or_untied() -> None:
-    """BERT's masked head: V·E + V of the logits, where they are stored, and the tables V·E, P·E and V_type·E."""
+    """BERT's masked head: V·E + V for the logits, where stored, and the tables V·E, P·E and V_type·E."""
     for tied in ("true", "false"):
         model = sf.architecture("bert", head="mlm", tied=tied)
         left = model.formula("params", without="embeddings")
         assert V not in left.symbols
         assert P not in left.symbols
-        # 4E² + 2EH + 9E + H a layer, the norm of the embeddings, and the head's E² + E with its norm
+        # 4E² + 2EH + 9E + H per layer, the norm of the embeddings, and the head's E² + E with its norm
         by_hand = L * (4 * E**2 + 2 * E * H + 9 * E + H) + 2 * E + E**2 + 3 * E
         assert (left.expanded - by_hand.expand()).expand() == 0
-    assert V not in sf.architecture("gptj").formula("params", without="embeddings").symbols  # whose head has a bias
+    assert V not in sf.architecture("gptj").formula("params", without="embeddings").symbols  # its head has a bias
 
 
 def test_exclusions_from_active_parameters() -> None:
-    """Mixtral 8x7B: 12,879,925,248 active, of which 2·32,000·4,096 are the table and the head."""
+    """Mixtral 8x7B: 12,879,925,248 active, including 2·32,000·4,096 in the table and the head."""
     model = sf.architecture("mixtral-8x7b")
     assert model.formula("active-params", without="embeddings").value() == 12_879_925_248 - 2 * 32_000 * 4_096
 
 
 def test_exclusions_on_one_rank() -> None:
-    """Of two tensor-parallel ranks; what a norm has, each has whole."""
+    """Two tensor-parallel ranks, each with all norms."""
     model = sf.architecture("llama-2-7b")
     share = model.formula("params", without="embeddings", tensor="on").expanded
     whole = model.formula("params", without="embeddings").expanded
@@ -102,7 +103,7 @@ def test_models_without_a_token_embedding_refuse_the_exclusion(target: str) -> N
 
 def test_exclusions_for_catalogue_classes() -> None:
     found = sf.model("hf:xglm").formula("params", without="embeddings")
-    # By hand, of a layer: four matrices E² and their biases, the two of the network, two norms; and the last norm.
+    # By hand, per layer: four matrices E² and their biases, the two of the MLP, two norms; and the final norm.
     by_hand = "num_layers*(4*E**2 + 4*E + 2*E*ffn_dim + ffn_dim + E + 4*E) + 2*E"
     assert found.equals(by_hand)
     with pytest.raises(RuleError, match="without=embeddings: the product that computes the logits was not recognized"):

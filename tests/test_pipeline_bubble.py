@@ -1,4 +1,4 @@
-"""The bubble of a pipeline: the schedules played, pass by pass, and what may be asked of which model."""
+"""The pipeline bubble: simulated schedules, pass by pass, and the supported models."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pytest
 import symformer as sf
 from symformer.language.errors import RuleError, SizeError, UnknownNameError
 
-Pass = tuple[str, int, int]  # "F" or "B", which stage of all, which micro-batch
-FORWARD, BACKWARD = 3, 5  # the time of a pass of one stage
+Pass = tuple[str, int, int]  # "F" or "B", the index of the stage, the micro-batch
+FORWARD, BACKWARD = 3, 5  # the time of one pass of one stage
 
 
 def gpipe(rank: int, ranks: int, micro: int, stages: int) -> list[Pass]:
-    """All forward passes, then all backward passes."""
+    """Return all forward passes, then all backward passes."""
     return [("F", rank, m) for m in range(micro)] + [("B", rank, m) for m in range(micro)]
 
 
 def one_f_one_b(rank: int, ranks: int, micro: int, stages: int) -> list[Pass]:
-    """As many forward passes as there are stages behind, then one of each in turn."""
+    """Return as many forward passes as there are later stages, then alternate."""
     first = min(ranks - rank - 1, micro)
     found: list[Pass] = [("F", rank, m) for m in range(first)]
     for m in range(micro - first):
@@ -29,8 +29,10 @@ def one_f_one_b(rank: int, ranks: int, micro: int, stages: int) -> list[Pass]:
 
 
 def interleaved(rank: int, ranks: int, micro: int, stages: int) -> list[Pass]:
-    """Megatron-LM's schedules.py, forward_backward_pipelining_with_interleaving: so many micro-batches as ranks by each
-    of a rank's stages; 2·(ranks - rank - 1) + (stages - 1)·ranks passes before the first backward one.
+    """Megatron-LM's schedules.py, forward_backward_pipelining_with_interleaving.
+
+    Each stage of a rank processes as many micro-batches as there are ranks; 2·(ranks - rank - 1) + (stages - 1)·ranks
+    passes come before the first backward pass.
     """
 
     def forward(k: int) -> Pass:
@@ -50,7 +52,7 @@ def interleaved(rank: int, ranks: int, micro: int, stages: int) -> list[Pass]:
 
 
 def played(schedule: Callable[[int, int, int, int], list[Pass]], ranks: int, micro: int, stages: int) -> int:
-    """The time of a step: each rank does its passes in order, as soon as what they read is there."""
+    """Return the time of a step: each rank runs its passes in order, as soon as their inputs exist."""
     last = ranks * stages - 1
     orders = [schedule(rank, ranks, micro, stages) for rank in range(ranks)]
     done: dict[Pass, int] = {}
@@ -81,7 +83,7 @@ PLAYED = {
 
 @pytest.mark.parametrize("schedule", PLAYED)
 def test_bubble_equals_the_simulated_schedules(schedule: str) -> None:
-    """A rank works for all micro-batches through all of its stages, and waits for the rest of the step."""
+    """A rank processes all micro-batches in all of its stages, and is idle for the rest of the step."""
     play, cases = PLAYED[schedule]
     model = sf.architecture("llama").set({"L": 1440})
     for ranks, micro, stages in cases:
@@ -134,7 +136,7 @@ def test_models_without_known_stages_are_refused(target: str, said: str) -> None
 def test_the_bubble_describes_all_stages_together() -> None:
     with pytest.raises(RuleError, match="describes all stages together, not one rank; remove pipeline=first"):
         sf.architecture("gpt2").formula("pipeline-bubble", pipeline="first")
-    with pytest.raises(UnknownNameError, match="unknown convention of pipeline-bubble 'attention'"):
+    with pytest.raises(UnknownNameError, match="unknown convention 'attention' of pipeline-bubble"):
         sf.architecture("gpt2").formula("pipeline-bubble", attention="causal")
     assert (
         sf.explain(sf.architecture("llama-2-70b").set({"N_pp": 8, "N_micro": 32}), "21.9 %", "pipeline-bubble").verdict

@@ -1,4 +1,4 @@
-"""One rank's share, against torch's own ways of sharing: DTensor and FSDP2 over a process group that is not there."""
+"""The share of one rank, compared with torch's DTensor and FSDP2 over a fake process group."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from symformer.ledger.operations import Operations
 from symformer.ledger.placement import REDUCED, Cut
 
 RANKS = 2
-# Every size another number, and what must divide does: RANKS | V, H, A, G; and E = 48 | rows for FSDP2.
+# All sizes differ, and divisibility holds: RANKS | V, H, A, G; and E = 48 | rows for FSDP2.
 LLAMA = {"V": 52, "E": 48, "H": 44, "L": 3, "A": 8, "G": 4, "D": 10}
 BERT = {"V": 58, "V_type": 3, "P": 17, "E": 24, "H": 38, "L": 5, "A": 6}
 
 
 @pytest.fixture(scope="module")
 def mesh() -> Iterator[DeviceMesh]:
-    """Ranks that answer nothing: enough to see what one of them holds and would send."""
+    """A process group without communication, which is enough to see what one rank stores and would send."""
     dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=RANKS)
     yield init_device_mesh("cpu", (RANKS,))
     dist.destroy_process_group()
@@ -72,7 +72,7 @@ def llama(layers: int = LLAMA["L"]) -> LlamaForCausalLM:
 
 
 def divided_llama(mesh: DeviceMesh, sequence: bool) -> LlamaForCausalLM:
-    """Llama by torch's own styles: columns, then rows, and between them whole or along the sequence."""
+    """Parallelize Llama with torch's styles: columns, then rows, with whole or sequence-sharded tensors between."""
     model = llama()
     between = Shard(1) if sequence else Replicate()
     plan: dict[str, Any] = {
@@ -102,7 +102,7 @@ def local(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def held(model: torch.nn.Module) -> int:
-    """The elements of a model on this rank."""
+    """Return the number of elements of a model on this rank."""
     parameters = list(model.parameters())
     assert any(isinstance(parameter, DTensor) for parameter in parameters)
     return sum(local(parameter).numel() for parameter in parameters)
@@ -142,7 +142,7 @@ def test_parameters_of_a_rank_of_bert(mesh: DeviceMesh, tied: bool) -> None:
     parallelize_module(model, mesh, plan)
     head = (
         model.cls.predictions
-    )  # tied, the decoder's bias is stored a second time, under the head; untied, this one is
+    )  # if tied, the decoder's bias is stored a second time, under the head; if untied, only this one is
     head.bias = torch.nn.Parameter(distribute_tensor(head.bias, mesh, [Shard(0)]))
     model.tie_weights()
     ours = sf.architecture("bert", head="mlm", tied=tied).formula("params", tensor="on")
@@ -150,7 +150,7 @@ def test_parameters_of_a_rank_of_bert(mesh: DeviceMesh, tied: bool) -> None:
 
 
 def test_parameters_of_a_rank_of_mixtral(mesh: DeviceMesh) -> None:
-    """The experts' tables divided by expert, and all else on every rank."""
+    """The experts' tables are sharded by expert, and everything else is on every rank."""
     config = MixtralConfig(
         vocab_size=53, hidden_size=24, intermediate_size=7, num_local_experts=6, num_experts_per_tok=3,
         num_hidden_layers=5, num_attention_heads=4, num_key_value_heads=2, head_dim=10,
@@ -167,9 +167,9 @@ def test_parameters_of_a_rank_of_mixtral(mesh: DeviceMesh) -> None:
 
 
 def test_expert_parallel_communication_by_hand() -> None:
-    """By hand: K copies of B·S tokens of width E go out and come back, and so do their gradients: 4BSKE a layer.
+    """By hand: K copies of B·S tokens of width E are sent and returned, and so are their gradients: 4BSKE per layer.
 
-    Each rank has tokens of its own, so the gradients of what is no expert are summed: all but 3EXM a layer.
+    Each rank has its own tokens, so the gradients of all weights except experts are summed: all but 3EXM per layer.
     """
     mixtral = sf.architecture("mixtral")
     rest = f"({mixtral.params.code()} - 3*L*E*X*M)"
@@ -180,7 +180,7 @@ def test_expert_parallel_communication_by_hand() -> None:
     forward = mixtral.formula("communication", expert="on", dtype="symbolic", step="forward", count="payload")
     assert forward.equals("2*B*S*K*E*L*W")
     # Attention 2·4096² + 2·4096·1024, router 4096·8 and norms 2·4096 in each of 32 layers, two tables of 32,000·4096, a
-    # norm of 4096: 1,605,636,096 weights, of 2 bytes, 2·7/8 times. Experts: over N_dp = 1.
+    # norm of 4096: 1,605,636,096 weights of 2 bytes, times 2·7/8. Experts: over N_dp = 1.
     summed = mixtral.formula("communication", expert="on", data="replicated")
     weights = [row for row in summed.rows if "experts" not in row.path]
     numbers = {**sf.architecture("mixtral-8x7b").known, **{symbol(k): v for k, v in (("N_ep", 8), ("N_dp", 1))}}
@@ -188,7 +188,7 @@ def test_expert_parallel_communication_by_hand() -> None:
 
 
 class Collectives(TorchDispatchMode):
-    """What torch hands to each functional collective."""
+    """Record the tensors that torch passes to each functional collective."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -227,25 +227,26 @@ def test_communication_of_a_llama_rank_matches_torch(mesh: DeviceMesh, tensor: s
 
 
 def test_gathered_inputs_of_sharded_products_are_communicated() -> None:
-    """By hand, one sequence of S tokens in bf16: what test_rank_gradients.py shows of a layer, in whole models."""
+    """By hand, one sequence of S tokens in bf16: the sums of test_rank_gradients.py, in whole models."""
     palm = sf.architecture("palm-8b").formula("communication", tensor="on", count="payload")
     # The keys and values of 32 layers, 2048 tokens of width 256: 2·32·2048·256·2 = 67,108,864. The rest is 3 sums of
-    # 2048·4096 a layer (two outputs, and the gradient of what both sublayers read), and one for each end of the model.
+    # 2048·4096 per layer (two outputs, and the gradient of the input of both sublayers), and one at each end of the
+    # model.
     assert palm.value(B=1, S=2048, N_tp=8) == 67_108_864 + (3 * 32 + 2) * 2048 * 4096 * 2
     mixtral = sf.architecture("mixtral-8x7b").formula("communication", tensor="on", count="payload")
-    # The routing weights of 32 layers, 2 a token: 32·4096·2·2 = 524,288; and 4 sums of 4096·4096 a layer.
+    # The routing weights of 32 layers, 2 per token: 32·4096·2·2 = 524,288; and 4 sums of 4096·4096 per layer.
     assert mixtral.value(B=1, S=4096, N_tp=8) == 524_288 + (4 * 32 + 2) * 4096 * 4096 * 2
 
 
 def test_sequence_parallel_communication_of_an_encoder_decoder() -> None:
-    """By hand: the first layers' own inputs are given, and nobody asks for their gradients."""
+    """By hand: the inputs of the first layers are given, and need no gradient."""
     facts = {"count": "payload", "dtype": "symbolic"}
     on = sf.architecture("transformer").formula("communication", tensor="on", **facts)
     # Encoder: an output and a gradient for each of two sublayers. Decoder: for three, and the memory's gradient.
     assert on.equals("W*(B*S_enc*E*(4*L_enc - 1) + B*S*E*(6*L_dec - 1) + B*S_enc*E*L_dec)")
     layer = sf.architecture("transformer-decoder-layer")
     forward = layer.formula("communication", tensor="sequence", step="forward", **facts)
-    # Gathered: what three sublayers read, and the memory; scattered: what they give.
+    # Gathered: the inputs of three sublayers, and the memory; scattered: their outputs.
     assert forward.equals("W*(6*B*S*E + B*S_enc*E)")
 
 
@@ -272,13 +273,13 @@ def test_zero_3_matches_fsdp2(mesh: DeviceMesh) -> None:
 def test_weights_are_also_gathered_in_a_forward_pass() -> None:
     llama = sf.architecture("llama-2-7b")
     forward = llama.formula("communication", step="forward", data="zero3")
-    assert forward.value(N_dp=8) == 6_738_415_616 * 2 * 7 // 8  # every weight, of 2 bytes, from 7 others
+    assert forward.value(N_dp=8) == 6_738_415_616 * 2 * 7 // 8  # every weight, of 2 bytes, from 7 other ranks
     for data in ("off", "replicated", "zero1", "zero2"):
         assert llama.formula("communication", step="forward", data=data) == 0
 
 
 def test_zero_1_shards_optimizer_state_over_context_and_expert_ranks() -> None:
-    """Of Adam's 8 bytes a weight 1/(N_cp·N_dp); of a rank's own experts 1/N_dp, of all else 1/(N_ep·N_dp)."""
+    """1/(N_cp·N_dp) of Adam's 8 bytes per weight; 1/N_dp for a rank's experts, 1/(N_ep·N_dp) for the rest."""
     facts = {"recipe": "fp32", "implementation": "none"}
     mixtral = sf.architecture("mixtral")
     rest = f"({mixtral.params.code()} - 3*L*E*X*M)"
@@ -291,14 +292,14 @@ def test_zero_1_shards_optimizer_state_over_context_and_expert_ranks() -> None:
         assert shared.equals(whole.expr - 8 * weights.expr + 8 * parse(means))
 
 
-# Rajbhandari et al. 2020, section 3.1 and figure 1: 16, 4 + 12/N, 2 + 14/N and 16/N bytes a parameter.
+# Rajbhandari et al. 2020, section 3.1 and figure 1: 16, 4 + 12/N, 2 + 14/N and 16/N bytes per parameter.
 @pytest.mark.parametrize(
     ("data", "whole", "divided"), [("off", 16, 0), ("zero1", 4, 12), ("zero2", 2, 14), ("zero3", 0, 16)]
 )
 def test_zero_bytes_match_the_paper(data: str, whole: int, divided: int) -> None:
     llama = sf.architecture("llama")
     formula = llama.formula("train-memory", recipe="bf16", implementation="none", data=data)
-    # Nine matrices and norms a layer, and three weights outside, have a count of steps of 4 bytes each.
+    # Nine weights per layer, and three outside, have a step counter of 4 bytes each.
     steps = "4*(9*L + 3)"
     assert formula.equals(f"({whole} + {divided}/N_dp)*({llama.params.code()}) + {steps}")
 
@@ -307,7 +308,7 @@ def test_zero_bytes_match_the_paper(data: str, whole: int, divided: int) -> None
 
 
 def test_stages_store_the_parameters_of_their_layers() -> None:
-    """GPT-2 by hand from the real class: two stages of three have the table, one has the last norm."""
+    """GPT-2 by hand from the real class: two of three stages have the table, one has the final norm."""
     config = GPT2Config(vocab_size=53, n_positions=19, n_embd=24, n_inner=38, n_layer=6, n_head=4)
     with torch.device("meta"):
         model = GPT2LMHeadModel(config).transformer
@@ -327,14 +328,14 @@ def test_stages_store_the_parameters_of_their_layers() -> None:
 
 
 def test_activations_of_in_flight_micro_batches_match_the_paper() -> None:
-    """Korthikanti et al. 2022, section 4.2.3: under 1F1B the first stage keeps p micro-batches, as many as L layers."""
+    """Korthikanti et al. 2022, section 4.2.3: with 1F1B, the first stage stores p micro-batches, as L layers."""
     gpt2 = sf.architecture("gpt2")
     facts = {"implementation": "megatron", "dropout": "on", "tensor": "sequence", "vocab": "padded"}
     first = gpt2.formula("activations", pipeline="first", **facts)
-    # L layers of sbh(34 + 5as/h)/t, and sbhp/t of noise for the embedding's dropout.
+    # L layers of sbh(34 + 5as/h)/t, and sbhp/t for the mask of the embedding's dropout.
     assert first.equals("(34*B*S*L*E + 5*B*S**2*L*A + B*S*E*N_pp)/N_tp")
     last = gpt2.formula("activations", pipeline="last", **facts)
-    # L/p layers, and 4sbh/t: the input of the last norm and of the output layer.
+    # L/p layers, and 4sbh/t: the inputs of the final norm and of the output layer.
     assert last.equals("(34*B*S*L*E + 5*B*S**2*L*A)/(N_tp*N_pp) + 4*B*S*E/N_tp")
     middle = gpt2.formula("activations", pipeline="middle", **facts)
     assert middle.equals("(34*B*S*L*E + 5*B*S**2*L*A)/N_tp*(N_pp - I_pp)/N_pp")
@@ -357,7 +358,7 @@ def test_activations_of_a_layer_match_korthikanti_et_al(tensor: str, layer: str)
 
 
 def test_flops_of_all_ranks_sum_to_the_whole_model() -> None:
-    """The FLOPs of all ranks are those of the model: nothing but the vocabulary's padding is computed twice."""
+    """The FLOPs of all ranks sum to those of the model, except for the vocabulary's padding."""
     for name, attention in (("llama", "full"), ("llama", "causal"), ("gpt2", "causal")):
         model = sf.architecture(name)
         whole = model.formula("flops", attention=attention)
@@ -429,7 +430,7 @@ def test_one_pipeline_stage_or_one_rank_is_refused() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Divided(Component):
-    """x[B,S,E] -> y[B,S,E]: something done to a hidden layer, of which a rank has its share."""
+    """x[B,S,E] -> y[B,S,E]: an operation on a sharded hidden layer."""
 
     title = "Divided"
     role = "other"
@@ -464,7 +465,7 @@ class Divided(Component):
 )
 @pytest.mark.parametrize("quantity", ["communication", "flops", "params"])
 def test_operations_that_need_a_whole_sharded_axis_are_refused(done: str, reason: str, quantity: str) -> None:
-    assert set(REDUCED) == set(OperationKind)  # whoever adds an operation says what it adds up
+    assert set(REDUCED) == set(OperationKind)  # a new operation must state the axis that it reduces over
     assert Divided(done=done).formula("params") != 0
     with pytest.raises(RuleError, match=reason):
         Divided(done=done).formula(quantity, tensor="on")
@@ -497,11 +498,12 @@ def test_unsupported_placements_are_refused() -> None:
 
 @pytest.mark.parametrize(("data", "forward", "backward"), [("replicated", 0, 1), ("zero1", 0, 2), ("zero3", 1, 2)])
 def test_all_kinds_of_parallelism_combined(data: str, forward: int, backward: int) -> None:
-    """Mixtral by hand: elements of every collective where tokens, heads, experts and weights are divided together."""
+    """Mixtral by hand: elements of every collective with tokens, heads, experts and weights sharded together."""
     b, s, v, e, m, x, k, a, g, d, layers = 3, 28, 1280, 48, 24, 6, 5, 8, 4, 10, 18
     tp, cp, ep, dp = 2, 2, 3, 4
     tokens = b * s // cp
-    # by a layer: the sums after attention and experts; keys and values of all ranks; experts' tokens there and back
+    # per layer: the sums after attention and experts; keys and values of all ranks; tokens of experts, sent and
+    # returned
     sums, ring, sent = 2 * tokens * e, 2 * b * (g // tp) * s * d, 2 * tokens * k * e
     moved = layers * (sums + ring + sent) + tokens * e  # and the sum after the embedding
     # the sums of gradients before attention, experts and the head, and of routing weights; keys and values twice

@@ -1,4 +1,4 @@
-"""Formulas letter for letter as papers print them: each has the verdict that the paper implies, or a reason."""
+"""Published formulas, letter for letter: each has the verdict that the paper implies, or a reason."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from symformer.documents.published_formulas import page
 from symformer.language.arithmetic import parse
 from symformer.language.errors import DerivationError
 
-# Of each the verdict, with what each sentence has in it, or ours less theirs: what the paper says that it leaves out,
-# or what is worked out by hand from it. Those without a verdict are not asked.
+# For each formula its verdict, and words of each sentence, or ours - theirs: as stated in the paper, or computed by
+# hand. Formulas without a verdict are not checked.
 TOLD: dict[str, dict[str, Any]] = {
     row["id"]: row for row in json.loads((Path(__file__).parent / "checked.json").read_text("utf-8"))
 }
@@ -53,7 +53,7 @@ def test_every_formula_has_a_verdict_or_a_reason() -> None:
 @pytest.mark.parametrize("name", [name for name, row in TOLD.items() if row["verdict"]])
 def test_the_verdict_matches_the_paper(name: str) -> None:
     row, entry = TOLD[name], ENTRIES[name]
-    found = entry.check  # which holds the verdict to that on file
+    found = entry.check  # it checks the stored verdict
     assert found is not None
     assert found.verdict == row["verdict"], found
     if found.verdict == "convention":
@@ -80,7 +80,7 @@ def test_a_wrong_stored_verdict_is_detected(wrong: dict[str, Any]) -> None:
 
 
 def test_the_page_shows_each_formula_as_printed() -> None:
-    """Korthikanti et al. 2022, eq. 1, is not expanded; ours stands beside it, with the letters and what is asked."""
+    """Korthikanti et al. 2022, eq. 1, is not expanded; ours is next to it, with the letters and the conventions."""
     made = page()
     rows = {line.split("`")[1]: line for line in made.splitlines() if line.startswith("| `")}
     assert rows.keys() == ENTRIES.keys()
@@ -107,7 +107,7 @@ def test_the_page_shows_each_formula_as_printed() -> None:
 def test_the_command_checks_published_formulas() -> None:
     told = {row["id"]: row for row in json.loads(CliRunner().invoke(cli, ["papers", "--json"]).stdout)}
     assert ENTRIES.keys() | {each.id for each in number_claims()} == told.keys()
-    assert len(told) == len(ENTRIES) + len(number_claims())  # no id is of two
+    assert len(told) == len(ENTRIES) + len(number_claims())  # ids are unique
     assert told["megatron_P"]["conventions"] == ["the final norm is left out"]
     assert told["chin_20"]["verdict"] == "not asked"
     assert "experiment" in told["chin_20"]["because"]

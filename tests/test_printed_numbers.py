@@ -1,4 +1,4 @@
-"""Printed numbers: read exactly, with what was rounded off; what is none is refused in a sentence."""
+"""Printed numbers are parsed exactly, with their rounding; anything else is refused with one sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from symformer.language.errors import ArithmeticTextError
 from symformer.language.printed_number import printed
 
 SEED = 14
-# As printed: the value, what one in the last digit is worth, the unit. By hand: 1 GiB is 2**30 bytes = 1,073,741,824.
+# As printed: the value, one unit in the last digit, the unit. By hand: 1 GiB is 2**30 bytes = 1,073,741,824.
 READ = {
     "124M": (124_000_000, 1_000_000, ""),
     "6.9B": (6_900_000_000, 100_000_000, ""),
@@ -43,7 +43,7 @@ def test_printed_numbers_are_parsed_exactly(text: str) -> None:
     assert (found.value, found.step, found.unit) == READ[text]
 
 
-# A number, one that it may stand for, and how. 124.5M and above round to 125M; 1.5576B rounds to 1.6B.
+# A number, a value that it can represent, and how. 124.5M and above round to 125M; 1.5576B rounds to 1.6B.
 STANDS = [
     ("124M", 123_500_000, "rounded"),
     ("124M", 123_499_999, ""),
@@ -53,11 +53,11 @@ STANDS = [
     ("1.5B", 1_557_611_200, "cut off"),
     ("163,037,184", 163_037_184, "exact"),
     ("163,037,184", 163_037_185, ""),
-    ("124,000,000", 124_439_808, "rounded"),  # three digits and zeros: a rounded number can be printed so
+    ("124,000,000", 124_439_808, "rounded"),  # three digits and zeros: a rounded number can be printed this way
     ("110M", 109_482_240, "rounded"),  # to two digits
     ("50M", 48_371_712, ""),  # not to one
     ("1B", 1_235_814_400, "rounded"),
-    ("1B", 1_711_376_384, ""),  # one digit is rounded, and not what others are cut off to
+    ("1B", 1_711_376_384, ""),  # a single digit may be rounded, but not truncated
 ]
 
 
@@ -72,7 +72,7 @@ def test_active_parameters_are_recognized() -> None:
 
 
 def test_gibibytes_printed_as_gigabytes() -> None:
-    """12.6 GB taken in GiB: 12.6 · 2**30."""
+    """12.6 GB read as GiB: 12.6 · 2**30."""
     found = printed("12.6 GB").binary
     assert found is not None
     assert found.value == Fraction(126, 10) * 2**30
@@ -81,7 +81,7 @@ def test_gibibytes_printed_as_gigabytes() -> None:
 
 
 def test_integers_survive_a_round_trip() -> None:
-    """Printed with separators and without, whatever they are."""
+    """Printed with and without separators of any kind."""
     random = Random(SEED)  # noqa: S311
     for _ in range(300):
         value = random.randrange(1, 10 ** random.randrange(1, 16))

@@ -46,10 +46,24 @@ PHRASES = (
     r"\bknown here\b",
     r"\bcomposed here\b",
     r"\bone of many\b|\bof many ranks\b",
+    r"\bonce more\b",
+    r"\b(?:nobody|somebody|anybody)\b",
+    r"\btaken for\b",
+    r"\bheld against\b",
+    r"\bsaid of\b",
+    r"\bnone such\b",
+    r"\bgives? back\b",
+    r"\b(?:knows|says|shows) nothing\b",
+    r"\b(?:does|counts?|reads?) otherwise\b",
+    r"\bgoes to\b",
+    r"\bwhere (?:it|they|there|one) (?:is|are|has|have|does)\b",
+    r"\bby so (?:many|much)\b|\bso many as\b",
+    r"\b(?:bytes|FLOPs|elements|parameters|numbers|weights) an? (?:token|layer|parameter|element|second)\b",
+    r"\bas (?:is|are) the (?:next|others?)\b",
 )
 FOUND = [re.compile(phrase, re.IGNORECASE) for phrase in PHRASES]
 WORD = re.compile(r"[A-Za-z][A-Za-z'-]+")
-MOST = 1.0  # phrases per 1,000 words
+MOST = 0.6  # phrases per 1,000 words
 SENTENCE = 3  # words: a shorter string is a name or a key
 
 
@@ -66,11 +80,17 @@ def prose(source: str) -> Iterator[str]:
 
 
 def texts(root: Path) -> Iterator[str]:
-    """Yield everything that users and contributors read: the package, the templates and the top-level documents."""
-    for place in sorted((root / "symformer").rglob("*.py")):
-        yield from prose(place.read_text("utf-8"))
-    documents = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").iterdir())]
-    for place in (*sorted((root / "templates").iterdir()), *documents):
+    """Yield everything that users and contributors read: code, tests, templates, stored texts and documents."""
+    for folder in ("symformer", "tests", "examples", ".ci"):
+        for place in sorted((root / folder).rglob("*.py")):
+            if place.name != Path(__file__).name:
+                yield from prose(place.read_text("utf-8"))
+    stored = [
+        root / "symformer" / "architectures" / "presets.json",
+        *sorted((root / "symformer/papers").glob("*.json")),
+    ]
+    documents = [*sorted(root.glob("*.md")), *sorted((root / "docs").iterdir())]
+    for place in (*sorted((root / "templates").iterdir()), *documents, *stored):
         if place.is_file():
             yield place.read_text("utf-8")
 

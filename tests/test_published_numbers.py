@@ -1,4 +1,4 @@
-"""Published numbers: each has the verdict on file or a reason why it has none, and the page has them all."""
+"""Published numbers: each has the stored verdict or a reason why it has none, and the page lists all."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from symformer.algebra.number_claims import number_claims
 from symformer.documents.published_numbers import SECTIONS, page
 from symformer.language.errors import DerivationError
 
-# By hand, from who prints them: how the public numbers with an answer of their own come out. What is on file is what
-# was read beside each number before it was asked: that it is exact, what it counts otherwise, or that it disagrees.
+# By hand, from the publishers: the explanations of public numbers. The stored verdict is exact, another convention, or
+# a disagreement.
 TOLD = {
     "gpt_2_small": "exact",
     "pythia_70m_non_embedding": "convention",
@@ -43,7 +43,7 @@ TOLD = {
 
 def test_every_number_has_the_verdict_on_file_or_a_reason() -> None:
     for entry in number_claims():
-        found = entry.explanation  # which holds the verdict to that on file
+        found = entry.explanation  # it checks the stored verdict
         if found is None:
             assert entry.without, entry.id
             continue

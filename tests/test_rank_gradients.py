@@ -1,8 +1,8 @@
-"""What tensor-parallel ranks have to sum, found by autograd: tiny layers on simulated ranks, each with its own loss.
+"""Required sums over tensor-parallel ranks, found by autograd with tiny layers on simulated ranks.
 
-Every rank runs the same code on its slices. A sum over ranks stands wherever an output is a part; and wherever a tensor
-that all ranks have whole is read by what is divided, its gradient is a part, and is summed on the way back. Without any
-one of these sums some gradient differs from the whole model's.
+Every rank runs the same code on its slices, with its own loss. Outputs that are partial are summed over the ranks. If a
+sharded operation reads a tensor that all ranks hold, its gradient is partial and is summed in the backward pass.
+Without any one of these sums, some gradient differs from the whole model's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Weights = dict[str, Tensor]
 
 
 class Forward(torch.autograd.Function):
-    """The sum of the ranks' parts, on every rank; each rank's gradient is its own."""
+    """Sum the partial tensors of all ranks; the gradient of each rank is its own."""
 
     @staticmethod
     def forward(ctx: Any, *parts: Tensor) -> tuple[Tensor, ...]:
@@ -38,7 +38,7 @@ class Forward(torch.autograd.Function):
 
 
 class Backward(torch.autograd.Function):
-    """The same tensor on every rank; the sum of the ranks' gradients."""
+    """Return the same tensor on every rank; the gradient is the sum over the ranks."""
 
     @staticmethod
     def forward(ctx: Any, *copies: Tensor) -> tuple[Tensor, ...]:
@@ -50,7 +50,7 @@ class Backward(torch.autograd.Function):
 
 
 class Ranks:
-    """The sums between ranks: by name how many elements each is of, and which one is left out."""
+    """The sums between ranks: the number of elements of each by name, and which one is omitted."""
 
     def __init__(self, left_out: str = "") -> None:
         self.left_out = left_out
@@ -70,7 +70,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def multi_query(ranks: list[Weights], x: Tensor, between: Ranks) -> list[Tensor]:
-    """Queries by head, one key and one value for all heads."""
+    """Queries per head, one key and one value for all heads."""
     keys = between.sum("keys", Backward, [x @ w["k"] for w in ranks])
     values = between.sum("values", Backward, [x @ w["v"] for w in ranks])
     parts = [
@@ -81,7 +81,7 @@ def multi_query(ranks: list[Weights], x: Tensor, between: Ranks) -> list[Tensor]
 
 
 def latent(ranks: list[Weights], x: Tensor, between: Ranks) -> list[Tensor]:
-    """Queries, keys and values by head from latents of widths 5 and 6, and one rotary key of width 10 for all heads."""
+    """Queries, keys and values per head from latents of widths 5 and 6, and one shared rotary key of width 10."""
     queries = between.sum("queries' latent", Backward, [x @ w["q_a"] for w in ranks])
     joint = [(x @ w["kv_a"]).split((6, 10), -1) for w in ranks]
     latents = between.sum("latent", Backward, [pair[0] for pair in joint])
@@ -95,7 +95,7 @@ def latent(ranks: list[Weights], x: Tensor, between: Ranks) -> list[Tensor]:
 
 
 def mixture(ranks: list[Weights], x: Tensor, between: Ranks) -> list[Tensor]:
-    """3 of 7 experts a token, their widths divided."""
+    """3 of 7 experts per token, with sharded widths."""
     routes = [torch.topk(torch.softmax(x @ w["gate"], -1), 3) for w in ranks]
     shares = between.sum("routing weights", Backward, [route.values for route in routes])
     parts = []
@@ -106,7 +106,7 @@ def mixture(ranks: list[Weights], x: Tensor, between: Ranks) -> list[Tensor]:
     return between.sum("output", Forward, parts)
 
 
-# The layer, our part, its sizes, and of each weight its shape and the axis that ranks divide, if they do.
+# The layer, our part, its sizes, and for each weight its shape and its sharded axis, if any.
 CASES: dict[str, tuple[Callable[..., list[Tensor]], Component, dict[str, int], dict[str, tuple[Any, ...]]]] = {
     "one key/value head": (
         multi_query,
@@ -136,7 +136,7 @@ CASES: dict[str, tuple[Callable[..., list[Tensor]], Component, dict[str, int], d
 
 
 def gradients(name: str, ranks: int, between: Ranks) -> dict[str, list[Tensor]]:
-    """Of each weight the gradient on each rank."""
+    """Return the gradient of each weight on each rank."""
     layer, _, sizes, shapes = CASES[name]
     torch.manual_seed(0)
     whole = {key: torch.randn(shape, dtype=torch.float64) for key, (shape, _) in shapes.items()}
@@ -156,7 +156,7 @@ def gradients(name: str, ranks: int, between: Ranks) -> dict[str, list[Tensor]]:
 
 
 def agree(name: str, between: Ranks) -> bool:
-    """Whether every rank's gradient of every weight is the whole model's, or its slice of it."""
+    """Return True if every rank's gradient of every weight equals the whole model's, or its slice of it."""
     whole, divided = gradients(name, 1, Ranks()), gradients(name, RANKS, between)
     pairs = [
         (mine, theirs)
@@ -180,11 +180,11 @@ def test_each_sum_over_ranks_is_needed_and_sufficient(name: str) -> None:
     assert moved.value(**sizes, W=1, N_tp=RANKS) == sum(between.elements.values())
 
 
-# -- ranks that have tokens of their own ------------------------------------------------------------------------------
+# -- ranks with their own tokens ---------------------------------------------------------------------------------------
 
 
 class Exchange(torch.autograd.Function):
-    """What goes to other ranks as it is, and its gradient back; counted once each, where they are asked for."""
+    """Send tensors to other ranks unchanged, and their gradients back; each is counted once if requested."""
 
     @staticmethod
     def forward(ctx: Any, moved: list[int], x: Tensor) -> Tensor:
@@ -199,7 +199,7 @@ class Exchange(torch.autograd.Function):
 
 
 class Gather(torch.autograd.Function):
-    """Every rank has what all ranks have; the sum of their gradients, each rank its own tokens' share."""
+    """Gather: every rank gets everything; the gradients are summed and scattered to the ranks' tokens."""
 
     @staticmethod
     def forward(ctx: Any, moved: list[int], *shares: Tensor) -> tuple[Tensor, ...]:
@@ -215,7 +215,7 @@ class Gather(torch.autograd.Function):
 
 
 class Scatter(torch.autograd.Function):
-    """The sum of the ranks' parts, each rank its own tokens' share; every rank has all of the gradient."""
+    """Reduce-scatter: partial tensors are summed, each rank keeps its tokens; every rank gets the whole gradient."""
 
     @staticmethod
     def forward(ctx: Any, moved: list[int], *parts: Tensor) -> tuple[Tensor, ...]:
@@ -231,7 +231,7 @@ class Scatter(torch.autograd.Function):
 
 
 def experts_apart(ranks: list[Weights], inputs: list[Tensor], moved: list[int]) -> list[Tensor]:
-    """Each rank has a batch of its own and its share of the experts; all send as the first does, which is counted."""
+    """Each rank has its own batch and its share of the experts; all send as much as the first, which is counted."""
     outputs = []
     for rank, (w, x) in enumerate(zip(ranks, inputs, strict=True)):
         counted: list[int] = moved if rank == 0 else []
@@ -245,7 +245,7 @@ def experts_apart(ranks: list[Weights], inputs: list[Tensor], moved: list[int]) 
 
 
 def sequence_apart(ranks: list[Weights], inputs: list[Tensor], moved: list[int]) -> list[Tensor]:
-    """Each rank has a piece of every sequence; keys and values go round. 3 of them for 6 heads, of width 4."""
+    """Each rank has a piece of every sequence; keys and values circulate. 3 of them for 6 heads, of width 4."""
     keys = Gather.apply(moved, *(x @ w["k"] for w, x in zip(ranks, inputs, strict=True)))
     values = Gather.apply(moved, *(x @ w["v"] for w, x in zip(ranks, inputs, strict=True)))
     outputs, start = [], 0
@@ -259,14 +259,14 @@ def sequence_apart(ranks: list[Weights], inputs: list[Tensor], moved: list[int])
 
 
 def between_apart(ranks: list[Weights], inputs: list[Tensor], moved: list[int]) -> list[Tensor]:
-    """tensor=sequence: gathered before the columns, scattered after the rows, whose bias is added to a share."""
+    """tensor=sequence: gathered before columns, scattered after rows, whose bias is added to a shard."""
     read = Gather.apply(moved, *inputs)
     parts = [torch.relu(x @ w["up"] + w["up_bias"]) @ w["down"] for w, x in zip(ranks, read, strict=True)]
     return [y + w["down_bias"] for w, y in zip(ranks, Scatter.apply(moved, *parts), strict=True)]
 
 
-# The layer, our part, its placement and sizes, the axis along which ranks share the tokens, the weights, and of which
-# of them the gradient is a sum over ranks that have seen other tokens.
+# The layer, our part, its placement and sizes, the axis along which ranks shard the tokens, the weights, and those
+# whose gradient is a sum over ranks with other tokens.
 APART: dict[str, tuple[Callable[..., list[Tensor]], Component, dict[str, str], dict[str, int], int, Any, set[str]]] = {
     "experts": (
         experts_apart,
@@ -298,7 +298,7 @@ APART: dict[str, tuple[Callable[..., list[Tensor]], Component, dict[str, str], d
 }
 
 
-FREE = {"context": {"G": "G", "D": "D"}}  # grouped queries, whose heads are as wide as we say
+FREE = {"context": {"G": "G", "D": "D"}}  # grouped queries with heads of a given width
 
 
 @pytest.mark.parametrize("name", APART)

@@ -125,7 +125,7 @@ SUM = f"ranks = N_tp·N_ep = 32: {STATED}. All numbers are per rank. {MULTIPLY}"
 RUN = ["--set", "B=1", "--set", "C=4096"]
 GIVEN = ["--given", "N_ep=4", "--given", "B=1", "--given", "C=4096"]
 DEVICE = [*RUN, "--peak", "989TFLOPS", "--bandwidth", "3.35TB/s"]
-WITHOUT = [*ASKED[:-4], *RUN]  # without numbers of ranks
+WITHOUT = [*ASKED[:-4], *RUN]  # without ranks
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_ranks_that_are_swept_or_solved_for_stay_symbols() -> None:
 
 
 def test_answers_for_different_numbers_of_ranks_are_distinguished() -> None:
-    """ZeRO divides what training needs, and the parameters of the model are not those of one rank."""
+    """ZeRO shards what training needs, but the parameters of the model are not per rank."""
     options = ["--option", "data=zero3", "--option", "implementation=none"]
     said = run("sweep", "llama-2-7b", "-q", "params", "-q", "train-memory", *options, "--over", "N_dp=2,4")
     assert "train-memory: ranks = N_dp: data-parallel ranks. All numbers of train-memory are per rank." in said
@@ -227,7 +227,7 @@ def test_paper_exports_state_the_number_of_ranks() -> None:
 
 
 def test_a_notebook_states_the_number_of_ranks() -> None:
-    """8 tensor-parallel ranks; every card, in HTML and Markdown in words and in LaTeX as an equation."""
+    """8 tensor-parallel ranks on every card: in words in HTML and Markdown, as an equation in LaTeX."""
     model = sf.architecture("llama-2-7b").set({"N_tp": 8})
     formula = model.formula("params", tensor="on")
     found = [formula, formula.rows, formula.derivation]

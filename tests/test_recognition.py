@@ -1,6 +1,6 @@
-"""What is lifted from a trace: the rows that were composed, and the numbers that torch counts.
+"""Operations recognized in a trace: the rows of built-in models, and torch's counts.
 
-A type costs seconds: a few run by default, and all with ``LIFTS=all`` in the environment.
+A type takes seconds: a few run by default, and all with ``LIFTS=all`` in the environment.
 """
 
 from __future__ import annotations
@@ -33,19 +33,21 @@ from symformer.witness.recognition.observations import Observation, star, symbol
 from symformer.witness.trace_result import Trace
 from symformer.witness.transformers_classes import FIRST, of_head, types
 
+from .samples import sampled
 from .test_tiny_configs import B, C, S, counted
 
 EVERY = os.environ.get("LIFTS") == "all"
 COMPOSED = sorted(name for name in names() if architecture_class(name).witness.library == "transformers")
-# Read otherwise than they are composed.
+# Rows that are recognized differently from the built-in model.
 APART = {
     "deepseek-v2": "its class does not run as its own default config says: no token has any experts",
     **dict.fromkeys(("mamba", "mamba2", "nemotron-h"), "a scan is seen as the products that it is run by"),
-    **dict.fromkeys(("clip", "vit"), "an image is no token, and is not run"),
-    "whisper": "sound is no token, and is not run",
+    **dict.fromkeys(("clip", "vit"), "an image is not tokens, and is not run"),
+    "whisper": "audio is not tokens, and is not run",
 }
 CHEAP = ("distilbert", "gpt1", "gpt2", "starcoder2")
-CAST = re.compile("_(un)?cast$|_late$")  # when a norm goes to another precision: a run in single precision does not
+# the cast of a norm to another precision, which a run in single precision does not show
+CAST = re.compile("_(un)?cast$|_late$")
 # What a run of torch shows; the others are elementwise, or are not computed at all.
 LIFTS = (
     *(
@@ -62,16 +64,16 @@ LIFTS = (
 )
 
 
-DEPTH = "num_hidden_layers"  # a third of them may all be of one kind, which no composed model is
+DEPTH = "num_hidden_layers"  # a third of them may all have one kind, which no built-in model has
 RUN = ("B", "S", "S_enc", "C")  # sizes of a run, which no config has
 
 
-ASKED: dict[str, Any] = {}  # of each type, what its lift was asked with
+ASKED: dict[str, Any] = {}  # the arguments of the lift of each type
 
 
 @cache
 def lifted(model_type: str, head: str = "") -> Trace:
-    """What is lifted of a type, with points at which it was held to torch."""
+    """Return the lift of a type, with points at which it was compared with torch."""
 
     def lift(*asked: Any) -> Trace:
         ASKED[model_type] = asked
@@ -84,7 +86,7 @@ def lifted(model_type: str, head: str = "") -> Trace:
 def rows(
     entries: Iterable[tuple[Expr, Entry]], numbers: Mapping[Symbol, int], name: Any = lambda path: path
 ) -> Counter[tuple[Any, ...]]:
-    """Every row by its path, kind, shapes, mask and weights, with its number of copies, at some sizes."""
+    """Return every row by its path, with its kind, shapes, mask, weights and number of copies, at some sizes."""
     at = {size: Integer(number) for size, number in numbers.items()}
 
     def shape(each: Tensor | Weight) -> tuple[Expr, ...]:
@@ -100,15 +102,14 @@ def rows(
             if entry.kind in (
                 OperationKind.LOOKUP,
                 OperationKind.NORM,
-            ):  # of one sequence or of all, and with its tokens in one axis or two
+            ):  # for one or for all sequences, with its tokens in one or two axes
                 read, wrote = (), wrote[-1:]
-            elif entry.kind is OperationKind.EXPERTS:  # of tokens, or of tokens once for each of their experts
+            elif entry.kind is OperationKind.EXPERTS:  # per token, or once for each of the token's experts
                 read = (read[0][-1:], read[1])
-            back = entry.window if entry.mask == "causal" else None  # one that looks both ways changes nothing counted
+            back = entry.window if entry.mask == "causal" else None  # a bidirectional one changes no count
             window = back.xreplace(at) if back is not None else None
-            function = (
-                entry.function if entry.kind in (OperationKind.NORM, OperationKind.LOOKUP) else ""
-            )  # else how it is computed
+            # except for the order of computation
+            function = entry.function if entry.kind in (OperationKind.NORM, OperationKind.LOOKUP) else ""
             function = CAST.sub("", function)
             if entry.kind is OperationKind.NORM and not entry.weights:  # elementwise
                 continue
@@ -126,9 +127,9 @@ def rows(
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in COMPOSED if name not in APART] if EVERY else CHEAP)
+@pytest.mark.parametrize("name", [name for name in COMPOSED if name not in APART] if EVERY else sampled(4, CHEAP))
 def test_recognized_rows_match_the_composed_rows(name: str, tmp_path: Path) -> None:
-    """Kind by kind, row by row: paths but for the names that we give, shapes, copies, masks and shared weights."""
+    """Compare row by row and by kind: paths except for our own names, shapes, copies, masks and shared weights."""
     fields = architecture_class(name).fields
     model_type = fields.model_types[0]
     heads = [head for head in FIRST if model_type in types(head)]
@@ -159,7 +160,7 @@ def test_recognized_rows_match_the_composed_rows(name: str, tmp_path: Path) -> N
     cores = {entry.path for _, entry in model.ledger if entry.kind in (OperationKind.SCORES, OperationKind.MIX)}
 
     def placed(path: str) -> str:
-        """Torch may run the core of an attention in a module of its own, which is no part of ours."""
+        """Torch may run the core of an attention in a separate module, which is not one of our parts."""
         path = renamed(path)
         above = re.sub(r"\.\w+\.(scores|mix)$", r".\1", path)
         return above if above in cores and path not in cores else path
@@ -185,14 +186,15 @@ def test_recognized_rows_match_the_composed_rows(name: str, tmp_path: Path) -> N
     ],
 )
 def test_recognized_model_answers_like_the_composed_model(quantity: str, ways: dict[str, str]) -> None:
-    """GPT-2, by the same rules under the same conventions; its H is 4E where nothing else is said."""
+    """GPT-2, with the same rules under the same conventions; its H is 4E by default."""
     composed = sf.architecture("gpt2").formula(quantity, **ways).partial(H="4*E")
     found = lifted("gpt2", "causal").model.formula(quantity, **ways)
     assert composed.expanded != 0
     assert found.equals(composed.code())
 
 
-# Types that nobody composed, or with what composed ones lack, and small configs in which no two sizes are the same.
+# Types without a built-in model, or with features that built-in models lack, and small configs in which all sizes
+# differ.
 SMALL: dict[str, dict[str, Any]] = {
     "gpt_bigcode": {"vocab_size": 61, "n_positions": 37, "n_embd": 24, "n_layer": 3, "n_head": 4},
     "codegen": {**{"vocab_size": 61, "n_positions": 37, "n_embd": 32, "n_layer": 3, "n_head": 4, "rotary_dim": 6}},
@@ -214,7 +216,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("model_type", SMALL if EVERY else ("codegen",))
 def test_recognized_model_matches_torch(model_type: str) -> None:
-    """In real memory, at sizes that no trace drew: parameters, forward, training and decode FLOPs."""
+    """In real memory, at sizes that no trace sampled: parameters, forward, training and decode FLOPs."""
     trace = lifted(model_type)
     source = of_head(model_type)
     theirs = counted({**SMALL[model_type], "model_type": model_type, "architectures": [source.name]})
@@ -230,16 +232,16 @@ def test_recognized_model_matches_torch(model_type: str) -> None:
 
 FORWARD = {"params", "active-params", "flops", "train-flops"}
 EVERYTHING = FORWARD | {"prefill-flops", "kv-cache", "decode-flops", "generation-flops", "inference-memory"}
-# What torch confirms of types that read or repeat otherwise than a decoder does, and what the first refusal says.
+# Quantities that torch confirms for types that differ from decoders, and the first refusal.
 CONFIRMED = {
-    ("fnet", "masked"): (FORWARD, "no cache"),  # its pooler is run, and nothing that is trained reads it
-    ("t5", "seq2seq"): (EVERYTHING, ""),  # tokens of two lengths, and a cache of what the encoder read
-    ("bart", "causal"): (EVERYTHING, ""),  # a decoder alone, whose config says the encoder's depth
-    ("qwen3_asr", "seq2seq"): (EVERYTHING, ""),  # filed as one, and it reads one length
-    ("albert", "masked"): (FORWARD, "not causal"),  # layers that run again
-    ("squeezebert", "masked"): (FORWARD, "convolution"),  # of groups of channels
-    ("modernbert", "masked"): (FORWARD, "not causal"),  # windows on both sides
-    ("cohere2", "causal"): (EVERYTHING - {"generation-flops"}, "no closed form"),  # windows, further up none
+    ("fnet", "masked"): (FORWARD, "no cache"),  # its pooler runs, but no trained weight depends on it
+    ("t5", "seq2seq"): (EVERYTHING, ""),  # tokens of two lengths, and a cache of the encoder's output
+    ("bart", "causal"): (EVERYTHING, ""),  # a decoder alone, whose config states the encoder's depth
+    ("qwen3_asr", "seq2seq"): (EVERYTHING, ""),  # stored as one, and it reads one length
+    ("albert", "masked"): (FORWARD, "not causal"),  # layers that run several times
+    ("squeezebert", "masked"): (FORWARD, "convolution"),  # grouped channels
+    ("modernbert", "masked"): (FORWARD, "not causal"),  # two-sided windows
+    ("cohere2", "causal"): (EVERYTHING - {"generation-flops"}, "no closed form"),  # windows, and none in deeper layers
     ("longt5", "seq2seq"): (EVERYTHING, ""),  # products of blocks in its encoder
 }
 
@@ -256,7 +258,7 @@ def test_recognized_quantities_are_confirmed_by_torch_or_refused(model_type: str
 
 
 def heads_for_groups(entry: Entry) -> Entry:
-    """Every query head with keys of its own, in a model whose heads share them."""
+    """Give every query head its own keys, in a model whose heads share them."""
     if entry.kind is not OperationKind.SCORES:
         return entry
     q, k = entry.inputs
@@ -271,7 +273,7 @@ def without_a_bias(entry: Entry) -> Entry:
 
 
 def squared(entry: Entry) -> Entry:
-    """A matrix [out, out] instead of [out, in]."""
+    """Return a matrix [out, out] instead of [out, in]."""
     if not entry.path.endswith("c_fc"):
         return entry
     x, y = entry.inputs[0], entry.output
@@ -280,7 +282,7 @@ def squared(entry: Entry) -> Entry:
 
 
 def without_a_gradient(entry: Entry) -> Entry:
-    """A product of two tensors, of which one needs no gradient."""
+    """Return a product of two tensors, one of which needs no gradient."""
     if entry.kind is not OperationKind.PRODUCT:
         return entry
     x, y = entry.inputs
@@ -289,7 +291,7 @@ def without_a_gradient(entry: Entry) -> Entry:
 
 
 def over_fewer_channels(entry: Entry) -> Entry:
-    """A convolution that slides over one channel, and is read by one."""
+    """Return a convolution over one channel, read by one channel."""
     if entry.kind is not OperationKind.CONVOLUTION:
         return entry
     batch, _, *places = entry.output.shape
@@ -309,7 +311,7 @@ def without_a_mask(entry: Entry) -> Entry:
             {"kv-cache": r"self_attn\.scores \(keys\): formula", "params": "q_proj", "train-flops": "c_fc"},
         ),
         ("starcoder2", (without_a_mask,), {"decode-flops": "not causal", "generation-flops": "not causal"}),
-        *(  # half a minute of a core
+        *(  # half a CPU minute
             [
                 (
                     "mamba",
@@ -323,7 +325,7 @@ def without_a_mask(entry: Entry) -> Entry:
     ],
 )
 def test_misrecognized_rows_are_refused(model_type: str, changes: Any, refused: Mapping[str, str]) -> None:
-    """StarCoder2 has biases, and heads that share keys; Mamba slides, and multiplies a state with what reads it."""
+    """StarCoder2 has biases and shared keys; Mamba has a convolution and a product of its state."""
     right = lifted(model_type, "causal").model.component
     assert isinstance(right, RecognizedModel)
     assert refused.keys() <= right.confirmed.keys()
@@ -344,7 +346,7 @@ def test_misrecognized_rows_are_refused(model_type: str, changes: Any, refused: 
 def test_axis_is_a_number_only_if_no_size_matches() -> None:
     Z, Z_patch = SYMBOLS["Z"], SYMBOLS["Z_patch"]
     patches = floor(Z / Z_patch) ** 2
-    # 168/14 is 144/12: both runs have 12² patches, and the axis is the same number in both
+    # 168/14 equals 144/12: both runs have 12² patches, so the axis has the same length in both
     runs = [({Z: 168, Z_patch: 14}, (144, 4)), ({Z: 144, Z_patch: 12}, (144, 4))]
     seen = [(Observation(Roles(nn.Identity(), {}), numbers), shape) for numbers, shape in runs]
     assert symbolic_shape(seen, [patches]) == (patches, Integer(4))

@@ -1,4 +1,4 @@
-"""What is computed again in the backward pass, and what frozen weights spare: against torch."""
+"""Recomputation in the backward pass, and savings from frozen weights, compared with torch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from symformer.witness.torch_counts import train_flops
 
 
 def draw(target: str, seed: int) -> dict[str, int]:
-    """Random sizes, all different: widths are what heads ask for."""
+    """Return random sizes, all different; widths are multiples of the heads."""
     source = random.Random(f"{target} {seed}")  # noqa: S311
     while True:
         sizes = {name: source.randint(2, 90) for name in ("B", "S", "A", "V", "P", "H")} | {"L": source.randint(2, 7)}
@@ -34,7 +34,7 @@ def draw(target: str, seed: int) -> dict[str, int]:
 
 
 def both(target: str, sizes: dict[str, int], recompute: str, early_stop: bool = False) -> tuple[int, int]:
-    """The formula's FLOPs and torch's."""
+    """Return the FLOPs of the formula and of torch."""
     model = architecture(target)
     assert isinstance(model.component, Architecture)
     numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
@@ -51,7 +51,7 @@ def test_recomputed_flops_match_torch_checkpoints(target: str, recompute: str, s
 
 
 def test_early_stopping_of_torch_checkpoints_saves_known_products() -> None:
-    """Llama's layer ends in a product of which nobody reads the result again, the core of attention in its mix.
+    """Recomputation stops early: Llama's layer ends in a product whose result is not needed, the core in its mix.
 
     By hand: the down projection 2*B*S*H*E of each layer, and the mix 2*B*A*S*S*D of each layer.
     """
@@ -63,7 +63,7 @@ def test_early_stopping_of_torch_checkpoints_saves_known_products() -> None:
 
 
 class Updated(nn.Module):
-    """A frozen linear layer with an update of low rank beside it, Hu et al. 2021, arXiv:2106.09685, eq. 3."""
+    """A frozen linear layer with a low-rank update, Hu et al. 2021, arXiv:2106.09685, eq. 3."""
 
     def __init__(self, base: nn.Module, rank: int) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class Updated(nn.Module):
 
 
 def update(model: nn.Module, rank: int) -> None:
-    """Freeze a model, and put an update beside each linear layer of its repeated layers."""
+    """Freeze a model, and add an update to each linear layer of its repeated layers."""
     model.requires_grad_(False)
     linear = [name for name, part in model.named_modules() if isinstance(part, (nn.Linear, Conv1D))]
     layers = [name for name in linear if any(word.isdigit() for word in name.split("."))]
@@ -92,7 +92,7 @@ def update(model: nn.Module, rank: int) -> None:
 @pytest.mark.parametrize("recompute", ["none", "selective", "full"])
 @pytest.mark.parametrize("target", ["gpt2", "llama", "bert"])
 def test_lora_flops_match_torch(target: str, recompute: str, seed: int) -> None:
-    sizes, rank = draw(target, seed), 97  # no other size is above 90, but for products
+    sizes, rank = draw(target, seed), 97  # all other sizes are at most 90, except for products
     model = architecture(target)
     assert isinstance(model.component, Architecture)
     numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
@@ -120,7 +120,7 @@ def test_lora_of_fused_matrices_is_refused(target: str, reason: str) -> None:
 
 
 def freeze_tables(model: nn.Module) -> None:
-    """No table is trained; a head that is tied to one is the same weight."""
+    """No table is trained; a tied head is the same weight."""
     tables = [module for module in model.modules() if isinstance(module, nn.Embedding)]
     assert tables
     for table in tables:
@@ -140,7 +140,7 @@ def test_flops_with_frozen_embeddings_match_torch(target: str, tied: bool, recom
 
 
 def test_flops_saved_by_frozen_embeddings_by_hand() -> None:
-    """By hand, of GPT-2: the tied head's table, 2*B*S*E*V. The first norm is trained, so what reads it is as before."""
+    """By hand, for GPT-2: the tied head's table, 2*B*S*E*V. The first norm is trained, so its readers are unchanged."""
     model = architecture("gpt2")
     whole, frozen = (model.formula("train-flops", train=train).expanded for train in ("all", "frozen-embeddings"))
     width, vocabulary, batch, length = (SYMBOLS[name] for name in ("E", "V", "B", "S"))

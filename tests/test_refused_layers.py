@@ -1,4 +1,4 @@
-"""Real configs with layers of several kinds: what the catalogue answers for them, and what is refused and why."""
+"""Real configs with layers of several kinds: answers of the catalogue, and refusals with their reasons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformers.masking_utils import create_causal_mask, create_chunked_causal
 import symformer as sf
 from symformer.language.errors import ConfigError, RuleError
 
-# As published, with few of its fields; 34 layers are no multiple of the pattern's 6.
+# As published, with few fields; 34 layers are not a multiple of the pattern's 6.
 GEMMA_3_4B: dict[str, Any] = {
     "model_type": "gemma3",
     "architectures": ["Gemma3ForConditionalGeneration"],
@@ -57,7 +57,7 @@ def test_a_depth_that_is_not_a_multiple_of_the_pattern_matches_torch(tmp_path: P
         with FlopCounterMode(display=False) as counter:
             theirs(torch.zeros(B, 1, dtype=torch.long), past_key_values=run.past_key_values, use_cache=True)
     stored = sum(each.numel() for each in theirs.parameters())
-    # 29 layers keep 1023 tokens and 5 keep all: keys and values of 4 heads of 256, in 2 bytes
+    # 29 layers cache 1023 tokens and 5 cache all: keys and values of 4 heads of 256, in 2 bytes
     assert held == 2 * 2 * B * 4 * 256 * (29 * 1023 + 5 * C)
     found = sf.model(_written(GEMMA_3_4B, tmp_path))
     assert found.formula("active-params").value() == found.params.value() == stored == 4_300_079_472
@@ -84,7 +84,7 @@ def test_attention_in_chunks_is_counted_as_transformers_masks_it(tmp_path: Path)
         "pad_token_id": 0,
     }
     found = sf.model(_written(config, tmp_path))
-    # three of four layers keep 8 tokens, the last all: keys and values of 2 heads of 8, in 2 bytes
+    # three of four layers cache 8 tokens, the last all: keys and values of 2 heads of 8, in 2 bytes
     cache = found.formula("kv-cache", dtype="bf16")
     assert cache.value(B=5, C=21) == 2 * 2 * 5 * 2 * 8 * (3 * 8 + 21)
     assert cache.value(B=5, C=21, C_chunk=13) == 2 * 2 * 5 * 2 * 8 * (3 * 12 + 21)
@@ -99,7 +99,7 @@ def test_attention_in_chunks_is_counted_as_transformers_masks_it(tmp_path: Path)
         # 4 heads of 8, two products, 2 FLOPs for each multiply-add
         left_out = 3 * (tokens**2 - chunked) + tokens**2 - whole
         assert full.value(B=5, S=tokens) - causal.value(B=5, S=tokens) == 2 * 2 * 5 * 4 * 8 * left_out
-    # a new token is multiplied with all that the cache keeps and with itself
+    # a new token is multiplied with everything in the cache and with itself
     decode = found.formula("decode-flops")
     assert decode.value(B=5, C=21) - decode.value(B=5, C=3) == 2 * 2 * 5 * 4 * 8 * (3 * (8 - 3) + 21 - 3)
     memory = found.formula("inference-memory").value(B=5, C=21)

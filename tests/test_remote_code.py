@@ -120,7 +120,8 @@ def stored(config: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("field", [{"lora_rank": 4}, {"lora_adaptations": ["a"]}, {"adapters": {"x": 1}},
-                                   {"num_experts": 8}, {"num_local_experts": 3}])  # fmt: skip
+                                   {"num_experts": 8}, {"num_local_experts": 3}, {"num_loras": 5},
+                                   {"num_memory_tokens": 4}, {"p_tuning": True}])  # fmt: skip
 @pytest.mark.parametrize("config", [BERT, ARCEE, XLM_R], ids=lambda config: config["model_type"])
 def test_a_field_that_adds_weights_to_a_class_that_does_not_read_it_is_refused(
     config: dict[str, Any], field: dict[str, Any], tmp_path: Path

@@ -1,6 +1,6 @@
-"""The pages of reports/: every quantity has one, the index links them, and every link leads somewhere.
+"""The pages of reports/: every quantity has one, the index links them, and every link works.
 
-That they are what the code would write today is a step of .ci/run: `symformer gallery reports --check`.
+`symformer gallery reports --check` in .ci/run tests that they are up to date.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ def test_the_index_links_the_page_of_every_architecture() -> None:
 
 
 def test_the_index_shortens_long_formulas() -> None:
-    """Nobody reads a cell with seventeen terms."""
     terms = [cell.count(" + ") + 1 for row in index() for cell in row.split(" | ")]
     assert max(terms) == MOST_TERMS
     # 12 terms; the highest degree is the 4 of the experts' 3 matrices of E x M
@@ -65,7 +64,7 @@ def test_stale_lists_the_pages_that_differ(tmp_path: Path) -> None:
 
 
 def headings(page: str) -> set[str]:
-    """What links to the headings of a page end in, as GitHub has them, and the anchors that it names itself."""
+    """Return the anchors of the headings of a page, as on GitHub, and its explicit anchors."""
     seen, found = Counter[str](), set(re.findall(r'<a id="([^"]+)"', page))
     for heading in re.findall(r"(?m)^#+ (.*)$", page):
         name = re.sub(r"[^\w\- ]", "", heading.replace("\\_", "_").lower()).replace(" ", "-")

@@ -1,4 +1,4 @@
-"""What the algebra answers with: the same views of every answer, and pictures whose numbers are worked by hand."""
+"""Results of the algebra: all have the same views, and the numbers in plots are computed by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from symformer.output.base_plot import Plot
 from symformer.output.chart import Chart
 from symformer.output.heat_map import HeatMap
 
-# A layer of Llama-2 7B: 4·4096² of attention, 3·4096·11008 of the MLP, 2·4096 of norms; the whole by its card.
+# A layer of Llama-2 7B: 4·4096² for attention, 3·4096·11008 for the MLP, 2·4096 for norms; the whole from its card.
 LAYER, LLAMA = 67_108_864 + 135_266_304 + 8_192, 6_738_415_616
 
 ANSWERS: dict[str, Callable[[], Answer]] = {
@@ -35,7 +35,7 @@ ANSWERS: dict[str, Callable[[], Answer]] = {
     "sweep": lambda: sf.sweep("gpt2", {"E": [768, 1536], "L": "12:36:12"}),
     "sensitivity": lambda: sf.sensitivity("llama-2-7b"),
 }
-WORDS = ("check", "explain")  # which no picture says
+WORDS = ("check", "explain")  # no plot has it
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -71,7 +71,7 @@ def test_tables_contain_the_expected_rows() -> None:
     each = sf.sensitivity("llama-2-7b").table()
     assert each["one more value"][each["size"].index(L)] == LAYER
     counted = sf.explain("gpt2", "163,037,184").table()
-    assert counted["value"] == [124_439_808, 50_257 * 768]  # the tied head once more
+    assert counted["value"] == [124_439_808, 50_257 * 768]  # the tied head again
     assert sf.check("12 L E^2 + 13 L E + V E + P E", "gpt2").table()["difference"] == [2 * E]  # the final norm
     wrong = sf.check("12 L E^2 + 12 L E + V E + P E + 2 E", "gpt2").table()["difference"]
     assert set(wrong) == {L * E}
@@ -81,18 +81,18 @@ def test_bars_equal_the_table_rows() -> None:
     found = sf.compare("gpt2-xl", "llama-2-7b").plot()
     assert isinstance(found, Bars)
     assert list(found.names) == ["embeddings", "attention", "MLP", "norms", "head", "total"]
-    # 32·3·4096·11008 of the MLPs; 50,257·1600 + 1024·1600 of the tables
+    # 32·3·4096·11008 for the MLPs; 50,257·1600 + 1024·1600 for the tables
     assert found.series["llama-2-7b"][2] == 32 * 135_266_304
     assert found.series["gpt2-xl"][0] == (50_257 + 1_024) * 1_600
     assert found.written["llama-2-7b"][-1] == "6,738,415,616"
 
 
 def test_curves_cross_at_the_computed_point() -> None:
-    # A token of cache: 2·2·80·128·G = 40,960·G bytes in Llama-2 70B, and 2·60·(512 + 64) = 69,120 in DeepSeek-V2.
+    # The cache of a token: 2·2·80·128·G = 40,960·G bytes in Llama-2 70B, and 2·60·(512 + 64) = 69,120 in DeepSeek-V2.
     found = sf.compare("llama-2-70b", "deepseek-v2", "kv-cache", per="B*C").plot(by="G")
     assert isinstance(found, Chart)
     first, other, mark = found.series
-    assert [*first.xs] == [1, 2, 4, 8]  # what divides 64 heads, as far as its own 8
+    assert [*first.xs] == [1, 2, 4, 8]  # the divisors of 64 heads, up to its own 8
     assert [*first.ys] == [40_960 * groups for groups in first.xs]
     assert {*other.ys} == {69_120}
     assert abs(mark.xs[0] - Fraction(69_120, 40_960)) < Fraction(1, 10**9)
@@ -120,7 +120,7 @@ def test_solutions_are_marked_in_the_chart() -> None:
     assert isinstance(several, Chart)
     both = [(x, y) for each in several.series for x, y in zip(each.xs, each.ys, strict=True)]
     assert (32, 11_008) in both
-    size = 4 * 4096**2 + 2 * 4096  # of a layer without its MLP
+    size = 4 * 4096**2 + 2 * 4096  # for a layer without its MLP
     inside = [layers * (size + 3 * 4096 * hidden) + LLAMA - 32 * LAYER for layers, hidden in both]
     assert all(abs(each - LLAMA) * 100 <= LLAMA for each in inside)
 

@@ -55,7 +55,7 @@ def test_values_that_are_not_positive_numbers_are_refused(kind: str, field: str,
 @pytest.mark.parametrize("field", ["factor", "low_freq_factor", "high_freq_factor"])
 def test_transformers_divides_by_the_field(field: str, tmp_path: Path) -> None:
     rotary = {**LLAMA3, field: 0}
-    with suppress(ZeroDivisionError):  # of Python's numbers; of tensors the quotient is infinite
+    with suppress(ZeroDivisionError):  # for Python's numbers; for tensors the quotient is infinite
         assert not frequencies(rotary).isfinite().all()
     place = tmp_path / "config.json"
     place.write_text(json.dumps({"model_type": "llama", "rope_parameters": rotary}))

@@ -1,20 +1,20 @@
-"""FLOPs as others count them: what their own functions say, whom they refuse, and every door.
+"""Published FLOP counts, compared with the values of the functions themselves, their refusals, and all interfaces.
 
-Expected values are what each function returned where it was run by itself, at these inputs, with B = 2 and S = 29
-(GPT-2: S = P = 31, as nanoGPT's T is its block size), rounded where it computes in floats. They are from
+The expected values are the return values of each function, run on its own at these inputs, with B = 2 and S = 29
+(GPT-2: S = P = 31, since nanoGPT's T is its block size), rounded if it computes in floats. They are from
 
 - torchtitan/models/utils.py of pytorch/torchtitan, commit b5bcd76c: get_dense_model_nparams_and_flops for GPT-2 and
-  Llama, get_moe_model_nparams_and_flops for all others, given the parameters of the class of transformers under
+  Llama, get_moe_model_nparams_and_flops for all others, with the parameters of the transformers class under
   torchtitan's names, times B·S;
 - model.py of karpathy/nanoGPT, commit 3adf61e1: GPT.estimate_mfu(2, 1.0) · 312e12;
 - megatron/training/training.py of NVIDIA/Megatron-LM, commit d98e8a64: num_floating_point_operations, with
   padded_vocab_size=V;
 - src/megatron/bridge/training/utils/flop_utils.py of NVIDIA-NeMo/Megatron-Bridge, commit 067f987d: the same, with
-  window_size=(C_win - 1, 0) and, of layers of two kinds, window_attn_skip_freq=2 (GPT-OSS) and 6 (Gemma 3);
-- src/maxtext/utils/maxtext_utils.py of AI-Hypercomputer/maxtext, commit e591f30c:
-  calculate_tflops_training_per_device, times 1e12;
-- verl/utils/flops_counter.py of verl-project/verl, commit 1dda039b: the function of each model type over two
-  sequences of 29 tokens in one second, times 1e12;
+  window_size=(C_win - 1, 0) and, for layers of two kinds, window_attn_skip_freq=2 (GPT-OSS) and 6 (Gemma 3);
+- src/maxtext/utils/maxtext_utils.py of AI-Hypercomputer/maxtext, commit e591f30c: calculate_tflops_training_per_device,
+  times 1e12;
+- verl/utils/flops_counter.py of verl-project/verl, commit 1dda039b: the function of each model type over two sequences
+  of 29 tokens in one second, times 1e12;
 - PaLM, appendix B: 6N + 12LHQT, times B·S, with N from the class of transformers.
 """
 
@@ -158,8 +158,8 @@ TRAINED: dict[str, tuple[str, dict[str, str], dict[str, int], dict[str, int]]] =
     ),
     "gemma2": ("gemma2", {}, {**WINDOWED, "L_local": 2, "L_global": 2, "H": 34}, {"maxtext": 11_610_864}),
 }
-# vllm/v1/metrics/perf.py of vllm-project/vllm, commit 00cee63e: get_num_flops_breakdown of attention, of FFN and of
-# the logits, for two requests of 29 (GPT-2: 31) tokens each, nothing in the cache, on one GPU.
+# vllm/v1/metrics/perf.py of vllm-project/vllm, commit 00cee63e: get_num_flops_breakdown for attention, MLPs and logits,
+# for two requests of 29 (GPT-2: 31) tokens each, with an empty cache, on one GPU.
 PROMPTED: dict[str, tuple[dict[str, int], int]] = {
     "gpt2": (GPT2, 2_850_160),
     "llama": (LLAMA, 4_830_528),
@@ -190,9 +190,9 @@ REFUSED: dict[str, tuple[str, dict[str, str], str, dict[str, str], str]] = {
     "no attention": ("feed-forward-lm", {}, "train-flops", {"counted": "palm"}, "feed-forward-lm has none"),
     "a gate of another kind": ("gemma", {}, "train-flops", {"counted": "megatron"}, "gates with gelu_pytorch_tanh"),
     "a type that verl counts as 0": ("gpt2", {}, "train-flops", {"counted": "verl"}, "are not supported for gpt2"),
-    "what runs beside experts": ("qwen2-moe", {}, "train-flops", {"counted": "maxtext"}, "runs next to the experts"),
+    "runs next to the experts": ("qwen2-moe", {}, "train-flops", {"counted": "maxtext"}, "runs next to the experts"),
     "positions in scores": ("gopher", {}, "train-flops", {"counted": "palm"}, "layers.*.attention.distance_scores"),
-    "a config that vLLM reads otherwise": (
+    "a config that vLLM reads differently": (
         "bloom",
         {},
         "prefill-flops",
@@ -241,7 +241,7 @@ def test_vit_flops_match_timm(target: str) -> None:
 
 
 def test_vit_flops_match_fvcore() -> None:
-    """As fvcore 0.1.5.post20221221 does of transformers' ViTForImageClassification with fused attention."""
+    """As counted by fvcore 0.1.5.post20221221 for transformers' ViTForImageClassification with fused attention."""
     formula = sf.model("vit", head="classifier").formula("flops", counted="timm")
     sizes = {"B": 1, "L": 3, "E": 20, "A": 4, "H": 34, "Z": 30, "Z_patch": 6, "N_chan": 3, "N_class": 11}
     assert value(formula, sizes) == 303_300
@@ -249,12 +249,12 @@ def test_vit_flops_match_fvcore() -> None:
 
 
 def test_default_rules_are_unchanged() -> None:
-    """Nobody who does not ask hears of rule sets."""
+    """Rule sets are never mentioned unless requested."""
     gpt2 = sf.architecture("gpt2")
     ours, said = gpt2.formula("train-flops"), gpt2.formula("train-flops", counted="here")
     assert "counted" not in ours.conventions
     assert (ours.digest, dict(ours.conventions)) == (said.digest, dict(said.conventions))
-    # 6 for each of 12LE² + VE elements a token, and 12 for each of S² pairs and E elements a layer
+    # 6 per token for each of 12LE² + VE elements, and 12 per layer for each of S² pairs and E elements
     assert str(ours.expanded) == "72*B*E**2*L*S + 12*B*E*L*S**2 + 6*B*E*S*V"
 
 
@@ -295,7 +295,7 @@ def test_vllm_uses_four_times_the_width_for_gpt2() -> None:
 
 @pytest.mark.parametrize("target", ["falcon", "gpt-neox", "cohere", "olmo2", "bloom", "modernbert", "whisper", "clip"])
 def test_every_rule_set_answers_or_refuses(target: str) -> None:
-    """Where it answers, rows add up to the whole, and every size in it is one of the model's."""
+    """If it answers, the rows sum to the whole, and every size is one of the model's."""
     model, answered = sf.model(target), 0
     for quantity, sets in (("train-flops", TRAINING), ("prefill-flops", PROMPT), ("flops", IMAGES)):
         for name in sets:
@@ -311,9 +311,10 @@ def test_every_rule_set_answers_or_refuses(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["gpt2", "opt", "phi", "gemma2", "falcon", "bloom", "cohere", "palm", "qwen2"])
 def test_palm_equals_6n_plus_full_attention(target: str) -> None:
-    """6N + 12LHQT over B·S tokens: N is the certified number of parameters, and our own attention has every pair too.
+    """6N + 12LHQT over B·S tokens, where N is the certified number of parameters.
 
-    Half of that attention is Megatron-Bridge's, where no window is shorter than S; and its matrices are ours.
+    Our attention also counts every pair. Half of it is Megatron-Bridge's if no window is shorter than S, and the
+    matrices are the same.
     """
     model = sf.model(target)
     ours = model.formula("train-flops")
@@ -336,13 +337,13 @@ def test_each_rule_set_cites_its_source() -> None:
 
 
 def test_differences_between_rule_sets_by_row() -> None:
-    """PaLM's N has biases, norms and positions too: 13E a layer, P rows and a final norm of 2E."""
+    """PaLM's N includes biases, norms and positions: 13E per layer, P rows and a final norm of 2E."""
     found = sf.compare("gpt2", "gpt2", "train-flops", left={"counted": "here"}, right={"counted": "palm"})
     assert str(found.difference) == "-78*B*E*L*S - 6*B*E*P*S - 12*B*E*S"
     shown = run("compare", "gpt2", "gpt2", "-q", "train-flops", "--right", "counted=palm").stdout
     assert "gpt2 (1) has attention = full" in shown
     assert "gpt2 (2) has counted = palm" in shown
-    assert "\nattention = full" not in shown  # which PaLM's rules are not asked about
+    assert "\nattention = full" not in shown  # PaLM's rules do not apply to it
     refused = run("compare", "vit-base-patch16-224", "vit-base-patch16-224", "-q", "flops", "--right", "counted=timm")
     assert refused.exit_code == 2
     assert "compare counts in one unit" in refused.stderr
@@ -363,15 +364,15 @@ def test_rule_sets_are_compared() -> None:
 
 
 def test_rule_sets_through_cli_and_documents() -> None:
-    """The command, a sentence of check and of explain, solve, and a document."""
+    """The command, one sentence of check and of explain, solve, and a document."""
     shown = run("show", "gpt2-xl", "-q", "train-flops", "--option", "counted=torchtitan", "--set", "B=1").stdout
     assert "counted = torchtitan" in shown
     assert "counted by the rules of torchtitan, torchtitan/models/utils.py" in shown
     assert "attention = " not in shown
-    # 6(12LE² + 13LE + VE + 2E) + 12LES a token
+    # 6(12LE² + 13LE + VE + 2E) + 12LES per token
     checked = run("check", "6(12LE^2 + 13LE + VE + 2E) + 12LES", "--against", "gpt2", "-q", "train-flops").stdout
     assert "counted = nanogpt; one token is counted instead of B·S" in checked
-    # nanoGPT's own figure: 6 · 1,555,972,800 + 12 · 48 · 1,600 · 1,024 a token, and 1,024 of them
+    # nanoGPT's own number: 6 · 1,555,972,800 + 12 · 48 · 1,600 · 1,024 per token, times 1,024
     explained = run("explain", "gpt2-xl", "10.526T", "-q", "train-flops", "--set", "B=1", "--set", "S=1024").stdout
     assert "with counted=nanogpt" in explained
     assert f"{(6 * 1_555_972_800 + 12 * 48 * 1_600 * 1_024) * 1_024:,}" in explained
@@ -381,8 +382,9 @@ def test_rule_sets_through_cli_and_documents() -> None:
 
 
 def test_rule_sets_on_a_traced_model(tmp_path: Any) -> None:
-    """SmolLM3 has the matrices and norms of a Llama: with the same sizes and a tied head, the same number. What its
-    products are for is not read off its code, and so no rule that tells them apart is asked.
+    """SmolLM3 has the matrices and norms of a Llama, so with the same sizes and a tied head the numbers are equal.
+
+    A trace does not know the purpose of its products, so rule sets that depend on it are refused.
     """
     sizes = {"vocab_size": 103, "hidden_size": 48, "intermediate_size": 34, "num_hidden_layers": 3}
     sizes |= {"num_attention_heads": 6, "num_key_value_heads": 2, "pad_token_id": 0}

@@ -1,4 +1,4 @@
-"""FLOPs of a whole training run: what papers print of theirs, and the training FLOPs that it is made of."""
+"""FLOPs of a whole training run: published values, and their relation to the training FLOPs of a batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def gpt3() -> Model:
 
 
 def test_run_flops_of_gpt_3_match_the_paper() -> None:
-    """Appendix D: 3.14e23 by 6·174,600M·300B, without attention's products, which are 12·S·L·E a token."""
+    """Appendix D: 3.14e23 from 6·174,600M·300B, without the products of attention, which are 12·S·L·E per token."""
     found = gpt3().formula("run-flops").value()
     attention = 12 * 2048 * 96 * 12288 * 300 * 10**9
     assert round((found - attention) / 10**21) == 314
@@ -31,13 +31,13 @@ def test_run_flops_of_gpt_3_match_the_paper() -> None:
 
 
 def test_run_flops_of_chinchilla_match_the_paper() -> None:
-    """Hoffmann et al. 2022: 5.76e23 for 70B parameters and 1.4T tokens; within half a per cent, whatever the batch."""
+    """Hoffmann et al. 2022: 5.76e23 for 70B parameters and 1.4T tokens; within half a percent, for any batch."""
     model = sf.architecture("chinchilla-70b").set({"S": 2048, "N_tok": 1400 * 10**9, "B": 625})
     assert abs(model.formula("run-flops").value() / 5.76e23 - 1) < 0.005
 
 
 def test_run_flops_by_hand() -> None:
-    """A feed-forward network reads what nobody trains: 2EH up and down forward, their gradients, one of an input."""
+    """The input of a feed-forward network is not trained: 2EH up and down forward, their gradients, one of an input."""
     assert sf.component("mlp").formula("run-flops").equals("10*N_tok*E*H")
     model = sf.architecture("gpt2")
     causal = model.formula("run-flops", attention="causal")
@@ -54,7 +54,7 @@ def test_run_flops_equal_steps_times_train_flops(target: str) -> None:
 
 
 def test_whole_sequences_are_required_if_a_cost_occurs_once_per_sequence() -> None:
-    """Of T5 the encoder runs once for S tokens of the decoder; of Llama 15T tokens need no whole sequence."""
+    """T5's encoder runs once per S tokens of the decoder; Llama's 15T tokens need not be whole sequences."""
     sizes = {"S": 30, "S_enc": 50}
     t5 = sf.architecture("t5-small").formula("run-flops")
     step = sf.architecture("t5-small").formula("train-flops")
@@ -90,7 +90,7 @@ def test_models_with_an_image_per_sequence_have_no_run_flops() -> None:
 
 @pytest.mark.parametrize("target", ["pooler", "conditioning"])
 def test_components_without_tokens_have_no_run_flops(target: str) -> None:
-    """Of each sequence its first state, and of each image a timestep and a class."""
+    """Each sequence has an initial state, and each image a timestep and a class."""
     with pytest.raises(RuleError, match=r"run-flops is computed per token, but .* takes no tokens"):
         sf.component(target).formula("run-flops")
 
@@ -102,7 +102,7 @@ def test_run_flops_of_a_traced_model_follow_from_its_train_flops() -> None:
 
 
 def test_run_flops_and_the_6nd_rule_differ_by_attention() -> None:
-    """Kaplan's and Chinchilla's 6ND is ours without attention's products; over the parameters ours is 6 and more."""
+    """Kaplan's and Chinchilla's 6ND equals ours without attention's products; per parameter, ours is at least 6."""
     found = sf.check("6 N D", "gpt2", "run-flops", where={"D": "N_tok"})
     assert [each.name for each in found.conventions] == [
         "the attention core (scores and weighted values) is left out",
@@ -120,7 +120,7 @@ def test_run_flops_and_the_6nd_rule_differ_by_attention() -> None:
 def test_cli_and_python_agree_on_run_flops() -> None:
     run = CliRunner().invoke
     shown = run(cli, ["show", "llama-2-7b", "-q", "run-flops", "--set", "S=4096", "--set", "N_tok=2000000000000"])
-    # 6·(6,738,415,616 - 32,000·4,096 - 65·4,096)·2e12 of matrices and head, 12·4,096·32·4,096·2e12 of attention
+    # 6·(6,738,415,616 - 32,000·4,096 - 65·4,096)·2e12 for matrices and head, 12·4,096·32·4,096·2e12 for attention
     assert (
         f"{6 * (6_738_415_616 - 131_072_000 - 266_240) * 2 * 10**12 + 12 * 4096**2 * 32 * 2 * 10**12:,}" in shown.stdout
     )
@@ -134,6 +134,6 @@ def test_cli_and_python_agree_on_run_flops() -> None:
     solved = run(
         cli, ["solve", "gpt2", "-q", "run-flops", "--total", "1e21", "--given", "S=1024", "--for", "N_tok", "--json"]
     )
-    # a token of GPT-2 takes 12·1,024·12·768 + 72·12·768² + 6·50,257·768 = 854,438,400 FLOPs
+    # one token of GPT-2 takes 12·1,024·12·768 + 72·12·768² + 6·50,257·768 = 854,438,400 FLOPs
     nearest = json.loads(solved.stdout)["nearest"]
     assert nearest["sizes"]["N_tok"] == -(-(10**21) // 854_438_400)

@@ -14,7 +14,7 @@ CHUNK = 64  # tokens
 
 
 class Mixer(nn.Module):
-    """A model that adds tokens one after another, by the chunk, or all at once."""
+    """A model that sums tokens one by one, in chunks, or all at once."""
 
     def __init__(self, step: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A scan: what torch counts of it by tokens and by chunks that do not divide, and what its own cache holds."""
+"""Scans: torch's counts token by token and in incomplete chunks, and the contents of its cache."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def at(model: Model, quantity: str, sizes: dict[str, int], **facts: object) -> i
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("tokens", [8, 9, 21])  # fewer than a chunk, one, and two with some left over
+@pytest.mark.parametrize("tokens", [8, 9, 21])  # fewer tokens than a chunk, one chunk, and two with a remainder
 def test_scan_flops_match_torch(name: str, tokens: int) -> None:
     sizes, build = MODELS[name]
     model, torchs = architecture(name), built(build, "cpu").eval()
-    torchs.config._attn_implementation = "eager"  # of the fused kernels torch counts nothing on the CPU
+    torchs.config._attn_implementation = "eager"  # on the CPU torch counts nothing for the fused kernels
     assert at(model, "params", sizes) == sum(weight.numel() for weight in torchs.parameters())
     ids = torch.zeros(B, tokens, dtype=torch.long)
     cache = DynamicCache(config=torchs.config)
@@ -100,7 +100,7 @@ PRECISIONS = {  # the dtype of a model, and the bytes of its keys and values
     "bf16": (torch.bfloat16, 2),
     "fp16": (torch.float16, 2),
     "fp32": (torch.float32, 4),
-    "fp8": (torch.bfloat16, 1),  # engines quantize keys and values alone: no model computes in fp8
+    "fp8": (torch.bfloat16, 1),  # engines quantize only keys and values: no model computes in fp8
 }
 
 
@@ -113,7 +113,7 @@ def test_a_convolution_state_has_the_models_dtype_and_a_recurrent_state_4_bytes(
     cache = DynamicCache(config=torchs.config)
     own = {"past_key_values" if name == "nemotron-h" else "cache_params": cache}
     with torch.no_grad():
-        torchs(torch.zeros(B, 3, dtype=torch.long), use_cache=True, **own)  # fewer than the convolution looks back on
+        torchs(torch.zeros(B, 3, dtype=torch.long), use_cache=True, **own)  # fewer tokens than the convolution's kernel
     held = {row: (row.rpartition(".")[2], tensor) for row, tensor in tensors_of(cache).items()}
     assert {tensor.dtype for name, tensor in held.values() if name == "recurrent_states_0"} == {torch.float32}
     assert {tensor.dtype for name, tensor in held.values() if name == "conv_states_0"} == {computes_in}
@@ -134,7 +134,7 @@ def test_a_convolution_state_has_the_models_dtype_and_a_recurrent_state_4_bytes(
 
 
 def test_the_bytes_of_a_convolution_state_by_hand() -> None:
-    # of Mamba: 2 layers of 4 places of 2 bytes and 5 numbers of 4 bytes, for each of 36 channels
+    # Mamba: for each of 36 channels in 2 layers, 4 positions of 2 bytes and 5 numbers of 4 bytes
     assert at(architecture("mamba"), "kv-cache", MAMBA, B=B) == 2 * 2 * 36 * (4 * 2 + 5 * 4)
     # 4 layers of 8 heads of 128 for 4,096 tokens, keys and values, at 1 byte; 27 layers with 4 places of
     # 128·80 + 2·8·128 = 12,288 channels at 2 bytes, and states of 128·80·128 numbers at 4
@@ -142,7 +142,7 @@ def test_the_bytes_of_a_convolution_state_by_hand() -> None:
     expected = 4 * 8 * 128 * 4096 * 2 + 27 * 4 * 12_288 * 2 + 27 * 128 * 80 * 128 * 4
     assert expected == 33_554_432 + 27 * 4 * 12_288 * 2 + 141_557_760 == 177_766_400
     assert hybrid.formula("kv-cache", dtype="fp8").value(B=1, C=4096) == expected
-    # A symbolic W is the size of both, so it cannot be that of a cache in fp8.
+    # A symbolic W is the size of both, so it cannot describe a cache in fp8.
     symbolic = hybrid.formula("kv-cache", dtype="symbolic")
     assert symbolic.value(B=1, C=4096, W=2) == 2 * 33_554_432 + 27 * 4 * 12_288 * 2 + 141_557_760
     with pytest.raises(SymformerError, match=r"W=1 .* is less than 2; .* choose dtype=fp8"):

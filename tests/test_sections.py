@@ -1,4 +1,4 @@
-"""Configs in sections, as CLIP's: read by the paths of their fields, and held to what transformers makes of them."""
+"""Configs in sections, as in CLIP: read by the paths of their fields, and compared with transformers' classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from symformer.quantities import quantities
 
 from .test_config_fields import Config
 
-# As released, but for ids of tokens and what is null; the second is in the short form that later releases write.
+# As released, without token ids and null fields; the second is in the short form of later releases.
 DUMPED = {
     **{"_name_or_path": "", "add_cross_attention": False, "architectures": None, "attention_dropout": 0.0},
     **{"bos_token_id": 0, "chunk_size_feed_forward": 0, "do_sample": False, "dropout": 0.0, "eos_token_id": 2},
@@ -45,15 +45,15 @@ SHORT = {
     **{**CLIP, "projection_dim": 768, "text_config": {**WIDE, "model_type": "clip_text_model", "dropout": 0.0}},
     "vision_config": {**LARGE, "model_type": "clip_vision_model", "dropout": 0.0},
 }
-NAMELESS = {name: value for name, value in FULL.items() if not name.endswith("_config")}  # in the second place alone
+NAMELESS = {name: value for name, value in FULL.items() if not name.endswith("_config")}  # only in the second section
 SMALL = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 3, "num_hidden_layers": 2}
-# By hand: tables, layers, a norm and a projection that are 24 wide, and in the place of those that are 512 wide.
+# By hand: tables, layers, a norm and a projection of width 24, in place of those of width 512.
 NARROW = 151_277_313 - (49_408 + 77) * 512 - 12 * (12 * 512**2 + 13 * 512) - 2 * 512 - 512 * 512
 NARROW += (49_408 + 77) * 24 + 2 * (4 * 24**2 + 2 * 24 * 7 + 9 * 24 + 7) + 2 * 24 + 24 * 512
 
 
 def total(config: Config) -> int:
-    """The elements that transformers stores for a config."""
+    """Return the number of elements that transformers stores for a config."""
     with torch.device("meta"):
         model = transformers.CLIPModel(transformers.CLIPConfig.from_dict(json.loads(json.dumps(config))))
     return sum(parameter.numel() for parameter in model.parameters())
@@ -130,17 +130,17 @@ def test_errors_in_nested_configs_name_the_path(config: Config, sentence: str, t
 
 
 def test_duplicate_sections_are_resolved_as_transformers_does() -> None:
-    """Where the two differ, the second, and defaults for what it leaves out: of that nobody would think."""
+    """If the two differ, transformers uses the second, with defaults for its missing fields, which is surprising."""
     config = {**CLIP, "text_config": {**SMALL}, "text_config_dict": {"hidden_size": 24}}  # it writes into the first
     read = transformers.CLIPConfig.from_dict(config).text_config
     assert (read.hidden_size, read.intermediate_size) == (24, 2048)
 
 
 def test_flops_of_one_text_and_one_image() -> None:
-    """ViT-B/32 by hand, 2 FLOPs a multiply-add: 49 patches and a class token, of the text 77 tokens.
+    """ViT-B/32 by hand, 2 FLOPs per multiply-add: 49 patches and a class token, and 77 text tokens.
 
-    OpenCLIP's docs/model_profile.csv has 14.78 GFLOPs of them, 8.82 of the image and 5.96 of the text; and 41.09,
-    175.33 and 395.22 of the others.
+    OpenCLIP's docs/model_profile.csv states 14.78 GFLOPs, 8.82 for the image and 5.96 for the text; and 41.09, 175.33
+    and 395.22 for the other models.
     """
     image = 2 * 49 * 3 * 32 * 32 * 768 + 12 * (2 * 50 * 12 * 768**2 + 4 * 50**2 * 768) + 2 * 768 * 512
     text = 12 * (2 * 77 * 12 * 512**2 + 4 * 77**2 * 512) + 2 * 512 * 512
@@ -156,9 +156,10 @@ def test_flops_of_one_text_and_one_image() -> None:
 
 
 def test_each_encoder_is_a_separate_part() -> None:
-    """By hand, of ViT-L/14: 49408*768 + 77*768 + 12*(12*768² + 13*768) + 2*768 is CLIPTextModel's 123,060,480.
+    """ViT-L/14, by hand.
 
-    And 3*14*14*1024 + 1024 + 257*1024 + 24*(12*1024² + 13*1024) + 2*2*1024, the image encoder's.
+    49408*768 + 77*768 + 12*(12*768² + 13*768) + 2*768 is CLIPTextModel's 123,060,480. 3*14*14*1024 + 1024 + 257*1024 +
+    24*(12*1024² + 13*1024) + 2*2*1024 is the image encoder's.
     """
     clip = architecture("clip-vit-large-patch14").params
     assert clip.part("text_model").value() == 123_060_480
@@ -223,8 +224,9 @@ def test_statements_mention_texts_and_images() -> None:
 
 
 def test_elementwise_flops_by_hand() -> None:
-    """What follows the two projections, for 5 texts and 3 images of 19 elements: 3 for each element of a vector that is
-    divided by its length, an exponential, and a product for each of 5 times 3.
+    """Operations after the two projections, for 5 texts and 3 images of 19 elements.
+
+    3 for each element of a vector that is divided by its length, an exponential, and a product for each of 5 times 3.
     """
     flops = architecture("clip").formula("flops", count="all")
     names = ("image_embeds", "text_embeds", "exp", "logits_per_text")

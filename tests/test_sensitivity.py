@@ -1,4 +1,4 @@
-"""What a quantity hangs on: derivatives by hand, one more by the value itself, and the end by values far away."""
+"""Sensitivities: derivatives by hand, unit increments from two values, and asymptotes from large values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def found(*arguments: str) -> dict[str, dict[str, Any]]:
 def test_sensitivity_of_gpt2_by_hand() -> None:
     """N = 12LE² + 13LE + VE + PE + 2E at L = 12, V = 50,257, P = 1,024, E = 768: 124,439,808."""
     sizes = found("gpt2")
-    # a block of GPT-2 has 7,087,872 parameters, as transformers counts it
+    # a block of GPT-2 has 7,087,872 parameters, as counted by transformers
     assert (sizes["L"]["derivative"], sizes["L"]["derivative_value"]) == ("12*E**2 + 13*E", 7_087_872)
     assert (sizes["L"]["one_more"], sizes["L"]["one_more_value"]) == ("12*E**2 + 13*E", 7_087_872)
     assert Fraction(sizes["L"]["elasticity_value"]) == Fraction(12 * 7_087_872, 124_439_808)
@@ -44,7 +44,7 @@ def test_sensitivity_of_gpt2_by_hand() -> None:
 
 
 def test_sizes_without_values_have_only_formulas() -> None:
-    """N = 2EH + E + H: 2H + 1 a unit of E, of which the share is E(2H + 1)/N."""
+    """N = 2EH + E + H: 2H + 1 per unit of E, whose share is E(2H + 1)/N."""
     shown = run("component:mlp")
     assert (shown.exit_code, shown.stderr) == (0, "")
     (row,) = [line.split("  ") for line in shown.stdout.splitlines() if line.startswith("E ")]
@@ -79,7 +79,7 @@ RUN = {"B": 3, "S": 96, "C": 70}
 )
 @pytest.mark.parametrize("target", ["llama-2-7b", "mixtral-8x7b", "mistral-7b-v0.1", "gpt2-xl", "gemma-2-2b"])
 def test_one_more_equals_the_difference_of_two_values(target: str, quantity: str) -> None:
-    """Of every size that may be one more, the difference of two values; of the others, the condition that it breaks."""
+    """For every size that may increase by one, the difference of two values; for others, the violated condition."""
     model = sf.model(target)
     symbols = [str(size) for size in model.formula(quantity).symbols]
     given = {name: number for name, number in RUN.items() if name in symbols}
@@ -103,9 +103,9 @@ def test_one_more_equals_the_difference_of_two_values(target: str, quantity: str
 @pytest.mark.parametrize(
     ("arguments", "size", "asymptote"),
     [
-        # 2·2·L·G·D bytes a token of the window's last 4,095: 4*32*8*128*4,095
+        # 2·2·L·G·D bytes per token for the last 4,095 of the window: 4*32*8*128*4,095
         (["mistral-7b-v0.1", "-q", "kv-cache", "--set", "B=1", "--set", "C=100"], "C", 536_739_840),
-        # attention of L·A·D = 12*768: 4·12·768·S²
+        # attention with L·A·D = 12*768: 4·12·768·S²
         (["gpt2", "-q", "flops", "--set", "B=1", "--set", "S=100"], "S", parse("36864*S**2")),
         # bytes and FLOPs both grow with B: S(24LE² + 4SLE + 2VE)·B over S(38LE + 7E + 4SLA + V + 4)·B, at S = 10
         (["gpt2", "-q", "intensity", "--set", "B=1", "--set", "S=10"], "B", None),
@@ -115,7 +115,7 @@ def test_asymptote_in_each_size(arguments: list[str], size: str, asymptote: Any)
     said = found(*arguments)[size]["asymptote"]
     if asymptote is None:
         above, below = said.split("/")
-        # the numbers of the formula printed by show, at S = 10, L = 12, E = 768, A = 12, V = 50,257
+        # the formula printed by show, with its numbers at S = 10, L = 12, E = 768, A = 12, V = 50,257
         dots = 2 * 100 * 12 * 768 + 12 * 10 * 12 * 768**2 + 10 * 50_257 * 768
         moved = 4 * 100 * 12 * 12 + 38 * 10 * 12 * 768 + 10 * 50_257 + 7 * 10 * 768 + 4 * 10
         assert Fraction(int(above), int(below)) == Fraction(dots, moved)
@@ -143,8 +143,8 @@ def test_value_approaches_asymptote(quantity: str, size: str) -> None:
 def test_cli_prints_sensitivity() -> None:
     text = run("llama-2-7b").stdout
     assert "N = 2LEAD + 2LEGD + 3LEH + 2LE + 2VE + E = 6,738,415,616" in text
-    # of a layer 4*4096² + 3*4096*11008 + 2*4096 = 202,383,360, of 6,738,415,616: 3.003 %
-    assert "one more of the layers (L): 202,383,360 elements, 3.003 % of the total" in text
+    # one layer has 4*4096² + 3*4096*11008 + 2*4096 = 202,383,360 of 6,738,415,616 elements: 3.003 %
+    assert "L + 1 (layers): 202,383,360 elements, 3.003 % of the total" in text
     assert "A + 1 alone violates a condition: A=33 is not a multiple of G=32" in text
     whole = run("gpt2", "-q", "intensity", "--set", "B=1", "--set", "S=10").stdout
     assert "long; --json has it" in whole
@@ -152,7 +152,7 @@ def test_cli_prints_sensitivity() -> None:
 
 
 def test_cost_of_one_more_expert_in_a_mixture() -> None:
-    """Mixtral: 3EM + E of each of 32 layers: an expert, and its row of the router."""
+    """Mixtral: 3EM + E per layer, of 32: an expert, and its row of the router."""
     assert found("mixtral-8x7b")["X"]["one_more_value"] == 32 * (3 * 4_096 * 14_336 + 4_096)
     assert found("mixtral-8x7b", "-q", "active-params")["X"]["one_more_value"] == 32 * 4_096
 

@@ -1,4 +1,4 @@
-"""How every command ends, what it prints where it is printed to, and how a shell completes it."""
+"""Exit statuses, output on different terminals, and shell completion."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def run(*arguments: str, charset: str = "utf-8") -> Result:
 
 
 def sentence(result: Result) -> str:
-    """What a refused command says: one line on standard error, and nothing else."""
+    """Return the error message of a refused command: one line on standard error, and nothing else."""
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("symformer: ")
     assert result.stderr.count("\n") == 1
     return result.stderr
 
 
-# Where it is printed to
+# Output destinations
 
 
 @pytest.mark.parametrize("charset", ENCODINGS)
@@ -85,7 +85,7 @@ def test_formulas_fall_back_to_arithmetic_that_parses_back(charset: str) -> None
     assert any(re.match(r"\|  \|  \|- c_attn: Linear\(E, 3\*E\) +3\*L\*E\*\*2 \+ 3\*L\*E ", line) for line in lines)
     assert any(line.startswith("`- lm_head: LMHead ") for line in lines)
     places = {line.rindex("%") for line in lines if "%" in line}
-    assert len(places) == 1  # what is written for a mark moves no column
+    assert len(places) == 1  # replacement characters do not change the alignment of columns
 
 
 def test_utf_8_output_is_unchanged() -> None:
@@ -125,7 +125,7 @@ CLOSED = "symformer: standard output is closed; open it, or write to a file\n"
         ("show gpt2 --json", ">&-", 2, CLOSED),
         ("show nonsense", "2> /dev/full", 2, ""),
         ("show nonsense", "2>&-", 2, ""),
-        ("list", "| true; exit ${PIPESTATUS[0]}", 141, ""),  # as a program that SIGPIPE ends
+        ("list", "| true; exit ${PIPESTATUS[0]}", 141, ""),  # like a program that SIGPIPE ends
     ],
 )
 def test_output_to_a_full_or_closed_stream(arguments: str, redirected: str, status: int, said: str) -> None:
@@ -192,7 +192,7 @@ def test_a_file_may_have_any_name(tmp_path: Path) -> None:
     assert visible("a\nb\x7f\u2028\ud800c") == r"a\nb\x7f\u2028\ud800c"
 
 
-# What is given twice, and what is not understood
+# Repeated and unknown arguments
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_the_error_for_an_unknown_id_describes_valid_ids() -> None:
 
 
 def test_a_refusal_names_an_option_that_works() -> None:
-    """Of every component, the memory of training: none has a model of transformers, and each is told what there is."""
+    """Training memory of every component: none has a model in transformers, and each message names the alternatives."""
     from symformer import components
 
     for name in components.names():
@@ -348,11 +348,11 @@ def on_a_terminal(columns: int, *arguments: str) -> list[str]:
 
 def test_a_tree_is_not_wrapped_across_its_branches() -> None:
     lines = on_a_terminal(80, "tree", "deepseek-v3")
-    lines = lines[: lines.index("")] if "" in lines else lines  # below stands who answered, in prose
+    lines = lines[: lines.index("")] if "" in lines else lines  # the source is printed below, as prose
     assert max(map(len, lines)) <= 80
     body = lines[2:]
     assert len(body) > 80
-    # every line of it begins with the branches that go on, or with the root
+    # every line of it begins with the continuing branches, or with the root
     assert all(line[0] in "│├└ d" for line in body if line.strip())
     assert any(line.startswith("│  │  ├─ q_a_proj: Linear(E, R_q,") for line in body)
     whole = " ".join(word for line in body for word in re.findall(r"[\w·²]+", line))
@@ -381,7 +381,7 @@ def test_folded_lines_fit_the_width() -> None:
     assert fold("12LE² + 13LE + VE", 80) == ["12LE² + 13LE + VE"]
     assert fold("12LE² + 13LE + VE", 12) == ["12LE² + 13LE", "+ VE"]
     assert fold("a + 2·L_dense·E·A·D_v", 10) == ["a", "+ 2·", "L_dense·E·", "A·D_v"]
-    assert fold("L_dense", 3) == ["L_dense"]  # a symbol is never broken, however narrow the room
+    assert fold("L_dense", 3) == ["L_dense"]  # a symbol is never broken, even in a narrow column
     assert fold("12*L*E**2 + 13*L*E", 9) == ["12*L*E**2", "+ 13*L*E"]
     assert fold("1,234,567,890", 5) == ["1,234,567,890"]
     assert fold("├─ a: Linear(E, H)", 12, "├─ ", "│  ") == ["├─ a:", "│  Linear(E,", "│  H)"]
@@ -401,7 +401,7 @@ def test_a_table_fits_the_terminal_if_possible() -> None:
 
 
 def test_a_table_too_wide_for_the_terminal_is_printed_row_by_row() -> None:
-    """As in ``symformer list`` on a terminal of 60 cells, whose names alone fill most of a line."""
+    """As in ``symformer list`` on a terminal of 60 cells, where the names alone fill most of a line."""
     rows = [
         ["module", "formula", "elements"],
         ["a_name_that_nothing_breaks", "aa + bb", "1,234,567"],
@@ -423,7 +423,7 @@ def test_a_table_too_wide_for_the_terminal_is_printed_row_by_row() -> None:
 
 
 def completed(line: str) -> list[str]:
-    """What bash offers for a line, its words broken as bash breaks them."""
+    """Return bash's completions for a line, with words broken as in bash."""
     script = f"""
 compopt() {{ :; }}
 complete() {{ :; }}
@@ -443,7 +443,7 @@ ENVIRONMENT = dict(os.environ)
 
 @pytest.fixture
 def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two files, and a ``symformer`` on the path."""
+    """A folder with two files, and ``symformer`` on the path."""
     (tmp_path / "models").mkdir()
     (tmp_path / "models/config.json").touch()
     (tmp_path / "unique.md").touch()
@@ -460,7 +460,7 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("symformer show component:gated", {"gated-mlp"}),  # what stands before the colon is bash's already
+        ("symformer show component:gated", {"gated-mlp"}),  # bash keeps the text before the colon
         ("symformer show gpt2-", {"gpt2-medium", "gpt2-large", "gpt2-xl"}),
         ("symformer show models/", {"models/config.json"}),
         ("symformer show uniq", {"unique.md"}),
@@ -500,7 +500,7 @@ def test_completion_never_traces_and_never_waits(
 
     monkeypatch.setattr(witness, "torch_side", asked)
     monkeypatch.setattr(hub, "fetch", asked)
-    monkeypatch.setattr(config_match, "find", lambda config: None)  # as of a type that the catalogue does not have
+    monkeypatch.setattr(config_match, "find", lambda config: None)  # as for a type that the catalogue does not have
     monkeypatch.setenv("SYMFORMER_CACHE", str(in_a_folder))
     (in_a_folder / "z.json").write_text('{"model_type": "zamba", "architectures": ["ZambaForCausalLM"]}')
     (in_a_folder / "mine.py").write_text("raise AssertionError")
@@ -519,9 +519,9 @@ def test_completion_never_traces_and_never_waits(
         "nonsense",
     ):
         assert "E=" not in offered("show", target, *option), target
-    assert monotonic() - begun < 4  # a pipe is waited for 5 seconds
+    assert monotonic() - begun < 4  # reading a pipe would wait for 5 seconds
     assert "E=" in offered("show", "gpt2", "--set")
-    assert "E=" in offered("show", "hf:arcee", "--set")  # which the catalogue has
+    assert "E=" in offered("show", "hf:arcee", "--set")  # the catalogue has it
 
 
 def test_completion_uses_cached_records(in_a_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -531,5 +531,5 @@ def test_completion_uses_cached_records(in_a_folder: Path, monkeypatch: pytest.M
     monkeypatch.setattr(config_match, "find", lambda config: None)
     assert "E=" not in offered("show", "z.json", "--set")
     assert record is not None
-    Store(ARCEE).keep(STORED, record(STORED))  # as a trace keeps it
+    Store(ARCEE).keep(STORED, record(STORED))  # as stored by a trace
     assert "E=" in offered("show", "z.json", "--set")

@@ -1,4 +1,4 @@
-"""The short form of a derivation, what a PDF carries with it, and what stands once where there are several chapters."""
+"""The short form of a derivation, the attachments of a PDF, and content that occurs once in several chapters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_short_form_has_result_parts_and_certificate() -> None:
     short = made("gpt2", form="short")
     assert [block.number for block in short.blocks if isinstance(block, Equation)] == [1]
     table = [block for block in short.blocks if isinstance(block, Table)][-1]
-    # of a layer: two norms of 2·768; attention 4·768² + 4·768; the MLP 8·768² + 5·768; each 12 times
+    # per layer: two norms of 2·768; attention 4·768² + 4·768; the MLP 8·768² + 5·768; each 12 times
     assert [row[3] for row in table.rows] == [
         ["38,597,376"],
         ["786,432"],
@@ -55,7 +55,7 @@ def heads(document: Document) -> list[str]:
 
 
 def words(document: Document) -> str:
-    """Its paragraphs, without mathematics."""
+    """Return its paragraphs, without mathematics."""
     lines = [block.line for block in document.blocks if isinstance(block, Paragraph)]
     pieces = [piece.text if isinstance(piece, Code) else piece for line in lines for piece in line]
     return "".join(piece for piece in pieces if isinstance(piece, str))
@@ -67,12 +67,12 @@ def symbols(document: Document) -> list[str]:
 
 
 def test_short_form_lists_its_conventions() -> None:
-    """Bytes of memory traffic are no number without the bytes of an element, nor FLOPs without which pairs count."""
+    """Memory traffic needs the bytes per element, and FLOPs need the counted pairs."""
     traffic = words(document(architecture("gpt2"), ["traffic"], "1.2.3", form="short", dtype="fp32"))
     assert "phase=prefill" in traffic
     assert "dtype=fp32" in traffic
     assert "attention=full" in words(made("gpt2", "flops", form="short"))
-    assert "Counted with" not in words(made("gpt2", form="short"))  # of parameters there is nothing to choose
+    assert "Counted with" not in words(made("gpt2", form="short"))  # parameters have no choices
 
 
 @pytest.mark.parametrize("ratio", ["mfu", "attention-share", "pipeline-bubble", "intensity"])
@@ -85,24 +85,24 @@ def test_short_form_of_a_ratio_is_short(ratio: str) -> None:
 def test_ratio_describes_both_sides_without_trivial_rows() -> None:
     share = document(architecture("gpt2"), ["attention-share"], "1.2.3")
     assert " denotes the FLOPs of the products of attention and " in words(share)
-    assert "Row by row" not in heads(share)  # each product of attention is all of its own FLOPs: 1 and 1
+    assert "Row by row" not in heads(share)  # the products of attention are all of their own FLOPs: 1 and 1
     assert "Row by row" in heads(document(architecture("gpt2"), ["intensity"], "1.2.3"))
 
 
 def test_appendix_letter_is_not_listed_as_a_size() -> None:
-    """PaLM's appendix B is no batch: no sequences are counted in FLOPs of tokens over FLOPs of devices."""
+    """PaLM's appendix B has no batch: FLOPs of tokens over FLOPs of devices contain no sequences."""
     found = document(architecture("gpt2"), ["mfu"], "1.2.3")
     assert "appendix B." in words(found)
     assert "B" not in symbols(found)
 
 
 def test_pipeline_bubble_needs_no_width() -> None:
-    """(p - 1)/m, Narayanan et al. 2021, section 2.2.1; the layers are divided, and that is all."""
+    """(p - 1)/m, Narayanan et al. 2021, section 2.2.1; the only condition is that stages divide the layers."""
     assert symbols(document(architecture("gpt2"), ["pipeline-bubble"], "1.2.3")) == ["L", "N_pp", "N_micro"]
 
 
 def test_long_table_may_break_before_the_next_equation() -> None:
-    """Else most of a page may be left blank."""
+    """Otherwise most of a page may stay empty."""
     source = TYPST.spell(document(architecture("gpt2"), ["params", "flops", "train-memory"], "1.2.3"))
     assert "long: true, sticky: false" in source
     assert "long: true, sticky: true" not in source
@@ -111,12 +111,12 @@ def test_long_table_may_break_before_the_next_equation() -> None:
 def test_pdf_embeds_its_formulas_and_papers() -> None:
     files = dict(made("gpt2").attached)
     (told,) = json.loads(files["formulas.json"])
-    assert (told["id"], told["value"]) == ("gpt2.params", 124_439_808)  # Radford et al. 2019, the model as published
+    assert (told["id"], told["value"]) == ("gpt2.params", 124_439_808)  # Radford et al. 2019, the published model
     assert "@" in files["references.bib"]
     assert "{vaswani2017" in files["references.bib"]
     pdf = render(made("gpt2"), "pdf")
     assert b"formulas.json" in pdf
-    assert b"pdfuaid" in pdf  # PDF/UA: what is tagged, and has each formula in words
+    assert b"pdfuaid" in pdf  # PDF/UA: tagged, with each formula in words
 
 
 def test_chapters_are_listed_and_share_one_symbol_table() -> None:
@@ -132,7 +132,7 @@ def test_chapters_are_listed_and_share_one_symbol_table() -> None:
     assert told.count("One row of $`E`$ elements for each token of the vocabulary") == 1
     assert (
         "](#" not in render(made("gpt2"), "md").decode().split("## Definition and conventions")[0]
-    )  # of one chapter nothing
+    )  # not for a single chapter
 
 
 def test_short_form_of_macros_is_refused() -> None:
@@ -142,6 +142,6 @@ def test_short_form_of_macros_is_refused() -> None:
 
 
 def test_untrained_tables_are_not_described_as_zero() -> None:
-    """The sines of a DiT are a fixed table, and 1,152 columns of 256 rows of its parameters."""
+    """The sines of a DiT are a fixed table: 256 rows of 1,152, which are among its parameters."""
     said = words(made("dit-xl-2"))
     assert "Stored weights that are not trained also count" in said

@@ -1,4 +1,4 @@
-"""A number that a user gives is right through every door, or refused in one sentence."""
+"""Sizes given by the user are handled exactly by every interface, or refused with one sentence."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def refused(call: Callable[[], object]) -> str:
     return sentence
 
 
-# Every way in for H of a Llama, as what comes to the same number: its parameters at the sizes above.
+# Every way to set H of a Llama, with the same result: its parameters at the sizes above.
 DOORS: dict[str, Callable[[Any], object]] = {
     "keyword": lambda given: sf.architecture("llama").params.value(**{**LLAMA, "H": given}),
     "dict": lambda given: sf.architecture("llama").params.value({**LLAMA, "H": given}),
@@ -63,7 +63,7 @@ DOORS: dict[str, Callable[[Any], object]] = {
     ),
     "set": lambda given: sf.architecture("llama").set({**LLAMA, "H": given}).params.value(),
 }
-WRITTEN = ("partial", "set")  # doors that also read text and expressions over other sizes
+WRITTEN = ("partial", "set")  # interfaces that also accept text and expressions over other sizes
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -110,7 +110,7 @@ def test_text_and_expressions_are_accepted_as_sizes(given: object, h: int) -> No
 
 
 def test_random_relations_are_exact_or_refused() -> None:
-    """Against Python's own integers and fractions, which know nothing of SymPy."""
+    """Compared with Python's integers and fractions, which are independent of SymPy."""
     draw = random.Random(11)  # noqa: S311
     plain = {"Fraction": Fraction, "ceil": lambda x: -(-x // 1), "floor": lambda x: x // 1, "max": max, "min": min}
     numbers = {name: Fraction(number) for name, number in LLAMA.items() if name != "H"}
@@ -156,21 +156,23 @@ def test_a_size_missing_from_the_formula_is_refused() -> None:
 
 def test_sizes_of_the_model_or_the_request_are_accepted() -> None:
     gpt2 = sf.architecture("gpt2")
-    assert gpt2.params.value("gpt2", A=16) == 124_439_808  # heads share the width: no parameter more or less
+    # the heads share the width, so the number of parameters is the same
+    assert gpt2.params.value("gpt2", A=16) == 124_439_808
     assert gpt2.formula("params", context="on").value(N_cp=4) == 124_439_808  # every rank has all weights
     assert gpt2.params.part("h.mlp").value(V=3) == 4_722_432  # 8*768**2 + 5*768; V is a size of the model
-    assert sf.component("pre-norm-block").params.part("attn").value(E=5, H=7, A=1) == 120  # 4*25 + 4*5
-    # 2*L*G*D numbers a token in bf16
+    # 4*25 + 4*5 2*L*G*D numbers per token in bf16
+    assert sf.component("pre-norm-block").params.part("attn").value(E=5, H=7, A=1) == 120
+    # 2*L*G*D numbers per token in bf16
     assert sf.architecture("llama").formula("kv-cache").value({**LLAMA, "B": 2, "C": 3}) == 2 * 2 * 3 * 2 * 5 * 3 * 10
 
 
 def test_conditions_are_also_checked_on_sizes_from_relations() -> None:
     params = sf.architecture("llama").params
-    kept = (AtMost(Integer(5), L, "kept"), AtMost(L, Integer(5), "kept"))  # as a trace keeps a size at a number
+    kept = (AtMost(Integer(5), L, "kept"), AtMost(L, Integer(5), "kept"))  # as a trace fixes a size at a number
     traced = type(params)(**{**vars_of(params), "constraints": (*params.constraints, *kept)})
     assert traced.value(LLAMA) == llama(LLAMA)
     assert "kept" in refused(lambda: traced.value({**LLAMA, "L": 4}))
-    # D = E/A is 3, and rotary positions go in pairs
+    # D = E/A is 3, and rotary positions need pairs
     assert "D=3 is not a multiple of 2" in refused(
         lambda: params.partial(D="E/A").value(V=29, E=24, H=7, L=5, A=8, G=4)
     )
@@ -185,7 +187,7 @@ def vars_of(formula: sf.Formula) -> dict[str, Any]:
 
 
 def test_override_updates_dependent_sizes() -> None:
-    """As on the command line: H stays four times E."""
+    """As on the command line: H remains four times E."""
     value = sf.architecture("gpt2").params.value("gpt2-xl", E=1_024, A=16)
     assert value == 48 * (12 * 1_024**2 + 13 * 1_024) + 50_257 * 1_024 + 1_024 * 1_024 + 2 * 1_024
     shown = run("show", "gpt2-xl", "--set", "E=1024", "--set", "A=16", "--json")
@@ -198,7 +200,7 @@ def test_override_updates_dependent_sizes() -> None:
     )
 
 
-# what was typed, what the sentence has to contain
+# the arguments, and words that the message must contain
 RELATIONS = [
     (["show", "gpt2", "--set", "H=-E"], "-E is never positive"),
     (["show", "gpt2", "--set", "H=E-768"], "H = E - 768, which is 0 for E=768 and is not positive"),
@@ -261,7 +263,7 @@ def test_unused_run_size_is_refused(tmp_path: Path) -> None:
         result = run(*arguments)
         assert (result.exit_code, result.stdout) == (2, "")
         name = next(each for each in reversed(arguments) if "=" in each).partition("=")[0]
-        assert f"{name}=" in result.stderr or f" {name}:" in result.stderr
+        assert re.search(rf" {name}(?:=|:| \()", result.stderr)
         assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
     assert "W=4 has no effect: gpt2.flops does not depend on W (bytes per element); its run sizes are B, S" in (
@@ -276,7 +278,7 @@ def test_a_run_size_applies_to_the_one_quantity_that_uses_it(tmp_path: Path) -> 
     assert result.exit_code == 0, result.output
     assert "221,184" in place.read_text("utf-8")  # 2 * 2 * 3 * 2 * 12 * 768 bytes in bf16
     shown = run("show", "gpt2", "-q", "activations", "--conventions", "--set", "B=2", "--set", "S=3", "--set", "W=2")
-    assert shown.exit_code == 0, shown.output  # one variant leaves the bytes of an element a symbol
+    assert shown.exit_code == 0, shown.output  # one variant has a symbol for the bytes per element
 
 
 def test_a_size_set_on_a_model_applies_to_every_quantity() -> None:
@@ -291,7 +293,7 @@ def test_intensity_is_simplified_and_has_parts_and_partials() -> None:
     whole = sf.architecture("llama").formula("intensity")
     assert repr(whole) == whole.code()
     assert "Entry" not in repr(whole)
-    # four products of a head's widths and two of scores, at 2 a multiply-add, over their own bytes and no others
+    # four products of a head's widths and two of scores, at 2 per multiply-add, over their own bytes only
     part = whole.part("layers.self_attn")
     assert part.above.equals("4*B*S**2*A*D + 4*B*S*E*A*D + 4*B*S*E*G*D")
     assert not part.over.expanded.has(V, H, L)
@@ -314,7 +316,7 @@ def test_a_very_long_formula_states_its_length() -> None:
 
 
 def test_divisors_of_a_size_divide_its_multiples() -> None:
-    """E is a multiple of A: so are E·G and 2E. Where it is one of 2A it is one of A; what E divides is not said."""
+    """E is a multiple of A, and so are E·G and 2E. A multiple of 2A is a multiple of A; other multiples are unknown."""
     first, product, twice = Divides(A, E), Divides(A, E * G), Divides(2 * A, E)
     assert without_implied((product, first, Divides(A, 2 * E), first)) == (first,)
     assert without_implied((twice, first)) == without_implied((first, twice)) == (twice,)

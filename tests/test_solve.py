@@ -1,4 +1,4 @@
-"""Sizes that give a total: the same sets as going through all of them one by one, and what is published."""
+"""Sizes for a given total: the same sets as by brute force, and published sizes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from symformer.formulas.formula import Formula
 from symformer.language.errors import SymformerError
 from symformer.language.notation.text import code
 
+from .samples import sampled
+
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["solve", *arguments], prog_name="symformer")
@@ -36,7 +38,7 @@ def sizes(solutions: Solutions) -> set[tuple[int, ...]]:
 
 
 class Brute:
-    """Every combination, one by one: Python's own arithmetic for the value, and the formula's for its conditions."""
+    """Yield every combination, one by one: Python's arithmetic for the value, and the formula's for its conditions."""
 
     def __init__(self, formula: Formula, numbers: dict[str, int]) -> None:
         self.formula, self.numbers = formula, numbers
@@ -54,7 +56,7 @@ class Brute:
         return True
 
 
-# What is looked for, as many values as going one by one allows, and the sizes that have numbers.
+# The unknown sizes, with as many values as brute force allows, and the fixed sizes.
 CASES: list[tuple[str, str, list[str], int, list[str]]] = [
     ("component:mlp", "params", ["E", "H"], 30, []),
     ("component:linear", "params", ["E"], 200, []),
@@ -75,9 +77,9 @@ def cases() -> list[tuple[int, int]]:
     return [(seed, seed % len(CASES)) for seed in range(300)]
 
 
-@pytest.mark.parametrize("group", range(10))
+@pytest.mark.parametrize("group", sampled(3, range(10)))
 def test_solutions_equal_exhaustive_search(group: int) -> None:
-    """300 random small cases: a total that a random point has, with or without a margin, or a limit."""
+    """300 random small cases: the total of a random point, with or without a tolerance, or a limit."""
     compared = several = none = 0
     for seed, place in cases()[group::10]:
         source = random.Random(seed)  # noqa: S311
@@ -131,7 +133,7 @@ def test_solutions_equal_exhaustive_search(group: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_without_ranges_all_solutions_are_found(seed: int) -> None:
-    """2EH + E + H = N is (2E + 1)(2H + 1) = 2N + 1: the odd divisors of 2N + 1 are all solutions there are."""
+    """2EH + E + H = N is (2E + 1)(2H + 1) = 2N + 1, so the odd divisors of 2N + 1 give all solutions."""
     total = random.Random(seed).randint(10, 10**7)  # noqa: S311
     double = 2 * total + 1
     divisors = [each for each in range(3, double // 3 + 1, 2) if double % each == 0] if total < 10**7 else []
@@ -140,7 +142,7 @@ def test_without_ranges_all_solutions_are_found(seed: int) -> None:
 
 
 def test_solutions_beyond_64_bits_for_one_unknown_size() -> None:
-    """GPT-2 at V = E = P = 10^14 = X: 12LX² + 13LX + 2X² + 2X, which is at most 10^31 up to L = 83."""
+    """GPT-2 with V = E = P = 10^14 = X: 12LX² + 13LX + 2X² + 2X, which is at most 10^31 for L <= 83."""
     model = sf.architecture("gpt2").set({"A": 5, "E": 10**14, "V": 10**14, "P": 10**14})
     layer, rest = 12 * 10**28 + 13 * 10**14, 2 * 10**28 + 2 * 10**14
     most = sf.solve(model, at_most=str(10**31), for_="L").all
@@ -149,7 +151,7 @@ def test_solutions_beyond_64_bits_for_one_unknown_size() -> None:
 
 
 def test_published_totals_give_published_sizes() -> None:
-    """Sizes from totals that others print: Llama 2 7B, 13B and 70B, GPT-2 and GPT-2 XL."""
+    """Sizes from published totals: Llama 2 7B, 13B and 70B, GPT-2 and GPT-2 XL."""
     for target, total, layers in (
         ("llama-2-7b", 6_738_415_616, 32),
         ("llama-2-13b", 13_015_864_320, 40),
@@ -177,14 +179,14 @@ def test_solutions_within_a_margin_are_ranked() -> None:
     }
     assert {(each["sizes"]["L"], each["sizes"]["E"]) for each in document["solutions"]} == expected
     rough = [each["sizes"]["E"] % 128 for each in document["solutions"]]
-    assert rough == sorted(rough)  # multiples of 128 before those of 64
+    assert rough == sorted(rough)  # multiples of 128 before multiples of 64
     assert document["solutions"][0]["sizes"].keys() == {"L", "E", "A", "G", "H"}
 
 
 def test_the_longest_context_for_a_budget() -> None:
-    """Llama 2 7B at batch 8 in 80 GB: weights of 2 bytes, and 2·2·L·G·D = 2·2·32·32·128 bytes a token and sequence."""
+    """Llama 2 7B with batch 8 in 80 GB: 2 bytes per weight, and 2·2·L·G·D = 2·2·32·32·128 per cached token."""
     document = found("llama-2-7b", "-q", "inference-memory", "--at-most", "80GB", "--for", "C", "--given", "B=8")
-    logits = 8 * 32_000 * 4  # of the last token, in 4 bytes
+    logits = 8 * 32_000 * 4  # for the last token, in 4 bytes
     weights, token = 2 * 6_738_415_616 + logits, 2 * 2 * 32 * 32 * 128
     assert document["solutions"] == [
         {
@@ -197,9 +199,9 @@ def test_the_longest_context_for_a_budget() -> None:
 
 
 def test_a_limit_far_below_the_budget_is_respected() -> None:
-    """GPT-2 has 1,024 positions, of which the next token takes one, and 80 GB are many more."""
+    """GPT-2 has 1,024 positions, one of which is for the next token, and 80 GB would fit many more."""
     document = found("gpt2", "-q", "inference-memory", "--at-most", "80GB", "--for", "C", "--given", "B=8")
-    token = 2 * 2 * 12 * 768  # bytes of the keys and values of a token in 12 layers, in 2 bytes
+    token = 2 * 2 * 12 * 768  # bytes of the keys and values of one token in 12 layers, in 2 bytes
     value = 2 * 124_439_808 + 8 * 1_023 * token + 8 * 50_257 * 4
     assert [(each["sizes"], each["value"]) for each in document["solutions"]] == [({"C": 1_023}, value)]
     document = found("gpt2", "-q", "flops", "--total", "1e15", "--for", "S", "--given", "B=1", status=1)
@@ -210,7 +212,7 @@ def test_a_limit_far_below_the_budget_is_respected() -> None:
 
 @pytest.mark.parametrize("total", ["1e12", "1e18"])
 def test_a_condition_on_two_unknown_sizes_bounds_both(total: str) -> None:
-    """GPT-2 has 1,024 positions for S and N_new - 1 together: 524,800 pairs, of fewer than 1e12 FLOPs."""
+    """GPT-2 has 1,024 positions for S and N_new - 1 together: 524,800 pairs, with fewer than 1e12 FLOPs."""
     formula = sf.model("gpt2").formula("generation-flops")
     pairs = [(s, n) for s in range(1, 1_025) for n in range(1, 1_026 - s)]
     assert len(pairs) == 524_800
@@ -235,7 +237,7 @@ def test_progress_is_reported_while_combinations_are_tried() -> None:
 
 
 def test_names_are_built_once_for_many_solutions() -> None:
-    """Whose sizes are asked for with each of them: they are made once."""
+    """Every solution needs the names of its sizes, which are computed once."""
     solutions = sf.solve("gpt2", "1e13", within="1%", quantity="flops", for_=["S", "B"])
     assert len(solutions.all) > 1_000
     assert solutions._names is solutions._names
@@ -245,11 +247,11 @@ def test_names_are_built_once_for_many_solutions() -> None:
 def test_an_empty_result_reports_the_nearest_value() -> None:
     result = run("llama-2-7b", "--total", "6738415617", "--for", "L")
     assert result.exit_code == 1
-    assert result.stdout.endswith("\nno solution; the nearest is L = 32: 6,738,415,616, -1\n")
+    assert result.stdout.endswith("\nno solution; the nearest is L = 32: 6,738,415,616 (-1)\n")
     assert result.stderr == ""
-    # the smallest GPT-2 of 12 heads: E = 12, L = 1: 12*144 + 13*12 + (50,257 + 1,024 + 2)*12 = 617,280
+    # the smallest GPT-2 with 12 heads: E = 12, L = 1: 12*144 + 13*12 + (50,257 + 1,024 + 2)*12 = 617,280
     least = run("gpt2", "--total", "1", "--for", "L", "--for", "E", "--given", "A=12")
-    assert least.stdout.endswith("\nno solution; the nearest is L = 1, E = 12: 617,280, +617,279\n")
+    assert least.stdout.endswith("\nno solution; the nearest is L = 1, E = 12: 617,280 (+617,279)\n")
     assert found("llama-2-7b", "--total", "6738415617", "--for", "L", status=1)["nearest"]["sizes"] == {"L": 32}
 
 
@@ -291,11 +293,11 @@ def test_unbounded_and_non_monotonic_totals() -> None:
     refused = run("mistral-7b-v0.1", "-q", "kv-cache", "--at-most", "80GB", "--for", "C", "--given", "B=1")
     assert refused.exit_code == 2
     assert "mistral.kv-cache stays within the limit for every C; give it a range" in refused.stderr
-    refused = run("falcon-7b", "--total", "7e9", "--for", "A")  # multi-query: 2E²/A, which falls
+    refused = run("falcon-7b", "--total", "7e9", "--for", "A")  # multi-query: 2E²/A, which decreases
     assert refused.exit_code == 2
     assert "A has no upper bound; give it a range, as in --for A=1:4096:1" in refused.stderr
     document = found("falcon-7b", "--total", "7e9", "--within", "1%", "--for", "A=1:142:1")
-    # LE²(10 + 2/A) + ... of Falcon-7B; 2A divides E = 4544 = 2^6 * 71
+    # LE²(10 + 2/A) + ... for Falcon-7B; 2A divides E = 4544 = 2^6 * 71
     heads = [each["sizes"]["A"] for each in document["solutions"]]
     assert {each for each in heads if 4544 % (2 * each)} == set()
     values = [sf.model("falcon-7b").params.value(A=number) for number in heads]
@@ -308,7 +310,7 @@ def test_set_is_another_name_for_given() -> None:
 
 
 def test_conventions_without_effect_on_the_formula_are_omitted() -> None:
-    """Llama 2 has no sliding window and no latent; its cache has a type."""
+    """Llama 2 has no sliding window and no latent; its cache has a dtype."""
     said = run("llama-2-7b", "-q", "inference-memory", "--at-most", "80GB", "--for", "C", "--given", "B=8").stdout
     assert "\nwindow = " not in said
     assert "\nlatent = " not in said
@@ -328,15 +330,15 @@ def test_within_is_a_percentage_or_an_amount() -> None:
 
 
 def test_an_unknown_convention_is_refused() -> None:
-    with pytest.raises(SymformerError, match="unknown convention of params 'attention'"):
+    with pytest.raises(SymformerError, match="unknown convention 'attention' of params"):
         sf.solve("llama-2-7b", 7e9, for_="L", attention="causal")
-    with pytest.raises(SymformerError, match="unknown convention of params and kv-cache 'windows'"):
+    with pytest.raises(SymformerError, match="unknown convention 'windows' of params and kv-cache"):
         sf.sweep("llama-2-7b", {"L": [2]}, ["params", "kv-cache"], given={"B": 1, "C": 7}, windows="full")
 
 
 def test_solve_in_python() -> None:
     solutions = sf.solve("llama-2-7b", 7e9, within="5%", for_=["L"])
-    # 32 layers are 6,738,415,616 and each is 202,383,360; from 6.65e9 to 7.35e9 there are 32 to 35
+    # 32 layers have 6,738,415,616 and each has 202,383,360; 32 to 35 layers are between 6.65e9 and 7.35e9
     assert sizes(solutions) == {(32,), (33,), (34,), (35,)}
     assert repr(solutions).startswith("<llama.params of 7,000,000,000 elements within 5%: 4 solutions")
     assert "no solution" not in (solutions._repr_html_() or "")

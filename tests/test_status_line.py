@@ -1,4 +1,4 @@
-"""Long work is shown on the terminal and nowhere else."""
+"""Long work is shown on the terminal only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from symformer.output.status_line import status_line
 
 @contextmanager
 def _terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """A pseudo-terminal in place of standard error; reading it gives what a user sees."""
+    """A pseudo-terminal in place of standard error; reading it returns the user's view."""
     ours, theirs = os.openpty()
     os.set_blocking(ours, False)
     monkeypatch.setattr(waits, "EVERY", 0.02)

@@ -1,4 +1,4 @@
-"""Sweeps: each row is what ``show --set`` says or is left out as it is refused, and none is kept in memory."""
+"""Sweeps: each row equals ``show --set`` or is omitted as it is refused there, and memory use is constant."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_several_quantities_and_dependent_sizes() -> None:
         *("--where", "A=E/64", "--where", "P = E"),
     )
     assert found["columns"] == ["E", "A", "P", "params", "flops"]
-    # 12*12*E² + 13*12*E + (V + P + 2)*E; 24BSE²L + 4BS²EL + 2BSVE, as GPT-2's page has it
+    # 12*12*E² + 13*12*E + (V + P + 2)*E; 24BSE²L + 4BS²EL + 2BSVE, as on GPT-2's page
     for width, heads, positions, params, flops in found["rows"]:
         assert (heads, positions) == (width // 64, width)
         assert params == 144 * width**2 + 156 * width + (50_257 + width + 2) * width
@@ -119,7 +119,7 @@ def test_rows_with_a_non_integer_dependent_size_are_skipped() -> None:
 
 @pytest.mark.parametrize(("most", "kind"), [(5_000, "int64"), (2 * 10**13, "object")])
 def test_a_hundred_thousand_random_rows_match_python_integers(tmp_path: Path, most: int, kind: str) -> None:
-    """12LE² + 13LE + VE + PE + 2E by Python's integers; beyond 2**63 with the larger sizes."""
+    """12LE² + 13LE + VE + PE + 2E with Python's integers; beyond 2**63 at the larger sizes."""
     source = random.Random(most)  # noqa: S311
     rows = [[source.randint(1, most) * 12, source.randint(1, most), source.randint(1, most)] for _ in range(100_000)]
     place = tmp_path / "configs.csv"
@@ -181,7 +181,7 @@ def beats(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 @pytest.mark.parametrize("most", [5, 60, 10**6])
 @pytest.mark.parametrize("kind", ["int64", "object"])
 def test_a_pareto_front_has_exactly_the_undominated_rows(count: int, most: int, kind: str) -> None:
-    """Against every pair; rows alike are kept once, the first."""
+    """Compared with every pair; of equal rows, the first is kept."""
     source = np.random.default_rng(count * most)
     rows = source.integers(-most, most, (400, count))
     front = ParetoFront([Objective(f"c{place}") for place in range(count)])
@@ -194,7 +194,7 @@ def test_a_pareto_front_has_exactly_the_undominated_rows(count: int, most: int, 
 
 
 def test_the_pareto_front_of_a_sweep() -> None:
-    """The most parameters for the least of H: 2EH + E + H with E up to 5 has one row for each H, that of E = 5."""
+    """The most parameters for the smallest H: 2EH + E + H with E up to 5 has one row for each H, the one with E = 5."""
     found = listed("component:mlp", "--over", "E=1:5", "--over", "H=1:4", "--pareto", "max:params,H")
     assert sorted(found["rows"]) == [[5, h, 2 * 5 * h + 5 + h] for h in range(1, 5)]
     assert found["pareto"] == ["most params", "least H"]
@@ -272,6 +272,9 @@ def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
         (["--over", "E=768", "--filter", "params"], "'params' is not a condition"),
         (["--over", "E=768", "--filter", "flops < 3"], "unknown symbol 'flops'"),
         (["--over", "E=768", "--filter", "0 divides E"], "'0 divides E' is never true, because 0 divides no number"),
+        (["--over", "E=768", "--filter", "5 < 3"], "'5 < 3' is the same for every row"),
+        (["--over", "E=768", "--filter", "2*E != E + E"], "'2*E != E + E' is the same for every row"),
+        (["--over", "E=768", "--filter", "7 divides 9"], "'7 divides 9' is the same for every row"),
         (["--over", "E=768", "--filter", "E - E divides L"], "0 divides no number"),
         (["--over", "L=nan"], "L=nan: nan is not a number; sizes are positive integers"),
         (["--over", "E=1:inf"], "E=inf: inf is not a number; sizes are positive integers"),
@@ -390,7 +393,7 @@ def test_numbers_beyond_64_bits_in_files(tmp_path: Path) -> None:
     assert [json.loads(line)["params"] for line in (tmp_path / "a.jsonl").read_text().splitlines()] == expected
     assert [int(row) for row in pyarrow.parquet.read_table(tmp_path / "a.parquet")["params"].to_pylist()] == expected
     b, s, n, e, v = 10**15, 10**12, 10**15, 10**12, 10**15
-    # 24BLSE² alone: 24 * 10**15 * 10**15 * 10**12 * 10**24 has 68 digits, which 76 hold
+    # 24BLSE² alone: 24 * 10**15 * 10**15 * 10**12 * 10**24 has 68 digits, and 76 are supported
     sizes = {"B": b, "S": s, "P": s, "L": n, "A": 1, "V": v}
     given = [word for name, number in sizes.items() for word in ("--given", f"{name}={number}")]
     result = run("gpt2", "--over", f"E={e}", "-q", "flops", *given, "-o", str(tmp_path / "b.parquet"))
@@ -400,7 +403,7 @@ def test_numbers_beyond_64_bits_in_files(tmp_path: Path) -> None:
 
 
 def test_text_columns_are_copied_to_the_output(tmp_path: Path) -> None:
-    """Names of configs, one with a comma and one that is not ASCII; a column of numbers is never a label."""
+    """Names of configs, one with a comma and one in another script; a column of numbers is never a label."""
     (tmp_path / "in.csv").write_text(
         'name,E,L,note\n"small, old",768,12,\nmédium,1024,24,"a ""b"""\n', encoding="utf-8"
     )
@@ -442,7 +445,7 @@ def test_a_parquet_file_is_read(tmp_path: Path) -> None:
 
 
 def test_memory_does_not_grow_with_the_number_of_configs() -> None:
-    """Ten million configs, of which the values alone would be 80 MB; ten thousand take as much memory."""
+    """Ten million configs, whose values alone would be 80 MB, need as much memory as ten thousand."""
     code = """
 import resource, sys
 from symformer.algebra.sweep import sweep
@@ -460,7 +463,7 @@ print(row[0], row[-1], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 102
 
 
 def test_a_sweep_of_larger_numbers_has_fewer_rows() -> None:
-    """Beyond 64 bits an operation costs about 50 times as much: 2EH alone is 2·10^20 at the end."""
+    """Beyond 64 bits an operation takes about 50 times as long: 2EH alone is 2·10^20 at the end."""
     sf.sweep("component:mlp", {"E": "1:100000", "H": "1:100000"})
     with pytest.raises(
         SymformerError, match=r"at 10,000,000,000 rows, and this sweep can have at most [1-9][\d,]{7,12};"
@@ -503,12 +506,12 @@ def test_sweep_in_python() -> None:
 
 
 def test_a_convention_named_over_is_distinct_from_the_grid() -> None:
-    """``pipeline-bubble`` has a convention of that name; it is a ratio, which no sweep has."""
+    """``pipeline-bubble`` has a convention of that name, but it is a ratio, which no sweep supports."""
     assert rows_of(sf.sweep("gpt2", over={"L": [12]}))[0][-1] == 124_439_808
     for over in ({"L": [12, 24]}, {"N_micro": [8]}):
         with pytest.raises(SymformerError, match=r"gpt2\.pipeline-bubble is a ratio, not an integer"):
             sf.sweep("gpt2", over, "pipeline-bubble", over="step")
-    with pytest.raises(SymformerError, match="unknown convention of params 'over'"):
+    with pytest.raises(SymformerError, match="unknown convention 'over' of params"):
         sf.sweep("gpt2", {"L": [12]}, over="step")
     with pytest.raises(SymformerError, match="a sweep needs at least one size"):
         sf.sweep("gpt2")

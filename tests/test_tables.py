@@ -1,4 +1,4 @@
-"""Every table of rules is total: a kind of operation adds something, adds nothing by decision, or is refused."""
+"""Every table of rules is total: a kind of operation adds terms, adds nothing by decision, or is refused."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_table_has_a_row_for_every_kind(name):
 
 @pytest.mark.parametrize("name", quantities())
 def test_a_table_without_a_row_for_every_kind_is_an_error(name, monkeypatch):
-    """As if a kind were added to the set and nobody had decided what it costs."""
+    """Add a kind without any rules."""
     question = quantities()[name]
     assert list(question.tables)
     monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "OperationKind", [*OperationKind, _Undecided])
@@ -57,7 +57,7 @@ def test_a_table_without_a_row_for_every_kind_is_an_error(name, monkeypatch):
 
 
 def test_a_kind_without_a_row_is_refused_with_the_reason(monkeypatch):
-    """A kind of tomorrow has no row in these tables, and is refused by them for the reason that they give."""
+    """A new kind has no row in these tables, and they refuse it with their own reason."""
     monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "OperationKind", [*OperationKind, _Undecided])
     rule = refuse_others("nobody knows", {OperationKind.ADD: counts_nothing})[_Undecided]
     with pytest.raises(RuleError, match=r"^act: nobody knows$"):
@@ -69,7 +69,7 @@ class _Undecided:
 
 
 class _Observed:
-    """A part whose ledger is one row that was seen for a quantity: a product of B, S and E, or a matrix of E and E."""
+    """Return a part whose ledger is one traced row: a product of B, S and E, or a matrix of E and E."""
 
     constraints = ()
     totals = {}
@@ -89,13 +89,13 @@ class _Observed:
         return self
 
 
-# What a quantity that follows from another makes of what was seen for that one: one multiply-add for two FLOPs.
+# A quantity that is derived from another uses its traced counts: one multiply-add for two FLOPs.
 FOLLOWS = {("macs", "flops"): B * S * E, ("run-flops", "train-flops"): 2 * N_tok * E}
 FOLLOWS |= dict.fromkeys([("mfu", "train-flops"), ("hfu", "train-flops")], 2 * N_tps * E)
 
 
-# Two FLOPs for each product of the sizes multiplied; two bytes an element of a cache in bf16; of what autograd keeps,
-# the bytes of an element stand among the sizes. A stored matrix has E·E elements.
+# Two FLOPs per product of the multiplied sizes; two bytes per element of a cache in bf16; for saved tensors, the bytes
+# per element are among the sizes. A stored matrix has E·E elements.
 SEEN = {"params": E**2, "flops": 2 * B * S * E, "train-flops": 2 * B * S * E, "activations": B * S * E}
 SEEN["kv-cache"] = 2 * B * S * E
 
@@ -104,7 +104,7 @@ SEEN["kv-cache"] = 2 * B * S * E
 @pytest.mark.parametrize("name", quantities())
 def test_traced_rows_answer_only_the_quantity_they_were_traced_for(name, measured):
     part = _Observed(measured)
-    if name == "pipeline-bubble":  # which hangs on no operation
+    if name == "pipeline-bubble":  # it depends on no operation
         return
     ways = [{"implementation": each} for each in ("eager", "none")] if name == "train-memory" else [{}]
     for way in ways:
@@ -120,7 +120,7 @@ def test_traced_rows_answer_only_the_quantity_they_were_traced_for(name, measure
 
 @pytest.mark.parametrize("quantity", ["activations", "train-memory"])
 def test_a_component_refuses_what_its_model_refuses(quantity):
-    """The library has no PaLM, so it keeps nothing of it."""
+    """Transformers has no PaLM, so its saved tensors are unknown."""
     asked = {"implementation": "eager"}
     for door in (sf.architecture("palm"), PaLM()):
         with pytest.raises(RuleError, match="transformers does not have this model"):
@@ -148,7 +148,7 @@ def test_a_kind_that_counts_no_weights_stores_none(kind):
 
 
 def test_rows_are_counted_once_for_each_copy():
-    """An identity of the table itself: 2 FLOPs for each element of x[B,S,1] · W[E,1]."""
+    """An identity of the table: 2 FLOPs per element of x[B,S,1] · W[E,1]."""
     x = Tensor("x", (B, S, Integer(1)))
     entry = Entry(
         OperationKind.LINEAR, "up", (x,), Tensor("up", (B, S, E)), weights=(Weight("up.weight", (E, Integer(1))),)
@@ -158,7 +158,7 @@ def test_rows_are_counted_once_for_each_copy():
 
 
 def test_a_product_of_two_tensors_is_one_contraction_and_its_two_gradients():
-    """x[b,m,n] · y[b,n,p]: 2·b·m·n·p forward, and as much again for each side that needs a gradient."""
+    """x[b,m,n] · y[b,n,p]: 2·b·m·n·p forward, and the same for each factor that needs a gradient."""
     b, m, n, p = map(Integer, (3, 5, 7, 11))
     x, y = Tensor("x", (b, m, n), grad=Integer(1)), Tensor("y", (b, n, p))
     (product,) = CONTRACTIONS[OperationKind.PRODUCT](

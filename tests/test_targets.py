@@ -1,4 +1,4 @@
-"""What a target is, decided in one place, and what opens it; what nothing opens is pointed to what works."""
+"""Targets: their kind is decided in one place, and targets that cannot be opened are errors with a hint."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ KINDS = {
     "component:mlp": (TargetKind.COMPONENT, "mlp"),
     "component:": (TargetKind.COMPONENT, ""),
     "hf:qwen3_moe": (TargetKind.HF, "qwen3_moe"),
-    "hf:a/b.json": (TargetKind.HF, "a/b.json"),  # a prefix decides before what follows it
+    "hf:a/b.json": (TargetKind.HF, "a/b.json"),  # the prefix decides before the rest is read
     "torch.nn:Linear": (TargetKind.FACTORY, "torch.nn:Linear"),
     "package:factory": (TargetKind.FACTORY, "package:factory"),
     "mine.py:factory": (TargetKind.FACTORY, "mine.py:factory"),
@@ -51,7 +51,7 @@ KINDS = {
     "here/config.json": (TargetKind.CONFIG, "here/config.json"),
     "openai-community/gpt2.json": (TargetKind.CONFIG, "openai-community/gpt2.json"),
     "./gpt2": (TargetKind.CONFIG, "./gpt2"),
-    "../evil:ok": (TargetKind.CONFIG, "../evil:ok"),  # a path, and no module that could be imported
+    "../evil:ok": (TargetKind.CONFIG, "../evil:ok"),  # a path, not an importable module
     "/models/x": (TargetKind.CONFIG, "/models/x"),
     "a/b/c": (TargetKind.CONFIG, "a/b/c"),
     "-": (TargetKind.CONFIG, "/dev/stdin"),
@@ -120,7 +120,7 @@ def test_every_listed_name_resolves() -> None:
     for name in names():
         model, _ = resolve(name)
         assert model.target == name
-        assert composed_model(name).component == model.component  # what numbers are read by is the same door
+        assert composed_model(name).component == model.component  # the reader of numbers uses the same function
 
 
 REFUSED = {
@@ -132,7 +132,7 @@ REFUSED = {
     ],
     "qwen/qwen3-30b-a3b-base": [
         "its sizes are built in as the preset qwen3-30b-a3b"
-    ],  # the Hub does not tell letters by their case
+    ],  # the Hub ignores the case of ids
     "somebody/qwen3-30b-a3b": ["qwen3-30b-a3b is built in"],
     "qwen3-30b-a3": ["unknown target 'qwen3-30b-a3'; did you mean qwen3-30b-a3b"],
     "somebody/something": ["download the config.json of somebody/something"],
@@ -228,7 +228,7 @@ def test_a_field_that_hides_an_attribute_is_refused_at_class_definition(hidden: 
 
 
 def test_no_field_of_a_part_hides_an_attribute() -> None:
-    """Asked of every class there is, in another way: the attribute of an instance is what its class says it is."""
+    """Check every class in another way: each attribute of an instance is as its class states."""
     parts: list[Component] = [components.component(name) for name in components.names()]
     parts += [architectures.architecture(name).component for name in architectures.names()]
     assert len(parts) > 30
@@ -240,7 +240,7 @@ def test_no_field_of_a_part_hides_an_attribute() -> None:
 
 
 def test_a_folder_named_like_a_preset_does_not_hide_the_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder called as a preset does not stand in its way."""
+    """A folder with the name of a preset does not hide the preset."""
     monkeypatch.chdir(tmp_path)
     os.mkdir("gpt2")
     assert resolve("gpt2")[0].params.value() == 124_439_808

@@ -1,4 +1,4 @@
-"""A template of the user's own: it makes what ours make, and reaches for nothing else."""
+"""User templates: they can produce the same documents as ours, and access nothing else."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def fill(template: str, extension: str = "tex", made: Document = MADE) -> bytes:
 
 
 def here(template: str, extension: str = "tex") -> dict[str, str]:
-    """The same in this process, which costs no start of another; what crosses over is plain JSON there too."""
+    """Fill in a template in this process, which avoids starting another; the views are plain JSON here too."""
     language = {"tex": LATEX, "html": HTML}[extension]
     given = json.loads(json.dumps(user_template.views(MADE, language)))
     return template_process.fill({"template": template, "extension": extension, "flavour": "github", **given})
@@ -44,7 +44,7 @@ def test_a_template_may_use_the_document_and_the_language() -> None:
     assert here("<%= language.prose(document.title) %>") == {"text": LATEX.prose(MADE.title)}
     keys = "<% for block in document.blocks if block.kind == 'equation' and block.key %><%= block.id %>;<% endfor %>"
     assert here(keys) == {"text": "t5.params;t5.kv-cache;"}
-    # Raffel et al. 2020, table 14 has a vocabulary and a width: VE stands in the tables of elements
+    # Raffel et al. 2020, table 14, has a vocabulary and a width: VE is in the tables of elements
     cells = "<% for row in document.blocks[1].rows or [] %><%= row[0] %><% endfor %>"
     assert "refused" in here(cells), "a paragraph has no rows"
     assert here("<%= language.prose('a_b & c') %>") == {"text": r"a\_b \& c"}
@@ -97,7 +97,7 @@ def test_unsafe_templates_are_refused_in_one_sentence(template: str) -> None:
 
 
 def test_a_template_can_access_only_text() -> None:
-    """However it is reached, nothing behind a view is more than text, a number, or a list of these."""
+    """Any object reachable from a view is text, a number, or a list of these."""
     names = template_process._names(
         {"extension": "html", "flavour": "github", **user_template.views(MADE, HTML)}, template_process.Markup
     )
@@ -158,7 +158,7 @@ def test_an_invalid_template_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_the_template_readme_is_correct() -> None:
-    """The example that stands beside the templates, and every name that is told there."""
+    """Test the example in the templates' README, and every name listed there."""
     told = (templates() / "README.md").read_text("utf-8")
     example = told.partition("```jinja\n")[2].partition("```")[0]
     made = fill(example).decode()
@@ -201,3 +201,6 @@ def test_braces_of_other_languages_are_not_tags(text: str, tmp_path: Path) -> No
     result = derive("--template", str(template), "-o", str(tmp_path / "out.tex"))
     assert result.exit_code == 0
     assert "copied" not in result.stderr
+    assert "own.tex has no tags, so the output has nothing of the document" in result.stderr
+    template.write_text(f"{text}\n<%= document.title %>\n")
+    assert "own.tex" not in derive("--template", str(template), "-o", str(tmp_path / "out.tex")).stderr

@@ -1,4 +1,4 @@
-"""Where one model overtakes another while their totals stay the same: held to every whole number tried by hand."""
+"""Crossovers while totals stay equal, compared with all integers tried one by one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from symformer.language.errors import SizeError
 from symformer.language.notation.display_tree import value
 from symformer.language.sizes import substitute
 
-FAR = 60  # whole numbers that are tried
+FAR = 60  # tried integers
 SEED = 2_718
 
 
 def totals(own: Mapping[str, int]) -> tuple[Fraction, Fraction, Fraction]:
-    """GPT-2's parameters, 12LE² + 13LE + VE + PE + 2E; those of a Llama without layers, and of one of its layers."""
+    """The parameters of GPT-2, 12LE² + 13LE + VE + PE + 2E; of a Llama without layers, and of one of its layers."""
     e, k = own["E_1"], own["E_2"]
     first = 12 * own["L_1"] * e * e + 13 * own["L_1"] * e + (own["V_1"] + own["P"] + 2) * e
     layer = k * (2 * own["D"] * (own["A"] + own["G"]) + 3 * own["H"] + 2)
@@ -32,7 +32,7 @@ def totals(own: Mapping[str, int]) -> tuple[Fraction, Fraction, Fraction]:
 
 
 def amounts(own: Mapping[str, int], layers: Fraction, quantity: str) -> tuple[Fraction, Fraction]:
-    """The cache of both, 4BCLE and 4BCLGD; or their FLOPs of a forward pass, 2 for each multiply-add."""
+    """Return both caches, 4BCLE and 4BCLGD; or their forward FLOPs, 2 per multiply-add."""
     first, k = own["L_1"] * own["E_1"], own["E_2"]
     if quantity == "kv-cache":
         times = 4 * own["B"] * own["C"]
@@ -45,7 +45,7 @@ def amounts(own: Mapping[str, int], layers: Fraction, quantity: str) -> tuple[Fr
 
 
 def drawn(chance: random.Random, quantity: str) -> tuple[Comparison, dict[str, int]]:
-    """Two small models, all of whose sizes differ, with as many parameters by the second's layers."""
+    """Two small models whose sizes all differ, with equal parameters by the second model's number of layers."""
     some = chance.sample(range(2, 24), 9)
     names = ("L_1", "E_1", "V_1", "P", "E_2", "V_2", "H", "D", "G")
     own = dict(zip(names, some, strict=True)) | {"B": 30, "S": 31, "C": 37}
@@ -58,7 +58,7 @@ def drawn(chance: random.Random, quantity: str) -> tuple[Comparison, dict[str, i
 
 
 def own_name(size: Symbol) -> str:
-    """A size of a pair, which has a longer name where something else was given its own before."""
+    """Return a size of a pair; its name is longer if another size already has it."""
     return str(size).rstrip("_")
 
 
@@ -68,7 +68,7 @@ def test_crossovers_match_every_integer_by_hand(quantity: str) -> None:
     for _ in range(12):
         try:
             found, own = drawn(chance, quantity)
-        except SizeError:  # the second has more parameters without any layer
+        except SizeError:  # the second has more parameters even without layers
             continue
         assert found.held is not None
         for name in ("L_1", "V_1", "P", "H", "V_2"):
@@ -91,7 +91,7 @@ def test_crossovers_match_every_integer_by_hand(quantity: str) -> None:
 
 
 def test_totals_are_equal_at_a_solution() -> None:
-    """At the value that the formula gives, and at the layers of the tie there, the two caches are equal."""
+    """At the value of the formula, and with the tied layers there, the two caches are equal."""
     found, own = drawn(random.Random(SEED), "kv-cache")  # noqa: S311
     assert found.held is not None
     checked = 0
@@ -117,12 +117,12 @@ def run(*arguments: str) -> str:
 
 
 def test_command_reports_both_models() -> None:
-    """GPT-2 XL keeps 48·1600 elements of keys a token, and Llama-2 7B L_2·4096 at the layers that make it as large."""
+    """GPT-2 XL caches 48·1600 elements of keys per token, and Llama-2 7B L_2·4096 at the tied number of layers."""
     told = run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--same", "params", "--by", "L", "--crossover", "P")
     assert "with equal parameters, adjusting L_2:" in told
     assert "the difference does not depend on P" in told
     facts = json.loads(run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--same", "params", "--by", "L", "--json"))
-    # 48·1600 = L_2·4096 is L_2 = 18.75, which has 202,383,360·18.75 weights: P = (that + 262,148,096 - rest)/1600
+    # 48·1600 = L_2·4096 for L_2 = 18.75, with 202,383,360·18.75 weights: P = (that + 262,148,096 - rest)/1600
     p = (Fraction(202_383_360 * 75, 4) + 262_148_096 - 12 * 48 * 1600**2 - 13 * 48 * 1600 - 50_259 * 1600) / 1600
     assert facts["tied"]["crossover"]["P"]["left"] == [[1, int(p)]]
     assert facts["tied"]["crossover"]["P"]["right"] == [[int(p) + 1, None]]

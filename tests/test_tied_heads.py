@@ -15,7 +15,7 @@ from symformer.language.errors import OptionError
 from symformer.targets.resolution import model
 from symformer.witness import values_at
 
-# As google/mt5-small has it, and google/umt5-small, which differs in its vocabulary and has distances in every layer.
+# As in google/mt5-small and google/umt5-small, which differs in its vocabulary and has distances in every layer.
 MT5: dict[str, Any] = {
     "model_type": "mt5", "architectures": ["MT5ForConditionalGeneration"], "vocab_size": 250112, "d_model": 512,
     "d_kv": 64, "d_ff": 1024, "num_layers": 8, "num_decoder_layers": 8, "num_heads": 6, "dropout_rate": 0.1,
@@ -55,7 +55,7 @@ def test_from_pretrained_keeps_an_untied_head(config: dict[str, Any], tmp_path: 
 
 @pytest.mark.parametrize(
     ("config", "one", "two"),
-    [(MT5, 172_119_424, 300_176_768), (UMT5, 175_333_376, 306_601_984)],  # the issue's, from the checkpoints' files
+    [(MT5, 172_119_424, 300_176_768), (UMT5, 175_333_376, 306_601_984)],  # from the issue, from the checkpoints' files
     ids=["mt5-small", "umt5-small"],
 )
 def test_the_published_checkpoints_have_two_tables(config: dict[str, Any], one: int, two: int, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""From a config.json to the number that is printed, against transformers and torch's own counter, with nothing between.
+"""From a config.json to the printed number, compared with transformers and torch's own counter.
 
-For each causal type: random small sizes, in real memory, through the command line. What is printed is what torch
-counts; a type whose classes are certified answers all four.
+For each causal type, random small sizes, in real memory, on the command line. Printed numbers equal torch's counts;
+types with certified classes answer all four quantities.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from symformer.witness.dispatch_recorders import CORRECTED
 from .test_config_fields import TYPES, Config, base
 
 CAUSAL = [name for name, (_, _, classes) in TYPES.items() if classes[0].endswith(("ForCausalLM", "LMHeadModel"))]
-WITHOUT_CACHE = {"openai-gpt"}  # whose class reads every token again
-STATE = {"mamba", "mamba2"}  # whose cache is as large after any number of tokens
+WITHOUT_CACHE = {"openai-gpt"}  # its class reads every token again
+STATE = {"mamba", "mamba2"}  # its cache has the same size after any number of tokens
 B, S, C = 3, 5, 17
-# Sizes that may be any number, and those that have to stay whole multiples of others.
+# Sizes that may be any number, and sizes that must stay multiples of others.
 FREE = ("vocab_size", "intermediate_size", "n_inner", "ffn_dim", "moe_intermediate_size", "kv_lora_rank", "v_head_dim")
 DEPTHS = ("num_hidden_layers", "n_layer", "num_layers")
 
@@ -34,7 +34,7 @@ def drawn(model_type: str, draw: random.Random) -> Config:
     config = base(model_type)
     for name in config:
         if name in FREE:
-            config[name] += 2 * draw.randint(0, 45)  # DeepSeek-V2 reads pairs of elements that lie beside the latent
+            config[name] += 2 * draw.randint(0, 45)  # DeepSeek-V2 rotates pairs of elements next to the latent
         elif name in DEPTHS:
             config[name] += draw.randint(0, 2)
         elif name in ("n_embd", "hidden_size"):
@@ -48,12 +48,12 @@ def counted(config: Config) -> dict[str, int]:
     made_by = getattr(transformers, config["architectures"][0])
     model = made_by(made_by.config_class.from_dict(json.loads(json.dumps(config)))).eval()
     model.config._attn_implementation = "eager"
-    model.config._experts_implementation = "batched_mm"  # the default counts nothing, in silence
+    model.config._experts_implementation = "batched_mm"  # torch silently counts nothing for the default
     tokens = torch.randint(0, config["vocab_size"], (B, S))
     found = {"params": sum(parameter.numel() for parameter in model.parameters())}
     with FlopCounterMode(display=False) as forward, torch.no_grad():
         model(tokens, use_cache=False)
-    # torch's counter takes a gradient of a grouped convolution for as many products too many as there are groups
+    # torch's counter overcounts the gradient of a grouped convolution by the number of groups
     with FlopCounterMode(display=False, custom_mapping=dict(CORRECTED)) as both:
         model.train()(tokens, use_cache=False).logits.sum().backward()
     counters = {"flops": forward, "train-flops": both}

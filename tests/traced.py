@@ -1,6 +1,6 @@
-"""What tracing found of the types that we compose, on file: tracing them all takes minutes, and is done once.
+"""Stored traces of the types with built-in models: tracing all of them takes minutes.
 
-``python -m tests.traced [TYPE...]`` traces them afresh, after a change of torch, of transformers or of the trace.
+``python -m tests.traced [TYPE...]`` traces them again, after a change of torch, of transformers or of the trace.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ TYPES = {
     "gemma2": ("gemma2", "causal"),
     "deepseek-v3": ("deepseek_v3", "causal"),
 }
-# Our rules say nothing of these yet (Raschka's and the other torch classes of ours keep nothing that could be traced).
+# Our rules do not cover these yet (Raschka's and the other torch classes of ours save nothing that could be traced).
 UNKNOWN = {("bert", "kv-cache"), *((name, "activations") for name in ("mixtral", "gemma2", "deepseek-v3"))}
 
 
 def versions() -> dict[str, str]:
-    """Of what the formulas were read off."""
+    """Return the library versions of the stored traces."""
     return {name: version(name).partition("+")[0] for name in ("torch", "transformers")}
 
 
 @cache
 def on_file() -> dict[str, Any]:
-    """The whole file."""
+    """Return the whole file."""
     found: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
     return found
 
 
 def formula(name: str, quantity: str) -> Expr:
-    """The formula on file of a quantity of a type."""
+    """Return the stored formula of a quantity of a type."""
     facts = on_file()["traces"][name][quantity]
     for symbol in facts["symbols"]:
         if symbol not in SYMBOLS:
@@ -58,13 +58,13 @@ def formula(name: str, quantity: str) -> Expr:
 
 @cache
 def afresh(name: str) -> Trace:
-    """The trace of one of the types, made now."""
+    """Trace one of the types."""
     model_type, head = TYPES[name]
     return trace(f"hf:{model_type}", head=head)
 
 
 def facts(traced: Trace) -> dict[str, Any]:
-    """What is kept of a trace."""
+    """Return the stored facts of a trace."""
     formula = traced.model.formula(traced.quantity)
     return {
         "formula": formula.code(),
@@ -77,7 +77,7 @@ def facts(traced: Trace) -> dict[str, Any]:
 
 
 def remake(names: list[str]) -> None:
-    """Trace the types named, or all, and put them on file."""
+    """Trace the named types, or all, and store the results."""
     traces = dict(on_file()["traces"]) if FILE.exists() else {}
     for name in names or TYPES:
         traces[name] = {}

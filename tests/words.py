@@ -1,4 +1,4 @@
-"""What the words of computed lines mean, each as its paper or its class has it: written out here, and nowhere read."""
+"""Reference implementations of the words in computed lines, written after papers and classes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import transformers
 from torch import Tensor, nn
 
 Function = Callable[..., Tensor]
-Chosen = tuple[Tensor, Tensor]  # the weights of the experts that a token goes to, and which these are
+Chosen = tuple[Tensor, Tensor]  # the weights of the experts that a token is routed to, and their indices
 
 
 def words(epsilon: float, gelu: str = "gelu", **others: Function) -> dict[str, Function]:
-    """Those that most classes share, with what keeps a norm from dividing by nothing."""
+    """Return the words that most classes share, with the epsilon of their norms."""
     return {
         "mean": lambda x: x.mean(-1, keepdim=True),
         "std": lambda x: (x.var(-1, keepdim=True, unbiased=False) + epsilon).sqrt(),
@@ -38,20 +38,20 @@ def words(epsilon: float, gelu: str = "gelu", **others: Function) -> dict[str, F
 
 
 def angles(width: int, theta: float, length: int) -> Tensor:
-    """Su et al. 2021, eq. 15: position times theta^(-2i/width), for each pair; here twice, for both of a pair."""
+    """Su et al. 2021, eq. 15: position times theta^(-2i/width), for each pair; here for both of its elements."""
     steps = theta ** -(torch.arange(0, width, 2, dtype=torch.float64) / width)
     return torch.cat(2 * [torch.arange(length, dtype=torch.float64)[:, None] * steps], -1)
 
 
 def halves(x: Tensor, turns: Tensor) -> Tensor:
-    """Eq. 34, with an element and the one half a head on as a pair; what has no angle stays."""
+    """Eq. 34, with pairs half a head apart; elements without an angle are unchanged."""
     turned, rest = x[..., : turns.shape[-1]], x[..., turns.shape[-1] :]
     one, other = turned.chunk(2, -1)
     return torch.cat((turned * turns.cos() + torch.cat((-other, one), -1) * turns.sin(), rest), -1)
 
 
 def neighbours(x: Tensor, turns: Tensor) -> Tensor:
-    """The same with an element and the next one as a pair, as the paper has it."""
+    """Eq. 34, with adjacent elements as pairs, as in the paper."""
     turned, rest = x[..., : turns.shape[-1]], x[..., turns.shape[-1] :]
     turns = turns[..., : turns.shape[-1] // 2].repeat_interleave(2, -1)
     swapped = torch.stack((-turned[..., 1::2], turned[..., ::2]), -1).flatten(-2)
@@ -75,7 +75,7 @@ def sines(places: Tensor, width: int) -> Tensor:
 
 
 def shift(scores: Tensor) -> Tensor:
-    """Dai et al. 2019, appendix B: from a column for each distance, S - 1 to 0, to one for each key before a query."""
+    """Dai et al. 2019, appendix B: from columns for distances, S - 1 to 0, to columns for keys."""
     found = torch.zeros_like(scores)
     last = scores.shape[-1] - 1
     for query in range(scores.shape[-2]):
@@ -85,7 +85,7 @@ def shift(scores: Tensor) -> Tensor:
 
 
 def bucket(distance: int, buckets: int, both: bool, far: int = 128) -> int:
-    """Raffel et al. 2020, section 2.1: near distances have a row each, far ones share, by the logarithm of them."""
+    """Raffel et al. 2020, section 2.1: short distances have a row each, long ones share rows logarithmically."""
     first = 0
     if both:
         buckets //= 2
@@ -100,7 +100,7 @@ def bucket(distance: int, buckets: int, both: bool, far: int = 128) -> int:
 
 
 def distances(length: int, buckets: int, both: bool) -> Tensor:
-    """Of each query and key the row of their distance."""
+    """Return for each query and key the row of their distance."""
     return torch.tensor([[bucket(key - query, buckets, both) for key in range(length)] for query in range(length)])
 
 
@@ -108,7 +108,7 @@ def distances(length: int, buckets: int, both: bool) -> Tensor:
 
 
 def slid(weight: Tensor, x: Tensor) -> Tensor:
-    """Each channel over its last places; or patches of an image, one after the other, before their channels."""
+    """Convolve each channel over its last positions; or flatten the patches of an image."""
     if weight.dim() == 3:
         padded = nn.functional.pad(x.transpose(1, 2), (weight.shape[-1] - 1, 0))
         return nn.functional.conv1d(padded, weight, groups=len(weight)).transpose(1, 2)
@@ -116,18 +116,18 @@ def slid(weight: Tensor, x: Tensor) -> Tensor:
 
 
 def heard(weight: Tensor, x: Tensor) -> Tensor:
-    """Radford et al. 2023, section 2.2: three places wide; the first reads sound, the second moves by two."""
+    """Radford et al. 2023, section 2.2: kernels of three positions; the first on audio, the second with stride two."""
     first = x.shape[1] == weight.shape[1]
     x = x if first else x.transpose(1, 2)
     return nn.functional.conv1d(x, weight, stride=1 if first else 2, padding=1).transpose(1, 2)
 
 
 def scan(states: int) -> Function:
-    """Gu and Dao 2023, eq. 2 with section 3.3's steps, token by token: h = exp(Δ A) h + Δ u bᵀ, y = h c + D u."""
+    """Gu and Dao 2023, eq. 2 with the steps of section 3.3, token by token: h = exp(Δ A) h + Δ u bᵀ, y = h c + D u."""
 
     def scanned(u: Tensor, step: Tensor, decay: Tensor, b: Tensor, c: Tensor, skip: Tensor) -> Tensor:
         heads = step.shape[-1]
-        decay = decay if decay.dim() == 2 else decay[:, None]  # [heads, states], or alike for all states of a head
+        decay = decay if decay.dim() == 2 else decay[:, None]  # [heads, states], or equal for all states of a head
         b, c = (each.unflatten(-1, (-1, states)) for each in (b, c))
         b, c = (each.repeat_interleave(heads // each.shape[2], 2) for each in (b, c))  # heads of a group share them
         state = torch.zeros(len(u), heads, u.shape[-1] // heads, states, dtype=u.dtype)
@@ -142,7 +142,7 @@ def scan(states: int) -> Function:
 
 
 def by_group(function: Function, groups: int) -> Function:
-    """A function of a row, of each group of channels by itself."""
+    """Apply a function of a row to each group of channels separately."""
     return lambda x: (
         function(x.unflatten(-1, (groups, -1))).expand(*x.shape[:-1], groups, x.shape[-1] // groups).flatten(-2)
     )
@@ -152,19 +152,19 @@ def by_group(function: Function, groups: int) -> Function:
 
 
 def of_all(logits: Tensor, experts: int, scale: float = 1.0) -> Chosen:
-    """The best, each weighed by its share of a softmax over all experts."""
+    """Return the best experts, weighted by a softmax over all experts."""
     best = logits.topk(experts, -1).indices
     return scale * logits.softmax(-1).gather(-1, best), best
 
 
 def of_chosen(logits: Tensor, experts: int) -> Chosen:
-    """Jiang et al. 2024, section 2.1: a softmax over the best alone."""
+    """Jiang et al. 2024, section 2.1: a softmax over the best only."""
     best = logits.topk(experts, -1)
     return best.values.softmax(-1), best.indices
 
 
 def of_groups(logits: Tensor, experts: int) -> Chosen:
-    """DeepSeek-AI 2024, V3, eq. 12 to 16: sigmoids; of two groups the one whose two best add up to more; times 2.5."""
+    """DeepSeek-AI 2024, V3, eq. 12 to 16: sigmoids; the group with the larger sum of its best two; times 2.5."""
     halves = logits.sigmoid().unflatten(-1, (2, -1))
     worse = halves.topk(2, -1).values.sum(-1).argmin(-1, keepdim=True)[..., None]
     left = halves.scatter(-2, worse.expand(*worse.shape[:-1], halves.shape[-1]), 0.0).flatten(-2)

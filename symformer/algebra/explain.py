@@ -57,7 +57,7 @@ class Explanation(Answer):
 
     @cached_property
     def whose(self) -> str:
-        """The target, with the sizes and options that differ from those of that name."""
+        """The target, with the sizes and options that differ from the target's own."""
         target, known = self.model.target, self.model.known
         named = composed_model(target) if target in presets() else None
         theirs = named.known if named is not None else {}
@@ -97,7 +97,7 @@ class Explanation(Answer):
             said = {"rounded": f"rounded to {digits}", "cut off": f"truncated to {digits}"}
             return f"{shown} is {counts}, {self.spell(found.value)}, {said.get(self.how, 'exactly')}"
         if self.verdict == "convention":
-            ends = "exactly" if self.how == "exact" else "which rounds to it"
+            ends = "exactly" if self.how == "exact" else f"which rounds to {shown}"
             if self.printed.letter:
                 near = _near(found.value / self.printed.scale)
                 ends = f"which is {'exactly ' * (self.how == 'exact')}{near} {self.printed.letter}iB"
@@ -107,9 +107,9 @@ class Explanation(Answer):
         away = self.printed.value - found.value
         side = "less" if away > 0 else "more"
         near = f"{found.way.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
-        nearest = f"{near}, is {self.spell(found.value)}, {self.spell(abs(away))} {side}"
+        nearest = f"{near}, is {self.spell(found.value)} ({self.spell(abs(away))} {side})"
         return f"{shown} cannot be identified as a count of {target}: " + (
-            self.doubt or f"the nearest, {nearest}{self.hint}"
+            self.doubt or f"the nearest count, {nearest}{self.hint}"
         )
 
     @property
@@ -353,7 +353,7 @@ def _doubted(
 ) -> str:
     """Return why a match proves nothing: too many counts match, or as many as by chance. Empty for a valid match."""
     if asked.digits < FEWEST and fits[0].how(asked) != "exact":
-        return f"the count {_with(fits[0].otherwise)} matches, but so do too many others for a single digit to decide"
+        return f"the count {_with(fits[0].otherwise)} matches, but too many other counts match a single digit too"
     if len(fits) > HANDFUL:
         examples = "; ".join(_with(each.otherwise) for each in fits[:3])
         return f"{len(fits)} different counts match it ({examples}; …)"
@@ -362,7 +362,7 @@ def _doubted(
         chance = len(near) * asked.width / (2 * NEAR * asked.value)
         if chance > CHANCE:
             return (
-                f"the count {_with(fits[0].otherwise)} matches, but so many such counts are near that "
+                f"the count {_with(fits[0].otherwise)} matches, but so many counts are close to the number that "
                 f"{asked.digits} digits can match by chance"
             )
     return ""

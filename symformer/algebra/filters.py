@@ -34,6 +34,9 @@ class Filter:
         unit = next((units[each] for each in words if each in units), "")
         left, right = (_side(each, units, unit) for each in words)
         said = " ".join([words[0], found[2], words[1]])
+        alone = [expand(left), expand(right)] if found[2] == "divides" else [expand(left - right)]
+        if not any(each.free_symbols for each in alone):
+            raise OptionError(f"{quoted(said)} is the same for every row; compare a size or a quantity")
         match found[2]:
             case "<=":
                 return cls(said, "at most", left, right)

@@ -204,7 +204,7 @@ class Group:
 
     def _undecided(self) -> SizeError:
         names = " and ".join(self.names)
-        return SizeError(f"too many values would have to be tried to find where {self.said}; set {names}")
+        return SizeError(f"finding rows where {self.said} would take too long; set {names}")
 
     def _hold(self, columns: Columns, count: int) -> Any:
         """Return a mask of the rows in which all conditions hold; conditions with unknown sizes are skipped."""

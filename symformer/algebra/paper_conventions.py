@@ -44,7 +44,7 @@ class OptionVariant:
     names: tuple[str, ...]
     formula: Formula
     puts: Mapping[Symbol, Expr] = field(default_factory=dict)
-    whole: bool = False  # True for a complete rule set of somebody else, which is not combined with other switches
+    whole: bool = False  # True for a complete published rule set, which is not combined with other switches
 
 
 @dataclass(frozen=True)

@@ -250,7 +250,7 @@ class Sensitivity(Answer):
             if cost is None or letter(each.size).unit not in BUILT:
                 continue
             share = f", {_digits(100 * cost / self.value)} % of the total" if self.value else ""
-            what = f"one more of the {letter(each.size).meaning} ({each.size})"
+            what = f"{each.size} + 1 ({letter(each.size).meaning})"
             found.append(f"{what}: {_number(cost)} {self.formula.measure.unit}{share}")
         return found + [f"{size} + 1 alone violates a condition: {why}" for size, why in self.broken.items()]
 

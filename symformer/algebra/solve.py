@@ -590,9 +590,9 @@ class Solutions(Answer):
             good = sum(1 for each in self.all if each.buildable)
             return f"{count:,} {plural}, {good:,} with widths divisible by 64 and E divisible by A"
         if self.nearest is None:
-            return "no solution, and no near one found"
+            return "no exact or approximate solution found"
         sizes = ", ".join(f"{name} = {number:,}" for name, number in self.nearest.sizes.items())
-        return f"no solution; the nearest is {sizes}: {self.nearest.value:,}, {_signed(self.nearest.difference)}"
+        return f"no solution; the nearest is {sizes}: {self.nearest.value:,} ({_signed(self.nearest.difference)})"
 
     def rows(self) -> list[list[str]]:
         """Return the first solutions as table cells."""

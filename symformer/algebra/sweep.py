@@ -65,7 +65,7 @@ class Sweep(Answer):
         if self.pareto and self.top is not None:
             raise OptionError("pareto and top cannot be combined; remove one of them")
         if self.by is not None and self.top is None:
-            raise OptionError(f"by {self.by} needs a number of rows; set top")
+            raise OptionError(f"sorting by {self.by.name} needs a number of rows; set top")
         for each in (*self.pareto, *([self.by] if self.by else [])):
             if each.name not in self.columns or each.name in self.rows.labels:
                 numbers = [name for name in self.columns if name not in self.rows.labels]

@@ -69,7 +69,7 @@ LORA = "Hu et al. 2021 [hu2021], section 4.1"
 HOULSBY = "Houlsby et al. 2019 [houlsby2019], section 2.1"
 # Some classes require that E/A is an integer although their head dimension is independent of it.
 HEADS_DIVIDE = (Divides(A, E),)
-OWN_ATTENTION = "its attention has code of its own, whose saved tensors are not known"
+OWN_ATTENTION = "the tensors that its own attention code saves are not known"
 Variants = tuple[Mapping[str, Any], ...]
 SETTING = "setting"  # the metadata key of an option's config field
 
@@ -154,8 +154,8 @@ class Architecture(Component):
     adapters: Words = ()  # the linear layers followed by a bottleneck adapter
 
     role: ClassVar[str] = "model"
-    # Its config fields, in addition to those of its bases and its options. It reads the model type of the same name as
-    # its file, unless model_types is set.
+    # Its config fields, in addition to the fields of its bases and its options. It reads the model type of the same
+    # name as its file, unless model_types is set.
     config: ClassVar[Fields] = Fields()
     heads: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # suffix of a torch class -> the options it implies
     witness: ClassVar[WitnessSpec]

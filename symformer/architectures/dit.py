@@ -28,8 +28,8 @@ class DiT(Architecture):
     The paper's N, d, p and I are L, E, Z_patch and Z; its T is Z²/Z_patch².
 
     In the authors' code, the sinusoidal positions are a weight that is not trained. With ``embedders=each``, as in
-    diffusers, they are not a weight, and each block has its own class table and two timestep matrices. Those of the
-    first block are used once more before the output.
+    diffusers, they are not a weight, and each block has its own class table and two timestep matrices. The first
+    block's are used again before the output.
 
     >>> DiT().params  # doctest: +NORMALIZE_WHITESPACE
     E*Z_patch**2*N_chan + E*Z_patch**2*N_out + 18*L*E**2 + Z_patch**2*N_out + 15*L*E + 3*E**2 + E*N_class

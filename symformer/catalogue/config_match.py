@@ -126,7 +126,8 @@ def match(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch:
             if value is None and _unstored_window(kept, name):
                 free.append(name)
                 continue
-            if type(value) is not int or value < entry.least.get(name, 1):
+            # A config that states a default is the same as one that omits it.
+            if type(value) is not int or (value < entry.least.get(name, 1) and value != entry.sizes[name]):
                 raise _strange(name, value)
             numbers[name] = value
         elif name in entry.idle or name in entry.stored or (_ruled(kept, name) and name not in entry.unsaid):

@@ -122,11 +122,11 @@ class ClassConfig:
     sizes: Mapping[str, int]  # fields that are sizes -> their default
     follows: Mapping[str, Expr] = field(default_factory=dict)  # sizes whose default depends on other sizes
     nulls: tuple[str, ...] = ()  # sizes in which null means the default
-    asked: tuple[str, ...] = ()  # required fields; those of a part only if the config has the part
+    asked: tuple[str, ...] = ()  # required fields; fields of a part only if the config has the part
     needed: tuple[str, ...] = ()  # required parts
     least: Mapping[str, int] = field(default_factory=dict)  # sizes -> the minimum for which the formulas hold
     unsaid: tuple[str, ...] = ()  # fields whose default value has another meaning if a config states it
-    written: tuple[str, ...] = ()  # those of unsaid that a fully default config may state, but only all together
+    written: tuple[str, ...] = ()  # fields of ``unsaid`` that a fully default config may state, but only all together
     depths: Mapping[str, str] = field(default_factory=dict)  # part -> the field that is the length of its lists
     idle: Mapping[str, str] = field(default_factory=dict)  # fields without effect -> the allowed kinds, of HOLDS
     stored: Mapping[str, str] = field(default_factory=dict)  # fields without effect on parameters -> the same

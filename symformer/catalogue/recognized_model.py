@@ -28,8 +28,8 @@ LAST = {
     "inference-memory": C,
     "generation-flops": S + N_new - 1,
 }  # the number of tokens of a run, for quantities whose run is not over S tokens
-CHUNKS = "some layers attend within chunks of tokens, and which size of the config gives their length is not known"
-OTHERWISE = "torch counts otherwise"  # the prefix of a refusal if torch's counts differ from the operations
+CHUNKS = "some layers attend within chunks of tokens, and the size that is the chunk length is not known"
+OTHERWISE = "torch counts differently"  # the prefix of a refusal if torch's counts differ from the operations
 _ORDER = "the inputs of each operation are not known"
 UNSEEN = {
     ("count", "all"): "a torch run does not show the purpose of elementwise operations",

@@ -1,4 +1,4 @@
-"""Certificates: what a check against torch showed, kept as data so that documents made without torch carry it."""
+"""Certificates: the results of checks against torch, stored as data, so that documents can cite them without torch."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..quantities.quantity import COUNTED
 
 @dataclass(frozen=True)
 class Certificate(Immutable):
-    """A formula, a torch class, and random points at which every row of both was the same.
+    """A formula, a torch class, and the random points at which all their rows were equal.
 
-    ``bound`` is the probability that a formula which differs from the class anywhere passes by luck: both are
-    polynomials of total degree at most ``degree`` in the sizes drawn, which agree at one random point of {1..N}^k with
-    probability at most degree/N (Schwartz 1980, Zippel 1979), and the points are independent. Depths are not drawn:
-    the count is affine in each, so two values of each settle it.
+    ``bound`` limits the probability that a formula that differs from the class passes by chance. Both are polynomials
+    of total degree at most ``degree`` in the sampled sizes. Two different ones agree at a random point of {1..N}^k with
+    probability at most degree/N (Schwartz 1980, Zippel 1979), and the points are independent. Depths are not sampled:
+    the count is affine in each depth, so two values of each determine it.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class Certificate(Immutable):
     compared
         What was compared at every point, and who counted.
     depths
-        The depths at which all points were drawn, such as ``"L=2"``.
+        The depths at which all points were sampled, such as ``"L=2"``.
     points, degree, largest, bound, seed
         The random points at each depth, the degree, N, the probability of error, and the seed.
     presets
-        Presets that were built at full size, with the total of both sides.
+        Presets that were built at full size, with the total from both sides.
     rests
         The digest of the first variant's formula, if that certificate has the bound for the rows; else "".
 
@@ -53,23 +53,23 @@ class Certificate(Immutable):
 
     """
 
-    id: str  # the formula's: "gpt2.params"
+    id: str  # of the formula: "gpt2.params"
     options: Mapping[str, str]
     conventions: Mapping[str, str]
-    digest: str  # of every row of the formula: the certificate holds for no other
+    digest: str  # of all rows of the formula; the certificate is valid for this digest only
     witness: str  # "transformers.GPT2LMHeadModel"
-    author: str  # who wrote the class
+    author: str  # the author of the class
     versions: Mapping[str, str]
-    compared: str  # what was compared at every point, and who counted
-    depths: tuple[str, ...]  # the depths at which all points were drawn: "L=2"
+    compared: str  # the compared rows and totals, and the counter that torch used
+    depths: tuple[str, ...]  # the depths at which all points were sampled: "L=2"
     points: int  # random points at each of the depths
     degree: int
     largest: int  # N
     bound: float
     seed: int
-    presets: Mapping[str, int]  # presets built at full size, with the total that both sides gave
-    # The digest of the first variant's formula, where that has every row of this one: its certificate has the bound for
-    # the rows, and this class was compared at fewer points, whose own bound is the one above. Else empty.
+    presets: Mapping[str, int]  # presets built at full size, with the total of both sides
+    # The digest of the first variant's formula if that has every row of this one, else "". The certificate of the first
+    # variant then bounds the error of the rows. This class was compared at fewer points, with the bound above.
     rests: str = ""
 
     def to_json(self) -> dict[str, object]:
@@ -90,9 +90,9 @@ class Certificate(Immutable):
 
 
 def write_certificates(architecture: str, certificates: Sequence[Certificate | None]) -> None:
-    """Keep the certificates of an architecture in the package. Raises WitnessError for a check that failed."""
+    """Store the certificates of an architecture in the package. Raises WitnessError if a check failed."""
     if None in certificates:
-        raise WitnessError(f"{architecture} is not exact, so none of its certificates is kept")
+        raise WitnessError(f"{architecture} is not exact, so none of its certificates is stored")
     place = Path(__file__).parent / f"{architecture}.json"
     facts = [certificate.to_json() for certificate in certificates if certificate]
     place.write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
@@ -101,7 +101,7 @@ def write_certificates(architecture: str, certificates: Sequence[Certificate | N
 
 @cache
 def certificates_of(architecture: str) -> tuple[Certificate, ...]:
-    """The certificates kept for an architecture; none if nobody wrote any."""
+    """Return the stored certificates of an architecture."""
     place = Path(__file__).parent / f"{architecture}.json"
     if not place.is_file():
         return ()
@@ -111,12 +111,12 @@ def certificates_of(architecture: str) -> tuple[Certificate, ...]:
 
 
 def certificate_for(model: Model, formula: Formula) -> Certificate | None:
-    """The stored certificate that fits a formula under the conventions torch counts by; None when there is none.
+    """Return the stored certificate of a formula under the conventions of torch's counters, or None.
 
-    It may be for other conventions than the formula's own, where none is for those: compare
+    If there is no certificate for the formula's own conventions, the result has others; see
     ``certificate.conventions``.
     """
-    if COUNTED in formula.conventions:  # by the rules of others, which torch does not count by
+    if COUNTED in formula.conventions:  # by published rules, which torch's counters do not follow
         return None
     ours = [
         each

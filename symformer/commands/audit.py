@@ -20,9 +20,9 @@ DIFFERS = 1  # the status of an audit that found a difference
 def command(paper: str, configs: bool, as_json: bool) -> int:
     r"""Check a paper's numbers against the current formulas.
 
-    This covers the macros of `symformer derive --macros` and every \symformer{ID}{NUMBER}, in the paper and in the
-    files that it inputs from its own folder. The exit status is 0 if all numbers are right, 1 if any differs, and 2 if
-    any cannot be checked or there are none.
+    It checks the macros written by `symformer derive --macros` and every \symformer{ID}{NUMBER}, in the paper and in
+    the files that it includes by \input from its own folder. The exit status is 0 if all numbers are right, 1 if any
+    differs, and 2 if any cannot be checked or the paper has none.
     """
     from ..documents.paper_audit import audit
     from ..language.errors import DocumentError

@@ -22,7 +22,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
 
     A config.json of one of these classes is answered without torch. With WORDS, list only the classes whose name or
     model type contains one of them. The catalogue covers every config switch that changes what a class stores or
-    computes. If a single class matches, its formulas are shown with the change that each switch makes.
+    computes. If exactly one class matches, print its formulas and the change that each switch makes.
     """
     from ..catalogue.entries import classes, find_entry
     from ..catalogue.record import OPERATIONS

@@ -48,8 +48,8 @@ def command(
 ) -> None:
     """Trace every model type of transformers.
 
-    TYPES are model types such as gpt2. Without TYPES, all of them are traced, which takes hours and runs the code of
-    every one. Each class is checked against torch at random configs, with every switch that changes it, and stored in
+    TYPES are model types such as gpt2. Without TYPES, all of them are traced, which takes hours. Tracing runs the code
+    of a class. Each class is checked against torch at random configs, with every switch that changes it, and stored in
     FOLDER. After Ctrl-C, run the same command again to resume: classes that have a file are skipped.
     """
     import os

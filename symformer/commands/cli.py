@@ -65,8 +65,8 @@ def cli() -> None:
 
     A TARGET is an architecture (gpt2), a preset (gpt2-xl), a config.json (its path, its folder, or - for standard
     input), a model id on the Hub (openai-community/gpt2), a component (component:mlp), or a model type of transformers
-    (hf:gpt2). Models without a built-in architecture are answered from the catalogue or traced, which requires torch
-    and transformers and takes a few seconds. The output names the source.
+    (hf:gpt2). For a model without a built-in architecture, symformer uses the catalogue, or else traces its code, which
+    requires torch and transformers and takes a few seconds. The output names the source.
 
     \b
     symformer show gpt2-xl             print the formula, its value and a breakdown

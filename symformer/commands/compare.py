@@ -67,21 +67,21 @@ PLOTS = ("svg", "png")  # .pdf writes a document
     "--same",
     metavar="Q",
     shell_complete=completion_values.quantity,
-    help="Make this total equal to the first model's by adjusting the size given with --by in every other model.",
+    help="In every other model, adjust the size given with --by until this total equals the first model's.",
 )
 @click.option(
     "--by",
     metavar="NAME",
-    help="The size that --same adjusts, such as L, given as a formula and as a number. With --over, the x-axis of the "
-    "plot.",
+    help="The size that --same adjusts, such as L; it is printed as a formula and as a number. With --over, the x-axis "
+    "of the plot.",
 )
 @click.option(
     "--crossover",
     "crossovers",
     multiple=True,
     metavar="NAME",
-    help="Print the values of this size at which the larger model changes, as a formula in the other sizes and as "
-    "numbers; with --same, both for equal totals and at the adjusted size.",
+    help="Print the crossovers in this size: the values at which the larger model changes, as a formula and as "
+    "numbers. With --same, print them for equal totals and at the adjusted size.",
 )
 @click.option("--per", metavar="SIZES", help="Divide by sizes: -q kv-cache --per B*C is bytes per token.")
 @click.option(

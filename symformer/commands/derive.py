@@ -91,8 +91,8 @@ def command(
 ) -> None:
     """Write the derivation as a document.
 
-    `symformer --help` lists the forms of a TARGET. In a FOLDER, each TARGET gets its own file, named after it; either
-    all files are written or none.
+    `symformer --help` lists the forms of a TARGET. With -o FOLDER/, each TARGET gets its own file, named after it. If
+    one of them cannot be written, none is.
     """
     from ..documents.document_request import DocumentRequest
     from ..documents.folder import folder_files

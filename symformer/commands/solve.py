@@ -49,8 +49,8 @@ def command(
     """Find all integer sizes that give a total.
 
     Practical solutions come first: head counts that divide the width, and widths that are multiples of 128 or 64. If
-    there is no solution, the nearest one is printed and the exit status is 1. A size that occurs only in conditions
-    and is not given gets a value that satisfies them, shown in its own column.
+    there is no solution, the nearest one is printed and the exit status is 1. If a size without a given value occurs
+    only in conditions, `solve` chooses a value that satisfies them and shows it in its own column.
 
     \b
     symformer solve llama --total 7e9 --within 1% --for L --for E=2048:8192:128 --given V=32000 --given D=128 \\

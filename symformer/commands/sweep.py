@@ -69,9 +69,9 @@ def command(
 ) -> None:
     """Evaluate a quantity at every config of a grid or a file.
 
-    All numbers are exact. Configs that violate a condition of the formula, such as a width that is not divisible by
-    the number of heads, are skipped, and their number is reported. A size that occurs only in conditions and is not
-    given gets a value that satisfies them, shown in its own column.
+    All numbers are exact. Configs that violate a condition of the formula, such as a width that is not divisible by the
+    number of heads, are skipped, and their number is reported. If a size without a given value occurs only in
+    conditions, `sweep` chooses a value that satisfies them and shows it in its own column.
 
     \b
     symformer sweep llama-2-7b --over E=512:8192:128 --over L=4:64:1 --filter 'params <= 7e9' --top 5 --by max:params

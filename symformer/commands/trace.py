@@ -46,11 +46,11 @@ def command(
 
     TARGET is hf:MODEL_TYPE, a config.json (its path, its folder, or a model id on the Hub), or package.module:factory.
     The command runs the code that TARGET names. It checks the formula row by row at new random sizes, and FLOPs also
-    against torch's own counter; if a check fails, the trace fails.
+    against torch's own counter. If a check fails, it prints no formula.
 
-    params, flops, train-flops, activations and kv-cache are counted as torch stores, multiplies and keeps tensors. If
-    every row is recognised as an operation, active-params, prefill-flops, decode-flops, generation-flops and
-    inference-memory are available too.
+    params, flops, train-flops, activations and kv-cache are torch's own counts: of stored parameters, products, tensors
+    saved for the backward pass, and cached tensors. If every row is recognised as an operation, active-params,
+    prefill-flops, decode-flops, generation-flops and inference-memory are available too.
     """
     from ..language.arithmetic import size
     from ..language.errors import OptionError

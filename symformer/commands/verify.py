@@ -40,7 +40,7 @@ def command(
 ) -> None:
     """Verify formulas against torch models.
 
-    Parameters are compared row by row. Rows that differ are printed, and the exit status is then 1.
+    Parameters are compared row by row. If rows differ, they are printed and the exit status is 1.
     """
     if bool(targets) == everything:
         raise click.UsageError("give one or more targets, or --all without a target")

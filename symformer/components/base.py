@@ -32,7 +32,7 @@ class Component(Immutable, ABC):
     """A part of a model.
 
     A subclass is a frozen dataclass with the class attributes below and a ``forward``. Its fields of type ``bool``,
-    ``Literal`` or ``Names`` are options, those of type ``Expr`` are sizes, and those of type ``str`` are the names of
+    ``Literal`` or ``Names`` are options, fields of type ``Expr`` are sizes, and fields of type ``str`` are the names of
     its modules in torch.
 
     Examples

@@ -29,7 +29,7 @@ class MoE(Component):
     """A router that sends each token to K of X gated networks of width M, Jiang et al. 2024 [jiang2024], section 2.1.
 
     Shazeer et al. 2017, arXiv:1701.06538, section 2, write n and k for X and K. The matrices of all experts are stored
-    together, those of the gate and up projections in one tensor [X,2M,E].
+    together, with the gate and up projections in one tensor [X,2M,E].
 
     >>> MoE().params
     3*E*X*M + E*X

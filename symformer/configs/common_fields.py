@@ -57,8 +57,8 @@ INERT = (
 )
 # Words in the name of an unread field that mean the checkpoint has weights that the class lacks.
 _ADDED = re.compile(
-    r"(^|_)(lora|dora|ia3|adapters?|adaptations?|medusa|virtual_tokens|soft_prompt|prompt_tuning|prefix_tuning"
-    r"|prefix_projection|pre_seq_len|value_head|v_head)(_|$)"
+    r"(^|_)(loras?|dora|ia3|adapters?|adaptations?|medusa|virtual_tokens|memory_tokens|soft_prompt|prompt_tuning"
+    r"|p_?tuning|prefix_tuning|prefix_projection|pre_seq_len|value_head|v_head)(_|$)"
 )
 _EXPERTS = re.compile(r"(n|num|moe_num)(_local|_routed|_shared)?_experts")
 _OF_EXPERTS = re.compile(r"^(?!_).*(expert|moe)")  # a field about experts, not an attribute of every config

@@ -30,7 +30,7 @@ class OpenedConfig:
 
     config: dict[str, Any]
     commit: str = ""  # of the repository on the Hub
-    unasked: str = ""  # why the Hub was not asked for a later commit
+    unasked: str = ""  # why the latest commit was not requested from the Hub
     quantized: str = ""  # the quantization that the config states
 
     @property

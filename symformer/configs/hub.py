@@ -38,7 +38,7 @@ class CachedConfig:
 
     path: str
     commit: str
-    unasked: str = ""  # why the Hub was not asked whether the revision still has this commit
+    unasked: str = ""  # why the current commit of the revision was not requested from the Hub
 
 
 def fetch(name: str, revision: str = "") -> CachedConfig:

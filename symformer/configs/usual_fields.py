@@ -40,7 +40,7 @@ NO_WINDOW = ("sliding_window", "max_window_layers")
 def usual(sizes: Mapping[Symbol, int | Expr | Field | None], called: Called | None = None) -> dict[Symbol, Field]:
     """Return the field of each size, with its default, under its usual name or the name that a family uses.
 
-    A `Field` is kept as it is. If the default is an expression over other sizes, null also means the default.
+    A `Field` is kept unchanged. If the default is an expression over other sizes, null also means the default.
 
     >>> from symformer.language.symbols import A, D, E, V
     >>> usual({V: 32000, D: E / A})[D]

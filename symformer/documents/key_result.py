@@ -20,7 +20,8 @@ from .sentences import capital, listed, maybe
 
 OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # per parameter
 _A_TOKEN = ("flops", "macs", "prefill-flops")
-_EACH_ELEMENT = {"FLOPs": (2, "2 FLOPs"), "MACs": (1, "1 multiply-add")}  # per matrix element that a token meets
+# per matrix element that a token is multiplied by
+_EACH_ELEMENT = {"FLOPs": (2, "2 FLOPs"), "MACs": (1, "1 multiply-add")}
 
 
 def message(found: QuantityFacts) -> list[Block]:
@@ -101,8 +102,8 @@ def _a_token(parts: dict[str, Expr], each: int, said: str) -> list[Block]:
     met = expand(matrices / (each * B * S)) if matrices is not None else None
     if met is None or met.free_symbols & {B, S} or any(not _whole(term) for term in Add.make_args(met)):
         return []
-    line: Line = ["Each of the ", Math.of(B * S), " tokens meets ", Math(factored(met)), " matrix elements, "]
-    after = f"at {said} each" + ("; attention is additional." if ATTENTION in parts else ".")
+    line: Line = ["Each of the ", Math.of(B * S), " tokens is multiplied by ", Math(factored(met))]
+    after = f" matrix elements, at {said} each" + ("; attention is counted separately." if ATTENTION in parts else ".")
     return [Paragraph([*line, after])]
 
 

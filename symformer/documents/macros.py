@@ -101,7 +101,7 @@ def spelt(model: Model, formulas: Sequence[Formula], asked: MacroRequest) -> byt
 
 
 def macros(model: Model, formulas: Sequence[Formula]) -> Iterator[Macro]:
-    """Yield every macro of a model: for each formula, its own, then those of one copy of its parts and operations."""
+    """Yield every macro of a model: its formulas' own, then for one copy of each part and operation."""
     taken: set[str] = set()
     for formula in formulas:
         stem = named(_stem(model.target)) + named(formula.measure.name)

@@ -28,7 +28,7 @@ Put = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of a file: those of the sweep and, for per-rank quantities, the number of ranks of each row."""
+    """The columns of a file: the columns of the sweep and, for per-rank quantities, the number of ranks of each row."""
 
     names: tuple[str, ...]
     kinds: Mapping[str, str]

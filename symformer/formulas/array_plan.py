@@ -196,7 +196,7 @@ class ArrayPlan:
         return cls(tuple(definitions), above, below, tuple(tests), known, peak, operations)
 
     def defined(self, values: Mapping[str, Any], do: Any) -> dict[str, Any]:
-        """Return the values with those of the definitions added."""
+        """Return the values, with the values of the definitions added."""
         found = dict(values)
         for each, nodes in self.definitions:
             arguments = [node.run(found, do) for node in nodes]

@@ -237,7 +237,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
     @cached_property
     def takes(self) -> frozenset[Symbol]:
-        """The sizes that it accepts values for: those that affect it and those of its model."""
+        """The sizes that it accepts values for: sizes that affect it, and sizes of its model."""
         found = {*self.asks, *self.relations}
         if self.source is not None:
             found |= {size for size in self.source.sizes if not letter(size).run} | self.source.known.keys()

@@ -82,8 +82,9 @@ class _Reader:
             case ast.Constant(value=int() as value):
                 return self._integer(value)
             case ast.Constant(value=float() as value):
-                written = "written as an integer: use digits only" if value.is_integer() else "an integer"
-                raise ArithmeticTextError(f"{value!r} is not {written}; sizes are positive integers")
+                if value.is_integer():
+                    raise ArithmeticTextError(f"{value!r} is not written as an integer; use digits only")
+                raise ArithmeticTextError(f"{value!r} is not an integer; sizes are positive integers")
             case ast.Name(id=name):
                 if name not in SYMBOLS and name.lower() in NO_NUMBERS:
                     raise ArithmeticTextError(f"{name} is not a number; sizes are positive integers")
@@ -148,7 +149,7 @@ class _Reader:
 
     def _held(self, bound: ExpansionBound) -> ExpansionBound:
         if bound.excess:
-            raise ArithmeticTextError(f"{quoted(self.text)} when expanded can have {bound.excess}")
+            raise ArithmeticTextError(f"{quoted(self.text)} can have {bound.excess} when expanded")
         return bound
 
 

@@ -18,7 +18,9 @@ class UnknownNameError(SymformerError):
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.what, self.name, self.known = what, name, list(known)
-        super().__init__(f"unknown {what} {quoted(name)}; {_suggest(name, self.known, hint)}")
+        kind, _, owner = what.partition(" of ")
+        of = f" of {owner}" if owner else ""
+        super().__init__(f"unknown {kind} {quoted(name)}{of}; {_suggest(name, self.known, hint)}")
 
 
 class SizeError(SymformerError):

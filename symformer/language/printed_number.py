@@ -153,7 +153,7 @@ def _words(shown: str, rest: str) -> tuple[Fraction, bool, str, bool]:
         else:
             raise ArithmeticTextError(
                 f"{quoted(word)} in {quoted(shown)} is neither a suffix (k M B G T, Ki Mi Gi) nor a unit "
-                "(params, FLOPs, MACs, bytes, GB, GiB), nor active"
+                "(params, FLOPs, MACs, bytes, GB, GiB), nor the word active"
             )
     return scale, suffixed, unit, active
 

@@ -68,7 +68,7 @@ class Divides(Condition):
 
     divisor: Expr
     dividend: Expr
-    remedy: str = "choose sizes that divide"
+    remedy: str = "choose a multiple"
 
     def __str__(self) -> str:
         return f"{text(self.divisor)} divides {text(self.dividend)}"
@@ -292,7 +292,7 @@ def _bound(target: Symbol, value: Expr, known: Mapping[Symbol, ExpansionBound]) 
     if not excess and bound.terms > MAX_TERMS:
         excess = f"{bound.terms} terms, more than the limit of {MAX_TERMS} for a size"
     if excess:
-        raise SizeError(f"{target}={format_value(value)}: when expanded it can have {excess}")
+        raise SizeError(f"{target}={format_value(value)}: it can have {excess} when expanded")
     return bound
 
 
@@ -322,7 +322,7 @@ def evaluate(expr: Expr, numbers: Mapping[Symbol, int], what: str) -> int:
     if not isinstance(result, Rational):
         raise SizeError(f"{what} divides by zero at these sizes")
     if not isinstance(result, Integer):
-        raise SizeError(f"{what} is {result}, which is not an integer: {text(expr)} needs sizes that divide")
+        raise SizeError(f"{what} is {result}, which is not an integer: {text(expr)} needs sizes that divide evenly")
     return int(result)
 
 

@@ -193,7 +193,7 @@ def conditions(ledger: Ledger, placement: Placement, known: Sequence[Condition])
     found = {(below, above) for above, below in divided if isinstance(above, Symbol) and below.free_symbols & ranks}
     implied = {rule.dividend for rule in known if isinstance(rule, Divides) and (N_tp, rule.divisor) in found}
     rules: list[Condition] = [
-        Divides(below, above, "choose sizes that divide, or vocab=padded" if above == V else Divides.remedy)
+        Divides(below, above, "choose a multiple, or vocab=padded" if above == V else Divides.remedy)
         for below, above in sorted(found, key=lambda pair: RANK[pair[1]])
         if above not in implied
     ]

@@ -300,7 +300,7 @@ class Model(Immutable, Shown):
 
     @cached_property
     def settable(self) -> frozenset[Symbol]:
-        """Return the sizes that can be set: those of the model, and every size of a run."""
+        """Return the sizes that can be set: the sizes of the model, and every size of a run."""
         return frozenset({*self.sizes, *self.numbers, *(each for each in SYMBOLS.values() if letter(each).run)})
 
     def set(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:

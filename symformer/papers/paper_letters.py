@@ -32,5 +32,5 @@ def letters_of(paper: str) -> Mapping[str, str]:
     'E'
     """
     if paper not in _tables():
-        raise UnknownNameError("paper with a table of letters", paper, _tables())
+        raise UnknownNameError("paper", paper, _tables())
     return _tables()[paper]

@@ -82,7 +82,7 @@ def collective_terms(entry: Entry, conventions: Conventions) -> tuple[Term, ...]
 
 
 def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
-    """Return the collectives of an entry's tensors, then those of its weights."""
+    """Return the collectives of an entry's tensors, then the collectives of its weights."""
     found: list[Collective] = []
     if entry.kind is OperationKind.MOVE:
         moves = [(move, ONE) for move in FORWARD[entry.function]]

@@ -69,7 +69,7 @@ def printed_table() -> list[tuple[str, Count]]:
 
 
 def visible_keys(entry: Entry) -> Expr:
-    """Return the number of keys one new token sees: those of C earlier tokens, within any window, and its own."""
+    """Return the number of keys one new token sees: the keys of C earlier tokens, within any window, and its own."""
     return (C if entry.window is None or entry.whole else Min(C, entry.window - 1)) + 1
 
 

@@ -347,7 +347,7 @@ class Quantity:
         return self.of
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """Return the conditions of the formula in addition to those of the model."""
+        """Return the conditions of the formula in addition to the model's."""
         return ()
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:

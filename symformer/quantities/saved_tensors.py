@@ -305,7 +305,7 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
         windows = {entry.window for entry in scores if entry.window is not None}
         found += [AtMost(S, window - 1, held) for window in sorted(windows, key=str)]
     if _written_out(ledger, conventions):
-        copied = "in that case torch copies the queries and keys once more"
+        copied = "in that case torch copies the queries and keys again"
         alone = {B, *(heads for heads in (entry.inputs[0].shape[1] for entry in scores) if heads.is_Symbol)}
         found += [Excludes((size,), copied) for size in sorted(alone, key=str)]
     elif conventions["recompute"] != "none":  # the region saves the tensors before the copies

@@ -30,7 +30,7 @@ class Utilization(RatioQuantity, TrainFlops):
         """Raise RuleError for a placement on ranks, or for a model with inputs other than tokens."""
         name = self.measure.name
         if ranks := [key for key in PLACEMENT if given.get(key, PLACEMENT[key].default) != PLACEMENT[key].default]:
-            raise RuleError(f"{name} describes all devices together, not one rank; remove {ranks[0]}")
+            raise RuleError(f"{name} describes all devices together, not one rank; remove {ranks[0]}={given[ranks[0]]}")
         holds_tokens(part.title, part.ledger, name)
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:

@@ -132,15 +132,14 @@ class SideBySideTargets:
         what = " or ".join(self._counted)
         for name in shared:
             if not any(name in each for each in taken):
-                none = f"neither {_and(self.targets, ' nor ')} has" if len(models) > 1 else f"{self.targets[0]} has no"
-                such = "such a size" if len(models) > 1 else "such size"
-                raise SizeError(f"{name}: {none} {such} ({letter(name).meaning}) in {what}")
+                owners = _and(self.targets, " or ")
+                raise SizeError(f"{name} ({letter(name).meaning}) is not a size of {owners} in {what}")
         found = []
         for place, model in enumerate(models):
             sizes: Relations = {**{name: each for name, each in shared.items() if name in taken[place]}, **own[place]}
             for name in own[place]:
                 if name not in taken[place]:
-                    raise SizeError(f"{name}: {model.target} has no such size ({letter(name).meaning}) in {what}")
+                    raise SizeError(f"{name} ({letter(name).meaning}) is not a size of {model.target} in {what}")
             with naming(model.target):
                 found.append(model.set(sizes) if shared or own[place] else model)
         return found

@@ -120,7 +120,7 @@ def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[
 
 
 def _whose(quantity: str, choice: str) -> tuple[ConventionUser, ...]:
-    """Return the author of a rule set; nobody for our own rules."""
+    """Return the author of a rule set, or nothing for our own rules."""
     question = find_quantity(quantity)
     ruled = question.rule_sets.get(choice) if isinstance(question, RuleSetQuantity) else None
     return (ConventionUser(ruled.who, "", ruled.where, (quantity,), {COUNTED: choice}),) if ruled else ()

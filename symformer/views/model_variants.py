@@ -32,7 +32,7 @@ At = Mapping[str, str]  # the value of each switch
 
 @dataclass(frozen=True)
 class Toggle:
-    """An option of a model or a convention, with those of its values that have a formula."""
+    """An option of a model or a convention, with its values that have a formula."""
 
     name: str
     values: tuple[str, ...]

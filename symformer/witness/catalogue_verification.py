@@ -216,7 +216,7 @@ def _held(record: Mapping[str, Any], name: str, value: Any) -> Mapping[str, Any]
     kind = "traced" if "traced" in record else "lifted"
     found, reading = record[kind], record.get("reading", {})
     condition = to_data(
-        Equals(SYMBOLS[record["letters"][name]], Integer(value), f"the trace kept it at {value:,}: {WHY}")
+        Equals(SYMBOLS[record["letters"][name]], Integer(value), f"the trace fixed it at {value:,}: {WHY}")
     )
     pinned = to_data(Pinned(name, value, WHY))
     return {

@@ -325,7 +325,7 @@ def _said(model: Model, claim: Claim) -> str:
 
 
 def counted_by(quantity: str, way: Way) -> dict[str, str]:
-    """Return torch's conventions for a quantity, with those of ``way`` instead where given."""
+    """Return torch's conventions for a quantity, overridden by ``way``."""
     return {**ORACLES[quantity].conventions, **way} if quantity in ORACLES else {}
 
 

@@ -268,7 +268,7 @@ def _grouped(*args: Any, out_val: Any = None, **facts: Any) -> int:
 _grouped._get_raw = True  # type: ignore[attr-defined]  # makes FlopCounterMode pass tensors, as to its own formulas
 # Operations that torch's counter overcounts, each with the formula to use instead.
 CORRECTED: Mapping[Any, Callable[..., int]] = {aten.convolution_backward: _grouped}
-# The sizes that each operation multiplies: those of its output and of the sum. Two FLOPs per product.
+# The sizes that each operation multiplies: the sizes of its output and of the sum. Two FLOPs per product.
 FACTORS: Mapping[Any, Callable[[Any, Any], list[Factors]]] = {
     aten.mm: lambda args, out: [(*args[0].shape, args[1].shape[1])],
     aten.addmm: lambda args, out: [(*args[1].shape, args[2].shape[1])],

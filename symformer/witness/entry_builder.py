@@ -58,7 +58,7 @@ FEW = 6  # layers of a test model; more add nothing, because the values of a dep
 DEPTHS = (1, 2, 3, 5, 6, 7, 8)  # depths at which to test whether a list of layers repeats a pattern
 TRIALS = 8  # samples of all sizes that show which sizes a derived size depends on
 TIMES = (2, 3, 4, 6)  # factors of each size in them; quotients stay integers
-PATIENCE = 400  # CPU seconds for the stored parameters of a structure: nobody waits for a census
+PATIENCE = 400  # CPU seconds for the stored parameters of a structure; a census can take long
 TURNING = 240  # CPU seconds after which no further switch is traced
 MOST = 8  # most pairs of interacting switches to trace
 

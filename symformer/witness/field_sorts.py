@@ -1,7 +1,7 @@
 """The values of each config field that have no effect, found by trying several values of every sort.
 
 A field that the code of a class may read is tried at several values of each sort, with all other fields at their
-defaults and with all switches set. If nothing that the class stores, multiplies or caches changes, no value of that
+defaults and with all switches set. If the stored, multiplied and cached tensors do not change, no value of that
 sort has an effect; if only the stored parameters stay the same, this is recorded separately.
 """
 

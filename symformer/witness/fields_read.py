@@ -31,7 +31,7 @@ def fields_read_by(source: TracedClass) -> set[str]:
 
 
 def literal_names(source: TracedClass) -> set[str]:
-    """Return those of these names that occur literally in the code, not computed at run time."""
+    """Return the names among these that occur literally in the code, not computed at run time."""
     own = (each for each in _modules(source) if each.startswith(MODELS) and not each.startswith(AUTO))
     return _named_in(own, source)
 

@@ -67,7 +67,7 @@ class Multiples:
         return [n for n in range(2, gcd(*self.widths) + 1) if gcd(*self.widths) % n == 0 and n % self.groups[0] == 0]
 
     def drawn(self, lengths: Sequence[int]) -> Sequence[int]:
-        """Return those of the possible lengths that are sampled."""
+        """Return the sampled lengths among the possible ones."""
         return lengths[-2:] if self.last else lengths[:-2]
 
     def draw(

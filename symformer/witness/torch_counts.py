@@ -1,7 +1,7 @@
 """Torch's own counts for an architecture's class at one point: FLOPs by its counter, bytes of its tensors.
 
 One session of the class at a point answers every quantity and runs nothing twice. Each oracle asserts that it counted
-what it was asked for.
+the requested operations.
 """
 
 from __future__ import annotations
@@ -562,7 +562,9 @@ def _bytes(tensors: Iterable[Tensor]) -> int:
     return sum(tensor.untyped_storage().nbytes() for tensor in tensors)
 
 
-_COUNTER = "the total, by the formulas of torch's FlopCounterMode, and by that itself at one point of each depth"
+_COUNTER = (
+    "the total, with the formulas of torch's FlopCounterMode; at one point per depth also with FlopCounterMode itself"
+)
 _EACH = "each product in the module that ran it"
 _PRODUCTS = {"embedding": "lookup", "count": "contractions"}
 
@@ -597,17 +599,17 @@ ORACLES: dict[str, Oracle] = {
         cached=True,
         last=True,
         added=True,
-        rows="the products of each module, added up over the passes",
+        rows="the products of each module, summed over all passes",
     ),
     "active-params": Oracle(
         active_elements,
-        "the elements of the parameters, less those of the experts that a token does not go to",
+        "the number of parameters, without the experts that a token is not routed to",
         {},
         needs=OperationKind.EXPERTS,
     ),
     "activations": Oracle(
         TorchWitness.activations,
-        "the total of every unique storage that torch's saved_tensors_hooks and its checkpoint are given",
+        "the total of all unique storages passed to torch's saved_tensors_hooks and checkpoint",
         {"implementation": "eager", "dropout": "off", "recompute": "none", "dtype": "fp32"},
         (
             {"dropout": "on"},
@@ -619,12 +621,12 @@ ORACLES: dict[str, Oracle] = {
             {"implementation": "sdpa", "dtype": "bf16", "recompute": "full"},
         ),
         library="transformers",
-        rows="each storage by its bytes, wherever it is kept",
+        rows="the bytes of each storage, whichever module saves it",
     ),
     "train-memory": Oracle(
         train_memory,
-        "the bytes of the parameters, of their gradients and of a real optimizer's state after a real step; and of the "
-        "activations, as saved_tensors_hooks and torch's checkpoint are given them",
+        "the bytes of the parameters, of their gradients and of the optimizer's state after a real step; and of the "
+        "activations passed to saved_tensors_hooks and torch's checkpoint",
         {"recipe": "fp32", "optimizer": "adam", "implementation": "none", "dropout": "off", "recompute": "none"},
         (
             {"optimizer": "sgd"},
@@ -647,7 +649,7 @@ ORACLES: dict[str, Oracle] = {
         "the total of the model's own cache after a forward pass",
         {"dtype": "fp32", "window": "needed", "latent": "compressed"},
         cached=True,
-        rows="each tensor of the cache by the attention that it belongs to",
+        rows="each tensor of the cache, by its attention module",
         length=C,
     ),
 }

@@ -18,7 +18,8 @@ from ..models.provenance import Pinned
 from .interpolation import Point, UnfitError, monomial
 
 OTHERWISE = "the code behaves differently there than at the sampled sizes"
-FROM, UP_TO = "the trace holds from there on", "the trace holds up to there"
+FROM = "the trace is not valid for smaller values"
+UP_TO = "the trace is not valid for larger values"
 
 
 class UnbuiltError(WitnessError):

@@ -197,7 +197,7 @@ def trace_source(
         try:
             session(build, {}).model()
         except Exception as error:  # the class rejects its own default config
-            more = "" if fields else "; a published config.json may give what its default leaves out"
+            more = "" if fields else "; a published config.json may set fields that the default config lacks"
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}{more}") from None
         samples = Samples(weights_at(build), start, limit=limit)
         stem = f"{HF}{source.model_type}".replace(":", "-")

@@ -250,11 +250,11 @@ class Tracer:
             if each.name in letters:
                 why = f": {each.why}" if each.why else ""
                 found.append(
-                    Equals(letters[each.name], Integer(each.value), f"the trace kept it at {each.value:,}{why}")
+                    Equals(letters[each.name], Integer(each.value), f"the trace fixed it at {each.value:,}{why}")
                 )
         for name, tie in self.samples.ties.items():
             if {name, *tie.powers} <= letters.keys():
-                found.append(Equals(letters[name], tie.expr(letters), "the trace holds with no other"))
+                found.append(Equals(letters[name], tie.expr(letters), "the trace is not valid for any other value"))
         return found
 
 

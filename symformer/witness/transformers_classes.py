@@ -354,7 +354,7 @@ def assumption_notes(config: Mapping[str, Any], source: TracedClass) -> tuple[st
 def ignored(source: TracedClass, fields: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the switches in a config that do not affect the stored parameters, tied weights first.
 
-    The class is built once more for each switch, with that switch inverted.
+    The class is built again for each switch, with that switch inverted.
     """
     before = _rows(source, fields)
     switches = sorted(_switches(fields), key=lambda each: not each[0].endswith("tie_word_embeddings"))

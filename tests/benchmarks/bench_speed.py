@@ -1,6 +1,6 @@
-"""How long things take, beside how long ``import sympy`` takes in the same run: only the ratios mean anything.
+"""Benchmarks of common tasks, relative to the time of ``import sympy`` in the same run.
 
-Run with ``pytest tests/benchmarks/bench_speed.py``; the limits are those the project holds itself to.
+Only these ratios are meaningful. Run with ``pytest tests/benchmarks/bench_speed.py``; the limits are the project's own.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_cold_derive_ten(benchmark: Any, tmp_path: Path) -> None:
 
 
 def test_warm_build_and_simplify(benchmark: Any) -> None:
-    """GPT-2 from nothing to its polynomial, in a process that has done it once."""
+    """Derive the polynomial of GPT-2 with empty caches, in a process that has done it once."""
     assert repr(benchmark(lambda: GPT2().params)) == "12*L*E**2 + 13*L*E + V*E + P*E + 2*E"
     MEDIANS["warm"] = benchmark.stats.stats.median
 

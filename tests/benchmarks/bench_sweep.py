@@ -1,7 +1,7 @@
-"""How many configs a second one core reckons with, beside numpy by hand, numba and SymPy's lambdify.
+"""Configs per second on one core, compared with numpy by hand, numba and SymPy's lambdify.
 
-Run with ``OMP_NUM_THREADS=1 pytest tests/benchmarks/bench_sweep.py``. The others do not look whether a product fits
-64 bits, nor whether sizes divide; ours does, and has the same numbers. At least 100 million a second are asked for.
+Run with ``OMP_NUM_THREADS=1 pytest tests/benchmarks/bench_sweep.py``. The others check neither whether a product fits
+64 bits nor whether sizes divide; ours does both and returns the same numbers. It must reach 100 million per second.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def rated(benchmark: Any, name: str, work: Callable[[], Any], count: int = COUNT
 
 
 def biggest_by_hand() -> int:
-    """12LE² + 13LE + VE + PE + 2E, a slice of the grid at a time, and the largest of it."""
+    """Evaluate 12LE² + 13LE + VE + PE + 2E slice by slice, and return the maximum."""
     most = 0
     for width in WIDTHS.tolist():
         layers = (12 * width * width + 13 * width) * DEPTHS[:, None]
@@ -92,7 +92,7 @@ def test_sweep(benchmark: Any) -> None:
 
 
 def test_a_thousand_million_configs(benchmark: Any) -> None:
-    """In a process of its own, whose memory is looked at: under 1 GB."""
+    """Run in a separate process to measure its memory: less than 1 GB."""
     code = """
 import resource
 from symformer.algebra.sweep import sweep

@@ -1,6 +1,7 @@
-"""What all quantities of a trace take, beside its parameters alone in the same process: only the ratios mean anything.
+"""Time of all quantities of a trace, relative to its parameters alone in the same process.
 
-Run with ``pytest -s tests/benchmarks/bench_trace.py``. A build is a model made, a run is one that multiplies.
+Only these ratios are meaningful. Run with ``pytest -s tests/benchmarks/bench_trace.py``. A build constructs a model; a
+run executes it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ TYPES = ("mistral", "bert", "t5", "mixtral", "gpt2")
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How many models were built, and how many ran."""
+    """Return the numbers of builds and runs."""
     found: Counter[str] = Counter()
 
     def counting(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,7 +42,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 @pytest.mark.parametrize("model_type", TYPES)
 def test_all_quantities_beside_the_parameters(model_type: str, made: Counter[str]) -> None:
-    trace(f"hf:{model_type}")  # imports, and what torch is asked once
+    trace(f"hf:{model_type}")  # imports, and facts that torch computes once
     found: Trace | None = None
     seconds: dict[str, float] = {}
     for quantity in TOGETHER:

@@ -1,4 +1,4 @@
-"""Compiled formulas on a GPU and in JAX, which the other tests do without: ``pytest tests/gpu/gpu_compile.py``."""
+"""Compiled formulas on a GPU and in JAX, not part of the other tests: ``pytest tests/gpu/gpu_compile.py``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_jax() -> None:
     found = compiled(E=jnp.array([3, 4]), H=jnp.array([[5], [6]]))
     assert isinstance(found, jax.Array)
     assert found.tolist() == [[30 + 8, 40 + 9], [36 + 9, 48 + 10]]
-    # 2*50,000*40,000 = 4*10**9 is beyond 32 bits, which is what JAX has unless it is told otherwise
+    # 2*50,000*40,000 = 4*10**9 does not fit 32 bits, JAX's default
     beyond = compiled(E=jnp.array([50_000]), H=40_000)
     assert beyond.tolist() == [2 * 50_000 * 40_000 + 90_000]
     with pytest.raises(SymformerError, match="the sizes are JAX tracers"):

@@ -42,13 +42,14 @@ def read_template(path: str) -> str:
 
 
 def check_delimiters(text: str, path: str) -> str:
-    """Return a warning if a template has standard Jinja tags, which are copied unchanged; else "".
+    """Return a warning if a template has standard Jinja tags, which are copied unchanged, or no tags; else "".
 
-    Raises DocumentError if it has no other tags: nothing in it would be filled in.
+    Raises DocumentError if it has standard tags only: nothing in it would be filled in.
     """
     found = _FOREIGN.search(text)
     if found is None:
-        return ""
+        none = f"the template {path} has no tags, so the output has nothing of the document; write <%= … %> and <% … %>"
+        return "" if "<%" in text else none
     line = text.count("\n", 0, found.start()) + 1
     said = f"the template {path}, line {line}: {found[0]} is copied unchanged; write tags as <%= … %> and <% … %>"
     if "<%" not in text:

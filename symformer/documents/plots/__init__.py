@@ -1,1 +1,1 @@
-"""Plots by matplotlib: one kind a file. Every number is a formula's, at whole sizes."""
+"""Plots by matplotlib, one kind per file. Every number is the exact value of a formula at integer sizes."""

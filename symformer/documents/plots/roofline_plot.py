@@ -41,7 +41,9 @@ def roofline(
 ) -> bytes:
     """Return the plot as the bytes of a file. Raises OptionError and SizeError."""
     if peak is None or bandwidth is None:
-        raise OptionError("a roofline needs --peak, such as 989TFLOPS, and --bandwidth, such as 3.35TB/s, of a device")
+        raise OptionError(
+            "a roofline needs the peak and the bandwidth of a device; set --peak 989TFLOPS and --bandwidth 3.35TB/s"
+        )
     if len(models) > MOST:
         raise OptionError(f"{len(models)} targets are given; the plot has at most {MOST} distinct marks")
     top, slope = amount(peak, ("FLOPS", "FLOP/s"), "--peak"), amount(bandwidth, ("B/s",), "--bandwidth")

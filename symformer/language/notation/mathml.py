@@ -198,7 +198,7 @@ def _pieces(shown: Tree) -> list[MathRun]:
 
 
 def _factors(shown: Product | Times | Cross) -> list[MathRun]:
-    """Return the pieces of a product, including those of a factor that is a long sum."""
+    """Return the pieces of a product, including the pieces of a factor that is a long sum."""
     dot = isinstance(shown, Times) or (isinstance(shown, Product) and spelt_out(shown.factors))
     between = "\N{MULTIPLICATION SIGN}" if isinstance(shown, Cross) else "\N{DOT OPERATOR}" if dot else TIMES
     said = {Times: " · ", Cross: " × "}.get(type(shown), "·" if "·" in text(shown) else "")

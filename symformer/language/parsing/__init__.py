@@ -1,1 +1,1 @@
-"""Formulas as people print them, read: LaTeX, Python or plain text, by a small grammar of our own."""
+"""Parser for published formulas in LaTeX, Python or plain text, with a small grammar of its own."""

@@ -89,5 +89,5 @@ class Arithmetic:
 
     def held(self, bound: ExpansionBound) -> ExpansionBound:
         if bound.excess:
-            raise ReadingError(f"{quoted(self.text)} when expanded can have {bound.excess}")
+            raise ReadingError(f"{quoted(self.text)} can have {bound.excess} when expanded")
         return bound

@@ -168,7 +168,7 @@ class RuleSetQuantity(Quantity):
 
     @property
     def tables(self) -> Any:
-        """The quantity's own table and that of each rule set."""
+        """The quantity's own table and the table of each rule set."""
         own = self.rule_sets.own if isinstance(self.rule_sets, RuleSets) else self.rule_sets
         return (*super().tables, *(each.rules for each in own.values()))
 

@@ -1,4 +1,4 @@
-"""Rows of a trace, read as operations."""
+"""Recognition of the rows of a trace as operations."""
 
 from .observations import Observation, Observations, Trained, star
 from .recognizer import Recognizer
