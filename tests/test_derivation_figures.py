@@ -32,7 +32,7 @@ from symformer.language.notation.svg import svg
 from symformer.language.symbols import A, D_rope, E, H, L_enc, name_size
 from symformer.models.model import Model
 from symformer.targets.resolution import resolve
-from symformer.views.derivation_facts import figure_facts
+from symformer.views.figure_facts import figure_facts
 
 HOSTILE = r"""_%&#${}\^~<>|`'" ]]> \input{x} </svg><script>alert(1)</script>"""
 SVG = "{http://www.w3.org/2000/svg}"
@@ -51,8 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _inset(model: Model, formula: Formula) -> list[Block]:
     """Return the figure of a derivation."""
-    found = figure_facts(model, formula)
-    return illustration(found) if found else []
+    return illustration(figure_facts(model, formula))
 
 
 def derived(folder: Path, extension: str, *arguments: str) -> str:
@@ -73,7 +72,7 @@ def laid(target: str, quantity: str = "params") -> Drawing:
     """Return a figure for a page of A4."""
     model, _ = resolve(target)
     column, most = A4.figure
-    return drawing(FigureBuilder(model, model.formula(quantity)).architecture(), column=column, most=most)
+    return drawing(FigureBuilder(figure_facts(model, model.formula(quantity))).architecture(), column=column, most=most)
 
 
 # -- in HTML -----------------------------------------------------------------------------------------------------------
@@ -140,7 +139,7 @@ def test_encoder_decoder_figure_scrolls_on_a_phone(folder: Path) -> None:
 @pytest.mark.parametrize("target", ["gpt2", "deepseek-v3", "t5", "mamba2", "clip"])
 def test_screen_text_stays_within_the_figure(target: str) -> None:
     model, _ = resolve(target)
-    made = drawing(FigureBuilder(model, model.params).architecture(), ruler=ScreenRuler())
+    made = drawing(FigureBuilder(figure_facts(model, model.params)).architecture(), ruler=ScreenRuler())
     boxes = [each for each in made.shapes if isinstance(each, Rect) and each.radius == 2.2]
     for words in (each for each in made.shapes if isinstance(each, Words)):
         assert -0.5 <= words.left <= words.left + words.width <= made.width + 0.5

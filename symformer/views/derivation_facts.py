@@ -28,6 +28,7 @@ from ..models.model import Model
 from ..models.provenance import ConfigLocation
 from ..quantities import quantity as find_quantity
 from ..quantities.elementwise import Count, printed_table
+from .figure_facts import FigureFacts, figure_facts
 from .formula_facts import (
     CheckFacts,
     ConditionFacts,
@@ -42,7 +43,7 @@ from .formula_facts import (
     subject_of,
 )
 from .preset_models import example_of, other_preset, presets_sharing, value_at, with_numbers
-from .summary import share, show_json, unused_size_notes, value_of
+from .summary import share, show_json, unused_size_notes
 
 LISTED = 14  # the most presets that a page lists; some architectures have a hundred
 MATRICES, ATTENTION, SCAN, ELEMENTS = "matrices", "attention", "state-space scan", "element by element"
@@ -147,25 +148,6 @@ class QuantityFacts(Immutable):
 
 
 @dataclass(frozen=True)
-class FigureFacts:
-    """What the figure of a model shows. The figure itself is built when it is drawn."""
-
-    model: Model
-    formula: Formula
-    title: str
-    has_value: bool  # True if every size has a value
-    is_traced: bool  # True if the data flow is unknown
-
-
-def figure_facts(model: Model, formula: Formula) -> FigureFacts | None:
-    """Return what the figure of a model shows; None for a ratio, which is not a sum over boxes."""
-    if not formula.additive:
-        return None
-    has_value = value_of(formula, model) is not None
-    return FigureFacts(model, formula, model.title, has_value, model.provenance.from_torch)
-
-
-@dataclass(frozen=True)
 class DerivationFacts(Immutable):
     """Everything that a derivation states: one entry per quantity, and the quantities without a formula."""
 
@@ -177,7 +159,7 @@ class DerivationFacts(Immutable):
     conventions: Mapping[str, str]  # that differ from the defaults
     quantities: tuple[QuantityFacts, ...]
     refused: tuple[tuple[str, str], ...]  # the names of quantities without a formula, and why
-    figure: FigureFacts | None  # None for a short form
+    figure: FigureFacts | None  # None for a short form, and for a ratio, which is not a sum over boxes
 
 
 def formulas_of(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> list[Formula]:
@@ -243,7 +225,7 @@ def derivation_facts(
         conventions=changed_conventions(formulas),
         quantities=tuple(_quantity_facts(model, shown, formula, full) for formula in formulas),
         refused=tuple(refused),
-        figure=figure_facts(shown, formulas[0]) if full and formulas else None,
+        figure=figure_facts(shown, formulas[0]) if full and formulas and formulas[0].additive else None,
     )
 
 
