@@ -74,7 +74,7 @@ def test_a_derivation_is_laid_out_from_its_facts_alone(
         (Quantity, "formula"),
         (Formula, "value"),
         (Formula, "of_row"),
-        (certificates, "on_file"),
+        (certificates, "certificates_of"),
         (architectures, "presets"),
     ]:
         monkeypatch.setattr(owner, name, property(refuse) if name == "known" else refuse)

@@ -181,9 +181,9 @@ def test_value_resolves_a_target_like_the_commands() -> None:
 
 @pytest.mark.parametrize("name", ["name", "path", "target", "self", "cls"])
 def test_an_option_may_have_the_name_of_an_argument(name: str) -> None:
-    with pytest.raises(UnknownNameError, match=f"unknown option of gpt2 '{name}'"):
+    with pytest.raises(UnknownNameError, match=f"unknown option '{name}' of gpt2"):
         resolve("gpt2", {name: "x"})
-    with pytest.raises(UnknownNameError, match=f"unknown option of component:mlp '{name}'"):
+    with pytest.raises(UnknownNameError, match=f"unknown option '{name}' of component:mlp"):
         resolve("component:mlp", {name: "x"})
 
 
