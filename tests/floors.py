@@ -41,6 +41,7 @@ INNER: Mapping[str, list[list[str]]] = {
         ["shape_lines", "sizes"],
     ],
     "ledger": [["facts"], ["operations"], ["placement"]],
+    "output": [["chain"], ["blocks"], ["notebook"], ["tabular"]],
     "formulas": [["account"], ["derivation", "operators"], ["formula"]],
     "quantities": [
         ["length_conditions"],
@@ -72,7 +73,7 @@ INNER: Mapping[str, list[list[str]]] = {
     ],
     "targets": [["opened_target", "code_answers"], ["model_answers"], ["resolution"], ["side_by_side"]],
     "views": [["notations", "summary"], ["citations", "convention_table", "equations", "part_copies"]],
-    "documents": [["blocks"], ["sentences", "formats"], ["subject"], ["derivation_document"], ["gallery_pages"]],
+    "documents": [["sentences", "formats"], ["subject"], ["derivation_document"], ["gallery_pages"]],
     "commands": [
         ["terminal", "completion_values"],
         ["arguments", "base_command"],

@@ -266,7 +266,10 @@ def test_traced_code_may_end_a_child_process(tmp_path: Path, monkeypatch: pytest
         (["show", "mine:mlp", *AT, "--set", "Q=3"], "mine:mlp has no argument 'Q'; its arguments are E, hidden"),
         (["show", "nowhere/mine.py:mlp", *AT], "nowhere/mine.py:mlp: the file nowhere/mine.py does not exist"),
         (["show", "./mine.py:nope", *AT], "cannot be imported: AttributeError: module 'mine"),
-        (["show", "mine:mlp", *AT, "--option", "tied=true"], "tied=true is not a size of mine:mlp; a factory has no options, only sizes"),
+        (
+            ["show", "mine:mlp", *AT, "--option", "tied=true"],
+            "tied=true is not a size of mine:mlp; a factory has no options, only sizes",
+        ),
         # 999 wide in and out, and a bias: beyond all sampled sizes the code behaves differently
         (["show", "mine:wide", "--set", "E=999"], "stores 999,000 parameters at {'E': 999}, but the formula gives 1,9"),
         (["show", "mine:mlp", *AT, "-q", "flops"], "flops needs a forward pass; describe the inputs of the model"),

@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Block, Code, FigureBlock, Math, Strong, numbered
 from symformer.documents.figures.browser_text_width import ScreenRuler, advances
 from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_page import drawing
@@ -31,6 +30,7 @@ from symformer.language.notation.display_tree import Power, tree
 from symformer.language.notation.svg import svg
 from symformer.language.symbols import A, D_rope, E, H, L_enc, name_size
 from symformer.models.model import Model
+from symformer.output.blocks import Block, Code, FigureBlock, Math, Strong, numbered
 from symformer.targets.resolution import resolve
 from symformer.views.figure_facts import figure_facts
 

@@ -20,7 +20,6 @@ from .floors import PACKAGE
 
 # The modules that write a derivation, a live page or a part of one.
 LAYOUT = (
-    "blocks",
     "computation",
     "condition_text",
     "derivation_document",

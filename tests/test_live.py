@@ -21,7 +21,6 @@ from click.testing import CliRunner
 from sympy import Max, Min, Symbol, ceiling, floor
 
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Document, Paragraph
 from symformer.documents.formats.live_html import Live
 from symformer.documents.live_data import Sheet, sheet
 from symformer.documents.live_page import MOST, page
@@ -32,6 +31,7 @@ from symformer.language.notation.display_tree import tree
 from symformer.language.notation.text import number, percent
 from symformer.language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes, substitute
 from symformer.language.symbols import A, B, E, G, H, S, V, symbol
+from symformer.output.blocks import Document, Paragraph
 from symformer.targets.resolution import resolve
 from symformer.views.model_variants import FORMS, Variants
 from tests.test_html import HOSTILE, Node, Page

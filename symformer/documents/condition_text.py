@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..language.notation.display_tree import tree
 from ..language.sizes import AtMost, Differs, Divides, Excludes
+from ..output.blocks import Code, Line, Math, listed
 from ..views.formula_facts import ConditionFacts
-from .blocks import Code, Line, Math
-from .sentences import listed, sentence
+from .sentences import sentence
 
 
 def conditions(found: ConditionFacts) -> list[Line]:

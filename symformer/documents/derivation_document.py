@@ -9,19 +9,15 @@ from fractions import Fraction
 
 from sympy import Add, Symbol, expand
 
-from ..formulas.derivation import Chain
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula, Ratio
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of, tree
-from ..language.notation.text import number, percent
+from ..language.notation.text import amount, number, percent
 from ..language.symbols import RANK, letter
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
-from ..papers import paper
-from ..views.derivation_facts import DerivationFacts, ExampleFacts, QuantityFacts, derivation_facts
-from ..views.summary import amount
-from .blocks import (
+from ..output.blocks import (
     Block,
     Code,
     Contents,
@@ -35,15 +31,21 @@ from .blocks import (
     References,
     Strong,
     Table,
+    capital,
     formulas_in,
+    listed,
+    maybe,
     numbered,
 )
+from ..output.chain import Chain
+from ..papers import paper
+from ..views.derivation_facts import DerivationFacts, ExampleFacts, QuantityFacts, derivation_facts
 from .condition_text import conditions
 from .figures.inset import illustration
 from .key_result import message
 from .part_sections import about_part, named, parts
-from .sentences import capital, listed, maybe, sentence
-from .subject import Subject, in_title, of_one_rank
+from .sentences import sentence
+from .subject import Subject, in_title
 from .verification import check, short_check
 
 
@@ -183,8 +185,7 @@ def _chosen(found: QuantityFacts) -> list[Block]:
     """Return the conventions by name only, for the short form."""
     notes = [[Code(f"{each.name}={each.value}")] for each in found.conventions]
     blocks: list[Block] = [Paragraph(["Counted with ", *listed(*notes), "."])] if notes else []
-    if one := of_one_rank(found.ranks):
-        blocks.append(Paragraph(one))
+    blocks += map(Paragraph, found.ranks)
     return blocks
 
 
@@ -268,8 +269,7 @@ def _counted(found: QuantityFacts, first: bool) -> list[Block]:
         Heading(1, ["Definition and conventions"]),
         Paragraph([*maybe(first, *about, " "), *sentence(found.definition)]),
     ]
-    if one := of_one_rank(found.ranks):
-        blocks.append(Paragraph(one))
+    blocks += map(Paragraph, found.ranks)
     blocks += [Paragraph(sentence(each)) for each in found.without_effect]
     for each in found.conventions:
         blocks.append(Paragraph([Code(f"{each.name}={each.value}"), ": ", *sentence(each.meaning), "."]))

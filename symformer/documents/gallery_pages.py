@@ -12,9 +12,9 @@ from ..formulas.formula import Formula
 from ..language.notation.latex import latex
 from ..language.symbols import B, C, N_dev, N_dp, N_micro, N_new, N_peak, N_pp, N_tok, N_tp, N_tps, P, R, S, S_enc
 from ..models.model import Model
+from ..output.blocks import Document
 from ..views.preset_models import with_numbers
 from .alphabet_page import page as alphabet
-from .blocks import Document
 from .census_page import pages as census
 from .corrections_page import page as corrections
 from .derivation_document import document

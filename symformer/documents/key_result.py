@@ -8,15 +8,14 @@ from fractions import Fraction
 from sympy import Add, Expr, expand
 
 from ..formulas.account import Term
-from ..formulas.derivation import Chain
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, Number, Product, Tree, ordered_terms, terms_tree, tree, value
 from ..language.notation.text import percent
 from ..language.symbols import B, C, S
+from ..output.blocks import Block, Equation, Line, Math, Paragraph, Piece, Table, capital, listed, maybe
+from ..output.chain import Chain
 from ..views.derivation_facts import ATTENTION, MATRICES, QuantityFacts
-from .blocks import Block, Equation, Line, Math, Paragraph, Piece, Table
-from .sentences import capital, listed, maybe
 
 OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # per parameter
 _A_TOKEN = ("flops", "macs", "prefill-flops")

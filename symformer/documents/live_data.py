@@ -26,7 +26,6 @@ from ..ledger.facts import ONE
 from ..models.provenance import ConfigLocation
 from ..papers import split_at_keys
 from ..views.derivation_facts import purposes
-from ..views.formula_facts import affects_formula
 from ..views.model_variants import PresetSetting, VariantsFacts, key_of
 
 
@@ -62,7 +61,7 @@ class Sheet:
     def form(self, formula: Formula) -> dict[str, Any]:
         """Return a formula with its parts and the sizes it needs, ready for JSON."""
         given = formula.relations
-        concerned = [each for each in formula.constraints if affects_formula(each, formula)]
+        concerned = [each for each in formula.constraints if formula.concerned(each)]
         asked = {*formula.symbols, *formula.ranks.free_symbols}.union(*(each.symbols for each in concerned))
         asked |= {size for size in formula.written.free_symbols if size in given}
         asked |= {size for target in asked & given.keys() for size in given[target].free_symbols}

@@ -9,10 +9,10 @@ from itertools import product
 from ..language.errors import DocumentError
 from ..language.target import name_of
 from ..models.model import Model
+from ..output.blocks import Block, Document, Heading, References, numbered
 from ..quantities import quantity as find_quantity
 from ..views.derivation_facts import DerivationFacts, derivation_facts
 from ..views.model_variants import FORMS, Variants
-from .blocks import Block, Document, Heading, References, numbered
 from .derivation_document import laid_out
 from .formats.live_html import Live
 from .live_data import Sheet, sheet

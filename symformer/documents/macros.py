@@ -15,6 +15,7 @@ from ..language.errors import DocumentError
 from ..language.notation.text import code
 from ..language.target import TargetKind, name_of, parse
 from ..models.model import Model
+from ..output.blocks import plain
 from .formats.base_language import printable
 
 MARK: Final = "% symformer-macros "
@@ -90,7 +91,7 @@ def spelt(model: Model, formulas: Sequence[Formula], asked: MacroRequest) -> byt
     """Return the file: the request it is generated from, then every macro under its id."""
     lines = [asked.line(), f"% Written by symformer {asked.version}.", _HELP]
     sides = [(each.measure.name, each.ranks, model.known) for each in formulas]
-    lines += [f"% {line}".replace("×", "x") for line in ranks.stated_of_each(sides, code)]
+    lines += [f"% {plain(line, code)}".replace("×", "x") for line in ranks.stated_of_each(sides)]
     before = ""
     for macro in macros(model, formulas):
         if macro.id != before:

@@ -10,19 +10,36 @@ from sympy import Expr, Integer, Symbol, expand
 from ..components.base import Component
 from ..formulas.account import Line as AccountLine
 from ..formulas.account import Term, together
-from ..formulas.derivation import Chain, Reason, Section
+from ..formulas.derivation import Reason, Section
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, Sum, tree
 from ..language.shape_lines import shape_line
 from ..language.symbols import letter
 from ..ledger.facts import Scope
+from ..output.blocks import (
+    Assignment,
+    Block,
+    Code,
+    Computation,
+    Equation,
+    Heading,
+    Line,
+    Math,
+    Paragraph,
+    Piece,
+    Ref,
+    Table,
+    capital,
+    listed,
+    maybe,
+)
+from ..output.chain import Chain
 from ..views.derivation_facts import QuantityFacts
-from .blocks import Assignment, Block, Code, Computation, Equation, Heading, Line, Math, Paragraph, Piece, Ref, Table
 from .computation import computation, operation_roles
 from .ledger_dataflow import scope_of, scopes_of
 from .legend import legend
-from .sentences import capital, listed, maybe, sentence
+from .sentences import sentence
 
 
 def about_part(line: AccountLine, formula: Formula) -> list[Piece]:

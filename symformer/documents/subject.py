@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sympy import Expr
 
-from ..formulas import ranks
 from ..language.notation.text import text
 from ..language.symbols import RANK
+from ..output.blocks import Code, Line, Math, Piece, listed
 from ..views.derivation_facts import DerivationFacts
-from ..views.formula_facts import RankFacts, SubjectFacts
-from .blocks import Code, Line, Math, Piece
-from .sentences import listed
+from ..views.formula_facts import SubjectFacts
 
 
 def in_title(found: DerivationFacts, measures: str) -> str:
@@ -30,18 +28,6 @@ def in_title(found: DerivationFacts, measures: str) -> str:
 def in_brackets(values: Mapping[str, str]) -> str:
     """Return options or conventions in brackets, or "" if there are none."""
     return f" ({', '.join(f'{name}={value}' for name, value in values.items())})" if values else ""
-
-
-def of_one_rank(found: RankFacts | None, renamed: Callable[[Expr], Expr] = lambda expr: expr) -> Line:
-    """Return sentences on the number of ranks of a per-rank formula; empty for a formula of the whole model.
-
-    ``renamed`` replaces symbols by the letters of one side of a comparison.
-    """
-    if found is None:
-        return []
-    known = f" = {found.number:,}" if found.number is not None and found.number != found.product else ""
-    said = f"{known}: {ranks.kinds(found.product)}. {ranks.composition(found.product)}".rstrip()
-    return ["All numbers are per rank; the number of ranks is ", Math.of(renamed(found.product)), said]
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label
 from ..language.symbols import LETTERS, SYMBOLS
 from ..models.provenance import TraceEvidence
+from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table, listed, maybe
 from ..views.derivation_facts import LISTED
 from ..views.formula_facts import CheckFacts
-from .blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table
-from .sentences import listed, maybe, sentence
+from .sentences import sentence
 
 TRACED = (
     "At {points} held-out random configs, which were not used to find this formula, every row matched in module, "

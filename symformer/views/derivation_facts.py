@@ -15,8 +15,9 @@ from sympy import Expr, Integer, Symbol, expand
 from ..architectures import presets, variant
 from ..architectures.base_architecture import Architecture
 from ..components.base import Component, spell_option
+from ..formulas import ranks
 from ..formulas.account import Line, Term
-from ..formulas.derivation import Chain, Derivation, substitution
+from ..formulas.derivation import Derivation, substitution
 from ..formulas.formula import Formula, Ratio
 from ..language.errors import RuleError, SymformerError
 from ..language.frozen import Immutable
@@ -26,20 +27,20 @@ from ..language.target import name_of
 from ..ledger.facts import ATTENDING, CARRYING, Ledger, OperationKind
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
+from ..output.blocks import Line as Sentence
+from ..output.chain import Chain
 from ..quantities import quantity as find_quantity
 from ..quantities.elementwise import Count, printed_table
 from .figure_facts import FigureFacts, figure_facts
 from .formula_facts import (
     CheckFacts,
     ConditionFacts,
-    RankFacts,
     SubjectFacts,
     changed_conventions,
     changed_sizes,
     check_of,
     conditions_of,
     is_per_rank,
-    ranks_of,
     subject_of,
 )
 from .preset_models import example_of, other_preset, presets_sharing, value_at, with_numbers
@@ -121,7 +122,7 @@ class QuantityFacts(Immutable):
     options: Mapping[str, str]  # the non-default options of the model
     elementwise: tuple[tuple[str, Count], ...]  # the counts of elementwise operations, if they are included
     without_effect: tuple[str, ...]  # a sentence for each given size that has no effect
-    ranks: RankFacts | None
+    ranks: tuple[Sentence, ...]  # a sentence on the number of ranks of a per-rank formula
     conditions: ConditionFacts
     places: Mapping[str, ConfigLocation]  # the config field of each size, by letter
     params: Label | None  # the number of parameters, of which training memory is a multiple
@@ -248,7 +249,7 @@ def _quantity_facts(model: Model, shown: Model, formula: Formula, full: bool) ->
         options=component.chosen,
         elementwise=tuple(printed_table()) if formula.conventions.get("count") == "all" else (),
         without_effect=tuple(unused_size_notes(model, formula)),
-        ranks=ranks_of(formula, subject.known),
+        ranks=tuple(ranks.stated(formula.ranks, subject.known)),
         conditions=conditions_of(model, formula),
         places=shown.provenance.of(formula.measure.name).places,
         params=_params(model, formula),

@@ -1,4 +1,4 @@
-"""Facts about one formula of a model: its subject, its ranks, its conditions and its check against torch."""
+"""Facts about one formula of a model: its subject, its conditions and its check against torch."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from sympy import Expr, Integer, Symbol
 
 from ..certificates import Certificate, certificate_for
 from ..components.base import spell_option
-from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.frozen import Immutable
 from ..language.sizes import Condition, Numbers
 from ..language.symbols import RANK, letter
 from ..language.target import name_of
-from ..ledger.facts import ONE
 from ..models.model import Model
 from ..models.provenance import Pinned, TraceEvidence
 from ..quantities import quantity as find_quantity
@@ -92,19 +90,6 @@ def changed_conventions(formulas: Sequence[Formula]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class RankFacts:
-    """The ranks of a per-rank formula: the product of their degrees, and their number if every degree has a value."""
-
-    product: Expr
-    number: int | None
-
-
-def ranks_of(formula: Formula, numbers: Numbers) -> RankFacts | None:
-    """Return the ranks of a per-rank formula, or None for a formula of the whole model."""
-    return None if formula.ranks == ONE else RankFacts(formula.ranks, ranks.count(formula.ranks, numbers))
-
-
-@dataclass(frozen=True)
 class ConditionFacts(Immutable):
     """The conditions under which a formula holds."""
 
@@ -122,15 +107,8 @@ def conditions_of(model: Model, formula: Formula) -> ConditionFacts:
         pinned=evidence.pinned if evidence else (),
         ties=evidence.ties if evidence else {},
         relations={size: value for size, value in formula.relations.items() if own & {size, *value.free_symbols}},
-        constraints=tuple(each for each in formula.constraints if affects_formula(each, formula)),
+        constraints=tuple(each for each in formula.constraints if formula.concerned(each)),
     )
-
-
-def affects_formula(constraint: Condition, formula: Formula) -> bool:
-    """Return True if a condition concerns sizes of the formula: a window does not affect the number of parameters."""
-    own = {*formula.symbols, *formula.relations}
-    of_run = {size for size in constraint.symbols if letter(size).run and not letter(size).ranks}
-    return bool(constraint.symbols & own) and of_run <= own
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from ...language.notation.display_tree import Label
 from ...language.shape_lines import Shape, shape_line
 from ...language.sizes import evaluate, substitute
 from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope
+from ...output.blocks import Code, Math, Piece
+from ...output.blocks import Line as Words
 from ...views.figure_facts import FigureFacts
 from ...views.formula_facts import is_per_rank
 from ...views.summary import share
-from ..blocks import Code, Math, Piece
-from ..blocks import Line as Words
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .flow import Draft, Flow, merge_sums
 from .operation_labels import operation, role

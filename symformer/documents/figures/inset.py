@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...formulas.formula import Formula
 from ...models.model import Model
+from ...output.blocks import Block, FigureBlock, Line
 from ...views.figure_facts import FigureFacts, figure_facts
-from ..blocks import Block, FigureBlock, Line
 
 if TYPE_CHECKING:
     from .primitives import Drawing
