@@ -268,7 +268,7 @@ def test_traced_code_may_end_a_child_process(tmp_path: Path, monkeypatch: pytest
         (["show", "./mine.py:nope", *AT], "cannot be imported: AttributeError: module 'mine"),
         (
             ["show", "mine:mlp", *AT, "--option", "tied=true"],
-            "tied=true is not a size of mine:mlp; a factory has no options, only sizes",
+            "tied=true is not a size of mine:mlp; a factory has no options",
         ),
         # 999 wide in and out, and a bias: beyond all sampled sizes the code behaves differently
         (["show", "mine:wide", "--set", "E=999"], "stores 999,000 parameters at {'E': 999}, but the formula gives 1,9"),

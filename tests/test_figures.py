@@ -408,7 +408,7 @@ REFUSED = {
     "S is the axis": (["gpt2", "--kind", "flops", "--set", "S=2", "-o", "a.svg"], "S is the x-axis"),
     "no length": (["gpt2", "--kind", "memory", "-o", "a.svg"], "needs values for S"),
     "no sizes": (["llama", "--kind", "flops", "-o", "a.svg"], "needs values for"),
-    "no device": (["gpt2", "--kind", "roofline", "-o", "a.svg"], "needs --peak, such as 989TFLOPS"),
+    "no device": (["gpt2", "--kind", "roofline", "-o", "a.svg"], "set --peak 989TFLOPS and --bandwidth 3.35TB/s"),
     "no length yet": (
         ["gpt2", "--kind", "roofline", "--peak", "1TFLOPS", "--bandwidth", "1GB/s", "-o", "a.svg"],
         "gpt2 lacks values: prefill needs B, S; decode needs B, C",

@@ -237,7 +237,7 @@ def test_flops_of_an_image_model_config_match_torch(tmp_path: Path) -> None:
 
 
 def test_a_default_that_cannot_be_built_points_to_a_config_that_can(tmp_path: Path) -> None:
-    with pytest.raises(WitnessError, match=r"NemotronForCausalLM: .*; a published config\.json may give what its"):
+    with pytest.raises(WitnessError, match=r"NemotronForCausalLM: .*; a published config\.json may set fields"):
         sf.trace("hf:nemotron")
     fields = {"vocab_size": 97, "hidden_size": 24, "intermediate_size": 57, "num_hidden_layers": 3, "head_dim": 10}
     config = {**fields, "num_attention_heads": 6, "num_key_value_heads": 2}

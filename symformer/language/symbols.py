@@ -189,8 +189,18 @@ def symbol(name: str) -> Symbol:
     try:
         return SYMBOLS[name]
     except KeyError:
-        hint = " or ".join(f"{each.name} ({each.meaning})" for each in _called(name))
-        raise UnknownNameError("symbol", name, () if hint else SYMBOLS, hint and f"did you mean {hint}?") from None
+        hint = suggested_letter(name)
+        raise UnknownNameError("symbol", name, () if hint else SYMBOLS, hint) from None
+
+
+def suggested_letter(name: str) -> str:
+    """Return a question that suggests the letter of a config field or of a meaning, or "" if no letter fits.
+
+    >>> suggested_letter("hidden_size"), suggested_letter("nonsense")
+    ('did you mean E (hidden size)?', '')
+    """
+    found = " or ".join(f"{each.name} ({each.meaning})" for each in _called(name))
+    return found and f"did you mean {found}?"
 
 
 def _called(name: str) -> list[Letter]:

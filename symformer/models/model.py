@@ -28,7 +28,7 @@ from ..language.sizes import (
     substitute,
     whole,
 )
-from ..language.symbols import RANK, SYMBOLS, letter, symbol
+from ..language.symbols import RANK, SYMBOLS, letter, suggested_letter, symbol
 from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Ledger, OperationKind
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Math, Table
@@ -365,7 +365,11 @@ class Model(Immutable, Shown):
         for name, given in values.items():
             target = symbol(str(name))
             if target not in self.settable:
-                raise UnknownNameError(f"symbol of {self.target}", str(name), map(str, self.sizes))
+                # A traced model can have a size of this name, such as "layers".
+                hint = suggested_letter(str(name))
+                raise UnknownNameError(
+                    f"symbol of {self.target}", str(name), () if hint else map(str, self.sizes), hint
+                )
             value = check_relation(target, given)
             numbers.pop(target, None)
             if isinstance(value, Integer):
