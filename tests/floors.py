@@ -72,7 +72,12 @@ INNER: Mapping[str, list[list[str]]] = {
         ["certification"],
     ],
     "targets": [["opened_target", "code_answers"], ["model_answers"], ["resolution"], ["side_by_side"]],
-    "views": [["notations", "summary"], ["citations", "convention_table", "equations", "part_copies"]],
+    "views": [
+        ["notations", "summary"],
+        ["citations", "convention_table", "equations", "part_copies"],
+        ["preset_models", "formula_facts", "figure_facts"],
+        ["derivation_facts", "model_variants"],
+    ],
     "documents": [["sentences", "formats"], ["subject"], ["derivation_document"], ["gallery_pages"]],
     "commands": [
         ["terminal", "completion_values"],
