@@ -62,6 +62,8 @@ RULED: Mapping[str, tuple[Any, ...]] = {
     "max_window_layers": (1, 0, None, 3, 70),
     "attention_chunk_size": WINDOW,
     "gradient_checkpointing": (True, False, None, 3),
+    "add_cross_attention": (False, None, True),
+    "cross_attention_hidden_size": (None, 64),
     "num_labels": (5, 1, 3, 0),
     "id2label": LABELS,
     "nobody_reads_this": ANY,

@@ -38,7 +38,7 @@ class GPTNeoX(LlamaLike):
     norm = LayerNorm()
     config = Fields(
         usual({V: 50432, E: 6144, H: 24576, L: 44, A: 64, D_rope: FractionField(("rotary_pct",), of=E / A, part=0.25)}),
-        inert=("rotary_emb_base",),
+        inert=("rotary_emb_base", "partial_rotary_factor"),  # the class reads rotary_pct
     )
     witness = WitnessSpec("GPTNeoX", prefix="gpt_neox.")
     variants = ({}, {"parallel": False, "attention_bias": False}, {"tied": True}, {"head": "none"})

@@ -14,7 +14,7 @@ from typing import Any
 
 from sympy import Integer
 
-from ..configs.common_fields import INERT, adds_weights
+from ..configs.common_fields import CROSS_ATTENTION, INERT, adds_weights
 from ..configs.rotary import PARTLY
 from ..language.errors import CatalogueError, quoted
 from ..language.sizes import substitute
@@ -30,6 +30,7 @@ from .entries import (
     ConfigMatch,
     census_types,
     counted_kinds,
+    entries_of,
     entry_name,
     equal_values,
     field_name,
@@ -54,6 +55,7 @@ PATTERN = "sliding_window_pattern"
 CHECKPOINTING = "gradient_checkpointing"
 DEPTH = "num_hidden_layers"
 NEAR = 0.9  # the similarity above which one name can be a misspelling of another
+WORDS = {"pos_att_type"}  # lists of words that a config can write as one text, p2c|c2p
 LABELS, NAMES = "num_labels", "id2label"  # the number of a classifier's labels, and their names
 
 
@@ -87,17 +89,21 @@ def refusal_reason(config: Mapping[str, Any]) -> str:
 
 
 def unread_fields(config: Mapping[str, Any]) -> list[str]:
-    """Return the fields of a config that its class does not read, or [] if the catalogue does not have the class.
+    """Return the fields of a config that its class does not read, or [] if the catalogue does not have its type.
 
-    A field with a name similar to a missing field may be a misspelling, so it is excluded.
+    The entry of a class lists the names that occur in its modules. All classes of a type are defined in the same
+    modules, so for a class without an entry, the entries of its type list them. A field with a name similar to a
+    missing field may be a misspelling, so it is excluded.
     """
     for name, model_type in _classes(config):
-        kept = find_entry(name, model_type)
-        if kept is None or kept.entry.part:
+        own = find_entry(name, model_type)
+        entries = [own] if own is not None else [*entries_of(model_type)]
+        if not entries or any(kept.entry.part for kept in entries):
             return []
-        known = {*_names(kept), *INERT, *BESIDE}
+        known = {*INERT, *BESIDE}.union(*map(_names, entries))
         left_out = known - config.keys()
-        others = [each for each in config if each not in known and _unasked(kept, each, config[each])]
+        others = [each for each in config if each not in known]
+        others = [each for each in others if all(_unasked(kept, each, config[each]) for kept in entries)]
         return [each for each in others if not get_close_matches(each, left_out, n=1, cutoff=NEAR)]
     return []
 
@@ -224,6 +230,8 @@ def _ruled(kept: CatalogueEntry, name: str) -> tuple[str, str] | None:
         return ("rotary|null" if turning else "null"), ("rotary part" if turning or rotary in kept.switches else "")
     if word in WINDOWS:
         return "null", ANY_WINDOW
+    if word in CROSS_ATTENTION and name not in _names(kept):
+        return CROSS_ATTENTION[word], ""
     return None
 
 
@@ -325,6 +333,9 @@ def _fields(kept: CatalogueEntry, config: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found |= {f"{name}.{inner}": each for inner, each in value.items()}
     _name_once(kept, found)
+    for name in found.keys() & WORDS:
+        if isinstance(found[name], str):
+            found[name] = [word.strip() for word in found[name].lower().split("|")]
     for name, length in entry.lists.items():
         if name in found:
             value = found.pop(name)

@@ -85,6 +85,7 @@ HOLDS: Mapping[str, Callable[[Any], bool]] = {
 KINDS = "kinds"  # a list with one of a few names for each layer: "kinds:full_attention,sliding_attention"
 
 NAMED = "named"  # one of a few names: "named:kimi_k2"
+PER_LAYER = "per layer"  # a list with a positive integer for each layer
 PLACED = "places"  # a list of that many indices: "places:3"
 
 
@@ -93,11 +94,15 @@ def holds(sort: str, value: Any, layers: int = 0) -> bool:
 
     >>> holds("int|null", None), holds("int|null", -1), holds("kinds:conv,attention", ["conv", "conv"], 2)
     (True, False, True)
+    >>> holds("int|per layer", [8, 16], 2), holds("int|per layer", [8, 16], 3)
+    (True, False)
     """
     for each in sort.split("|"):
         name, _, known = each.partition(":")
         if name == KINDS:
             right = isinstance(value, list) and len(value) == layers and {*map(str, value)} <= {*known.split(",")}
+        elif name == PER_LAYER:
+            right = isinstance(value, list) and len(value) == layers and all(map(HOLDS["int"], value))
         elif name == NAMED:
             right = value in known.split(",")
         elif name == PLACED:
@@ -242,6 +247,13 @@ def classes() -> list[tuple[str, str]]:
     """Return the classes that have an entry, each with its model type."""
     found = (place.stem.partition(".") for place in FOLDER.glob("*.json") if place.name[0] != "_")
     return sorted((name, model_type) for name, _, model_type in found if VARIANT not in model_type)
+
+
+def entries_of(model_type: str) -> Iterator[CatalogueEntry]:
+    """Yield the entries of all classes of a model type."""
+    for name, other in classes():
+        if other == model_type:
+            yield from variants(name, model_type)
 
 
 def of_type(model_type: str) -> tuple[Find, dict[str, Any]] | None:

@@ -26,6 +26,8 @@ FIXED: Mapping[str, tuple[Any, ...]] = {
     "attention_bias": (False,),
     "mlp_bias": (False,),
 }
+# Fields that older versions write into every config, and the values that mean no cross-attention, as omitting them.
+CROSS_ATTENTION = {"add_cross_attention": "off|null", "cross_attention_hidden_size": "null"}
 INERT = (
     # names, versions, remote code
     *("_name_or_path", "name_or_path", "transformers_version", "auto_map", "custom_pipelines", "_commit_hash"),
@@ -35,11 +37,14 @@ INERT = (
     # further outputs of a forward pass; whether there is a cache depends on the quantity
     *("return_dict", "output_hidden_states", "output_attentions", "use_cache", "output_past", "torchscript"),
     "cache_implementation",
+    # the least number of masked spans in training; whether spans are masked is another field
+    *("mask_time_min_masks", "mask_feature_min_masks"),
     # weight initialization, epsilon
     *("initializer_range", "initializer_factor", "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"),
     # token ids
     *("bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "decoder_start_token_id"),
     *("forced_bos_token_id", "forced_eos_token_id", "tokenizer_class", "prefix"),
+    "force_bos_token_to_be_generated",  # an older form of forced_bos_token_id
     # text generation
     *("do_sample", "max_length", "min_length", "temperature", "top_k", "top_p", "typical_p", "num_beams"),
     *("num_beam_groups", "diversity_penalty", "repetition_penalty", "length_penalty", "early_stopping"),

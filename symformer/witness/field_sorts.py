@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..catalogue.config_match import CHECKPOINTING, common_field_names
-from ..catalogue.entries import BESIDE, KINDS, PLACED, ClassConfig, counted_kinds, field_name, part_of
+from ..catalogue.entries import BESIDE, KINDS, NAMED, PER_LAYER, PLACED, ClassConfig, counted_kinds, field_name, part_of
 from ..configs.common_fields import INERT
 from .config_integers import PLACES
 from .fields_read import keyword_names
 from .inert_fields import ACTS, FUNCTIONS, ROPE, ROTARY, SCALES, SEEN, UNSEEN, FieldTrials, inert_subset
+from .sampling import is_window
 from .transformers_classes import TracedClass
 
 # Layer kinds that differ only in which tokens they attend to, and two names of one kind.
@@ -27,6 +28,7 @@ PATTERN = "override_pattern"
 TIED = "tie_word_embeddings"  # also a field of parts, but only the whole model determines it
 PARTIAL = "partial_rotary_factor"
 MENTIONED = ("ignore_index", "size")  # fields of published configs that the code also uses as other words
+REDUCTIONS = {"ctc_loss_reduction": ("mean", "sum")}  # the words that a field can have
 ODD = 7919  # a value that no config has by default
 EMPTY = "empty"  # an empty list, which a class may treat like no list
 PART = "rotary part"  # the rotary part of a head, which changes no weight but may change a run
@@ -122,10 +124,17 @@ class FieldSorts:
                 ]
             return [(ROTARY, [LINEAR, YARN]), (PART, [LINEAR | {PARTIAL: 0.5}]), ("null", [None])]
         match usual:
+            case float() if usual > 0:  # at 0, some probabilities remove a weight
+                return [("positive", [usual / 2, usual / 2 + 0.125]), ("null", [None])]
             case bool() | float():  # its own sort is tested elsewhere
                 return [("null", [None])]
             case int():
-                return [("integer", [-1, 0, 3]), ("null", [None]), ("float", [0.375, 3.5, -1, 0])]
+                return [
+                    *self._per_layer(name),
+                    ("integer", [-1, 0, 3]),
+                    ("null", [None]),
+                    ("float", [0.375, 3.5, -1, 0]),
+                ]
             case None:
                 return _unsaid(word)[1:]
             case list() if (kinds := _alike(usual)) and len(usual) == self._usual_layers(name):
@@ -136,10 +145,17 @@ class FieldSorts:
             case list() | tuple() if usual and all(isinstance(each, float) for each in usual):
                 return [("numbers", [[each / 2 + 0.5 for each in usual], [0.25 for _ in usual]])]
             case list() if usual and not UNSEEN.search(word.replace("layers_block_type", "")) and _words(usual):
-                return [("words", [usual[:1], [*usual, usual[0]]])]
+                return [("words", [usual[:1], [*usual, usual[0]]]), ("null", [None])]
             case list() if usual:
                 return [("null", [None]), (EMPTY, [[]])]
+            case str() if word in REDUCTIONS:
+                return [(f"{NAMED}:{','.join(REDUCTIONS[word])}", [*REDUCTIONS[word]])]
         return [("null", [None])] if isinstance(usual, str) else []
+
+    def _per_layer(self, name: str) -> list[tuple[str, list[Any]]]:
+        """Return a window for each layer, where one number is the default for all of them."""
+        layers = self.layers.get(part_of(name), 0)
+        return [(PER_LAYER, [[width] * layers for width in (8, 64)])] if layers and is_window(field_name(name)) else []
 
     def _usual_layers(self, name: str) -> int:
         return self.usual_layers.get(part_of(name), 0)
