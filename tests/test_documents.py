@@ -20,7 +20,7 @@ from symformer.components import component_class as part_class
 from symformer.components import names as part_names
 from symformer.components.base import Component
 from symformer.configs.sections import flatten
-from symformer.documents.derivation_document import document, with_numbers
+from symformer.documents.derivation_document import document
 from symformer.documents.formats import FORMATS, render
 from symformer.documents.formats.base_language import Language
 from symformer.documents.formats.page_layout import A4
@@ -59,6 +59,7 @@ from symformer.quantities import quantity as find_quantity
 from symformer.quantities.elementwise import printed_table
 from symformer.targets.resolution import resolve
 from symformer.views.citations import bibtex
+from symformer.views.preset_models import with_numbers
 
 from .samples import sampled
 

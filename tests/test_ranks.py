@@ -12,9 +12,9 @@ from sympy import expand
 
 import symformer as sf
 from symformer.commands.cli import cli
-from symformer.documents.model_variants import key_of
 from symformer.formulas import ranks
 from symformer.language.arithmetic import parse
+from symformer.views.model_variants import key_of
 
 OPTIONS = ["--option", "tensor=on", "--option", "expert=on", "--set", "N_tp=8", "--set", "N_ep=4"]
 ASKED = ["mixtral-8x7b", "-q", "inference-memory", *OPTIONS]

@@ -27,11 +27,12 @@ from ..output.blocks import (
 )
 from ..papers import paper
 from ..quantities import quantity as find_quantity
-from .derivation_document import conditions
+from ..views.formula_facts import changed_conventions, check_of, conditions_of, subject_of
+from .condition_text import conditions
 from .figures.inset import comparison_figure
 from .part_sections import about_part
 from .sentences import sentence
-from .subject import Subject, counted_by
+from .subject import Subject, in_brackets
 from .verification import short_check
 
 
@@ -63,7 +64,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
     files = [("comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
     if keys:
         files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
-    counted = counted_by([replace(each.formulas[0], conventions=each.shared) for each in found])
+    counted = in_brackets(changed_conventions([replace(each.formulas[0], conventions=each.shared) for each in found]))
     return Document(
         f"{_and([side.titled for side in sides])}: {_and(titles)}{counted} compared",
         f"Compared by symformer {version} from closed forms; every number is exact.",
@@ -104,7 +105,7 @@ def _chapter(found: Comparison) -> list[Block]:
 
 def _about(side: ComparedModel) -> Block:
     """Return a paragraph on one side: the model, the source of its sizes and its check."""
-    subject = Subject(side.model, side.formula)
+    subject = Subject(subject_of(side.model, side.formula))
     part = side.formula.root.key if side.formula.within is not None else ""
     line: list[Piece] = [
         f"({side.number}) ",
@@ -119,7 +120,7 @@ def _about(side: ComparedModel) -> Block:
         line += [" Sizes from ", *sentence(presets()[side.model.target]["source"]), "."]
     line += maybe(subject.read_at, " ", *subject.read_at)
     line += maybe(subject.assumed, " ", *subject.assumed)
-    line += [" ", *short_check(side.model, side.formula)]
+    line += [" ", *short_check(check_of(side.model, side.formula))]
     return Paragraph(line)
 
 
@@ -148,7 +149,7 @@ def _conditions(sides: Sequence[ComparedModel]) -> list[Block]:
     """Return the conditions of each formula."""
     line: list[Piece] = []
     for side in sides:
-        if notes := [side.line(note) for note in conditions(side.model, side.formula)]:
+        if notes := [side.line(note) for note in conditions(conditions_of(side.model, side.formula))]:
             start, holds = ("; for ", ", if ") if line else ("The formula holds for ", " if ")
             line += [start, *side.called, holds, *listed(*notes)]
     return [Paragraph([*line, "."])] if line else []

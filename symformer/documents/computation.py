@@ -542,10 +542,6 @@ def _of_expert(shown: Tree) -> Tree:
     return TensorName(shown.letter, index=_EXPERT) if isinstance(shown, TensorName) else shown
 
 
-def _is_kind(item: Item, kind: OperationKind) -> bool:
-    return isinstance(item, Entry) and item.kind is kind
-
-
 def _looked_up(x: Tensor, scope: Scope) -> str:
     """Return the kind of table that an input is an index into, or an empty string."""
     found = (each for each in entries_of(scope) if each.kind is OperationKind.LOOKUP and root_of(each.inputs[0]) is x)

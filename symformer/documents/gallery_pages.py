@@ -13,10 +13,11 @@ from ..language.notation.latex import latex
 from ..language.symbols import B, C, N_dev, N_dp, N_micro, N_new, N_peak, N_pp, N_tok, N_tp, N_tps, P, R, S, S_enc
 from ..models.model import Model
 from ..output.blocks import Document
+from ..views.preset_models import with_numbers
 from .alphabet_page import page as alphabet
 from .census_page import pages as census
 from .corrections_page import page as corrections
-from .derivation_document import document, with_numbers
+from .derivation_document import document
 from .figures.architecture import architecture_figure
 from .figures.drawing_files import emit
 from .formats import render

@@ -16,7 +16,6 @@ from ..language.notation.text import code
 from ..language.target import TargetKind, name_of, parse
 from ..models.model import Model
 from ..output.blocks import plain
-from ..quantities import quantity as find_quantity
 from .formats.base_language import printable
 
 MARK: Final = "% symformer-macros "
@@ -86,16 +85,6 @@ class Macro:
     name: str
     body: str
     id: str
-
-
-def formulas_of(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> list[Formula]:
-    """Return the formula of each quantity under the conventions that apply to it. Raises SymformerError."""
-    found = []
-    for name in quantities:
-        known = find_quantity(name).choices
-        found.append(model.formula(name, **{key: value for key, value in conventions.items() if key in known}))
-    model.asked_by(found)
-    return found
 
 
 def spelt(model: Model, formulas: Sequence[Formula], asked: MacroRequest) -> bytes:

@@ -12,7 +12,8 @@ from ..output import blocks
 from ..output.blocks import Block, Code, Document, Heading, Line, Paragraph, Piece, References, capital, listed, setting
 from ..papers import paper
 from ..quantities import quantity as find_quantity
-from .derivation_document import conditions
+from ..views.formula_facts import conditions_of, subject_of
+from .condition_text import conditions
 from .sentences import sentence
 from .subject import Subject
 
@@ -51,14 +52,14 @@ def _counted(found: QuantityRatio) -> list[Block]:
 
 def _section(found: QuantityRatio, id: str) -> list[Block]:
     """Return the section of one model: its conventions, the result, the conditions and the symbols."""
-    subject = Subject(found.model, found.above)
+    subject = Subject(subject_of(found.model, found.above))
     said: list[Block] = [
         Heading(1, [Code(subject.name)]),
         Paragraph([*_counting(found, subject), "."]),
         *map(Paragraph, found.of_ranks()),
         *found.result(id, PAGE),
     ]
-    if notes := list(dict.fromkeys([*map(tuple, conditions(found.model, found.above))])):
+    if notes := list(dict.fromkeys([*map(tuple, conditions(conditions_of(found.model, found.above)))])):
         said.append(Paragraph(["It holds if ", *listed(*notes), "."]))
     return [*said, *found.symbol_table(said)]
 
