@@ -624,7 +624,7 @@ class Solutions(Answer):
             ]
             found.append(Table(head, rows, "r" * len(head)))
         if len(self.all) > SHOWN:
-            found.append(Paragraph([f"and {len(self.all) - SHOWN:,} more; JSON has up to {LISTED:,}"]))
+            found.append(Paragraph([f"and {len(self.all) - SHOWN:,} more; JSON lists up to {LISTED:,}"]))
         return [*found, Paragraph([self.verdict])]
 
 

@@ -124,7 +124,9 @@ def spell(shown: Tree | Expr) -> str:
     """Return a formula as ``12LE²``, or as ``12*L*E**2`` if the output cannot encode that."""
     from ..language.notation.text import code, text
 
-    return text(shown) if _spells_marks() else code(shown)
+    written = text(shown)
+    is_number = written.isascii() and not any(map(str.isalpha, written))  # 124,439,808 stays readable
+    return written if is_number or _spells_marks() else code(shown)
 
 
 def print_blocks(blocks: Sequence[BriefBlock]) -> None:
