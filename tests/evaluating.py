@@ -19,7 +19,6 @@ from sympy import Expr, Symbol
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from symformer.documents.blocks import Assignment
 from symformer.documents.computation import computation, named_parts
 from symformer.language.notation.display_tree import (
     Applied,
@@ -44,6 +43,7 @@ from symformer.language.notation.display_tree import (
 )
 from symformer.language.notation.text import text
 from symformer.ledger.facts import Scope
+from symformer.output.blocks import Assignment
 
 from .words import Chosen, Function
 

@@ -20,7 +20,7 @@ from symformer.catalogue.record import OPERATIONS, Record
 from symformer.language.errors import RuleError, WitnessError
 from symformer.language.symbols import B, C, D, G, L, N_new, S, V
 from symformer.models.model import Model
-from symformer.targets import resolution
+from symformer.targets import code_answers
 
 CONFIG = {"model_type": "exaone4", "architectures": ["Exaone4ForCausalLM"]}
 # A cache in which every layer keeps all tokens: three of four layers of EXAONE 4 have a window of 4,096.
@@ -53,7 +53,7 @@ def test_a_reading_is_compared_with_cached_readings(tmp_path: Path, monkeypatch:
     records = _records(WHOLE)
     disk_cache.Store(CONFIG).keep(OPERATIONS, records[OPERATIONS])
     disk_cache.Store(CONFIG).keep("kv-cache", records["kv-cache"])
-    find = resolution._found(str(place), CONFIG, None, trace=False)
+    find = code_answers._found(str(place), CONFIG, None, trace=False)
     with pytest.raises(WitnessError, match="contradict each other"):
         find("kv-cache")
 

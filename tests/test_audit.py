@@ -256,7 +256,7 @@ def test_paths_in_a_paper_are_not_opened(folder: Path, target: str, monkeypatch:
     def opened(*given: object) -> None:
         raise AssertionError(f"opened {given}")
 
-    monkeypatch.setattr("symformer.targets.resolution._of_config", opened)
+    monkeypatch.setattr("symformer.targets.opened_target.config_of", opened)
     monkeypatch.setattr("symformer.configs.hub.fetch", opened, raising=False)
     header = MacroRequest("1", target, ("params",), {}, ()).line()
     result = audited(f"{header}\n\\newcommand{{\\X}}{{1}}\n\\symformer{{{target}.params}}{{1904}}\n")

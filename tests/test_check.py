@@ -449,7 +449,7 @@ def test_every_reading_is_stated_with_the_verdict() -> None:
             "meaning": "hidden size",
             "source": "--where",
         }
-    assert "l = L; h = E" in (sf.check("12lh^2", "gpt2", where={"h": "E"})._repr_markdown_() or "")
+    assert "| h | E | hidden size | --where |" in (sf.check("12lh^2", "gpt2", where={"h": "E"})._repr_markdown_() or "")
 
 
 # Kaplan et al. 2020, section 2.1: N excludes the vocabulary and the positions, so it is 12LE² for GPT-2.
@@ -531,7 +531,7 @@ def test_letter_with_a_superscript_word_is_one_name() -> None:
     """DeepSeek-V2's d_h^R is a separate size; a d_h next to it is not a size of the formula."""
     found = sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", paper="deepseek2024")
     assert [each.name for each in found.named] == ["d_c", "d_h^R", "l"]
-    assert not any("d_h =" in line for line in found.lines())
+    assert "d_h =" not in (found._repr_markdown_() or "")
     both = read("d_h^R n_h + d_h").names
     assert both == ("d_h^R", "n_h", "d_h")
     with pytest.raises(ReadingError, match="d_h is given, but the formula has no such name"):

@@ -71,8 +71,8 @@ def test_conventions_and_options_are_listed() -> None:
     document, text = compared(*arguments), run(*arguments).stdout
     assert document["conventions"]["attention"] == "causal"
     assert document["options"] == {"left": {}, "right": {"mlp_bias": "true"}}
-    assert "\nattention = causal\n" in text
-    assert "\nllama-2-7b has mlp_bias = true, " in text
+    assert "\nattention=causal\n" in text
+    assert "\nllama-2-7b (2) has mlp_bias=true.\n" in text
 
 
 def test_letter_with_two_values_becomes_two_sizes() -> None:
@@ -81,10 +81,12 @@ def test_letter_with_two_values_becomes_two_sizes() -> None:
     assert document["sizes"]["right"] == {"L": 32, "V": 32_000, "E": 4_096, "H_2": 11_008, "A": 32, "G_2": 32, "D": 128}
     assert document["difference"] == "2*L*E*G_1*D - 2*L*E*G_2*D + 3*L*E*H_1 - 3*L*E*H_2"
     text = run("gpt2", "gpt2-xl").stdout
-    assert "gpt2 has L_1 = 12, V = 50,257, P = 1,024, E_1 = 768" in text
-    assert "gpt2-xl has L_2 = 48, V = 50,257, P = 1,024, E_2 = 1,600" in text
-    assert "= -1,433,171,392\n" in text
-    assert "= 1,944,372/24,337,675 ≈ 0.07989\n" in text
+    rows = [line.split() for line in text.splitlines()]
+    assert ["L_1,", "L_2", "layers", "12", "48"] in rows
+    assert ["V", "vocabulary", "size", "50,257", "50,257"] in rows
+    assert ["E_1,", "E_2", "hidden", "size", "768", "1,600"] in rows
+    assert "With these sizes, it is -1,433,171,392." in text
+    assert "With these sizes, it is 1,944,372/24,337,675 ≈ 0.07989." in text
 
 
 def test_letter_with_equal_or_no_values_is_one_size() -> None:
@@ -123,10 +125,10 @@ def test_a_numbered_letter_differs_from_a_size_of_traced_code_with_the_same_name
 @pytest.mark.parametrize(
     ("arguments", "ratio", "why"),
     [
-        (["gpt2", "llama-7b", "-q", "communication"], None, "no ratio: the second is 0"),  # 0/0: one rank sends nothing
+        (["gpt2", "llama-7b", "-q", "communication"], None, "ratio is undefined: the second is 0."),  # 0/0: one rank
         (["mixtral-8x7b", "gpt2", "-q", "params", "--set", "L=1"], "", ""),
         (["gpt2", "llama-2-7b", "-q", "communication", "--option", "tensor=on", "--set", "N_tp=1", "--set", "B=1",
-          "--set", "S=4"], "", "no numeric ratio: the second is 0"),
+          "--set", "S=4"], "", "With these sizes, it is undefined: the second is 0."),
     ],
 )  # fmt: skip
 def test_undefined_ratio_is_reported_before_any_output(arguments: list[str], ratio: str | None, why: str) -> None:
@@ -188,6 +190,6 @@ def test_invalid_arguments_give_a_one_sentence_error(arguments: list[str], words
 
 
 def test_letter_with_a_value_in_one_model_is_reported_as_one_size() -> None:
-    said = "sizes without a value in one of the models are assumed equal in both: V, E"
+    said = "V and E have no value in one of the models and are assumed equal in both."
     assert said in run("llama", "gpt2", "--set", "L=3").stdout  # a letter set for both models is not split
     assert "assumed equal" not in run("llama", "mistral").stdout + run("gpt2", "gpt2-xl").stdout

@@ -11,7 +11,7 @@ from typing import Any
 import pypdfium2
 import pytest
 from click.testing import CliRunner, Result
-from sympy import expand
+from sympy import expand, simplify
 
 import symformer as sf
 from symformer.algebra.compare import compare
@@ -20,12 +20,12 @@ from symformer.algebra.quantity_ratio import over
 from symformer.algebra.quotient_limits import quotient
 from symformer.algebra.shared_letters import own_letters
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Code, Equation, Heading, Math, Paragraph, Strong, Table
 from symformer.documents.comparison_document import document
 from symformer.documents.formats import FORMATS, render
 from symformer.language.errors import OptionError
 from symformer.language.notation.display_tree import value
 from symformer.language.symbols import A, B, E, G, L, S, V
+from symformer.output.blocks import Code, Equation, Heading, Math, Paragraph, Strong, Table
 
 THREE = ("gpt2", "gpt2-xl", "llama-2-7b")
 TOTALS = (124_439_808, 1_557_611_200, 6_738_415_616)  # as counted by transformers
@@ -93,9 +93,10 @@ def test_python_comparison_of_three_models() -> None:
         with pytest.raises(OptionError, match=r"3 models have 2 differences from the first; use .pairs for each"):
             getattr(found, asked)
     assert repr(found).startswith("<params of gpt2, 124,439,808, of gpt2-xl, 1,557,611,200, and of llama-2-7b, 6,7")
-    equations = found.card.equations
-    assert [len(each) for _, each in equations] == [1] * 4  # a difference and a ratio for each pair
-    assert [value(each[0]) - value(label[0]) for label, each in equations] == [0] * 4
+    chains = [block.chain for block in found.to_blocks() if isinstance(block, Equation) and "crossover" not in block.id]
+    assert len(chains) == 3 + 4  # three totals, and a difference and a ratio for each pair
+    for each in chains:
+        assert {simplify(value(step) - value(each.labels[0])) for step in each.steps} == {0}
     assert sf.compare(*THREE, "kv-cache").formulas[0].measure.name == "kv-cache"
     twelve = sf.compare(*["gpt2"] * 6, *["gpt2-xl"] * 6)
     assert [pair.difference_value for pair in twelve.pairs] == [0] * 5 + [TOTALS[0] - TOTALS[1]] * 6
@@ -147,11 +148,11 @@ def test_cache_bytes_per_token() -> None:
     assert told["rows"][-1]["models"][0]["formula"] == "4*L_1*G_1*D"
     assert told["per"] == "B*C"
     text = run(*CACHES).stdout
-    assert (
-        "total      4·L_1·G_1·D  4·L_2·G_2·D  2·L_3·R_kv + 2·L_3·D_rope     524,288      327,680       69,120\n" in text
-    )
-    assert "L_3 is L_dense + L_moe\n" in text
-    assert "ratio       2·L_1·G_1·D/(L_3·R_kv + L_3·D_rope) = 1,024/135 ≈ 7.585\n" in text  # 524,288/69,120
+    assert "totals 524,288, llama-2-70b (2) totals 327,680 and deepseek-v2 (3) totals 69,120 bytes per BC.\n" in text
+    assert "\nU_cache[3]/(BC) = 2·L_3·(R_kv + D_rope) = 2·L_3·R_kv + 2·L_3·D_rope\n" in text
+    assert "\nwhere L_3 = L_dense + L_moe\n" in text
+    assert "\nU_cache[1]/U_cache[3] = 2·L_1·G_1·D/(L_3·(R_kv + D_rope))\n" in text
+    assert "\nWith these sizes, it is 1,024/135 ≈ 7.585. " in text  # 524,288/69,120
 
 
 def test_crossover_of_latent_and_grouped_caches() -> None:
@@ -160,11 +161,11 @@ def test_crossover_of_latent_and_grouped_caches() -> None:
     # divisors of 64 heads.
     arguments = ("llama-2-70b", "deepseek-v2", "-q", "kv-cache", "--per", "B*C", "--set", "1:L=60", "--crossover", "G")
     text = run(*arguments).stdout
-    assert "llama-2-70b is larger if G is above (R_kv + D_rope)/(2D), and deepseek-v2 if it is below\n" in text
     assert (
-        "  G = 8; holding everything else fixed, llama-2-70b is larger at 4 to 64; deepseek-v2 is larger "
-        "at 1 to 2" in text
-    )
+        "\nThe totals are equal if\nG = (R_kv + D_rope)/(2D)\n"
+        "llama-2-70b (1) is larger above this value, and deepseek-v2 (2) below it.\n"
+    ) in text
+    assert ["G", "8", "4", "to", "64", "1", "to", "2"] in [line.split() for line in text.splitlines()]
     pair = sf.compare("component:self-attention", "component:latent-attention", "kv-cache", per="B*C")
     # one layer with as many heads as needed for E: 4E against 2(R_kv + D_rope)
     (crossover,) = pair.crossover("E").values()
@@ -182,7 +183,8 @@ def test_convention_of_one_side_only() -> None:
     assert told["conventions"]["implementation"] == "megatron"
     same = compared(*arguments, "--option", "1:recompute=none", "--option", "2:recompute=selective")
     assert same == told
-    assert "gpt2 (2) has recompute = selective, L = 12" in run(*arguments, "--right", "recompute=selective").stdout
+    said = run(*arguments, "--right", "recompute=selective").stdout
+    assert "\ngpt2 (2) is counted with recompute=selective.\n" in said
     given = {"implementation": "megatron", "dropout": "on", "dtype": "bf16"}
     found = sf.compare("gpt2", "gpt2", "activations", **given, right={"recompute": "selective"})
     assert found.difference == 5 * B * S**2 * L * A
@@ -207,10 +209,8 @@ def test_parts_are_compared() -> None:
     # one attention part: 4·768² + 4·768, and 4·4,096²
     assert [told["rows"][-1][side]["value"] for side in ("left", "right")] == [2_362_368, 67_108_864]
     assert told["parts"] == {"left": "h.attn", "right": "layers.self_attn"}
-    assert (
-        "part       gpt2 (h.attn)   llama-2-7b (layers.self_attn)  gpt2 (h.attn)  llama-2-7b (layers.self_attn)"
-        in run("gpt2", "llama-2-7b", "--part", "1:h.attn", "--part", "2:layers.self_attn").stdout
-    )
+    text = run("gpt2", "llama-2-7b", "--part", "1:h.attn", "--part", "2:layers.self_attn").stdout
+    assert text.startswith("gpt2 (h.attn) (1) and llama-2-7b (layers.self_attn) (2): parameters\n")
 
 
 def said(made: Any) -> str:

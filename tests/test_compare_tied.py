@@ -16,7 +16,6 @@ from symformer.algebra.model_comparison import Comparison
 from symformer.algebra.quantity_ratio import over
 from symformer.algebra.quotient_limits import limit, limits
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Equation
 from symformer.documents.comparison_document import document
 from symformer.documents.formats import FORMATS, render
 from symformer.documents.ratio_document import document as divided
@@ -24,6 +23,7 @@ from symformer.language.errors import OptionError, SizeError, UnknownNameError
 from symformer.language.notation.display_tree import value
 from symformer.language.notation.text import text
 from symformer.language.symbols import SYMBOLS, B, C, C_win, E, H, L, P, S, V
+from symformer.output.blocks import Equation
 
 BLOCKS = ("gpt2", "llama", "--part", "1:h", "--part", "2:layers", "--set", "2:D=E/A", "--set", "2:G=A")
 DENSE = ("mixtral-8x7b", "mistral-7b-v0.1", "--same", "active-params", "--by", "H")
@@ -58,9 +58,9 @@ def test_tie_blocks_with_equal_parameters() -> None:
     assert told["whole"] == [{"value": 2_051, "difference": 1_536}, {"value": 2_052, "difference": -768}]
     said = run(*BLOCKS, "--same", "params", "--by", "H").stdout
     assert (
-        "llama (layers) equals gpt2 (h) in parameters if H = (8E + 11)/3 = 6,155/3 ≈ 2,051.67\n"
-        "  at H = 2,051: gpt2 (h) has 1,536 more\n"
-        "  at H = 2,052: gpt2 (h) has 768 fewer; used in the comparison\n"
+        "\nAt equal parameters\nllama (layers) (2) has as many parameters as gpt2 (h) (1) if\nH = (8E + 11)/3\n"
+        "At these sizes, H = 6,155/3 ≈ 2,051.67. At H = 2,051, gpt2 (h) (1) has 1,536 more. "
+        "At H = 2,052, gpt2 (h) (1) has 768 fewer. All numbers here use H = 2,052.\n"
     ) in said
     gpt2, llama = sf.architecture("gpt2").set({"E": "E"}), sf.architecture("llama").set({"D": "E/A", "G": "A"})
     found = sf.compare(gpt2.params.part("h"), llama.params.part("layers"), same="params", by="H")
@@ -242,10 +242,10 @@ def test_train_flops_per_parameter() -> None:
     assert found.value is None  # B and S have no value
     assert [limit.value({B: 2, S: 3}) for limit in (found.limits[E], found.limits[V])] == [36, 36]
     said = run("gpt2", "gpt2-xl", "-q", "flops", "--over", "params", "--option", "2:attention=causal").stdout
-    assert "forward FLOPs over parameters, in FLOPs/element\n" in said
+    assert "\ngpt2-xl: forward FLOPs over parameters, in FLOPs/element\n" in said
     # 4BS²LE with all pairs, 2BS(S + 1)LE with the causal half
-    assert "gpt2     (4BS²L + 24BSLE + 2BSV)/(12LE + 13L + V + P + 2)" in said
-    assert "gpt2-xl  (2BS²L + 24BSLE + 2BSL + 2BSV)/(12LE + 13L + V + P + 2)" in said
+    assert "F/N = (4BSL(S + 6E) + 2BSV)/(L(12E + 13) + V + P + 2)\n" in said
+    assert "F/N = (2BSL(S + 12E + 1) + 2BSV)/(L(12E + 13) + V + P + 2)\n" in said
     two = compared("gpt2", "gpt2-xl", "-q", "flops", "--over", "params", "--option", "2:attention=causal")
     assert [each["conventions"]["attention"] for each in two["models"]] == ["full", "causal"]
 
@@ -316,11 +316,12 @@ def test_crossover_in_one_size() -> None:
     assert told["L_1"] == {"formula": "L_2*G_2/G_1", "above": "left"}
     assert told["G_2"] == {"formula": "L_1*G_1/L_2", "above": "right"}
     said = run("llama-2-7b", "llama-2-70b", "-q", "kv-cache", "--crossover", "L").stdout
-    assert "llama-2-7b is larger if L_1 is above L_2·G_2/G_1, and llama-2-70b if it is below\n" in said
-    assert "  L_1 = 32; holding everything else fixed, llama-2-7b is larger at 21 and above; equal at 20; " in said
-    assert "llama-2-70b is larger if L_2 is above L_1·G_1/G_2, and llama-2-7b if it is below\n" in said
-    assert "G_1 is above" not in said
-    assert "B alone does not decide which is larger: the whole difference is a multiple of it\n" in run(
+    above = "\n{} = {}\n{} is larger above this value, and {} below it.\n".format
+    assert above("L_1", "L_2·G_2/G_1", "llama-2-7b (1)", "llama-2-70b (2)") in said
+    assert above("L_2", "L_1·G_1/G_2", "llama-2-70b (2)", "llama-2-7b (1)") in said
+    assert ["L_1", "32", "≥", "21", "1", "to", "19", "20"] in [line.split() for line in said.splitlines()]
+    assert "\nG_1 = " not in said
+    assert "B does not decide which is larger: the whole difference is a multiple of it.\n" in run(
         "llama-2-7b", "llama-2-70b", "-q", "kv-cache", "--crossover", "B"
     ).stdout  # fmt: skip
     found: Comparison = sf.compare("llama-2-7b", "llama-2-70b", "kv-cache")
@@ -331,4 +332,4 @@ def test_crossover_in_one_size() -> None:
         found.crossover("V")
     assert SYMBOLS["B"] not in found.crossovers
     # a block of 12E² + 13E, and one norm of E
-    assert "gpt2 (h) is larger for all sizes\n" in run("gpt2", "llama", "--part", "1:h", "--part", "2:norm").stdout
+    assert "gpt2 (h) (1) is larger for all sizes.\n" in run("gpt2", "llama", "--part", "1:h", "--part", "2:norm").stdout

@@ -8,13 +8,13 @@ from sympy import expand
 import symformer as sf
 from symformer.architectures import architecture
 from symformer.documents.computation import computation, operation_roles
-from symformer.documents.key_result import purposes
 from symformer.documents.ledger_dataflow import scope_of
 from symformer.formulas.factorization import factored
 from symformer.language.notation.display_tree import value
 from symformer.language.notation.latex import latex
 from symformer.language.notation.text import text
 from symformer.ledger.facts import Scope
+from symformer.views.derivation_facts import purposes
 
 # Written by hand from the papers: Vaswani et al. 2017, eq. 1 and 2; Shazeer 2020, eq. 6; Ba et al. 2016, eq. 4; Zhang
 # and Sennrich 2019, eq. 4; Xiong et al. 2020, table 1; DeepSeek-AI 2024, section 2.1; Jiang et al. 2024, section 2.1.

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,24 +25,11 @@ from symformer.witness.models.embedded_transformer import EmbeddedTransformer
 from symformer.witness.models.gopher import Gopher
 from symformer.witness.models.palm import PaLM
 
+from . import words as functions
 from .evaluating import Class, Reader
+from .models import Computation
 from .test_config_fields import TYPES, base, nested
-from .words import (
-    Function,
-    angles,
-    by_group,
-    distances,
-    heard,
-    neighbours,
-    of_all,
-    of_chosen,
-    of_groups,
-    scan,
-    shift,
-    sines,
-    slopes,
-    words,
-)
+from .words import angles, by_group, distances, scan, shift, sines, slopes, words
 
 LENGTH, SOURCE = 9, 12
 RUN = {"B": 2, "S": LENGTH, "S_enc": SOURCE, "B_vis": 4}
@@ -52,84 +38,12 @@ READ = torch.tensor([[4, 8, 15, 16, 23, 2, 7, 19, 3, 12, 28, 5], [27, 18, 21, 13
 SEGMENTS = torch.tensor([[0, 0, 0, 1, 1, 2, 2, 3, 3], [1, 1, 0, 0, 3, 3, 3, 2, 2]])
 EPSILONS = ("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "layernorm_epsilon", "norm_eps", "norm_epsilon")
 PLAIN = {"rope_type": "default", "rope_theta": 1e4}
-TURNED_TWICE = dict.fromkeys(("full_attention", "sliding_attention"), PLAIN)
 KINDS = {"sliding_attention": "local_layers", "full_attention": "global_layers", "local": "local_layers"}
 KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
-
-
-@dataclass(frozen=True)
-class Case:
-    """A class, and its meanings of words that differ from the usual ones."""
-
-    config: Mapping[str, Any] = field(default_factory=dict)  # in addition to the small one of its type
-    gelu: str = "gelu"
-    words: Mapping[str, Function] = field(default_factory=dict)
-    route: Callable[..., tuple[Tensor, Tensor]] = of_all
-    factors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # numbers specific to a part, by its name
-    by_head: bool = False  # whether a fused matrix has the query, key and value of each head next to each other
-    groups: int = 0  # the number of heads that share a key, if no size states it
-    apart: tuple[str, ...] = ()  # parts whose torch module computes more: with its norm or its residual sum
-
-
-def _granite() -> Case:
-    numbers = {"embedding_multiplier": 3.0, "attention_multiplier": 0.7, "residual_multiplier": 0.4}
-    factors = {"": (3.0, 1 / 2.5), "self_attn": (0.7,), "layers.*": (0.4, 0.4)}
-    return Case({**numbers, "logits_scaling": 2.5}, factors=factors)
-
-
-SCALED = {"self_attn": (13**-0.5,)}
-ROOTED = ("embed_tokens",)  # torch takes the root inside
-POST = ("attention",)  # torch takes the norm inside
-CASES: dict[str, Case] = {
-    **{name: Case() for name in ("llama", "mistral", "qwen2", "qwen3", "qwen3_moe", "olmo", "olmo2", "olmoe", "phi3")},
-    **{name: Case(gelu="gelu_new") for name in ("gpt2", "openai-gpt", "phi", "gpt_neo")},
-    "starcoder2": Case(gelu="gelu_pytorch_tanh"),
-    "gemma": Case(gelu="gelu_pytorch_tanh", apart=ROOTED),
-    **{name: Case(apart=POST) for name in ("bert", "roberta", "electra")},
-    "stablelm": Case(),
-    "opt": Case(),
-    "mpt": Case(apart=("ffn",)),
-    "falcon": Case(by_head=True),
-    "gpt_neox": Case(by_head=True),
-    "bloom": Case(gelu="gelu_new", by_head=True, apart=("self_attention", "mlp")),  # they add their inputs
-    "gptj": Case(gelu="gelu_new", words={"rotate": neighbours}),
-    "cohere": Case({"logit_scale": 1.0}, words={"rotate": neighbours}),
-    "glm4": Case(words={"rotate": neighbours}),
-    "granite": _granite(),
-    "gemma2": Case(
-        {"query_pre_attn_scalar": 13, "attn_logit_softcapping": 7.0, "final_logit_softcapping": 7.0},
-        gelu="gelu_pytorch_tanh",
-        words={"cap": lambda x: 7 * (x / 7).tanh()},
-        factors=SCALED,
-        apart=ROOTED,
-    ),
-    "gemma3_text": Case(
-        {"query_pre_attn_scalar": 13, "rope_parameters": TURNED_TWICE},
-        gelu="gelu_pytorch_tanh",
-        factors=SCALED,
-        apart=ROOTED,
-    ),
-    "mixtral": Case(route=of_chosen),
-    "gpt_oss": Case({"rope_parameters": PLAIN}, gelu="quick_gelu", route=of_chosen),
-    "qwen2_moe": Case(),
-    "deepseek_v2": Case(words={"rotate": neighbours}),
-    "deepseek_v3": Case(words={"rotate": neighbours}, route=of_groups),
-    "mamba": Case(),
-    "mamba2": Case(),
-    "nemotron_h": Case(),
-    "distilbert": Case(),
-    "albert": Case(gelu="gelu_new", apart=POST),
-    "modernbert": Case({"local_attention": 6}),
-    "vit": Case(),
-    "clip": Case({"text_config.eos_token_id": 26}, gelu="quick_gelu"),
-    "t5": Case(),
-    "bart": Case(),
-    "whisper": Case(words={"conv": heard}),
+CASES = {model_type: case.computation for model_type, case in TYPES.items()}
+OPTIONS = {
+    name: (model_type, computation) for model_type, case in TYPES.items() for name, computation in case.options.items()
 }
-
-
-def test_every_composed_transformers_type_has_a_case() -> None:
-    assert CASES.keys() == TYPES.keys()
 
 
 @pytest.fixture(autouse=True)
@@ -151,29 +65,13 @@ def test_computed_lines_match_the_class(kind: str, tmp_path: Path) -> None:
     same(kind, CASES[kind], tmp_path)
 
 
-# Options, each set by a config that its class reads that way.
-OPTIONS: dict[str, tuple[str, Case]] = {
-    "no latent for queries": ("deepseek_v2", Case({"q_lora_rank": None}, words={"rotate": neighbours})),
-    "gated T5": ("t5", Case({"feed_forward_proj": "gated-gelu"}, gelu="gelu_new")),
-    "one norm and one key": (
-        "falcon",
-        Case({"new_decoder_architecture": False, "multi_query": True, "parallel_attn": True}, by_head=True, groups=1),
-    ),
-    "one after the other": ("gpt_neox", Case({"use_parallel_residual": False}, by_head=True)),
-    "side by side": ("stablelm", Case({"use_parallel_residual": True})),
-    "norms of every head": ("cohere", Case({"use_qk_norm": True, "logit_scale": 1.0}, words={"rotate": neighbours})),
-    "norms behind": ("opt", Case({"do_layer_norm_before": False})),
-    "biases": ("llama", Case({"attention_bias": True, "mlp_bias": True})),
-}
-
-
 @pytest.mark.parametrize("name", OPTIONS)
 def test_computed_lines_match_the_class_for_each_option(name: str, tmp_path: Path) -> None:
     kind, case = OPTIONS[name]
     same(kind, case, tmp_path)
 
 
-def same(kind: str, case: Case, tmp_path: Path) -> None:
+def same(kind: str, case: Computation, tmp_path: Path) -> None:
     """Compare every part, then the whole."""
     config = nested({**base(kind), **case.config})
     path = tmp_path / "config.json"
@@ -184,8 +82,10 @@ def same(kind: str, case: Case, tmp_path: Path) -> None:
     sizes = {**ours.known, **{SYMBOLS[name]: number for name, number in RUN.items()}}
     size = {symbol.name: number for symbol, number in sizes.items()}
     epsilon = next((getattr(known, name) for name in EPSILONS if hasattr(known, name)), 1e-5)
-    epsilon = 1e-12 if kind == "distilbert" else 1e-5 if kind in ("openai-gpt", "mpt", "opt") else epsilon
-    said = words(epsilon, case.gelu, **case.words)
+    others = {name: getattr(functions, function) for name, function in case.words.items()}
+    said = words(case.epsilon or epsilon, case.gelu, **others)
+    if case.cap:
+        said["cap"] = lambda x: case.cap * (x / case.cap).tanh()
     if "N_state" in size:
         said |= {"scan": scan(size["N_state"]), "rms_group": by_group(said["rms"], size.get("G_ssm", 1))}
     inputs, given = read_by(kind, theirs, size)
@@ -208,7 +108,7 @@ def same(kind: str, case: Case, tmp_path: Path) -> None:
         sizes,
         said,
         given,
-        route=lambda logits: case.route(logits, size["K"]),
+        route=lambda logits: getattr(functions, case.route)(logits, size["K"]),
         factors=case.factors or {"": (1.0,)},
         arranged=lambda name, weight: arranged(kind, case, name, weight, size),
         path=lambda path: torch_path(path, lists.layers if lists else "", size),
@@ -303,7 +203,7 @@ def torch_path(path: str, layers: str, size: Mapping[str, int]) -> str:
     return path
 
 
-def arranged(kind: str, case: Case, name: str, weight: Tensor, size: Mapping[str, int]) -> Tensor:
+def arranged(kind: str, case: Computation, name: str, weight: Tensor, size: Mapping[str, int]) -> Tensor:
     """Return the rows of a fused matrix in the order of the lines: all queries, all keys, all values; gate, then up."""
     if case.by_head and "query_key_value" in name:
         groups = case.groups or size.get("G", size["A"])

@@ -22,7 +22,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.flop_counter import FlopCounterMode
 
 from symformer import SymformerError, from_config
-from symformer.architectures import architecture_class
+from symformer.architectures import architecture_class, names
 from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
@@ -37,397 +37,12 @@ from symformer.witness.model_calls import unpadded
 from symformer.witness.models.untied_t5 import UntiedT5
 from symformer.witness.torch_session import built
 
+from .models import cases
 from .samples import sampled
 
 Config = dict[str, Any]
-LAYERS_H = ("linear_attention", "mlp", "full_attention", "linear_attention", "mlp", "mlp")
+TYPES = {case.config.model_type: case for case in cases().values() if case.config.model_type}
 RUN = {"B": 5, "B_vis": 4, "S": 8, "S_enc": 12, "C": 9}
-# Small configs in which all sizes differ, also from those of the run, and the classes that read them.
-TYPES: dict[str, tuple[str, Config, tuple[str, ...]]] = {
-    "gpt2": (
-        "gpt2",
-        {"vocab_size": 29, "n_positions": 13, "n_embd": 12, "n_layer": 2, "n_head": 3, "n_inner": 7},
-        ("GPT2LMHeadModel", "GPT2Model"),
-    ),
-    "bert": (
-        "bert",
-        {
-            **{"vocab_size": 29, "max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 2},
-            **{"num_attention_heads": 3, "intermediate_size": 7, "type_vocab_size": 4},
-        },
-        ("BertForMaskedLM", "BertModel", "BertForPreTraining"),
-    ),
-    "llama": (
-        "llama",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
-        },
-        ("LlamaForCausalLM", "LlamaModel"),
-    ),
-    "mistral": (
-        "mistral",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10, "sliding_window": 4},
-        },
-        ("MistralForCausalLM", "MistralModel"),
-    ),
-    "mixtral": (
-        "mixtral",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
-            **{"num_local_experts": 11, "num_experts_per_tok": 4},
-        },
-        ("MixtralForCausalLM", "MixtralModel"),
-    ),
-    "deepseek_v3": (
-        "deepseek-v3",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "first_k_dense_replace": 1},
-            **{"num_attention_heads": 6, "num_key_value_heads": 6, "intermediate_size": 7},
-            **{"moe_intermediate_size": 11, "n_routed_experts": 20, "n_shared_experts": 2, "num_experts_per_tok": 3},
-            **{"q_lora_rank": 19, "kv_lora_rank": 14, "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 13},
-            **{"n_group": 2, "topk_group": 1},
-        },
-        ("DeepseekV3ForCausalLM", "DeepseekV3Model"),
-    ),
-    "gemma": (
-        "gemma",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
-        },
-        ("GemmaForCausalLM", "GemmaModel"),
-    ),
-    "cohere": (
-        "cohere",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3},
-        },
-        ("CohereForCausalLM", "CohereModel"),
-    ),
-    "gpt_oss": (
-        "gpt-oss",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 3, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10, "sliding_window": 4},
-            **{"num_local_experts": 11, "num_experts_per_tok": 5},
-        },
-        ("GptOssForCausalLM", "GptOssModel"),
-    ),
-    "glm4": (
-        "glm4",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 20, "pad_token_id": None},
-        },
-        ("Glm4ForCausalLM", "Glm4Model"),
-    ),
-    "gemma2": (
-        "gemma2",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 3, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10, "sliding_window": 4},
-        },
-        ("Gemma2ForCausalLM", "Gemma2Model"),
-    ),
-    "roberta": (
-        "roberta",
-        {
-            **{"vocab_size": 29, "max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 2},
-            **{"num_attention_heads": 3, "intermediate_size": 7, "type_vocab_size": 4},
-        },
-        ("RobertaForMaskedLM", "RobertaModel"),
-    ),
-    "distilbert": (
-        "distilbert",
-        {"vocab_size": 29, "max_position_embeddings": 13, "dim": 12, "n_layers": 2, "n_heads": 3, "hidden_dim": 7},
-        ("DistilBertForMaskedLM", "DistilBertModel"),
-    ),
-    "electra": (
-        "electra",
-        {
-            **{"vocab_size": 29, "max_position_embeddings": 13, "embedding_size": 10, "hidden_size": 12},
-            **{"num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 7, "type_vocab_size": 4},
-        },
-        ("ElectraForMaskedLM", "ElectraModel", "ElectraForPreTraining"),
-    ),
-    "albert": (
-        "albert",
-        {
-            **{"vocab_size": 29, "max_position_embeddings": 13, "embedding_size": 10, "hidden_size": 12},
-            **{"num_hidden_layers": 4, "num_hidden_groups": 2, "num_attention_heads": 3, "intermediate_size": 7},
-            **{"type_vocab_size": 6},
-        },
-        ("AlbertForMaskedLM", "AlbertModel"),
-    ),
-    "qwen2": (
-        "qwen2",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
-        },
-        ("Qwen2ForCausalLM", "Qwen2Model"),
-    ),
-    "qwen3": (
-        "qwen3",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
-        },
-        ("Qwen3ForCausalLM", "Qwen3Model"),
-    ),
-    "qwen2_moe": (
-        "qwen2-moe",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "moe_intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
-            **{"num_experts": 11, "num_experts_per_tok": 4, "shared_expert_intermediate_size": 13},
-        },
-        ("Qwen2MoeForCausalLM", "Qwen2MoeModel"),
-    ),
-    "qwen3_moe": (
-        "qwen3-moe",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "moe_intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
-            **{"num_experts": 11, "num_experts_per_tok": 4},
-        },
-        ("Qwen3MoeForCausalLM", "Qwen3MoeModel"),
-    ),
-    "olmo": (
-        "olmo",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10, "pad_token_id": 1},
-            "eos_token_id": 3,
-        },
-        ("OlmoForCausalLM", "OlmoModel"),
-    ),
-    "olmo2": (
-        "olmo2",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10, "eos_token_id": 3},
-        },
-        ("Olmo2ForCausalLM", "Olmo2Model"),
-    ),
-    "olmoe": (
-        "olmoe",
-        {
-            **{"vocab_size": 29, "hidden_size": 60, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "eos_token_id": 3},
-            **{"num_experts": 11, "num_experts_per_tok": 4},
-        },
-        ("OlmoeForCausalLM", "OlmoeModel"),
-    ),
-    "granite": (
-        "granite",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10},
-        },
-        ("GraniteForCausalLM", "GraniteModel"),
-    ),
-    "vit": (
-        "vit",
-        {
-            **{"image_size": 14, "patch_size": 7, "num_channels": 3, "hidden_size": 12, "num_hidden_layers": 2},
-            **{"num_attention_heads": 6, "intermediate_size": 10, "id2label": {str(each): "" for each in range(11)}},
-        },
-        ("ViTForImageClassification", "ViTModel"),
-    ),
-    "openai-gpt": (
-        "gpt1",
-        {"vocab_size": 29, "n_positions": 13, "n_embd": 12, "n_layer": 2, "n_head": 3},
-        ("OpenAIGPTLMHeadModel", "OpenAIGPTModel"),
-    ),
-    "gpt_neo": (  # the number of layers after removing pieces
-        "gpt-neo",
-        {
-            **{"vocab_size": 29, "max_position_embeddings": 13, "hidden_size": 15, "num_layers": 24, "num_heads": 3},
-            **{"intermediate_size": 7, "window_size": 4},
-        },
-        ("GPTNeoForCausalLM", "GPTNeoModel"),
-    ),
-    "gptj": (
-        "gptj",
-        {"vocab_size": 29, "n_embd": 48, "n_layer": 2, "n_head": 3, "n_inner": 7, "rotary_dim": 6},
-        ("GPTJForCausalLM", "GPTJModel"),
-    ),
-    "gpt_neox": (
-        "gpt-neox",
-        {
-            **{"vocab_size": 29, "hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 3},
-            **{"intermediate_size": 7},
-        },
-        ("GPTNeoXForCausalLM", "GPTNeoXModel"),
-    ),
-    "opt": (
-        "opt",
-        {
-            **{"vocab_size": 29, "max_position_embeddings": 13, "hidden_size": 12, "num_hidden_layers": 2},
-            **{"num_attention_heads": 3, "ffn_dim": 7, "word_embed_proj_dim": 10},
-        },
-        ("OPTForCausalLM", "OPTModel"),
-    ),
-    "bloom": (
-        "bloom",
-        {"vocab_size": 29, "hidden_size": 12, "n_layer": 2, "n_head": 3},
-        ("BloomForCausalLM", "BloomModel"),
-    ),
-    "falcon": (
-        "falcon",
-        {
-            **{"vocab_size": 29, "hidden_size": 60, "num_hidden_layers": 2, "num_attention_heads": 6},
-            **{"num_kv_heads": 3, "ffn_hidden_size": 7, "new_decoder_architecture": True},
-        },
-        ("FalconForCausalLM", "FalconModel"),
-    ),
-    "mpt": (
-        "mpt",
-        {"vocab_size": 29, "d_model": 12, "n_layers": 2, "n_heads": 3},
-        ("MptForCausalLM", "MptModel"),
-    ),
-    "phi": (
-        "phi",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 20},
-        },
-        ("PhiForCausalLM", "PhiModel"),
-    ),
-    "phi3": (
-        "phi3",
-        {
-            **{"vocab_size": 29, "hidden_size": 60, "num_hidden_layers": 2, "intermediate_size": 7, "pad_token_id": 0},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "sliding_window": 4, "partial_rotary_factor": 0.6},
-        },
-        ("Phi3ForCausalLM", "Phi3Model"),
-    ),
-    "stablelm": (
-        "stablelm",
-        {
-            **{"vocab_size": 29, "hidden_size": 96, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3},
-        },
-        ("StableLmForCausalLM", "StableLmModel"),
-    ),
-    "starcoder2": (
-        "starcoder2",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10, "sliding_window": 4},
-        },
-        ("Starcoder2ForCausalLM", "Starcoder2Model"),
-    ),
-    "gemma3_text": (
-        "gemma3",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 7, "intermediate_size": 7},
-            **{"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10, "sliding_window": 4},
-        },
-        ("Gemma3ForCausalLM", "Gemma3TextModel"),
-    ),
-    "deepseek_v2": (
-        "deepseek-v2",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "first_k_dense_replace": 1},
-            **{"num_attention_heads": 6, "num_key_value_heads": 6, "intermediate_size": 7},
-            **{"moe_intermediate_size": 11, "n_routed_experts": 20, "n_shared_experts": 2, "num_experts_per_tok": 3},
-            **{"q_lora_rank": 19, "kv_lora_rank": 14, "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 13},
-        },
-        ("DeepseekV2ForCausalLM", "DeepseekV2Model"),
-    ),
-    "mamba": (
-        "mamba",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "expand": 3, "state_size": 7},
-            **{"conv_kernel": 6, "time_step_rank": 11},
-        },
-        ("MambaForCausalLM", "MambaModel"),
-    ),
-    "mamba2": (
-        "mamba2",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 2, "expand": 3, "state_size": 7},
-            **{"num_heads": 6, "head_dim": 12, "n_groups": 2, "conv_kernel": 4, "chunk_size": 3},
-        },
-        ("Mamba2ForCausalLM", "Mamba2Model"),
-    ),
-    "nemotron_h": (
-        "nemotron-h",
-        {
-            **{"vocab_size": 29, "hidden_size": 24, "intermediate_size": 7, "layers_block_type": [*LAYERS_H]},
-            **{"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10, "mamba_num_heads": 14},
-            **{"mamba_head_dim": 11, "n_groups": 2, "ssm_state_size": 17, "conv_kernel": 4, "chunk_size": 3},
-        },
-        ("NemotronHForCausalLM", "NemotronHModel"),
-    ),
-    "modernbert": (
-        "modernbert",
-        {
-            **{"vocab_size": 29, "hidden_size": 12, "num_hidden_layers": 4, "intermediate_size": 7, "pad_token_id": 0},
-            **{"num_attention_heads": 3, "local_attention": 22},
-        },
-        ("ModernBertForMaskedLM", "ModernBertModel"),
-    ),
-}
-ENCODERS = {
-    "bert",
-    "roberta",
-    "distilbert",
-    "electra",
-    "albert",
-    "modernbert",
-}  # they get positions, and segments if they have them
-IMAGES = {"vit"}  # they get images
-PAIRS = {"clip"}  # they get texts and images
-TYPES |= {
-    "clip": (  # by paths for fields in sections
-        "clip",
-        {
-            **{"text_config.vocab_size": 29, "text_config.max_position_embeddings": 13, "text_config.hidden_size": 24},
-            **{"text_config.intermediate_size": 7, "text_config.num_hidden_layers": 2, "projection_dim": 19},
-            **{"text_config.num_attention_heads": 3, "vision_config.hidden_size": 22, "vision_config.image_size": 20},
-            **{"vision_config.patch_size": 10, "vision_config.num_channels": 6, "vision_config.intermediate_size": 17},
-            **{"vision_config.num_hidden_layers": 1, "vision_config.num_attention_heads": 11},
-        },
-        ("CLIPModel",),
-    ),
-}
-TYPES |= {
-    "t5": (
-        "t5",
-        {
-            **{"vocab_size": 29, "d_model": 24, "d_ff": 7, "d_kv": 4, "num_heads": 3, "num_layers": 1},
-            **{"num_decoder_layers": 2, "relative_attention_num_buckets": 14},
-        },
-        ("T5ForConditionalGeneration", "T5Model"),
-    ),
-    "bart": (
-        "bart",
-        {
-            **{"vocab_size": 29, "max_position_embeddings": 13, "d_model": 24, "encoder_layers": 1},
-            **{"decoder_layers": 2, "encoder_ffn_dim": 7, "decoder_ffn_dim": 7},
-            **{"encoder_attention_heads": 3, "decoder_attention_heads": 3},
-        },
-        ("BartForConditionalGeneration", "BartModel"),
-    ),
-    "whisper": (
-        "whisper",
-        {
-            **{"vocab_size": 29, "max_target_positions": 13, "max_source_positions": 10, "num_mel_bins": 11},
-            **{"d_model": 24, "encoder_layers": 1, "decoder_layers": 2, "encoder_ffn_dim": 7, "decoder_ffn_dim": 7},
-            **{"encoder_attention_heads": 3, "decoder_attention_heads": 3, "pad_token_id": 0},
-        },
-        ("WhisperForConditionalGeneration", "WhisperModel"),
-    ),
-}
-TWO_TOWERS = {"t5", "bart", "whisper"}  # each tower gets inputs
 # Our quantities, with the conventions of torch's counters.
 ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
     "params": ("params", {}),
@@ -447,13 +62,13 @@ def one_thread() -> Iterator[None]:
 
 
 def base(model_type: str, name: str = "") -> Config:
-    _, config, classes = TYPES[model_type]
-    return {"model_type": model_type, "architectures": [name or classes[0]], **config}
+    small = TYPES[model_type].config
+    return {"model_type": model_type, "architectures": [name or small.classes[0]], **deepcopy(small.fields)}
 
 
 def sections_of(model_type: Any) -> tuple[str, ...]:
     """Return the fields of a type's configs that contain the fields of a part."""
-    return tuple(architecture_class(TYPES[model_type][0]).fields.sections)
+    return tuple(architecture_class(TYPES[model_type].name).fields.sections)
 
 
 def nested(config: Config) -> Config:
@@ -465,12 +80,13 @@ def nested(config: Config) -> Config:
 def by_torch(config: Config, implementation: str = "eager", given: bool = True) -> dict[str, int]:
     """Return torch's counts for the class that a config names: in training mode, with the config's dropouts."""
     made_by = getattr(transformers, config["architectures"][0])
-    image, towers = config["model_type"] in IMAGES, config["model_type"] in TWO_TOWERS
+    small = TYPES[config["model_type"]].config
+    image, towers = small.inputs == "images", small.inputs == "source and target"
     if made_by is transformers.T5ForConditionalGeneration and config.get("tie_word_embeddings") is False:
         made_by = UntiedT5  # transformers ties a newly built model; from a checkpoint it reads two tables
-    pair = config["model_type"] in PAIRS
-    encoder = image or pair or config["model_type"] in ENCODERS
-    placed = encoder or "max_position_embeddings" in TYPES[config["model_type"]][1]  # lookup tables
+    pair = small.inputs == "texts and images"
+    encoder = image or pair or small.inputs == "encoder tokens"
+    placed = encoder or "max_position_embeddings" in small.fields  # lookup tables
     length = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
     kept: dict[int, torch.Tensor] = {}
 
@@ -592,7 +208,7 @@ def differences(config: Config, path: Path) -> dict[str, Any]:
 
 def read_by(model_type: str) -> set[str]:
     """Return the fields that set a size or an option."""
-    fields = architecture_class(TYPES[model_type][0]).fields
+    fields = architecture_class(TYPES[model_type].name).fields
     read = {name for place in fields.sizes.values() for name in place.names}
     read |= {each.name for each in fields.options.values()}
     return read | (set(fields.layers.names) if fields.layers else set())
@@ -609,7 +225,7 @@ def written(model_type: str) -> Config:
 
 def held(model_type: str) -> dict[str, tuple[Any, ...]]:
     """Return the fields that are supported at some values only."""
-    fields = architecture_class(TYPES[model_type][0]).fields
+    fields = architecture_class(TYPES[model_type].name).fields
     read = {*read_by(model_type), *fields.restated}
     return {name: known for name, known in everywhere(model_type, FIXED).items() if name not in read} | dict(
         fields.fixed
@@ -642,7 +258,7 @@ def others(value: Any) -> list[Any]:
 
 def taken(model_type: str, name: str, values: list[Any]) -> Any:
     """Return the first of some values that the class accepts."""
-    made_by = getattr(transformers, TYPES[model_type][2][0]).config_class
+    made_by = getattr(transformers, TYPES[model_type].config.classes[0]).config_class
     for value in values:
         try:
             made_by.from_dict(
@@ -694,10 +310,15 @@ PUBLISHED: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
+def test_every_architecture_of_transformers_has_a_small_config() -> None:
+    types = {model_type for name in names() for model_type in architecture_class(name).fields.model_types}
+    assert types == TYPES.keys()
+
+
 @pytest.mark.parametrize("model_type", sampled(3, TYPES))
 def test_inert_fields_change_nothing(model_type: str, tmp_path: Path) -> None:
     """All fields at once, with values other than the defaults; fields that must have one value get that."""
-    fields = architecture_class(TYPES[model_type][0]).fields
+    fields = architecture_class(TYPES[model_type].name).fields
     said = everywhere(model_type, dict.fromkeys(INERT))
     known = (*said, *fields.inert, *(ROTARY if fields.ropes == ROPES and fields.rotary else ()))
     names = [name for name in known if name not in {*fields.fixed, *read_by(model_type)}]
@@ -728,12 +349,14 @@ def test_each_changed_field_matches_torch_or_is_refused(model_type: str, tmp_pat
     Refused fields, and those limited to some values, are tested one by one. For answered configs, torch is run once for
     as many different, compatible fields as possible.
     """
-    fields = architecture_class(TYPES[model_type][0]).fields
+    fields = architecture_class(TYPES[model_type].name).fields
     inert = (
         {*everywhere(model_type, dict.fromkeys(INERT)), *fields.inert} - fields.fixed.keys() - read_by(model_type)
     )  # tested above, all at once, like accepted values of these
     values = {name: others(value) for name, value in written(model_type).items() if name != "model_type"}
-    values |= everywhere(model_type, PUBLISHED) | {"architectures": [[name] for name in TYPES[model_type][2]]}
+    values |= everywhere(model_type, PUBLISHED) | {
+        "architectures": [[name] for name in TYPES[model_type].config.classes]
+    }
     refused, together = 0, list[Config]()
     for name, value in [(each, value) for each in sorted(values.keys() - inert) for value in values[each]]:
         ours = by_us({**base(model_type), name: value}, tmp_path / "config.json")
@@ -768,9 +391,13 @@ def agrees(model_type: str, changed: Config, path: Path) -> bool:
 @pytest.mark.parametrize("model_type", TYPES)
 def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> None:
     """A class may ignore a field, as transformers' T5 ignores whether its head is tied; no class tested here does."""
-    fields = architecture_class(TYPES[model_type][0]).fields
-    assert set(TYPES[model_type][2]) == {name for name in fields.classes if not name.startswith("symformer")}
-    default = json.loads(getattr(transformers, TYPES[model_type][2][0]).config_class().to_json_string(use_diff=False))
+    fields = architecture_class(TYPES[model_type].name).fields
+    assert set(TYPES[model_type].config.classes) == {
+        name for name in fields.classes if not name.startswith("symformer")
+    }
+    default = json.loads(
+        getattr(transformers, TYPES[model_type].config.classes[0]).config_class().to_json_string(use_diff=False)
+    )
     default = sections.flatten(default, sections_of(model_type))
     other: Config = {}
     for option in fields.options.values():
@@ -789,7 +416,7 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
         )
     if model_type == "falcon":
         del other["parallel_attn"]  # its grouped form requires it
-    for class_name in TYPES[model_type][2]:
+    for class_name in TYPES[model_type].config.classes:
         config = {**base(model_type, class_name), **other}
         assert isinstance(by_us(config, tmp_path / "config.json")["params"], int)
         assert differences(config, tmp_path / "config.json") == {}, class_name
@@ -801,7 +428,7 @@ def test_random_field_of_a_random_config_matches_torch(tmp_path: Path) -> None:
     answered = refused = unbuilt = 0
     for index in range(200):
         model_type = list(TYPES)[index % len(TYPES)]
-        config = base(model_type, draw.choice(TYPES[model_type][2]))
+        config = base(model_type, draw.choice(TYPES[model_type].config.classes))
         for name in sorted(read_by(model_type) & config.keys()):
             if name in ("intermediate_size", "n_inner", "vocab_size", "kv_lora_rank", "q_lora_rank", "v_head_dim"):
                 config[name] += draw.randint(0, 20)
@@ -832,8 +459,8 @@ def test_random_field_of_a_random_config_matches_torch(tmp_path: Path) -> None:
 @pytest.mark.parametrize("model_type", TYPES)
 def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path) -> None:
     """If the class accepts null, our answer agrees with torch; otherwise we refuse it too."""
-    made_by = getattr(transformers, TYPES[model_type][2][0]).config_class
-    fields = architecture_class(TYPES[model_type][0]).fields
+    made_by = getattr(transformers, TYPES[model_type].config.classes[0]).config_class
+    fields = architecture_class(TYPES[model_type].name).fields
     taken = 0
     for name in sorted(read_by(model_type)):
         config = {**base(model_type), name: None}

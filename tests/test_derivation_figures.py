@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Code, FigureBlock, Math, Strong, numbered
 from symformer.documents.figures.browser_text_width import ScreenRuler, advances
 from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_page import drawing
@@ -26,10 +25,14 @@ from symformer.documents.formats.base_language import templates
 from symformer.documents.formats.page_layout import A4
 from symformer.documents.formats.tex import FORMAT as LATEX
 from symformer.documents.formats.tex_pictures import picture
+from symformer.formulas.formula import Formula
 from symformer.language.notation.display_tree import Power, tree
 from symformer.language.notation.svg import svg
 from symformer.language.symbols import A, D_rope, E, H, L_enc, name_size
+from symformer.models.model import Model
+from symformer.output.blocks import Block, Code, FigureBlock, Math, Strong, numbered
 from symformer.targets.resolution import resolve
+from symformer.views.figure_facts import figure_facts
 
 HOSTILE = r"""_%&#${}\^~<>|`'" ]]> \input{x} </svg><script>alert(1)</script>"""
 SVG = "{http://www.w3.org/2000/svg}"
@@ -44,6 +47,11 @@ TEX = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no TeX")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def _inset(model: Model, formula: Formula) -> list[Block]:
+    """Return the figure of a derivation."""
+    return illustration(figure_facts(model, formula))
 
 
 def derived(folder: Path, extension: str, *arguments: str) -> str:
@@ -64,7 +72,7 @@ def laid(target: str, quantity: str = "params") -> Drawing:
     """Return a figure for a page of A4."""
     model, _ = resolve(target)
     column, most = A4.figure
-    return drawing(FigureBuilder(model, model.formula(quantity)).architecture(), column=column, most=most)
+    return drawing(FigureBuilder(figure_facts(model, model.formula(quantity))).architecture(), column=column, most=most)
 
 
 # -- in HTML -----------------------------------------------------------------------------------------------------------
@@ -131,7 +139,7 @@ def test_encoder_decoder_figure_scrolls_on_a_phone(folder: Path) -> None:
 @pytest.mark.parametrize("target", ["gpt2", "deepseek-v3", "t5", "mamba2", "clip"])
 def test_screen_text_stays_within_the_figure(target: str) -> None:
     model, _ = resolve(target)
-    made = drawing(FigureBuilder(model, model.params).architecture(), ruler=ScreenRuler())
+    made = drawing(FigureBuilder(figure_facts(model, model.params)).architecture(), ruler=ScreenRuler())
     boxes = [each for each in made.shapes if isinstance(each, Rect) and each.radius == 2.2]
     for words in (each for each in made.shapes if isinstance(each, Words)):
         assert -0.5 <= words.left <= words.left + words.width <= made.width + 0.5
@@ -259,7 +267,7 @@ def test_negligible_share_has_no_bar() -> None:
 
 def test_figures_are_numbered_in_order() -> None:
     model, _ = resolve("gpt2")
-    blocks, _ = numbered([*illustration(model, model.params), *illustration(model, model.formula("flops"))])
+    blocks, _ = numbered([*_inset(model, model.params), *_inset(model, model.formula("flops"))])
     assert [(block.number, block.id) for block in blocks if isinstance(block, FigureBlock)] == [
         (1, "gpt2.params"),
         (2, "gpt2.flops"),
@@ -270,7 +278,7 @@ def test_captions_describe_the_figure() -> None:
     said = {}
     for target in ("t5", "gpt2", "hf:bert"):
         model, _ = resolve(target)
-        (block,) = illustration(model, model.params)
+        (block,) = _inset(model, model.params)
         assert isinstance(block, FigureBlock)
         said[target] = str(block.caption[0])
     assert "value" not in said["t5"]  # it has no sizes of its own

@@ -20,6 +20,7 @@ from symformer import architecture
 from symformer.architectures import presets_of
 from symformer.commands.cli import cli
 from symformer.documents.figures.figure_builder import FigureBuilder
+from symformer.views.figure_facts import figure_facts
 
 E, X, K, TOKENS = 6, 12, 3, 41
 
@@ -54,7 +55,7 @@ def test_an_operation_has_one_arrow_per_tensor_it_reads(
     target: str, part: str, source: str, reader: str, arrows: int
 ) -> None:
     model = architecture(target)
-    figure = FigureBuilder(model, model.params).part(part)
+    figure = FigureBuilder(figure_facts(model, model.params)).part(part)
     keys = {node.key for node in figure.graph.nodes}
     assert {source, reader} <= keys
     assert Counter((each.source, each.target) for each in figure.graph.arrows)[source, reader] == arrows

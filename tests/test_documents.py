@@ -20,7 +20,21 @@ from symformer.components import component_class as part_class
 from symformer.components import names as part_names
 from symformer.components.base import Component
 from symformer.configs.sections import flatten
-from symformer.documents.blocks import (
+from symformer.documents.derivation_document import document
+from symformer.documents.formats import FORMATS, render
+from symformer.documents.formats.base_language import Language
+from symformer.documents.formats.page_layout import A4
+from symformer.documents.gallery_pages import COVER, WHOLE, derived, stems
+from symformer.formulas.account import Measure
+from symformer.formulas.derivation import substitution
+from symformer.language.arithmetic import parse
+from symformer.language.errors import DerivationError, DocumentError, RuleError
+from symformer.language.notation.display_tree import Cross, Label, Sum, sizes_of, tree
+from symformer.language.notation.text import percent, text
+from symformer.language.sizes import evaluate
+from symformer.language.symbols import LETTERS, A, B, C, E, H, L, S, letter, name_size
+from symformer.models.model import Model
+from symformer.output.blocks import (
     Block,
     Cited,
     Code,
@@ -37,27 +51,15 @@ from symformer.documents.blocks import (
     Table,
     formulas_in,
 )
-from symformer.documents.blocks import lines as lines_of
-from symformer.documents.derivation_document import document, with_numbers
-from symformer.documents.formats import FORMATS, render
-from symformer.documents.formats.base_language import Language
-from symformer.documents.formats.page_layout import A4
-from symformer.documents.gallery_pages import COVER, WHOLE, derived, stems
-from symformer.formulas.account import Measure
-from symformer.formulas.derivation import Chain, substitution
-from symformer.language.arithmetic import parse
-from symformer.language.errors import DerivationError, DocumentError, RuleError
-from symformer.language.notation.display_tree import Cross, Label, Sum, sizes_of, tree
-from symformer.language.notation.text import percent, text
-from symformer.language.sizes import evaluate
-from symformer.language.symbols import LETTERS, A, B, C, E, H, L, S, letter, name_size
-from symformer.models.model import Model
+from symformer.output.blocks import lines as lines_of
+from symformer.output.chain import Chain
 from symformer.papers import paper, split_at_keys
 from symformer.quantities import quantities
 from symformer.quantities import quantity as find_quantity
 from symformer.quantities.elementwise import printed_table
 from symformer.targets.resolution import resolve
 from symformer.views.citations import bibtex
+from symformer.views.preset_models import with_numbers
 
 from .samples import sampled
 

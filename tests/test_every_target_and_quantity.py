@@ -20,7 +20,8 @@ from symformer.language.errors import SymformerError
 from symformer.language.symbols import SYMBOLS, letter
 from symformer.models.model import Model
 from symformer.quantities import quantities
-from symformer.targets.resolution import names, resolve
+from symformer.targets.opened_target import names
+from symformer.targets.resolution import resolve
 
 from .samples import sampled
 

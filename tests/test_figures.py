@@ -32,6 +32,7 @@ from symformer.documents.plots.shares_plot import shares_of
 from symformer.language.errors import OptionError
 from symformer.language.symbols import S, symbol
 from symformer.targets.resolution import resolve
+from symformer.views.figure_facts import figure_facts
 
 SHOWN = ("gpt2", "llama-2-7b", "deepseek-v3", "t5", "vit", "mamba2", "transformer", "gemma2", "clip", "whisper", "palm")
 LIFTED = ("hf:qwen3_moe", "hf:bert")
@@ -39,7 +40,7 @@ LIFTED = ("hf:qwen3_moe", "hf:bert")
 
 def reader(target: str, quantity: str = "params", **conventions: str) -> FigureBuilder:
     model, _ = resolve(target)
-    return FigureBuilder(model, model.formula(quantity, **conventions))
+    return FigureBuilder(figure_facts(model, model.formula(quantity, **conventions)))
 
 
 def figure(target: str, quantity: str = "params", **conventions: str) -> Figure:
@@ -64,7 +65,7 @@ def test_boxes_sum_to_the_formula(target: str) -> None:
     """The formula is summed over the ledger, independently of the drawn boxes."""
     model, _ = resolve(target)
     formula = model.formula("params")
-    boxes = list(FigureBuilder(model, formula).architecture().graph.boxes())
+    boxes = list(FigureBuilder(figure_facts(model, formula)).architecture().graph.boxes())
     assert boxes
     total = Add(*(box.copies * box.amount.each for box in boxes))
     assert expand(total.xreplace(formula.relations) - formula.expanded) == 0
@@ -85,7 +86,7 @@ def test_boxes_sum_to_the_formula(target: str) -> None:
 def test_boxes_sum_to_total_for_every_quantity(target: str, quantity: str, conventions: dict[str, str]) -> None:
     model, _ = resolve(target)
     formula = model.formula(quantity, **conventions)
-    boxes = list(FigureBuilder(model, formula).architecture().graph.boxes())
+    boxes = list(FigureBuilder(figure_facts(model, formula)).architecture().graph.boxes())
     total = Add(*(box.copies * box.amount.each for box in boxes))
     assert expand(total.xreplace(formula.relations) - formula.expanded) == 0
 
@@ -102,7 +103,7 @@ def test_shares_sum_to_one() -> None:
 def test_part_figure_shows_its_operations(part: str) -> None:
     model, _ = resolve("gpt2")
     formula = model.formula("params")
-    drawn = FigureBuilder(model, formula).part(part)
+    drawn = FigureBuilder(figure_facts(model, formula)).part(part)
     total = Add(*(box.copies * box.amount.each for box in drawn.graph.boxes()))
     assert expand(total.xreplace(formula.relations) - formula.part(part).expanded) == 0
 

@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Code, Document, Equation, Math, Paragraph, Ref, Table, numbered
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import FLAVOURS, render
 from symformer.documents.formats.md import FLAVOURS as SPOKEN
-from symformer.formulas.derivation import Chain
 from symformer.language.notation.display_tree import Label, tree
 from symformer.language.symbols import E, H
+from symformer.output.blocks import Code, Document, Equation, Math, Paragraph, Ref, Table, numbered
+from symformer.output.chain import Chain
 from symformer.targets.resolution import resolve
 
 MADE = document(resolve("deepseek-v3")[0], ["params"], "1")

@@ -62,7 +62,7 @@ def test_siblings_do_not_import_each_other(home: str) -> None:
             "length_conditions",
         }
         | {"layer_kind_merge", "kernels", "kernels.saves", "rule_sets", "rule_sets.rule_set", "exclusions", "per_token"}
-        | {"train_flops"}
+        | {"train_flops", "ratio_quantity"}
         | {"utilization", "blockwise"},
         "architectures": {
             "base_architecture",

@@ -16,25 +16,10 @@ from xml.etree import ElementTree
 import pytest
 from sympy import Integer, Symbol, ceiling
 
-from symformer.documents.blocks import (
-    Code,
-    Document,
-    Equation,
-    Heading,
-    Math,
-    Paragraph,
-    Ref,
-    References,
-    Strong,
-    Table,
-    formulas_in,
-    numbered,
-)
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
 from symformer.documents.formats.base_language import templates
 from symformer.documents.formats.html import FORMAT as HTML
-from symformer.formulas.derivation import Chain
 from symformer.language.notation.display_tree import (
     Call,
     Label,
@@ -51,6 +36,21 @@ from symformer.language.notation.display_tree import (
 )
 from symformer.language.notation.mathml import mathml, pieces
 from symformer.language.symbols import SYMBOLS, A, B, E, G, H, L, S, V, name_size
+from symformer.output.blocks import (
+    Code,
+    Document,
+    Equation,
+    Heading,
+    Math,
+    Paragraph,
+    Ref,
+    References,
+    Strong,
+    Table,
+    formulas_in,
+    numbered,
+)
+from symformer.output.chain import Chain
 from symformer.targets.resolution import resolve
 
 VOID = {"meta", "link", "wbr", "br", "hr", "img", "input"}

@@ -7,12 +7,12 @@ from functools import cache
 import pytest
 
 from symformer.architectures import architecture, names
-from symformer.documents.blocks import Computation, Paragraph, Table
 from symformer.documents.computation import computation, named_parts
 from symformer.documents.ledger_dataflow import scopes_in
 from symformer.documents.legend import ROWS, _said, legend
 from symformer.language.notation.display_tree import Applied, nodes
 from symformer.language.notation.text import text
+from symformer.output.blocks import Computation, Paragraph, Table
 
 KNOWN = {"x", "e", "exp", "log", "max", "tanh"}  # the input, and standard mathematics
 TAKEN_APART = {"causal", "near"}  # subscripts of a softmax

@@ -7,7 +7,6 @@ from typing import Any
 
 from symformer.catalogue.measured_model import MeasuredModel
 from symformer.catalogue.record import Record, model_of_records
-from symformer.documents.blocks import Equation, Heading, Table
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
 from symformer.documents.formats.page_layout import A4, is_tall
@@ -15,6 +14,7 @@ from symformer.language.notation.text import text
 from symformer.language.symbols import SYMBOLS, E, H, L, V, name_size
 from symformer.ledger.facts import ONE
 from symformer.models.provenance import ConfigLocation, TraceEvidence
+from symformer.output.blocks import Equation, Heading, Table
 
 LETTERS = {"vocab": "V", "width": "E", "depth": "L", "inner": "H", "heads": "num_heads", "each": "d_kv"}
 HEADS, WIDTH = (name_size(LETTERS[name]) for name in ("heads", "each"))

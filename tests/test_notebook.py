@@ -14,9 +14,10 @@ import pytest
 
 import symformer as sf
 from symformer.formulas.breakdown import Breakdown
-from symformer.language.notation.cards import Card, CardTable, CodeName, Shown
-from symformer.language.notation.display_tree import tree
 from symformer.language.symbols import E
+from symformer.output import notebook
+from symformer.output.blocks import Code, Heading, Math, Table
+from symformer.output.notebook import Shown
 
 HOSTILE = "a_b%c&d#e$f{g}h\\i^j~k<l>m|n`o'p\"q模"
 OBJECTS: dict[str, object] = {
@@ -43,7 +44,7 @@ class Tags(html.parser.HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        assert tag in {"p", "table", "thead", "tbody", "tr", "th", "td", "code", "span"}
+        assert tag in {"p", "strong", "table", "thead", "tbody", "tr", "th", "td", "code", "span"}
         self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -102,17 +103,15 @@ def test_a_very_long_formula_has_only_a_plain_text_form() -> None:
 
 
 def test_hostile_names_are_escaped() -> None:
-    table = CardTable(
-        (HOSTILE, CodeName(HOSTILE)), [(CodeName(HOSTILE), HOSTILE), (tree(2 * E), CodeName("x" * 300))], "lr"
-    )
-    card = Card(HOSTILE, table=table)
-    tags = Tags(card.html())
+    rows = [[[Code(HOSTILE)], [HOSTILE]], [[Math.of(2 * E)], [Code("x" * 300)]]]
+    blocks = [Heading(1, [HOSTILE]), Table([[HOSTILE], [Code(HOSTILE)]], rows, "lr")]
+    tags = Tags(notebook.html(blocks))
     assert tags.open == []
     assert "".join(tags.texts).count(HOSTILE) == 5
-    assert "<l>" not in card.html()
-    lines = card.markdown().splitlines()
+    assert "<l>" not in notebook.html(blocks)
+    lines = notebook.markdown(blocks).splitlines()
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines[2:]}) == 1, "a bar in a name ends no cell"
-    array = card.latex().partition("{lr}")[2]
+    array = notebook.mathematics(blocks).partition("{lr}")[2]
     assert len(re.findall(r"(?<!\\)&", array)) == 3, "one between two cells of a row"
     assert not re.search(r"(?<!\\)[%#_~]", array)
 

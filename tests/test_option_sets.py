@@ -22,8 +22,8 @@ SETS = 3
 
 def drawn(model_type: str, source: random.Random) -> Config:
     """Return a small config with a random value of every option, and a class."""
-    fields = architecture_class(TYPES[model_type][0]).fields
-    config = base(model_type, source.choice(TYPES[model_type][2]))
+    fields = architecture_class(TYPES[model_type].name).fields
+    config = base(model_type, source.choice(TYPES[model_type].config.classes))
     for setting in fields.options.values():
         if isinstance(setting, BoolField):
             config[setting.name] = source.random() < 0.5

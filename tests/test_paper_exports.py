@@ -18,15 +18,15 @@ from sympy import Rational, expand
 import symformer as sf
 from symformer.architectures import names
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Cited, Code, Document, Equation, Heading, Math, Paragraph, Table, lines
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
 from symformer.documents.formats.column import ROOM, chunks, fill_lines, math_width, runs
 from symformer.documents.gallery_pages import example
 from symformer.documents.macros import named
-from symformer.formulas.derivation import Chain
 from symformer.language.notation.display_tree import Label, tree
 from symformer.language.symbols import E
+from symformer.output.blocks import Cited, Code, Document, Equation, Heading, Math, Paragraph, Table, lines
+from symformer.output.chain import Chain
 from symformer.views.citations import bibtex
 from symformer.views.notations import NOTATIONS
 

@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from symformer.architectures import architecture, names
+from symformer.documents import operations_page
 from symformer.documents.gallery_pages import (
     ADAPTED_QUANTITIES,
     COSTS,
@@ -21,6 +22,8 @@ from symformer.documents.gallery_pages import (
     index,
 )
 from symformer.language.symbols import LETTERED
+from symformer.ledger.facts import OperationKind
+from symformer.ledger.operations import Operations
 from symformer.output.files import stale, write_all
 from symformer.quantities import quantities
 
@@ -51,6 +54,20 @@ def test_the_alphabet_lists_every_size_and_quantity() -> None:
     symbols = Counter(symbol for _, symbol, *_ in rows)
     assert [symbol for symbol, times in symbols.items() if times > 1] == []
     assert ("kv-cache", r"U_{\mathrm{cache}}", "bytes of the key/value cache", "bytes") in rows
+
+
+def test_the_operations_page_lists_every_operation_and_kind() -> None:
+    public = {name for name, item in vars(Operations).items() if callable(item) and not name.startswith("_")}
+    assert public == {*operations_page.EXAMPLES, *operations_page.STRUCTURE}
+    entries = {name: operations_page.written(example) for name, example in operations_page.EXAMPLES.items()}
+    kinds = {entry.kind for entry in entries.values() if entry}
+    assert not kinds & {*operations_page.OTHERS}
+    assert kinds | {*operations_page.OTHERS} == {*OperationKind}
+    views = {name for name, entry in entries.items() if not entry}
+    assert views == {"split", "heads", "spread", "merge", "channels_first", "channels_last"}
+    rows = [line.split(" | ") for line in operations_page.page().splitlines() if line.startswith("| `linear")]
+    # A matrix of H rows of E and H biases; 2 FLOPs per multiply-add, and 1 per added bias.
+    assert rows[1][1:] == ["`x[B,S,E]`", "`y[B,S,H]`", "$`E H + H`$", "$`2 B S E H`$", "$`2 B S E H + B S H`$ |"]
 
 
 def test_stale_lists_the_pages_that_differ(tmp_path: Path) -> None:

@@ -14,10 +14,13 @@ from click.testing import CliRunner
 import symformer as sf
 from symformer.algebra.result import Answer
 from symformer.commands.cli import cli
+from symformer.documents.comparison_document import document
 from symformer.language.errors import SymformerError
 from symformer.language.symbols import D, E, G, H, L
+from symformer.output import notebook
 from symformer.output.bars import Bars
 from symformer.output.base_plot import Plot
+from symformer.output.blocks import Heading, Paragraph, plain
 from symformer.output.chart import Chart
 from symformer.output.heat_map import HeatMap
 
@@ -62,6 +65,18 @@ def test_figures_are_byte_identical_when_repeated(name: str) -> None:
     assert first.startswith("<?xml")
 
 
+def test_terminal_notebook_and_document_state_the_same_sentences() -> None:
+    found = sf.compare("gpt2", "llama-2-7b")
+    blocks = found.to_blocks()
+    sentences = [plain(block.line) for block in blocks if isinstance(block, Heading | Paragraph)]
+    assert len(sentences) > 10
+    printed = CliRunner().invoke(cli, ["compare", "gpt2", "llama-2-7b"]).stdout.splitlines()
+    assert [line for line in printed if line in sentences] == sentences
+    pages = [plain(block.line) for block in document([found], "0").blocks if isinstance(block, Heading | Paragraph)]
+    assert {*sentences} - {*pages} == {"gpt2 (1) and llama-2-7b (2): parameters"}  # the title
+    assert found._repr_html_() == notebook.html(blocks)
+
+
 def test_tables_contain_the_expected_rows() -> None:
     rows = sf.compare("gpt2-xl", "llama-2-7b").table()
     assert list(rows) == ["part", "gpt2-xl", "llama-2-7b", "gpt2-xl value", "llama-2-7b value"]
@@ -96,7 +111,7 @@ def test_curves_cross_at_the_computed_point() -> None:
     assert [*first.ys] == [40_960 * groups for groups in first.xs]
     assert {*other.ys} == {69_120}
     assert abs(mark.xs[0] - Fraction(69_120, 40_960)) < Fraction(1, 10**9)
-    assert [*found.notes] == ["llama-2-70b has more: $G$ at 2 to 64", "deepseek-v2 has more: $G$ at 1"]
+    assert [*found.notes] == ["llama-2-70b is larger: $G$ 2 to 64", "deepseek-v2 is larger: $G$ 1"]
 
 
 def test_a_ratio_plot_shows_the_limit() -> None:

@@ -28,7 +28,8 @@ from symformer.commands.cli import COMMANDS, cli
 from symformer.commands.terminal import cells, fold, layout, row_width, stacked_table, visible
 from symformer.configs import hub
 from symformer.language.arithmetic import parse as arithmetic
-from symformer.views import summary
+from symformer.language.notation.text import amount
+from symformer.views import formula_blocks
 
 from .test_config_resolution import ARCEE
 
@@ -291,7 +292,7 @@ def test_an_internal_error_is_one_sentence_with_a_separate_exit_status(monkeypat
     def broken(*arguments: object) -> None:
         raise ValueError("so\x1b and so")
 
-    monkeypatch.setattr(summary, "value_of", broken)
+    monkeypatch.setattr(formula_blocks, "formula_blocks", broken)
     result = run("show", "gpt2")
     assert result.exit_code == base_command.DEFECT == 70
     assert re.fullmatch(
@@ -304,7 +305,7 @@ def test_ctrl_c_prints_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(summary, "value_of", stopped)
+    monkeypatch.setattr(formula_blocks, "formula_blocks", stopped)
     result = run("show", "gpt2")
     assert result.exit_code == 130
     assert result.stderr.strip() == "symformer: stopped"
@@ -317,10 +318,10 @@ def test_bytes_are_also_printed_in_gigabytes() -> None:
     arguments = ["show", "llama-2-7b", "-q", "kv-cache", "--set", "B=1", "--set", "C=4096"]
     assert "= 2,147,483,648 (2.15 GB, 2.00 GiB)\n" in run(*arguments).stdout  # 2**31: 2 GiB
     assert json.loads(run(*arguments, "--json").stdout)["value"] == 2**31
-    assert summary.amount(999, "bytes") == "999"
-    assert summary.amount(1_000, "bytes") == "1,000 (1.00 kB, 0.98 KiB)"
-    assert summary.amount(10**15, "bytes") == "1,000,000,000,000,000 (1.00 PB, 909.49 TiB)"  # 10**15 / 2**40
-    assert summary.amount(10**15, "FLOPs") == "1,000,000,000,000,000"
+    assert amount(999, "bytes") == "999"
+    assert amount(1_000, "bytes") == "1,000 (1.00 kB, 0.98 KiB)"
+    assert amount(10**15, "bytes") == "1,000,000,000,000,000 (1.00 PB, 909.49 TiB)"  # 10**15 / 2**40
+    assert amount(10**15, "FLOPs") == "1,000,000,000,000,000"
 
 
 # A narrow terminal

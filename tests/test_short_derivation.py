@@ -10,13 +10,13 @@ from click.testing import CliRunner
 
 from symformer.architectures import architecture
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Code, Contents, Document, Equation, Heading, Math, Paragraph, Table
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
 from symformer.documents.formats.base_language import templates
 from symformer.documents.formats.typ import FORMAT as TYPST
 from symformer.language.notation.text import text
 from symformer.language.symbols import B, S
+from symformer.output.blocks import Code, Contents, Document, Equation, Heading, Math, Paragraph, Table
 
 
 def made(name: str, *quantities: str, form: str = "full") -> Document:

@@ -74,4 +74,4 @@ def test_only_some_solutions_are_printed_but_all_are_counted() -> None:
     shown = CliRunner().invoke(cli, command, prog_name="symformer").stdout.splitlines()
     rows = [line for line in shown if line.strip()[:1].isdigit() and "solutions" not in line]
     assert len(rows) == 20
-    assert "and 12,524 more; --json lists up to 10,000" in shown
+    assert "and 12,524 more; JSON lists up to 10,000" in shown

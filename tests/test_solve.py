@@ -312,13 +312,13 @@ def test_set_is_another_name_for_given() -> None:
 def test_conventions_without_effect_on_the_formula_are_omitted() -> None:
     """Llama 2 has no sliding window and no latent; its cache has a dtype."""
     said = run("llama-2-7b", "-q", "inference-memory", "--at-most", "80GB", "--for", "C", "--given", "B=8").stdout
-    assert "\nwindow = " not in said
-    assert "\nlatent = " not in said
-    assert "\ncache = bf16\n" in said
+    assert "\nwindow=" not in said
+    assert "\nlatent=" not in said
+    assert "\ncache=bf16\n" in said
     windowed = run(
         "mistral-7b-v0.1", "-q", "kv-cache", "--total", "1e9", "--for", "C=1:4096:1", "--given", "B=1"
     ).stdout
-    assert "\nwindow = " in windowed
+    assert "\nwindow=" in windowed
 
 
 def test_within_is_a_percentage_or_an_amount() -> None:
@@ -342,5 +342,5 @@ def test_solve_in_python() -> None:
     assert sizes(solutions) == {(32,), (33,), (34,), (35,)}
     assert repr(solutions).startswith("<llama.params of 7,000,000,000 elements within 5%: 4 solutions")
     assert "no solution" not in (solutions._repr_html_() or "")
-    assert "& \\mathtt{params} &" in (solutions._repr_latex_() or "")
+    assert "& \\mathrm{elements} &" in (solutions._repr_latex_() or "")
     assert len(solutions.to_json()["solutions"]) == 4

@@ -492,7 +492,7 @@ def test_a_front_of_three_objectives_has_a_work_limit(monkeypatch: Any) -> None:
 def test_a_notebook_shows_the_sweep() -> None:
     found = sweep("gpt2", {"E": "768,1536,770"}, given={"A": 12})
     html = found._repr_html_() or ""
-    assert "params of gpt2: 2 of 3 configs; left out: 1 that violate A divides E" in html
+    assert "<p>2 of 3 configs</p><p>left out: 1 that violate A divides E</p>" in html
     assert "124,439,808" in html
     assert repr(found) == "<params of gpt2 over 3 configs>"
     assert "\\mathtt{params}" in (found._repr_latex_() or "")

@@ -29,7 +29,8 @@ from symformer.language.symbols import E, L
 from symformer.language.target import TargetKind, parse
 from symformer.ledger.facts import Tensor
 from symformer.ledger.operations import Operations
-from symformer.targets.resolution import names, pairs, resolve
+from symformer.targets.opened_target import names
+from symformer.targets.resolution import pairs, resolve
 from symformer.witness import trace
 
 KINDS = {

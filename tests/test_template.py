@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Document
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render, template_process, user_template
 from symformer.documents.formats.base_language import templates
 from symformer.documents.formats.html import FORMAT as HTML
 from symformer.documents.formats.tex import FORMAT as LATEX
 from symformer.language.errors import DocumentError
+from symformer.output.blocks import Document
 from symformer.targets.resolution import resolve
 
 MADE = document(resolve("t5")[0], ["params", "kv-cache"], "1")

@@ -119,8 +119,8 @@ def run(*arguments: str) -> str:
 def test_command_reports_both_models() -> None:
     """GPT-2 XL caches 48·1600 elements of keys per token, and Llama-2 7B L_2·4096 at the tied number of layers."""
     told = run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--same", "params", "--by", "L", "--crossover", "P")
-    assert "with equal parameters, adjusting L_2:" in told
-    assert "the difference does not depend on P" in told
+    assert "With equal parameters, adjusting L_2:" in told
+    assert "The difference does not depend on P." in told
     facts = json.loads(run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--same", "params", "--by", "L", "--json"))
     # 48·1600 = L_2·4096 for L_2 = 18.75, with 202,383,360·18.75 weights: P = (that + 262,148,096 - rest)/1600
     p = (Fraction(202_383_360 * 75, 4) + 262_148_096 - 12 * 48 * 1600**2 - 13 * 48 * 1600 - 50_259 * 1600) / 1600

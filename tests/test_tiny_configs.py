@@ -21,7 +21,7 @@ from symformer.witness.dispatch_recorders import CORRECTED
 
 from .test_config_fields import TYPES, Config, base
 
-CAUSAL = [name for name, (_, _, classes) in TYPES.items() if classes[0].endswith(("ForCausalLM", "LMHeadModel"))]
+CAUSAL = [name for name, case in TYPES.items() if case.config.classes[0].endswith(("ForCausalLM", "LMHeadModel"))]
 WITHOUT_CACHE = {"openai-gpt"}  # its class reads every token again
 STATE = {"mamba", "mamba2"}  # its cache has the same size after any number of tokens
 B, S, C = 3, 5, 17

@@ -15,15 +15,15 @@ import typst
 from click.testing import CliRunner
 
 from symformer.commands.cli import cli
-from symformer.documents.blocks import Code, Document, Equation, Heading, Math, Paragraph, Ref, Strong, Table, numbered
 from symformer.documents.formats import render
 from symformer.documents.formats.html import FORMAT as HTML
 from symformer.documents.formats.missing_glyphs import plain_id, replace_in_typst, replace_missing_letters
-from symformer.formulas.derivation import Chain
 from symformer.language.notation.display_tree import Label, TensorName, tree
 from symformer.language.notation.latex import latex
 from symformer.language.notation.typst import typst as spell_typst
 from symformer.language.symbols import E, H
+from symformer.output.blocks import Code, Document, Equation, Heading, Math, Paragraph, Ref, Strong, Table, numbered
+from symformer.output.chain import Chain
 
 SIGNS = "_%&#${}\\^~<>|`'\""
 SCRIPTS = "模型 نموذج é🙂"

@@ -110,7 +110,7 @@ def test_a_printed_utilization_is_explained() -> None:
 def test_utilization_on_the_command_line() -> None:
     run = [f"--set={name}={value}" for name, value in PALM.items()]
     shown = CliRunner().invoke(cli, ["show", "palm-540b", "-q", "mfu", *run]).stdout
-    assert "≈ 46.2%" in shown
+    assert "(about 46.2%)" in shown
     told = json.loads(CliRunner().invoke(cli, ["show", "palm-540b", "-q", "mfu", *run, "--json"]).stdout)
     assert told["unit"] == "of the peak"
     assert Fraction(told["value"]) == sf.architecture("palm-540b").set(PALM).formula("mfu").value()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -14,9 +14,8 @@ from ..architectures import composed_model, names, presets, presets_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, ReadingError, quoted
-from ..language.notation.cards import Card, CardTable, Cell, CodeName
-from ..language.notation.display_tree import Label, Minus, Sum, Tree, tree
-from ..language.notation.text import code, text
+from ..language.notation.display_tree import Minus, Sum, Word, tree
+from ..language.notation.text import code, number
 from ..language.parsing.equation import ParsedEquation, read
 from ..language.parsing.name_tokens import one_name
 from ..language.sizes import Numbers, substitute
@@ -24,6 +23,8 @@ from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
+from ..output.blocks import BriefBlock, Code, Equation, Heading, Line, Math, Paragraph, Table, setting
+from ..output.chain import Chain
 from ..papers.paper_letters import letters_of
 from .account_terms import is_zero
 from .difference_rows import DifferenceRow, difference_rows, single_explanations
@@ -87,29 +88,9 @@ class FormulaCheck(Answer):
             return "equal under a convention: " + "; ".join(each.name for each in self.conventions)
         return "differs"
 
-    def lines(self, spell: Callable[[Tree | Expr], str] = text) -> list[str]:
-        """Return the lines of the report: the verdict, both formulas and the difference."""
-        what = self.formula.measure.title
-        part = f" of one {self.formula.root.path or self.formula.root.key}" if self.formula.within else ""
-        found = [f"{what}{part} of {self.model.target}: {self.says}", ""]
-        found.append(f"theirs      {spell(self.theirs)}")
-        found.append(f"ours        {spell(self.formula.written)}")
-        if self.difference != 0:
-            found.append(f"difference  {spell(self.difference)} (ours - theirs)")
-        if self.verdict == "convention":
-            found += [f"{each.name} ({spell(each.added)})" for each in self.conventions if each.added != 0]
-        if chosen := [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]:
-            found.append("with " + ", ".join(chosen))
-        found += self.of_ranks(spell)
-        free = self.formula.expanded.free_symbols | self.theirs.free_symbols
-        run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=RANK.__getitem__)
-        if run and self.verdict != "equal":
-            found.append(f"no number for {', '.join(map(str, run))}; set it to see the error in percent")
-        return found
-
-    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+    def of_ranks(self) -> list[Line]:
         """Return the number of ranks if the values are per rank."""
-        return ranks.stated(self.formula.ranks, self.model.known, spell)
+        return ranks.stated(self.formula.ranks, self.model.known)
 
     @property
     def alternatives(self) -> str:
@@ -158,23 +139,49 @@ class FormulaCheck(Answer):
         difference = "" if self.difference == 0 else f", ours - theirs = {code(self.difference)}"
         return f"<{self.formula.id}: {self.says}{difference}>"
 
-    @property
-    def card(self) -> Card:
-        """Both formulas and their difference as equations, with the rows that explain it."""
-        letter = self.formula.measure.letter
-        sides = (("theirs", self.theirs), ("ours", self.formula.written))
-        labels = {name: Label(letter, name, expr) for name, expr in sides}
-        equations: list[tuple[Sequence[Tree], Sequence[Tree]]] = [
-            ((labels[name],), (tree(expr),)) for name, expr in sides
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the verdict, both formulas and their difference, the meanings of the names, and the reasons."""
+        what = self.formula.measure.title
+        part = f" of one {self.formula.root.path or self.formula.root.key}" if self.formula.within else ""
+        found: list[BriefBlock] = [
+            Heading(1, [f"{what}{part} of {self.model.target}: {self.says}"]),
+            *self._equations(),
+            *(
+                Paragraph([f"{each.name} (", Math.of(each.added), ")"])
+                for each in (self.conventions if self.verdict == "convention" else ())
+                if each.added != 0
+            ),
         ]
+        found += [Paragraph([setting(name, choice)]) for name, choice in self.formula.conventions.items()]
+        found += map(Paragraph, self.of_ranks())
+        free = self.formula.expanded.free_symbols | self.theirs.free_symbols
+        run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=RANK.__getitem__)
+        if run and self.verdict != "equal":
+            found.append(Paragraph([f"no number for {', '.join(map(str, run))}; set it to see the error in percent"]))
+        return [*found, *self._tables()]
+
+    def _equations(self) -> list[BriefBlock]:
+        theirs, ours = Word("theirs"), Word("ours")
+        sides = ((theirs, self.theirs), (ours, self.formula.written))
+        found: list[BriefBlock] = [Equation(Chain((name,), (tree(expr),))) for name, expr in sides]
         if self.difference != 0:
-            equations.append(((Sum((labels["ours"], Minus(labels["theirs"]))),), (tree(self.difference),)))
-        rows = zip(*self.table().values(), strict=True)
-        cells: list[list[Cell]] = [[CodeName(path) if path else "", said, tree(amount)] for path, said, amount in rows]
-        table = CardTable(("row", "in the printed formula", "difference"), cells, "lll") if cells else None
-        readings = "; ".join(f"{each.name} = {each.spelt}" for each in self.named)
-        title = f"{self.formula.measure.title} of {self.model.target}: {self.says}"
-        return Card(f"{title} (with {readings})" if readings else title, equations, table, self.of_ranks())
+            found.append(Equation(Chain((Sum((ours, Minus(theirs))),), (tree(self.difference),))))
+        return found
+
+    def _tables(self) -> list[BriefBlock]:
+        """Return the tables of the names, of the rows that explain the difference, and of the errors."""
+        found: list[BriefBlock] = []
+        if self.named:
+            names = [[[each.name], [each.spelt], [each.meaning], [each.source]] for each in self.named]
+            found.append(Table([["name"], ["read as"], ["meaning"], ["source"]], names, "llll"))
+        if self.rows:
+            rows: list[list[Line]] = [[[Code(each.path)], [each.said], [Math.of(each.ours)]] for each in self.rows]
+            head = [["row"], ["in the printed formula"], ["ours"]]
+            found.append(Table(head, rows, "lll", caption=[self.alternatives]))
+        if self.errors:
+            errors = [[[each.at], [f"{each.ours:,}"], [number(each.theirs)], [each.percent]] for each in self.errors]
+            found.append(Table([["at"], ["ours"], ["theirs"], ["error in %"]], errors, "lrrr"))
+        return found
 
 
 def check(

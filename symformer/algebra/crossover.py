@@ -58,10 +58,10 @@ class Span:
 
     @property
     def said(self) -> str:
-        """The range in words: ``at 946 and above``, ``at 1 to 75``."""
+        """The range in words: ``≥ 946``, ``1 to 75`` or ``20``."""
         if self.last is None:
-            return f"at {self.first:,} and above"
-        return f"at {self.first:,}" + (f" to {self.last:,}" if self.last != self.first else "")
+            return f"≥ {self.first:,}"
+        return f"{self.first:,}" + (f" to {self.last:,}" if self.last != self.first else "")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
@@ -10,19 +10,20 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from sympy import Expr
+from sympy import Expr, Rational
 
 from ..architectures import composed_model, presets
 from ..formulas import ranks
 from ..language.errors import ArithmeticTextError, OptionError, SymformerError
-from ..language.notation.cards import Card, CardTable, Cell
-from ..language.notation.display_tree import tree
-from ..language.notation.text import code, number, text
+from ..language.notation.display_tree import Word, tree
+from ..language.notation.text import code, number
 from ..language.printed_number import PERCENT, PrintedNumber, printed
 from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
+from ..output.blocks import BriefBlock, Equation, Line, Paragraph, Table
+from ..output.chain import Chain
 from .counting.counting_changes import Rank, value_at
 from .counting.counting_methods import CountingMethod, counting_methods
 from .counting.counting_variants import CountingVariant, as_int, counting_variants, value_of
@@ -34,6 +35,7 @@ FEWEST = 2  # digits that a number needs to identify a changed convention
 HANDFUL = 5  # matching counts above which a number identifies none of them
 CHANCE = Fraction(1, 20)  # expected matches by chance above which several changed conventions explain nothing
 NEAR = Fraction(1, 10)  # relative distance within which the matches by chance are estimated
+SHOWN = 2  # rows named in one line
 OPERATIONS = ("G", "T")  # suffixes of FLOPs printed without a unit; parameters have a B
 BINARY = "powers of 1,024 printed as powers of 1,000"
 
@@ -158,9 +160,9 @@ class Explanation(Answer):
             found.append((switch.says, switch.rows, as_int(alone)))
         return found
 
-    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+    def of_ranks(self) -> list[Line]:
         """Return the number of ranks if the values are per rank."""
-        return ranks.stated(self.reading.way.formula.ranks, self.model.known, spell)
+        return ranks.stated(self.reading.way.formula.ranks, self.model.known)
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as ``explain --json`` prints it; a fraction is a string "p/q"."""
@@ -199,15 +201,33 @@ class Explanation(Answer):
     def __repr__(self) -> str:
         return f"<{self.verdict}: {self.because}>"
 
-    @property
-    def card(self) -> Card:
-        """The sentence, with a table of symformer's count, the changed conventions and the sum."""
-        rows: list[list[Cell]] = [["symformer's count", tree(self.plain.way.formula.written), number(self.plain.value)]]
-        if self.verdict == "convention" and self.change is not None:
-            rows += [["; ".join(self.reading.otherwise), tree(self.change), number(as_int(self.difference))]]
-            rows += [[self.printed.text, "", number(as_int(self.reading.value))]]
-        table = CardTable(("", "formula", self.plain.way.unit), rows, "llr", total=len(rows) > 1)
-        return Card(self.because, table=table, notes=self.of_ranks())
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the sentence, symformer's count, and a table of the changed conventions with their meanings."""
+        plain = self.plain
+        ours = plain.way.formula
+        found: list[BriefBlock] = [
+            Paragraph([self.because]),
+            *(Paragraph([f"or {line}"]) for line in self.alternatives),
+            Equation(Chain((ours.label,), (tree(ours.written),))),
+            *map(Paragraph, self.of_ranks()),
+        ]
+        if self.verdict != "convention":
+            return found
+        rows: list[list[Line]] = [[["symformer's count"], [], [number(as_int(plain.value))]]]
+        rows += [[[what], [_some(paths)], [number(each)]] for what, paths, each in self.rows]
+        found.append(Table([[], ["rows"], [self.reading.way.unit]], rows, "llr"))
+        found += [Paragraph([f"{name}: {meaning}"]) for name, meaning in self.meanings.items()]
+        if self.change is not None and self.change != 0:
+            amount = tree(Rational(self.difference.numerator, self.difference.denominator))
+            steps = (tree(self.change), *([amount] if self.change.free_symbols else []))
+            found.append(Equation(Chain((Word("difference"),), steps)))
+        return found
+
+
+def _some(paths: Sequence[str]) -> str:
+    """Return the first row names and the number of further ones."""
+    more = f", and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    return ", ".join(paths[:SHOWN]) + more
 
 
 def explain(

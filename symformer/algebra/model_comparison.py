@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -12,17 +12,17 @@ from sympy import Expr, Symbol, expand
 
 from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
-from ..language.errors import OptionError, SizeError
+from ..language.errors import OptionError, SizeError, listed
 from ..language.frozen import FrozenDict
-from ..language.notation.cards import Card, CardTable, Cell, CodeName
-from ..language.notation.display_tree import FractionNode as Quotient
-from ..language.notation.display_tree import Label, Minus, Sum, Tree, tree
+from ..language.notation.display_tree import Tree
 from ..language.notation.text import code, text
 from ..language.sizes import Numbers
-from ..language.symbols import RANK, symbol
+from ..language.symbols import RANK, letter, symbol
+from ..language.target import name_of
 from ..ledger.facts import ONE
 from ..models.model import Model
 from ..output.base_plot import Plot
+from ..output.blocks import BriefBlock, Line
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED
 from .crossover import AllowedValues, CrossoverPoint, Span, crossings, zero_of
@@ -90,7 +90,10 @@ class Comparison(Answer):
     @property
     def names(self) -> list[str]:
         """The name of each model: its target, with its position if another has the same target, and its part."""
-        whole = list(zip((model.target for model in self.models), self.parts, strict=True))
+        return self._named([model.target for model in self.models])
+
+    def _named(self, targets: Sequence[str]) -> list[str]:
+        whole = list(zip(targets, self.parts, strict=True))
         found = []
         for place, (target, part) in zip(self.places, whole, strict=True):
             told = [str(place)] * (whole.count((target, part)) > 1) + [part] * bool(part)
@@ -222,6 +225,28 @@ class Comparison(Answer):
             one, other = self.names
             raise SizeError(f"{base} is not in the difference between {one} and {other}: {text(self.difference)}")
         return {name: found for name, found in self.crossovers.items() if name in names}
+
+    def check_crossovers(self, names: Iterable[str]) -> None:
+        """Raise SizeError for a size that affects no difference."""
+        for name in names:
+            size = symbol(name)
+            if not any(pair.letters(size) & pair._deciding for pair in self.pairs):
+                differ = set().union(*(pair._deciding for pair in self.pairs))
+                backs = {own: base for names in self.own for base, own in names.items()}
+                known = sorted({backs.get(each, each) for each in differ}, key=RANK.__getitem__)
+                has = f"it depends on {listed(known)}" if known else "it depends on no size"
+                raise SizeError(f"{name} does not affect the difference between {' and '.join(self.names)}: {has}")
+
+    @property
+    def _deciding(self) -> set[Symbol]:
+        """The sizes in the difference of two models, and those in their difference at equal totals."""
+        return {*self.difference.free_symbols, *(self.held.sizes if self.held is not None else ())}
+
+    @property
+    def unset(self) -> list[Symbol]:
+        """The sizes of the run in the totals that have no value."""
+        used = set().union(*(side.expr.free_symbols for side in self.totals))
+        return sorted((size for size in used - self.numbers.keys() if letter(size).run), key=RANK.__getitem__)
 
     def letters(self, size: Symbol) -> set[Symbol]:
         """Return the names of a size in the models."""
@@ -375,37 +400,20 @@ class Comparison(Answer):
         each = [f"of {model.target}, {amount}" for model, amount in zip(self.models, amounts, strict=True)]
         return f"<{self.formulas[0].measure.name} {', '.join(each[:-1])}, and {each[-1]}>"
 
-    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+    def of_ranks(self) -> list[Line]:
         """Return the number of ranks of each model if the values are per rank."""
+        names = self._named([name_of(model.target) for model in self.models])
         sides = [
             (name, formula.ranks, model.known)
-            for name, model, formula in zip(self.names, self.models, self.formulas, strict=True)
+            for name, model, formula in zip(names, self.models, self.formulas, strict=True)
         ]
-        return ranks.stated_of_each(sides, spell)
+        return ranks.stated_of_each(sides)
 
-    @property
-    def card(self) -> Card:
-        """The rows side by side, with the difference and the ratio of the first model and each other one."""
-        cells: list[list[Cell]] = []
-        for role, *sides in self.rows:
-            values = ["" if side.value is None else f"{side.value:,}" for side in sides]
-            cells.append([role, *(tree(side.expr) for side in sides), *values])
-        measure = self.formulas[0].measure
-        equations: list[tuple[Sequence[Tree], Sequence[Tree]]] = []
-        for pair in self.pairs:
-            labels = [
-                Label(measure.letter, str(place), side.expr * self.per)
-                for place, side in zip(pair.places, pair.totals, strict=True)
-            ]
-            left, right = (each if self.per == 1 else Quotient(each, tree(self.per)) for each in labels)
-            equations.append(((Sum((left, Minus(right))),), (tree(pair.difference),)))
-            if pair.ratio is not None:
-                equations.append(((Quotient(*labels),), (pair.ratio,)))
-        columns = len(self.models)
-        heads = [CodeName(model.target) for model in self.models]
-        table = CardTable(("part", *heads, *heads), cells, "l" * (columns + 1) + "r" * columns, total=True)
-        of = [f"of {model.target} ({place})" for model, place in zip(self.models, self.places, strict=True)]
-        return Card(f"{measure.title} {', '.join(of[:-1])} and {of[-1]}", equations, table, self.of_ranks())
+    def to_blocks(self, crossovers: Sequence[str] = ()) -> list[BriefBlock]:
+        """Return the totals, the parts, the differences, the ratios and the crossovers of the given sizes."""
+        from .comparison_blocks import brief
+
+        return brief(self, crossovers)
 
 
 def _exact(ratio: Fraction | None) -> int | str | None:

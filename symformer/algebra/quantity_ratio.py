@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sympy import Expr, Symbol
+from sympy import Expr, Rational, Symbol
 
 from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
 from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.frozen import FrozenDict
-from ..language.notation.cards import Card
 from ..language.notation.display_tree import FractionNode as Quotient
-from ..language.notation.display_tree import Label, Tree, tree, value
-from ..language.notation.text import code, text
-from ..language.symbols import RANK
-from ..language.target import AnyTarget
+from ..language.notation.display_tree import Label, Tree, sizes_of, tree, value
+from ..language.notation.text import code
+from ..language.symbols import RANK, letter
+from ..language.target import AnyTarget, name_of
 from ..models.model import Model
 from ..output.base_plot import Plot
+from ..output.blocks import (
+    Block,
+    BriefBlock,
+    Equation,
+    Heading,
+    Line,
+    Math,
+    Paragraph,
+    Piece,
+    Table,
+    formulas_in,
+    listed,
+    maybe,
+    setting,
+)
+from ..output.chain import Chain
 from ..quantities import quantity as find_quantity
 from .equal_totals import model_of
+from .quotient_blocks import bracketed, exactly, limits_of
 from .quotient_limits import Limit, limits, quotient
 from .result import Answer
 from .role_totals import has_only_totals
@@ -89,6 +105,12 @@ class QuantityRatio(Answer):
         return Fraction(self.above.value(), below) if below else None
 
     @property
+    def unset(self) -> list[Symbol]:
+        """The sizes of the run in the quotient that have no value."""
+        used = value(self.ratio).free_symbols - self.model.known.keys()
+        return sorted((size for size in used if letter(size).run), key=RANK.__getitem__)
+
+    @property
     def missing(self) -> list[Symbol]:
         """The sizes without a number."""
         needed = {*self.above.symbols, *self.below.symbols} - self.model.known.keys()
@@ -99,10 +121,10 @@ class QuantityRatio(Answer):
         """The limit of the quotient as each size alone tends to infinity."""
         return FrozenDict(limits(*self.sides))
 
-    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+    def of_ranks(self) -> list[Line]:
         """Return the number of ranks of each quantity if the values are per rank."""
         sides = [(each.measure.name, each.ranks, self.model.known) for each in (self.above, self.below)]
-        return ranks.stated_of_each(sides, spell)
+        return ranks.stated_of_each(sides)
 
     def to_json(self) -> dict[str, Any]:
         """Return the quotient as ``compare --over --json`` prints it; a fraction is a string "p/q"."""
@@ -119,7 +141,7 @@ class QuantityRatio(Answer):
             "over": self.below.measure.name,
             "unit": self.unit,
             **self._ranks_json,
-            "conventions": {**self.below.conventions, **self.above.conventions},
+            "conventions": self.conventions,
             "options": self.model.component.chosen,
             "symbols": {str(size): number for size, number in self.model.known.items()},
             **({"totals": totals} if totals else {}),
@@ -162,17 +184,63 @@ class QuantityRatio(Answer):
     def __repr__(self) -> str:
         return code(self.ratio)
 
-    @property
-    def card(self) -> Card:
-        """The quotient as an equation."""
-        labels = [Label(each.measure.letter, each.measure.name, each.expanded) for each in (self.above, self.below)]
-        exact = self.value
-        steps = [self.ratio]
-        if exact is not None and value(self.ratio).free_symbols:
-            from sympy import Rational
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the quotient, its value, its leading terms and limits, the conventions and the symbols."""
+        name = name_of(self.model.target) + (f" ({self.part})" if self.part else "")
+        titles = f"{self.above.measure.title} over {self.below.measure.title}"
+        used = value(self.ratio).free_symbols
+        totals = sorted(self.above.totals & used, key=RANK.__getitem__)
+        options = [[setting(name, choice)] for name, choice in self.model.component.chosen.items()]
+        found: list[BriefBlock] = [
+            Heading(1, [f"{name}: {titles}, in {self.unit}"]),
+            *self.result(),
+            *(Paragraph([setting(name, choice)]) for name, choice in self.conventions.items()),
+            *([Paragraph(["with ", *listed(*options)])] if options else []),
+            *map(Paragraph, self.of_ranks()),
+            *(Paragraph(["where ", Math.of(total), " = ", Math.of(self.above.relations[total])]) for total in totals),
+        ]
+        return [*found, *self.symbol_table(found)]
 
-            steps.append(tree(Rational(exact.numerator, exact.denominator)))
-        return Card(f"{self.above.id} over {self.below.id}", [((Quotient(*labels),), steps)], notes=self.of_ranks())
+    @property
+    def conventions(self) -> dict[str, str]:
+        """The conventions of both quantities."""
+        return {**self.below.conventions, **self.above.conventions}
+
+    def result(self, id: str = "", most: int | None = None) -> list[BriefBlock]:
+        """Return the quotient as an equation, its value, its leading terms and its limits.
+
+        Parameters
+        ----------
+        id
+            The id of the equation in a document.
+        most
+            The number of characters of a formula that fits the page, or None for the terminal and notebooks.
+
+        """
+        labels = [Label(each.measure.letter, "", each.expanded) for each in (self.above, self.below)]
+        exact, shown = self.value, bracketed(self.ratio, most)
+        found: list[BriefBlock] = []
+        line: list[Piece] = []
+        if shown is not None or exact is not None:
+            step = shown or tree(Rational(exact.numerator, exact.denominator) if exact is not None else 0)
+            found.append(Equation(Chain((Quotient(*labels),), (step,)), key=True, id=id))
+        if exact is not None and shown is not None and value(shown).free_symbols:
+            line += [f"With these sizes, it is {exactly(exact)} {self.unit}."]
+        leading = bracketed(self.leading, most)
+        if leading is not None and self.leading != self.ratio:
+            line += [*maybe(line, " "), "The ratio of the leading terms is ", Math(leading), "."]
+        found += [Paragraph(line)] if line else []
+        return [*found, *limits_of(self.limits, self.model.known, "ratio", most)]
+
+    def symbol_table(self, shown: Sequence[Block]) -> list[BriefBlock]:
+        """Return the table of the symbols in these blocks, with their values."""
+        known = self.model.known
+        used = {size for each in formulas_in(shown) for size in sizes_of(each)}
+        rows: list[list[Line]] = [
+            [[Math.of(size)], [letter(size).meaning], [f"{known[size]:,}"] if size in known else []]
+            for size in sorted(used, key=RANK.__getitem__)
+        ]
+        return [Table([["Symbol"], ["Meaning"], ["Value"]], rows, "clr", caption=["Symbols."])] if rows else []
 
 
 def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: str) -> QuantityRatio:

@@ -6,14 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from sympy import Expr
-
 from ..language.errors import DocumentError
 from ..language.frozen import Immutable
-from ..language.notation.cards import Shown
-from ..language.notation.text import text
 from ..output.base_plot import Plot
+from ..output.blocks import Equation, Line, Table
 from ..output.files import check_output
+from ..output.notebook import Shown, mathematics
 from ..output.style import FORMATS
 from ..output.tabular import Tabular
 from .result_plots import rank_notes
@@ -37,15 +35,15 @@ class Answer(Tabular, Immutable, Shown):
         """Return the data that the command prints with ``--json``."""
 
     @abstractmethod
-    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+    def of_ranks(self) -> list[Line]:
         """Return a line for each number of ranks if the values are per rank, and [] for whole models."""
 
     def latex(self) -> str:
         """Return the equations and the table in LaTeX, in display style."""
-        card = self.card
-        if card is None or not (card.equations or card.table):
+        blocks = self.to_blocks()
+        if not any(isinstance(each, Equation | Table) for each in blocks):
             raise DocumentError(f"{self!r} has no equation and no table; print it, or use to_json()")
-        return card.latex()
+        return mathematics(blocks)
 
     def plot(self, path: str | None = None) -> Plot:
         """Plot the result, and write the plot to FILE.svg, .pdf or .png if a path is given.
@@ -58,7 +56,7 @@ class Answer(Tabular, Immutable, Shown):
         """Return the picture, and write it to a file after checking that the file can be written."""
         if path is not None:
             check_output(path, "a plot", FORMATS)
-        found = self._picture(by).with_notes(map(rank_notes.line, self.of_ranks(rank_notes.spell)))
+        found = self._picture(by).with_notes(map(rank_notes.line, self.of_ranks()))
         if path is not None:
             found.write(path)
         return found

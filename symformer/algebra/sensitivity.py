@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -17,14 +17,13 @@ from ..formulas import ranks
 from ..formulas.formula import Formula, lowest
 from ..language.errors import SizeError, SymformerError
 from ..language.frozen import FrozenDict, Immutable
-from ..language.notation.cards import Card, CardTable, Cell
-from ..language.notation.display_tree import Tree, tree
-from ..language.notation.text import code, text
+from ..language.notation.text import code
 from ..language.sizes import Numbers, substitute
 from ..language.symbols import letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
+from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table, setting
 from .result import Answer
 
 LONG = 160  # maximum number of characters of a readable formula
@@ -213,46 +212,9 @@ class Sensitivity(Answer):
             ],
         }
 
-    @property
-    def head(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return ("size", "value", "derivative", "elasticity", "one more", "", "asymptote (others fixed)")
-
-    def rows(self, spell: Callable[[Tree | Expr], str] = text) -> list[list[str]]:
-        """Return the table cells, one row per size."""
-        found = []
-        for each in self.changes:
-            cells = [_shown(each.derivative, spell), _near(each.at(each.elasticity), each.elasticity, spell)]
-            cells += [_shown(each.one_more, spell), _number(each.at(each.one_more))]
-            cells += [_shown(each.asymptote, spell)]
-            found.append([str(each.size), "" if each.value is None else f"{each.value:,}", *cells])
-        return found
-
-    def lines(self, spell: Callable[[Tree | Expr], str] = text) -> list[str]:
-        """Return the lines above the table: the formula, its value, definitions, conventions and ranks."""
-        measure = self.formula.measure
-        closed = f"{measure.letter} = {spell(self.formula.written)}"
-        equals = "" if self.value is None else _number(self.value)
-        found = [f"{closed}{'' if '≈' in equals or not equals else ' ='} {equals}".rstrip()]
-        found += [f"where {size} = {text(value)}" for size, value in self.formula.relations.items()]
-        found += [f"{name} = {choice}" for name, choice in self.formula.conventions.items()]
-        return found + self.of_ranks(spell)
-
-    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+    def of_ranks(self) -> list[Line]:
         """Return the number of ranks if the values are per rank."""
-        return ranks.stated(self.formula.ranks, self.model.known, spell)
-
-    def below(self) -> list[str]:
-        """Return the lines below the table: the cost of one more layer, head or expert, and violated conditions."""
-        found = []
-        for each in self.changes:
-            cost = each.at(each.one_more)
-            if cost is None or letter(each.size).unit not in BUILT:
-                continue
-            share = f", {_digits(100 * cost / self.value)} % of the total" if self.value else ""
-            what = f"{each.size} + 1 ({letter(each.size).meaning})"
-            found.append(f"{what}: {_number(cost)} {self.formula.measure.unit}{share}")
-        return found + [f"{size} + 1 alone violates a condition: {why}" for size, why in self.broken.items()]
+        return ranks.stated(self.formula.ranks, self.model.known)
 
     def table(self) -> dict[str, list[Any]]:
         """Return one row per size: formulas, and their values if all sizes have numbers."""
@@ -281,18 +243,47 @@ class Sensitivity(Answer):
     def __repr__(self) -> str:
         return f"<{self.formula.id} by {', '.join(str(each.size) for each in self.changes)}>"
 
-    @property
-    def card(self) -> Card:
-        """A table with one row per size."""
-        cells: list[list[Cell]] = []
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the formula, its conventions, a table with one row per size, and the cost of one more of each."""
+        formula = self.formula
+        found: list[BriefBlock] = [
+            Heading(1, [f"{self.model.title} ({self.model.target}): {formula.measure.title}"]),
+            formula.equation(),
+            *(Paragraph(["where ", Math.of(size), " = ", Math.of(value)]) for size, value in formula.relations.items()),
+            *(Paragraph([setting(name, choice)]) for name, choice in formula.conventions.items()),
+            *map(Paragraph, self.of_ranks()),
+        ]
+        if not self.changes:
+            return [*found, Paragraph(["the formula has no sizes"])]
+        head = ["size", "value", "derivative", "elasticity", "one more", "", "asymptote (others fixed)"]
+        rows = [self._row(each) for each in self.changes]
+        return [*found, Table([[each] for each in head], rows, "lrlrlrl"), *map(Paragraph, self._notes())]
+
+    def _row(self, each: Change) -> list[Line]:
+        """Return the cells of one size."""
+        elasticity = each.at(each.elasticity)
+        percent: Line = [] if each.elasticity is None else _shown(each.elasticity)
+        return [
+            [Math.of(each.size)],
+            [] if each.value is None else [f"{each.value:,}"],
+            _shown(each.derivative),
+            percent if elasticity is None else [_digits(elasticity)],
+            _shown(each.one_more),
+            [cost] if (cost := _number(each.at(each.one_more))) else [],
+            _shown(each.asymptote),
+        ]
+
+    def _notes(self) -> list[Line]:
+        """Return the cost of one more layer, head or expert, and the violated conditions."""
+        found: list[Line] = []
         for each in self.changes:
-            formulas = [each.derivative, each.one_more, each.asymptote]
-            shown: list[Cell] = ["" if one is None or len(code(one)) > LONG else tree(one) for one in formulas]
-            numbers = _near(each.at(each.elasticity), None, text), _number(each.at(each.one_more))
-            value = "" if each.value is None else f"{each.value:,}"
-            cells.append([tree(each.size), value, shown[0], numbers[0], shown[1], numbers[1], shown[2]])
-        title = f"{self.formula.measure.title} of {self.model.target} as each size changes"
-        return Card(title, (), CardTable(self.head, cells, "lrlrlrl"), self.of_ranks())
+            cost = each.at(each.one_more)
+            if cost is None or letter(each.size).unit not in BUILT:
+                continue
+            share = f", {_digits(100 * cost / self.value)} % of the total" if self.value else ""
+            amount = f"{_number(cost)} {self.formula.measure.unit}{share}"
+            found.append([Math.of(each.size), f" + 1 ({letter(each.size).meaning}): {amount}"])
+        return found + [[Math.of(size), f" + 1 alone violates a condition: {why}"] for size, why in self.broken.items()]
 
 
 def _code(expr: Expr | None) -> str | None:
@@ -303,10 +294,10 @@ def _json(value: Fraction | None) -> int | str | None:
     return None if value is None else int(value) if value.denominator == 1 else str(value)
 
 
-def _shown(expr: Expr | None, spell: Callable[[Tree | Expr], str]) -> str:
+def _shown(expr: Expr | None) -> Line:
     if expr is None:
-        return "none"
-    return spelt if len(spelt := spell(expr)) <= LONG else "long; --json has it"
+        return ["none"]
+    return [Math.of(expr)] if len(code(expr)) <= LONG else ["long; JSON has it"]
 
 
 def _number(value: Fraction | None) -> str:
@@ -314,13 +305,10 @@ def _number(value: Fraction | None) -> str:
 
 
 def _digits(value: Fraction) -> str:
+    """Return an integer exactly, and another number to four digits."""
+    if value.denominator == 1:
+        return str(int(value))
     return f"{Context(prec=4).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"
-
-
-def _near(value: Fraction | None, expr: Expr | None, spell: Callable[[Tree | Expr], str]) -> str:
-    if value is not None:
-        return _digits(value) if value.denominator != 1 else str(int(value))
-    return "" if expr is None else _shown(expr, spell)
 
 
 def sensitivity(target: Model | AnyTarget, quantity: str = "params", **conventions: str) -> Sensitivity:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,13 +23,12 @@ from ..formulas.program import RationalFunction as Quotient
 from ..language.amounts import amount
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenDict, Immutable
-from ..language.notation.cards import Card, CardTable, Cell, CodeName
-from ..language.notation.display_tree import tree
 from ..language.notation.text import code, text
 from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
+from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table, setting
 from .box import SizeBox, separate_conditions
 from .free_sizes import FreeSizes
 from .grid import Axis, Grid, RowChunk
@@ -565,19 +564,19 @@ class Solutions(Answer):
             "nearest": self.nearest.to_json() if self.nearest else None,
         }
 
-    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+    def of_ranks(self) -> list[Line]:
         """Return the number of ranks if the values are per rank."""
-        return ranks.stated(self.formula.ranks, self.model.known, spell)
+        return ranks.stated(self.formula.ranks, self.model.known)
 
-    def lines(self, spell: Callable[[Expr], str] = text) -> list[str]:
+    def _posed(self) -> list[Line]:
         """Return the lines above the table: the target, fixed sizes, conventions and ranks."""
-        found = [f"{self.formula.measure.title}: {self.wanted.said}, for {' and '.join(self._names)}"]
+        found: list[Line] = [[f"{self.formula.measure.title}: {self.wanted.said}, for {' and '.join(self._names)}"]]
         if self.numbers:
-            found.append("with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items()))
-        found += [f"where {size} = {text(value)}" for size, value in self.follows.items()]
-        found += free_size_lines(self.free, self._free.names)
-        found += [f"{name} = {choice}" for name, choice in conventions_of(self.formula).items()]
-        return found + self.of_ranks(spell)
+            found.append(["with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items())])
+        found += [["where ", Math.of(size), " = ", Math.of(value)] for size, value in self.follows.items()]
+        found += [[line] for line in free_size_lines(self.free, self._free.names)]
+        found += [[setting(name, choice)] for name, choice in conventions_of(self.formula).items()]
+        return [*found, *self.of_ranks()]
 
     @property
     def verdict(self) -> str:
@@ -593,13 +592,6 @@ class Solutions(Answer):
             return "no exact or approximate solution found"
         sizes = ", ".join(f"{name} = {number:,}" for name, number in self.nearest.sizes.items())
         return f"no solution; the nearest is {sizes}: {self.nearest.value:,} ({_signed(self.nearest.difference)})"
-
-    def rows(self) -> list[list[str]]:
-        """Return the first solutions as table cells."""
-        return [
-            [*(f"{number:,}" for number in each.sizes.values()), f"{each.value:,}", _signed(each.difference)]
-            for each in self.all[:SHOWN]
-        ]
 
     def table(self) -> dict[str, list[Any]]:
         """Return every solution, in order: its sizes, their value, and its difference from the target."""
@@ -617,14 +609,23 @@ class Solutions(Answer):
     def __repr__(self) -> str:
         return f"<{self.formula.id} of {self.wanted.said}: {self.verdict}>"
 
-    @property
-    def card(self) -> Card:
-        """The first solutions, as a table."""
-        more = f", of which {SHOWN} are shown" if len(self.all) > SHOWN else ""
-        head: list[Cell] = [tree(symbol(name)) for name in self.columns]
-        table = CardTable([*head, CodeName(self.formula.measure.name), "off by"], self.rows(), "r" * (len(head) + 2))
-        title = f"{'; '.join(self.lines())}: {self.verdict}{more}"
-        return Card(title, (), table if self.all else None)
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the question, a table of the first solutions, and the verdict."""
+        found: list[BriefBlock] = [
+            Heading(1, [f"{self.model.title} ({self.model.target})"]),
+            *map(Paragraph, self._posed()),
+        ]
+        if self.all:
+            head: list[Line] = [[Math.of(symbol(name))] for name in self.columns]
+            head += [[self.formula.measure.unit], ["off by"]]
+            rows: list[list[Line]] = [
+                [*([f"{number:,}"] for number in (*one.sizes.values(), one.value)), [_signed(one.difference)]]
+                for one in self.all[:SHOWN]
+            ]
+            found.append(Table(head, rows, "r" * len(head)))
+        if len(self.all) > SHOWN:
+            found.append(Paragraph([f"and {len(self.all) - SHOWN:,} more; JSON lists up to {LISTED:,}"]))
+        return [*found, Paragraph([self.verdict])]
 
 
 def _is_width(name: str) -> bool:

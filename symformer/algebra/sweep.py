@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,13 +17,12 @@ from ..formulas.compiler import compiled
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenList
-from ..language.notation.cards import Card, CardTable, Cell, CodeName
-from ..language.notation.display_tree import tree
-from ..language.notation.text import code, text
+from ..language.notation.text import code
 from ..language.symbols import RANK, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
+from ..output.blocks import BriefBlock, Code, Heading, Line, Math, Paragraph, Table, plain, setting
 from .filters import Filter
 from .grid import Axis, Grid, RowChunk
 from .open_model import Given, OpenModel, Where, conventions_of, free_size_lines
@@ -33,6 +32,7 @@ from .row_files import RowFile
 from .row_selection import Columns, Objective, ParetoFront, RowSelection, TopRows
 
 SHOWN = 20  # rows of a printed table
+_LETTERS = frozenset(map(str, RANK))
 LISTED = 10_000  # maximum number of rows in a JSON document
 HELD = 10**8  # maximum number of rows that table() returns
 WORK = 2 * 10**11  # limit on 64-bit operations per sweep: some minutes
@@ -208,20 +208,20 @@ class Sweep(Answer):
     def _relation(self, size: Symbol) -> Expr:
         return next(each.relations[size] for each in self.formulas if size in each.relations)
 
-    def of_ranks(self, spell: Callable[[Expr], str] = text) -> list[str]:
+    def of_ranks(self) -> list[Line]:
         """Return the number of ranks of each quantity if the values are per rank."""
         sides = [(each.measure.name, each.ranks, self.model.known) for each in self.formulas]
-        return ranks.stated_of_each(sides, spell)
+        return ranks.stated_of_each(sides)
 
-    def lines(self, spell: Callable[[Expr], str] = text) -> list[str]:
+    def _conditions(self) -> list[Line]:
         """Return the lines above the table: fixed sizes, definitions, conventions and ranks."""
-        found = []
+        found: list[Line] = []
         if self.numbers:
-            found.append("with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items()))
-        found += [f"where {size} = {text(self._relation(size))}" for size in self.where]
-        found += free_size_lines(self.free, self._work.free.names)
-        found += [f"{name} = {choice}" for each in self.formulas for name, choice in conventions_of(each).items()]
-        return list(dict.fromkeys([*found, *self.of_ranks(spell)]))
+            found.append(["with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items())])
+        found += [["where ", Math.of(size), " = ", Math.of(self._relation(size))] for size in self.where]
+        found += [[line] for line in free_size_lines(self.free, self._work.free.names)]
+        found += [[setting(name, choice)] for each in self.formulas for name, choice in conventions_of(each).items()]
+        return list({plain(line): line for line in [*found, *self.of_ranks()]}.values())
 
     def counted(self, rows: int) -> list[str]:
         """Return a line with the number of remaining rows, and one for each condition that omitted some."""
@@ -231,11 +231,6 @@ class Sweep(Answer):
         found += [f"left out: {number:,} that violate {said}" for said, number in self.left_out.items()]
         return found
 
-    @property
-    def align(self) -> str:
-        """Return the alignment of the columns: text left, numbers right."""
-        return "".join("l" if name in self.rows.labels else "r" for name in self.columns)
-
     def _picture(self, by: str) -> Plot:
         from .result_plots.sweep_plot import draw
 
@@ -244,15 +239,22 @@ class Sweep(Answer):
     def __repr__(self) -> str:
         return f"<{', '.join(self.quantities)} of {self.model.target} over {self.rows.count:,} configs>"
 
-    @property
-    def card(self) -> Card:
-        """The first rows, as a table."""
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the conditions of the sweep, a table of its first rows, and the number of rows."""
         rows, count = self.first
-        head: list[Cell] = [tree(symbol(name)) if name in map(str, RANK) else CodeName(name) for name in self.columns]
-        cells = [cells_of(row) for row in rows[:SHOWN]]
-        more = f", of which {SHOWN} are shown" if count > SHOWN else ""
-        title = f"{', '.join(self.quantities)} of {self.model.target}: {'; '.join(self.counted(count))}{more}"
-        return Card(title, (), CardTable(head, cells, self.align), self.of_ranks())
+        titles = " and ".join(each.measure.title for each in self.formulas)
+        found: list[BriefBlock] = [
+            Heading(1, [f"{self.model.title} ({self.model.target}): {titles}"]),
+            *map(Paragraph, self._conditions()),
+        ]
+        if rows:
+            head = [[Math.of(symbol(name)) if name in _LETTERS else Code(name)] for name in self.columns]
+            cells = [[[each if isinstance(each, str) else f"{each:,}"] for each in row] for row in rows[:SHOWN]]
+            align = "".join("l" if name in self.rows.labels else "r" for name in self.columns)
+            found.append(Table(head, cells, align))
+        if count > SHOWN:
+            found.append(Paragraph([f"and {count - SHOWN:,} more; a file has all of them"]))
+        return [*found, *(Paragraph([line]) for line in self.counted(count))]
 
 
 @dataclass(frozen=True)
@@ -286,11 +288,6 @@ class _Rows:
             return self.at(None)
         places = allowed.nonzero()[0]
         return self.at(places) if len(places) else None
-
-
-def cells_of(row: Iterable[int | str]) -> list[str]:
-    """Return the cells of a table row."""
-    return [each if isinstance(each, str) else f"{each:,}" for each in row]
 
 
 def _rows(over: Mapping[str, object] | RowSource | str) -> RowSource:

@@ -14,12 +14,12 @@ from sympy import Integer
 
 from .. import components
 from ..configs.architecture_lookup import reader
-from ..configs.config_source import OpenedConfig, open_config
+from ..configs.config_source import OpenedConfig, config_of
 from ..language.errors import ConfigError, OptionError, TargetError, UnknownNameError
 from ..language.registry import Registry
 from ..language.sizes import Numbers, format_value
 from ..language.symbols import symbol
-from ..language.target import AnyTarget, TargetKind, parse
+from ..language.target import AnyTarget, Target, TargetKind, parse
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, Provenance
 from ..models.torch_modules import check_stored
@@ -178,16 +178,24 @@ def from_config(config: AnyTarget, /, **options: Any) -> Model:
     1557611200
 
     """
-    if isinstance(config, str):
-        return model_from_config(config, open_config(config), **options)
     named = parse(config)
+    if isinstance(config, str):
+        return model_from_config(config, config_of(named, config), **options)
     if named.kind is not TargetKind.CONFIG:
         raise TargetError(
             f"{named} is {named.kind.value}, not a config; pass a path, an id on the Hub, a mapping, a config object "
             "or a model of transformers to from_config, and anything else to symformer.model"
         )
-    model = model_from_config(named.text, open_config(config), **options)
-    return model if named.built is None or options else check_stored(model, named.built, named.text)
+    return of_target(named, config_of(named, named.text), **options)
+
+
+def of_target(target: Target, found: OpenedConfig, /, **options: Any) -> Model:
+    """Return the model of a target whose config is open; of a module of transformers, if it stores as much.
+
+    Raises ConfigError, UnreadError, OptionError, WitnessError.
+    """
+    model = model_from_config(target.config_name, found, **options)
+    return model if target.built is None or options else check_stored(model, target.built, target.config_name)
 
 
 def model_from_config(path: str, found: OpenedConfig, /, **options: Any) -> Model:
@@ -225,19 +233,20 @@ def composed_model(target: Model | AnyTarget, /, **options: Any) -> Model:
             raise OptionError(f"{next(iter(options))} is an option of a target, but {target.target} is already a model")
         return target
     named = parse(target)
-    if named.config is not None and not isinstance(target, str):
-        return from_config(target, **options)
     match named.kind:
         case TargetKind.NAME if known(named.name) or not os.path.isdir(named.name):
             return architecture(named.name, **options)
-        case TargetKind.CONFIG | TargetKind.NAME:
-            return from_config(named.name, **options)
-        case TargetKind.HUB:
-            return from_config(named.text, **options)
+        case TargetKind.CONFIG | TargetKind.NAME | TargetKind.HUB:
+            return of_target(named, config_of(named, named.config_name), **options)
         case TargetKind.COMPONENT:
-            part = components.component(named.name, **options)
-            return Model(target=named.text, component=part, relations=dict(part.relations), read_numbers=composed_model)
+            return component_model(named, **options)
     raise TargetError(named.refusal)
+
+
+def component_model(target: Target, /, **options: Any) -> Model:
+    """Return the model of a component. Raises UnknownNameError, OptionError."""
+    part = components.component(target.name, **options)
+    return Model(target=target.text, component=part, relations=dict(part.relations), read_numbers=composed_model)
 
 
 def _component(base: type[Architecture], options: Mapping[str, Any]) -> Architecture:

@@ -52,10 +52,6 @@ def _rotary_part(value: Any) -> bool:
     return _rotary(value, partly=True)
 
 
-def _rotary_object(value: Any) -> bool:
-    return isinstance(value, dict) and _rotary_part(value)
-
-
 def _one_section(value: Any) -> Any:
     """Return rotary parameters without the sections for time, height and width, which share the angles of a head."""
     if not isinstance(value, dict):

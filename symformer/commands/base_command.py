@@ -99,7 +99,7 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands and not ctx.resilient_parsing:
-            from ..targets.resolution import names
+            from ..targets.opened_target import names
 
             if args[0] in names():
                 raise click.UsageError(

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import print_json, print_line, spell, table
-
-if TYPE_CHECKING:
-    from ..algebra.check import FormulaCheck
+from .terminal import print_blocks, print_json
 
 DIFFERS = 1
 
@@ -76,26 +71,5 @@ def command(
     if as_json:
         print_json(found.to_json())
     else:
-        show(found)
+        print_blocks(found.to_blocks())
     return DIFFERS if found.verdict == "differs" else 0
-
-
-def show(found: FormulaCheck) -> None:
-    """Print the verdict with the readings of the letters, both formulas, and the rows that explain a difference."""
-    from ..language.notation.text import number
-
-    for line in found.lines(spell):
-        print_line(line)
-    if found.named:
-        print_line()
-        readings = [[each.name, each.spelt, each.meaning, each.source] for each in found.named]
-        table(["name", "read as", "meaning", "source"], readings, "llll")
-    if found.rows:
-        print_line()
-        print_line(found.alternatives)
-        rows = [[each.path, each.said, spell(each.ours)] for each in found.rows]
-        table(["row", "in the printed formula", "ours"], rows, "lll")
-    if found.errors:
-        print_line()
-        cells = [[each.at, f"{each.ours:,}", number(each.theirs), each.percent] for each in found.errors]
-        table(["at", "ours", "theirs", "error in %"], cells, "lrrr")

@@ -33,6 +33,7 @@ COMMANDS = (
         "audit",
         "papers",
         "gallery",
+        "new",
     ),
     "completion",
 )

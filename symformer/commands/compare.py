@@ -12,11 +12,13 @@ from .. import __version__
 from ..documents.formats import FORMATS
 from . import arguments, completion_values, document_output, plot_output
 from .base_command import Command
-from .terminal import print_json, print_line, spell, table
+from .terminal import print_blocks, print_json, print_line
 
 if TYPE_CHECKING:
+    from sympy import Symbol
+
     from ..algebra.model_comparison import Comparison
-    from ..documents.blocks import Document
+    from ..output.blocks import Document
     from ..targets.side_by_side import SideBySideTargets
 
 
@@ -247,36 +249,29 @@ def _show(
 ) -> None:
     """Print the comparison as text or as JSON."""
     from ..algebra.compare import compare as set_side_by_side
-    from ..views.comparison_lines import check_size, facts, larger_model_lines, lines
     from ..views.provenance_lines import source_sentences
-    from ..views.summary import remarks
+    from ..views.summary import notes
 
     (formulas,) = beside.formulas()
     found = set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=not as_json)
-    check_size(found, crossovers)
+    found.check_crossovers(crossovers)
     if as_json:
         print_json(_json(found))
         return
-    said = list(facts(found, spell))  # compute everything before printing anything
-    said += [""] * bool(said)
-    for pair in found.pairs:
-        if len(found.pairs) > 1:
-            said += [f"{pair.names[0]} and {pair.names[1]}"]
-        said += [*lines(pair, spell), *larger_model_lines(pair, crossovers, spell), ""]
     read = [f"{model.target}: config.json at {at}" for model in found.models if (at := model.provenance.read_at)]
     answered = [
         f"{model.target}: {line}"
         for model, formula in zip(found.models, found.formulas, strict=True)
-        for line in [*remarks(model, formula, spell), *source_sentences(model, formula)]
+        for line in [*notes(model, formula), *source_sentences(model, formula)]
     ]
-    rows = []
-    for role, *sides in found.rows:
-        values = [("" if side.value is None else f"{side.value:,}") for side in sides]
-        rows.append([role, *(spell(side.expr) for side in sides), *values])
-    columns = len(found.models)
-    table(["part", *(2 * found.names)], rows, "l" * (1 + columns) + "r" * columns, total=True)
-    for line in ["", *said, *dict.fromkeys([*read, *answered])]:
+    print_blocks(found.to_blocks(crossovers))
+    for line in ["", *_unset(found.unset), *dict.fromkeys([*read, *answered])]:
         print_line(line)
+
+
+def _unset(sizes: Sequence[Symbol]) -> list[str]:
+    """Return a line that names the sizes without a value."""
+    return [f"no value for {', '.join(map(str, sizes))}: set each with --set"] if sizes else []
 
 
 def _json(found: Comparison) -> dict[str, object]:
@@ -324,7 +319,6 @@ def _over(
     """Divide one quantity by another for each target; print the quotients, or write JSON, a plot or a document."""
     from ..algebra.quantity_ratio import QuantityRatio
     from ..language.errors import OptionError
-    from ..views.ratio_lines import facts, row
 
     above, below = beside.formulas()
     for formula in (*above, *below):
@@ -345,12 +339,9 @@ def _over(
         told = [each.to_json() for each in found]
         print_json(told[0] if len(told) == 1 else {"models": told})
         return
-    rows, said = [row(each, spell) for each in found], [line for each in found for line in facts(each, spell)]
-    print_line(f"{found[0].above.measure.title} over {found[0].below.measure.title}, in {found[0].unit}")
-    print_line()
-    table(["model", "formula", "leading", "value"], rows, "lllr")
-    print_line()
-    for line in dict.fromkeys(said):
+    print_blocks([block for each in found for block in each.to_blocks()])
+    lacking = dict.fromkeys(size for each in found for size in each.unset)
+    for line in ["", *_unset(list(lacking))] if lacking else []:
         print_line(line)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from ..targets.resolution import names
+    from ..targets.opened_target import names
 
     return _starting(names(), incomplete)
 

@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import print_json, print_line, table
+from .terminal import print_blocks, print_json, print_line, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,8 +88,6 @@ def _source(found: Publication, as_json: bool) -> None:
 
 
 def _formula(entry: PrintedFormula, as_json: bool) -> None:
-    from .check import show
-
     found = entry.check
     if as_json:
         print_json({**entry.to_json(), "check": found.to_json() if found else None})
@@ -105,7 +103,7 @@ def _formula(entry: PrintedFormula, as_json: bool) -> None:
         print_line(f"correction  {entry.correction}")
     if found is not None:
         print_line()
-        show(found)
+        print_blocks(found.to_blocks())
 
 
 def _number(entry: PublishedNumber, as_json: bool) -> None:

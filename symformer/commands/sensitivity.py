@@ -6,7 +6,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import print_json, print_line, spell, table
+from .terminal import print_blocks, print_json
 
 
 @click.command("sensitivity", cls=Command)
@@ -53,13 +53,4 @@ def command(
     if as_json:
         print_json(found.to_json())
         return
-    before, rows, below = found.lines(spell), found.rows(spell), found.below()
-    print_line(f"{found.model.title} ({found.model.target}): {found.formula.measure.title}")
-    for line in (*before, ""):
-        print_line(line)
-    if rows:
-        table(found.head, rows, "lrlrlrl")
-    else:
-        print_line("the formula has no sizes")
-    for line in ["", *below] if below else []:
-        print_line(line)
+    print_blocks(found.to_blocks())

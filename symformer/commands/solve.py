@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import print_json, print_line, progress, spell, table
+from .terminal import print_blocks, print_json, progress
 
 NONE = 1  # the exit status if there is no solution
 
@@ -58,7 +58,6 @@ def command(
     symformer solve llama-2-7b -q inference-memory --at-most 80GB --for C --given B=8
     """
     from ..algebra.solve import solve
-    from ..algebra.sweep import SHOWN
 
     plot_output.check(output, as_json)
     posed = arguments.parse_open_model(target, [quantity], given, where, options)
@@ -82,14 +81,5 @@ def command(
     if as_json:
         print_json(found.to_json())
         return 0 if found.all else NONE
-    rows, verdict = found.rows(), found.verdict
-    print_line(f"{found.model.title} ({found.model.target})")
-    for line in (*found.lines(spell), ""):
-        print_line(line)
-    if rows:
-        table([*found.columns, found.formula.measure.unit, "off by"], rows, "r" * (len(found.columns) + 2))
-        if len(found.all) > SHOWN:
-            print_line(f"and {len(found.all) - SHOWN:,} more; --json lists up to 10,000")
-        print_line()
-    print_line(verdict)
+    print_blocks(found.to_blocks())
     return 0 if found.all else NONE

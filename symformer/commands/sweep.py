@@ -9,7 +9,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import print_error, print_json, print_line, progress, spell, table
+from .terminal import print_blocks, print_error, print_json, progress
 
 if TYPE_CHECKING:
     from ..algebra.sweep import Sweep
@@ -111,21 +111,11 @@ def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> Non
         return
     with progress(f"{found.rows.count:,} configs") as told:
         found = replace(found, told=told)
-        rows, count = found.first
+        _ = found.first
     if as_json:
         print_json(found.to_json())
         return
-    for line in (f"{found.model.title} ({found.model.target})", *found.lines(spell), ""):
-        print_line(line)
-    from ..algebra.sweep import SHOWN, cells_of
-
-    if rows:
-        table(found.columns, list(map(cells_of, rows[:SHOWN])), found.align)
-    if count > SHOWN:
-        print_line(f"and {count - SHOWN:,} more; -o FILE writes all of them")
-    print_line()
-    for line in found.counted(count):
-        print_line(line)
+    print_blocks(found.to_blocks())
 
 
 def _sweep(

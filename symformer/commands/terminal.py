@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from ..language.notation.display_tree import Tree
+    from ..output.blocks import BriefBlock, Equation, Line
 
 _GAP = "  "
 # The characters of formulas and trees, and their replacements if they cannot be encoded.
@@ -123,7 +124,46 @@ def spell(shown: Tree | Expr) -> str:
     """Return a formula as ``12LE²``, or as ``12*L*E**2`` if the output cannot encode that."""
     from ..language.notation.text import code, text
 
-    return text(shown) if _spells_marks() else code(shown)
+    written = text(shown)
+    is_number = written.isascii() and not any(map(str.isalpha, written))  # 124,439,808 stays readable
+    return written if is_number or _spells_marks() else code(shown)
+
+
+def print_blocks(blocks: Sequence[BriefBlock]) -> None:
+    """Print blocks: each line folded, an empty line around each table and before each further heading."""
+    from ..output.blocks import Equation, Heading, Paragraph, Table
+
+    above: BriefBlock | None = None
+    for block in blocks:
+        apart = isinstance(block, Heading) or Table in (type(block), type(above))
+        if above is not None and apart and not (isinstance(above, Heading) and isinstance(block, Table)):
+            print_line()
+        match block:
+            case Heading(line=line) | Paragraph(line=line):
+                print_line(spell_line(line))
+            case Equation():
+                print_line(_equation(block))
+            case Table():
+                if block.caption:
+                    print_line(spell_line(block.caption))
+                head, *rows = ([spell_line(cell) for cell in row] for row in (block.head, *block.rows))
+                table(head, rows, block.align.replace("w", "l").replace("c", "l"), total=block.total)
+        above = block
+
+
+def spell_line(line: Line) -> str:
+    """Return a line as text, with its mathematics in characters that the output can encode."""
+    from ..output.blocks import plain
+
+    return plain(line, spell)
+
+
+def _equation(block: Equation) -> str:
+    """Return an equation on one line, with the reason for a step in brackets after it."""
+    steps = [spell(each) for each in block.chain.steps]
+    for place, reason in enumerate(block.reasons):
+        steps[place] += f" ({spell_line(reason)})" if reason else ""
+    return " = ".join([*map(spell, block.chain.labels), *steps])
 
 
 def table(

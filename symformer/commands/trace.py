@@ -54,11 +54,12 @@ def command(
     """
     from ..language.arithmetic import size
     from ..language.errors import OptionError
+    from ..language.notation.text import amount
     from ..language.sizes import whole
     from ..language.target import TargetKind, parse
     from ..targets.resolution import pairs
     from ..views.provenance_lines import config_agreement
-    from ..views.summary import amount, config_commit
+    from ..views.summary import config_commit
     from ..witness import ignored_at, values_at
     from ..witness import trace as trace_model
 

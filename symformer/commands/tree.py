@@ -6,7 +6,7 @@ import click
 
 from . import arguments
 from .base_command import Command
-from .terminal import print_json, print_line, spell, table
+from .terminal import print_json, print_line, spell, spell_line, table
 
 
 @click.command("tree", cls=Command)
@@ -55,5 +55,6 @@ def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
     numbered = whole is not None
     head = ["module", formula.measure.title, *([formula.measure.unit, "share"] if numbered else [])]
     table(head, rows, "llrr" if numbered else "ll", guides=guides)
-    for line in ["", *remarks(model, formula, spell), *provenance_lines(model, formula)]:
+    print_line()
+    for line in [*map(spell_line, remarks(model, formula)), *provenance_lines(model, formula)]:
         print_line(line)

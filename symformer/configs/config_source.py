@@ -9,7 +9,7 @@ from typing import Any
 from ..language.errors import ConfigError
 from ..language.sizes import format_value
 from ..language.symbols import E, L, V, letter
-from ..language.target import AnyTarget, TargetKind, parse
+from ..language.target import AnyTarget, Target, TargetKind, parse
 from .common_fields import Config
 from .config_fields import whole_number
 from .config_json import read_config, read_object
@@ -58,15 +58,19 @@ def open_config(target: AnyTarget) -> OpenedConfig:
 
     """
     named = parse(target)
-    if named.config is not None:
-        return _sound(named.text, OpenedConfig(read_object(named.text, named.config)))
-    if named.kind is not TargetKind.HUB:
-        path = target if isinstance(target, str) else named.name
+    return config_of(named, target if isinstance(target, str) else named.name)
+
+
+def config_of(target: Target, path: str) -> OpenedConfig:
+    """Return the config of a parsed target; ``path`` is that of a file or a folder. Raises ConfigError, FetchError."""
+    if target.config is not None:
+        return _sound(target.text, OpenedConfig(read_object(target.text, target.config)))
+    if target.kind is not TargetKind.HUB:
         return _sound(path, OpenedConfig(read_config(path)))
     from .hub import fetch
 
-    found = fetch(named.name, named.revision)
-    return _sound(named.text, OpenedConfig(read_config(found.path), found.commit, found.unasked))
+    found = fetch(target.name, target.revision)
+    return _sound(target.text, OpenedConfig(read_config(found.path), found.commit, found.unasked))
 
 
 def _sound(target: str, found: OpenedConfig) -> OpenedConfig:

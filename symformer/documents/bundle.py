@@ -10,9 +10,9 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 from ..formulas.formula import Formula
 from ..language.target import name_of
 from ..models.model import Model
+from ..output.blocks import Document
 from ..views.provenance_lines import provenance_json
 from ..views.summary import show_json
-from .blocks import Document
 from .formats.bundled import FORMAT
 
 FIRST = (

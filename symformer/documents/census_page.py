@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..catalogue.entries import CatalogueEntry, CensusEntry, census_types, find_entry
 from ..catalogue.record import OPERATIONS
-from ..formulas.derivation import Chain
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, tree
 from ..language.notation.text import text
+from ..output.blocks import Equation
+from ..output.chain import Chain
 from ..views.catalogue_class import CatalogueClass, catalogue_class, fixed_sizes
-from .blocks import Equation
 from .formats.md import FORMAT
 
 _code, _prose = FORMAT.code, FORMAT.prose

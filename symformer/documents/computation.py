@@ -32,7 +32,7 @@ from ..language.notation.display_tree import (
 )
 from ..language.notation.text import text
 from ..ledger.facts import ATTENDING, ROTARY, Entry, OperationKind, Scope, Tensor, Weight
-from .blocks import Assignment
+from ..output.blocks import Assignment
 from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, read_by, root_of, weights_of
 
 _ROLES = {  # the usual names of the inputs of an operation
@@ -540,10 +540,6 @@ def _module(path: str) -> tuple[str, str]:
 
 def _of_expert(shown: Tree) -> Tree:
     return TensorName(shown.letter, index=_EXPERT) if isinstance(shown, TensorName) else shown
-
-
-def _is_kind(item: Item, kind: OperationKind) -> bool:
-    return isinstance(item, Entry) and item.kind is kind
 
 
 def _looked_up(x: Tensor, scope: Scope) -> str:

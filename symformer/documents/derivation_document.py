@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
 
-from sympy import Add, Expr, Integer, Symbol, expand
+from sympy import Add, Symbol, expand
 
-from ..architectures import architecture, presets, presets_like, presets_of, variant
-from ..architectures.base_architecture import Architecture
-from ..components.base import Component, spell_option
-from ..formulas.account import Line as AccountLine
-from ..formulas.derivation import Chain, substitution
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula, Ratio
-from ..language.errors import RuleError, SymformerError
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of, tree
-from ..language.notation.text import number, percent
-from ..language.sizes import AtMost, Condition, Differs, Divides, Excludes, Numbers, evaluate
+from ..language.notation.text import amount, number, percent
 from ..language.symbols import RANK, letter
-from ..language.target import name_of
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
-from ..papers import paper
-from ..quantities import quantity as find_quantity
-from ..quantities.elementwise import printed_table
-from ..views.summary import amount, share, show_json, unused_size_notes
-from .blocks import (
+from ..output.blocks import (
     Block,
     Code,
     Contents,
@@ -44,15 +31,22 @@ from .blocks import (
     References,
     Strong,
     Table,
+    capital,
     formulas_in,
+    listed,
+    maybe,
     numbered,
 )
+from ..output.chain import Chain
+from ..papers import paper
+from ..views.derivation_facts import DerivationFacts, ExampleFacts, QuantityFacts, derivation_facts
+from .condition_text import conditions
 from .figures.inset import illustration
 from .key_result import message
 from .part_sections import about_part, named, parts
-from .sentences import capital, listed, maybe, sentence
-from .subject import Subject, in_title, of_one_rank, placed
-from .verification import LISTED, certificate_of, check, short_check
+from .sentences import sentence
+from .subject import Subject, in_title
+from .verification import check, short_check
 
 
 def document(
@@ -92,64 +86,59 @@ def document(
         If the model does not support a quantity and ``together`` is empty.
 
     """
-    formulas, refused = [], []
-    for name in quantities:
-        known = find_quantity(name).choices
-        try:
-            formulas.append(model.formula(name, **{k: v for k, v in conventions.items() if k in known}))
-        except RuleError as error:
-            if not together:
-                raise
-            refused.append((name, str(error)))
-    if not together:
-        model.asked_by(formulas)
-    chapters = [_chapter(model, formula, form, first=place == 0) for place, formula in enumerate(formulas)]
-    drawn = illustration(with_numbers(model), formulas[0]) if form == "full" and formulas else []
+    found = derivation_facts(model, quantities, conventions, full=form == "full", skip_refused=bool(together))
+    return laid_out(found, version, together, form)
+
+
+def laid_out(found: DerivationFacts, version: str, together: str = "", form: str = "full") -> Document:
+    """Return the document that states the facts of a derivation; the arguments are those of ``document``."""
+    chapters = [_chapter(each, form, first=place == 0) for place, each in enumerate(found.quantities)]
+    drawn = illustration(found.figure) if form == "full" and found.figure else []
     blocks: list[Block] = []
     if len(chapters) == 1:
         (one,) = chapters
-        letters = _alphabet([one.subject], [*one.before, *one.after])
+        letters = _alphabet([one.facts], [*one.before, *one.after])
         blocks += [*one.before, *letters, *drawn, *one.after]
     else:
         shown = [block for each in chapters for block in (*each.before, *each.after)]
-        letters = _alphabet([each.subject for each in chapters], shown)
+        letters = _alphabet(found.quantities, shown)
         blocks += [Contents(), *([Heading(1, ["Symbols"], "symbols"), *letters] if letters else []), *drawn]
         for each in chapters:
-            measure = each.subject.formula.measure
+            measure = each.facts.formula.measure
             blocks.append(Heading(1, [capital(measure.title)], measure.name))
             blocks += [_lowered(block) for block in (*each.before, *each.after)]
-    if refused:
+    if found.refused:
         blocks.append(Heading(1, ["Quantities without a formula"]))
-        blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in refused]
+        blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in found.refused]
     if form == "short":  # two or three tables on a page need no numbers
         blocks = [replace(block, caption=()) if isinstance(block, Table) else block for block in blocks]
     blocks, keys = numbered(blocks)
     if keys:
         entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
         blocks += [Heading(1, ["References"]), References(entries)]
-    titles = [formula.measure.title for formula in formulas]
+    titles = [each.formula.measure.title for each in found.quantities]
     measures = together or " and ".join(filter(None, (", ".join(titles[:-1]), titles[-1])))
     return Document(
-        in_title(model, measures, formulas),
-        _subtitle(model, formulas, version),
+        in_title(found, measures),
+        _subtitle(found, version),
         blocks,
-        ["transformer", model.title, *titles],
-        _attached(model, formulas, keys),
+        ["transformer", found.title, *titles],
+        _attached(found, keys),
     )
 
 
-def _attached(model: Model, formulas: Sequence[Formula], keys: Sequence[str]) -> list[tuple[str, str]]:
+def _attached(found: DerivationFacts, keys: Sequence[str]) -> list[tuple[str, str]]:
     """Return the attached files: the formulas as JSON, as ``show --json`` prints them, and the papers as BibTeX."""
-    told = [{**show_json(model, formula), "id": formula.id, "target": name_of(model.target)} for formula in formulas]
+    told = [each.json for each in found.quantities]
     files = [("formulas.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
     if keys:
         files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
     return files
 
 
-def _subtitle(model: Model, formulas: Sequence[Formula], version: str) -> str:
+def _subtitle(found: DerivationFacts, version: str) -> str:
     """Return the subtitle: how the steps are checked, and whether the results are checked against torch."""
-    held = [_held(model, formula) for formula in formulas]
+    held = [each.check.is_exact for each in found.quantities]
     if all(held):
         compared = "the result is checked against torch" if len(held) == 1 else "every result is checked against torch"
     elif any(held):
@@ -157,18 +146,6 @@ def _subtitle(model: Model, formulas: Sequence[Formula], version: str) -> str:
     else:
         compared = "no certificate checks the result against torch"
     return f"Derived by symformer {version}. Every step is verified symbolically; {compared}."
-
-
-def _held(model: Model, formula: Formula) -> bool:
-    """Return True if a certificate or a trace checks this exact formula against torch; per-rank formulas have none."""
-    if placed(formula):
-        return False
-    if model.provenance.of(formula.measure.name).from_torch:
-        return True
-    certificate = certificate_of(model, formula)
-    return certificate is not None and (
-        certificate.id != formula.id or dict(certificate.conventions) == dict(formula.conventions)
-    )
 
 
 def _lowered(block: Block) -> Block:
@@ -179,94 +156,68 @@ def _lowered(block: Block) -> Block:
 class _DerivationChapter:
     """The blocks of one quantity, before and after the table of symbols."""
 
-    subject: Subject
+    facts: QuantityFacts
     before: list[Block]
     after: list[Block]
 
 
-def _chapter(model: Model, formula: Formula, form: str, first: bool) -> _DerivationChapter:
-    shown = with_numbers(model)
-    numbered_ = bool(shown.known) and set(formula.symbols) <= shown.known.keys()
-    subject = Subject(shown, formula)
-    if isinstance(formula, Ratio):
-        result, rest = _ratio(formula, subject, numbered_)
+def _chapter(found: QuantityFacts, form: str, first: bool) -> _DerivationChapter:
+    holds = _conditions(found)
+    if isinstance(found.formula, Ratio):
+        result, rest = _ratio(found.formula, found)
         if form == "short":
-            checked = rest[-1:]
-            before = [*result, *_chosen(formula, shown.known)]
-            return _DerivationChapter(subject, before, [*_conditions(model, formula), *checked])
-    else:
-        result = _result(formula, subject, numbered_)
-        numbers = shown.known if numbered_ else None
-        result += message(model, formula, numbers)
-        if form == "short":
-            return _DerivationChapter(
-                subject, [*result, *_chosen(formula, shown.known)], _page(model, formula, numbers)
-            )
-        rest = parts(model, formula, first)
-        rest += _leading(formula, subject, numbered_)
-        if numbered_:
-            rest += _numbers(formula, subject)
-        rest += _breakdown(formula, shown, numbered_)
-        rest += _presets(model, formula, subject)
-        rest += check(model, formula)
-    return _DerivationChapter(
-        subject, [*result, *_counted(model, formula, first)], [*_conditions(model, formula), *rest]
-    )
+            return _DerivationChapter(found, [*result, *_chosen(found)], [*holds, *rest[-1:]])
+        return _DerivationChapter(found, [*result, *_counted(found, first)], [*holds, *rest])
+    result = [*_result(found), *message(found)]
+    if form == "short":
+        return _DerivationChapter(found, [*result, *_chosen(found)], [*holds, *_page(found)])
+    rest = parts(found, first)
+    if found.examples:
+        rest += [*_leading(found, found.examples), *_numbers(found, found.examples)]
+    rest += _breakdown(found)
+    if found.examples:
+        rest += _presets(found, found.examples)
+    rest += check(found.check)
+    return _DerivationChapter(found, [*result, *_counted(found, first)], [*holds, *rest])
 
 
-def _chosen(formula: Formula, numbers: Numbers) -> list[Block]:
+def _chosen(found: QuantityFacts) -> list[Block]:
     """Return the conventions by name only, for the short form."""
-    said = find_quantity(formula.measure.name).said(formula).items()
-    notes = [[Code(f"{name}={value}")] for name, value in said if (name, value) != ("data", "off") or placed(formula)]
+    notes = [[Code(f"{each.name}={each.value}")] for each in found.conventions]
     blocks: list[Block] = [Paragraph(["Counted with ", *listed(*notes), "."])] if notes else []
-    if one := of_one_rank(formula, numbers):
-        blocks.append(Paragraph(one))
+    blocks += map(Paragraph, found.ranks)
     return blocks
 
 
-def _page(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block]:
+def _page(found: QuantityFacts) -> list[Block]:
     """Return the short form of a chapter, after its result."""
+    formula = found.formula
     rows: list[Sequence[Line]] = []
-    total = formula.value(dict(numbers)) if numbers else 0
-    for count, line in _pieces(formula.root, Integer(1)):
-        each = expand(line.each.xreplace(formula.simplified))
-        cells: list[Line] = [[named(line.path, formula)], [Math.of(count)], [Math(factored(each))]]
-        if numbers:
-            value = evaluate((count * each).xreplace(formula.relations), numbers, line.path)
-            cells += [_integer(value), [percent(share(value, total))]]
+    for part in found.parts:
+        cells: list[Line] = [[named(part.name, formula)], [Math.of(part.count)], [Math(factored(part.each))]]
+        if part.share is not None:
+            cells += [[f"{part.value:,}"], [percent(part.share)]]
         rows.append(cells)
-    head: list[Line] = [["Part"], ["Copies"], ["Each"], *([["Total"], ["Share"]] if numbers else [])]
-    table = Table(head, rows, "lrlrr" if numbers else "lrl", caption=[f"The {formula.measure.unit} by part."])
-    return [*_conditions(model, formula), table, Paragraph(short_check(model, formula))]
+    head: list[Line] = [["Part"], ["Copies"], ["Each"], *([["Total"], ["Share"]] if found.has_numbers else [])]
+    caption: Line = [f"The {formula.measure.unit} by part."]
+    table = Table(head, rows, "lrlrr" if found.has_numbers else "lrl", caption=caption)
+    return [table, Paragraph(short_check(found.check))]
 
 
-def _pieces(line: AccountLine, count: Expr) -> Iterator[tuple[Expr, AccountLine]]:
-    """Yield the nonzero parts of the model and of its layers, each with its number of copies."""
-    for below in line.lines:
-        if below.each == 0:
-            continue
-        copies = count * below.count
-        if below.path.endswith("*") and any(inner.entry is None and inner.each != 0 for inner in below.lines):
-            yield from _pieces(below, copies)
-        else:
-            yield copies, below
-
-
-def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Block], list[Block]]:
+def _ratio(formula: Ratio, found: QuantityFacts) -> tuple[list[Block], list[Block]]:
     """Return the blocks of a ratio: the result, then both sides, the quotient of each row and the check."""
     above, below = formula.above, formula.over
-    if below.expanded == 0:
-        raise RuleError(f"{formula.id} is undefined: its {below.measure.title} are 0")
     quotient = Chain((_label(formula),), (Quotient(_label(above), _label(below)),))
     result: list[Block] = [Equation(quotient, key=True, id=formula.id)]
     result += [Equation(Chain((_label(side),), (tree(side.written),))) for side in (above, below)]
     letters = Math(_label(above)), Math(_label(below))
     said_of = f" denotes the {above.measure.title} and ", f" the {below.measure.title}."
     result.append(Paragraph([letters[0], said_of[0], letters[1], said_of[1]]))
-    known = subject.model.known
-    if numbered_:
-        value = amount(formula.value(dict(known)), formula.measure.unit)
-        result.append(Paragraph(["For ", *subject.line, ", this is ", Strong(value), f" {formula.measure.unit}."]))
+    unit = formula.measure.unit
+    if found.value is not None:
+        value = amount(found.value, unit)
+        line = Subject(found.subject).line
+        result.append(Paragraph(["For ", *line, ", this is ", Strong(value), f" {unit}."]))
     rest: list[Block] = []
     for side in (above, below):
         if not side.root.lines:  # not a quantity of the model, such as a device's peak
@@ -281,17 +232,15 @@ def _ratio(formula: Ratio, subject: Subject, numbered_: bool) -> tuple[list[Bloc
         caption: Line = [f"{capital(side.measure.title)} row by row."]
         table = Table([["Row"], ["Copies"], ["Each"]], rows, "lrl", caption=caption)
         rest.append(table if rows else Paragraph(["Every row is 0."]))
-    head: list[Line] = [["Row"], ["Each"], *([[formula.measure.unit]] if numbered_ else [])]
-    rows = []
-    for row in formula.rows:
-        if row.each == 0:
-            continue
-        value_cell: list[Line] = [[number(formula.of_row(row, known))]] if numbered_ else []
-        rows.append([[named(row.path, formula)], [Math.of(row.each)], *value_cell])
-    if any(row.each not in (0, 1) for row in formula.rows):  # in a share, every row is 0 or 1
-        rest += [Heading(1, ["Row by row"]), Table(head, rows, "llr" if numbered_ else "ll", caption=_rows(formula))]
-    said = find_quantity(formula.measure.name).checked or RATIO
-    return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([said])]
+    if any(row.each != 1 for row in found.rows):  # in a share, every row is 0 or 1
+        head: list[Line] = [["Row"], ["Each"], *([[unit]] if found.has_numbers else [])]
+        rows = [
+            [[named(row.name, formula)], [Math.of(row.each)], *([[number(row.value)]] if row.value is not None else [])]
+            for row in found.rows
+        ]
+        table = Table(head, rows, "llr" if found.has_numbers else "ll", caption=_rows(formula))
+        rest += [Heading(1, ["Row by row"]), table]
+    return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([found.checked or RATIO])]
 
 
 RATIO = (
@@ -300,65 +249,51 @@ RATIO = (
 )
 
 
-def with_numbers(model: Model) -> Model:
-    """The model itself if it has numbers; else its first preset with these options, in the same run, for examples."""
-    if not all(letter(size).run for size in model.known) or not isinstance(model.component, Architecture):
-        return model
-    for preset in _presets_of(model.component):
-        if preset.relations == model.relations:
-            return preset.set({size: Integer(number) for size, number in model.numbers.items()})
-    return model
-
-
 def _label(formula: Formula) -> Label:
     return Label(formula.measure.letter, "", formula.written)
 
 
-def _result(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
+def _result(found: QuantityFacts) -> list[Block]:
+    formula = found.formula
     steps = dict.fromkeys((factored(formula.written), tree(formula.written)))  # a single step if nothing factors out
     blocks: list[Block] = [Equation(Chain((_label(formula),), tuple(steps)), key=True, id=formula.id)]
-    if numbered_:
-        value = formula.value(dict(subject.model.known))
-        blocks.append(
-            Paragraph(["For ", *subject.line, ", this is ", Strong(f"{value:,}"), f" {formula.measure.unit}."])
-        )
+    if found.value is not None:
+        line, value = Subject(found.subject).line, f"{found.value:,}"
+        blocks.append(Paragraph(["For ", *line, ", this is ", Strong(value), f" {formula.measure.unit}."]))
     return blocks
 
 
-def _counted(model: Model, formula: Formula, first: bool) -> list[Block]:
-    question = find_quantity(formula.measure.name)
+def _counted(found: QuantityFacts, first: bool) -> list[Block]:
+    about = about_part(found.formula.root, found.formula)
     blocks: list[Block] = [
         Heading(1, ["Definition and conventions"]),
-        Paragraph([*maybe(first, *about_part(formula.root, formula), " "), *sentence(question.states(formula))]),
+        Paragraph([*maybe(first, *about, " "), *sentence(found.definition)]),
     ]
-    if one := of_one_rank(formula, model.known):
-        blocks.append(Paragraph(one))
-    blocks += [Paragraph(sentence(each)) for each in unused_size_notes(model, formula)]
-    for name, value in question.said(formula).items():
-        if name == "data" and value == "off" and not placed(formula):
-            continue  # there is only one rank
-        meaning = question.choices[name].meanings[value]
-        blocks.append(Paragraph([Code(f"{name}={value}"), ": ", *sentence(meaning), "."]))
-    if formula.conventions.get("count") == "all":
+    blocks += map(Paragraph, found.ranks)
+    blocks += [Paragraph(sentence(each)) for each in found.without_effect]
+    for each in found.conventions:
+        blocks.append(Paragraph([Code(f"{each.name}={each.value}"), ": ", *sentence(each.meaning), "."]))
+    if found.elementwise:
         head: list[Line] = [["Operation"], ["FLOPs per element"], ["Steps"]]
         counts: list[Sequence[Line]] = [
-            [[name], [str(count.flops)], sentence(count.steps)] for name, count in printed_table()
+            [[name], [str(count.flops)], sentence(count.steps)] for name, count in found.elementwise
         ]
         caption: Line = ["FLOPs of the elementwise operations."]
         blocks.append(Table(head, counts, "lrw", caption=caption))
-    if model.component.chosen:
-        options = ", ".join(f"{name}={value}" for name, value in model.component.chosen.items())
+    if found.options:
+        options = ", ".join(f"{name}={value}" for name, value in found.options.items())
         blocks.append(Paragraph(["Non-default model options: ", Code(options), "."]))
     return blocks
 
 
-def _alphabet(subjects: Sequence[Subject], blocks: Sequence[Block]) -> list[Block]:
+def _alphabet(found: Sequence[QuantityFacts], blocks: Sequence[Block]) -> list[Block]:
     """Return the table of exactly those symbols that occur in these blocks."""
     used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
-    known = subjects[0].model.known
+    subjects = [Subject(each.subject) for each in found]
+    known = found[0].subject.known
     places: dict[str, ConfigLocation] = {}
-    for each in subjects:
-        places = {**each.model.provenance.of(each.formula.measure.name).places, **places}
+    for each in found:
+        places = {**each.places, **places}
     rows: list[Sequence[Line]] = [
         [[Math.of(size)], [letter(size).meaning], _place(size, places.get(size.name)), _integer(known.get(size))]
         for size in sorted(used, key=RANK.__getitem__)
@@ -383,72 +318,32 @@ def _place(size: Symbol, place: ConfigLocation | None) -> Line:
     return [Code(place.field), *maybe(place.less, " minus ", Code(place.less))]
 
 
-def _conditions(model: Model, formula: Formula) -> list[Block]:
-    notes = conditions(model, formula)
+def _conditions(found: QuantityFacts) -> list[Block]:
+    notes = conditions(found.conditions)
     return [Paragraph(["The formula holds if ", *listed(*notes), "."])] if notes else []
 
 
-def conditions(model: Model, formula: Formula) -> list[Line]:
-    """Return the conditions under which a formula holds, each as a clause."""
-    notes: list[Line] = []
-    if reading := model.provenance.of(formula.measure.name).reading:
-        notes += [[Code(each.name), f" is {each.value:,}"] for each in reading.pinned]
-        notes += [[Code(name), " is ", Code(other)] for name, other in reading.ties.items()]
-    own = {*formula.symbols, *(size for rule in formula.constraints for size in rule.symbols)}
-    for target, value in formula.relations.items():
-        if not own & {target, *value.free_symbols}:
-            continue  # the formula does not use these sizes
-        notes.append([Math(tree(target)), " = ", Math.of(value)])
-    for constraint in formula.constraints:
-        if not affects_formula(constraint, formula):
-            continue
-        if isinstance(constraint, Divides):
-            notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
-        elif isinstance(constraint, AtMost):
-            low, high = Math.of(constraint.low), Math.of(constraint.high)
-            notes.append([high, " is at least ", low] if constraint.low.is_number else [low, " is at most ", high])
-        elif isinstance(constraint, Differs):
-            notes.append([Math.of(constraint.left), " differs from ", Math.of(constraint.right)])
-        elif isinstance(constraint, Excludes):
-            notes.append(
-                [
-                    *listed(*([Math.of(size)] for size in constraint.ones)),
-                    f" are not {'both' if len(constraint.ones) == 2 else 'all'} 1",
-                ]
-            )
-        else:
-            notes.append(sentence(str(constraint)))
-    return notes
-
-
-def affects_formula(constraint: Condition, formula: Formula) -> bool:
-    """Return True if a condition concerns sizes of the formula: a window does not affect the number of parameters."""
-    own = {*formula.symbols, *formula.relations}
-    of_run = {size for size in constraint.symbols if letter(size).run and not letter(size).ranks}
-    return bool(constraint.symbols & own) and of_run <= own
-
-
-def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]:
+def _leading(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
     """Return the leading terms; nothing if they omit too much of the total at the numbers shown."""
-    leading = formula.leading()
-    if leading.rest == 0:
+    leading = examples.leading
+    if leading is None:
         return []
-    known = subject.model.known
-    other = _other_preset(subject.model, formula) if numbered_ else None
-    out = [leading.left_out(sizes) for sizes in (known, *([other.known] if other else []))] if numbered_ else []
-    if out and min(out) > MOST_LEFT_OUT:
+    omitted = [leading.omitted, leading.other[1] if leading.other else None]
+    if (out := [each for each in omitted if each is not None]) and min(out) > MOST_LEFT_OUT:
         return []
     several = isinstance(leading.expr, Add)
-    held = sorted((size for size in formula.written.free_symbols if not letter(size).growth), key=RANK.__getitem__)
+    free = found.formula.written.free_symbols
+    held = sorted((size for size in free if not letter(size).growth), key=RANK.__getitem__)
     but: Line = maybe(held, " except ", *listed(*([Math.of(size)] for size in held)))
     grow = "leading terms" if several else "leading term"
     line: list[Piece] = [f"The {grow} as all sizes", *but, f" grow together {'are' if several else 'is'} "]
     line += [Math.of(leading.expr), "."]
-    if out:
-        whose: Line = ["these sizes"] if subject.changed else [Code(subject.name)]
-        line += [f" {'They omit' if several else 'It omits'} {percent(out[0])} of the total for ", *whose]
-        if other:
-            line += [f", and {percent(out[1])} for ", Code(other.target)]
+    if leading.omitted is not None:
+        whose: Line = ["these sizes"] if found.subject.changed else [Code(found.subject.name)]
+        line += [f" {'They omit' if several else 'It omits'} {percent(leading.omitted)} of the total for ", *whose]
+        if leading.other:
+            name, there = leading.other
+            line += [f", and {percent(there)} for ", Code(name)]
         line += ["."]
     return [Heading(1, ["Leading terms"]), Paragraph(line)]
 
@@ -456,112 +351,59 @@ def _leading(formula: Formula, subject: Subject, numbered_: bool) -> list[Block]
 MOST_LEFT_OUT = Fraction(1, 10)  # leading terms that omit more for every model shown are not printed
 
 
-def _other_preset(shown: Model, formula: Formula) -> Model | None:
-    """Return the largest other preset with this formula, or the smallest if the model shown is the largest."""
-    same = [other for other in _presets_of(shown.component) if _fits(formula, other)]
-    if len(same) < 2:
-        return None
-    values = [formula.value(_asked(formula, other.known)) for other in same]
-    largest = same[values.index(max(values))]  # the first of several equally large
-    return same[values.index(min(values))] if largest.known == shown.known else largest
-
-
-def _numbers(formula: Formula, subject: Subject) -> list[Block]:
-    chain = substitution(formula.written, subject.model.known)
+def _numbers(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
+    """Return the substitution of the numbers; nothing if a size has no value."""
+    if examples.substitution is None:
+        return []
     return [
-        Heading(1, ["Numerical value", *maybe(not subject.changed, " for ", Code(subject.name))]),
-        Equation(Chain((_label(formula),), chain.steps)),
+        Heading(1, ["Numerical value", *maybe(not found.subject.changed, " for ", Code(found.subject.name))]),
+        Equation(Chain((_label(found.formula),), examples.substitution.steps)),
     ]
 
 
-def _breakdown(formula: Formula, shown: Model, numbered_: bool) -> list[Block]:
+def _breakdown(found: QuantityFacts) -> list[Block]:
+    formula = found.formula
     head: list[Line] = [["Row"], ["Copies"], ["Each"]]
     align = "lrl"
-    if numbered_:
+    if found.has_numbers:
         head += [["Total"], ["Share"]]
         align += "rr"
-    total = formula.value(dict(shown.known)) if numbered_ else 0
     rows: list[Sequence[Line]] = []
-    for row in formula.rows:
-        if row.each == 0:  # listed with the parts
-            continue
-        cells: list[Line] = [[named(row.path, formula)], [Math.of(row.count)], [Math.of(row.each)]]
-        if numbered_:
-            value = int(row.total.xreplace(shown.known))
-            cells += [_integer(value), [percent(share(value, total))]]
+    for row in found.rows:
+        cells: list[Line] = [[named(row.name, formula)], [Math.of(row.count)], [Math.of(row.each)]]
+        if row.share is not None:
+            cells += [[f"{row.value:,}"], [percent(row.share)]]
         rows.append(cells)
-    last: list[Line] = [["Total"], [], []]
-    if numbered_:
-        last += [_integer(total), [percent(share(1, 1))]]
-        rows.append(last)
-    return [Heading(1, ["Row by row"]), Table(head, rows, align, total=numbered_, caption=_rows(formula))]
+    if found.has_numbers:
+        rows.append([["Total"], [], [], [f"{found.value:,}"], [percent(Fraction(1))]])
+    return [Heading(1, ["Row by row"]), Table(head, rows, align, total=found.has_numbers, caption=_rows(formula))]
 
 
 def _rows(formula: Formula) -> Line:
     return [f"{capital(formula.measure.title)} row by row."]
 
 
-@cache
-def _presets_of(component: Architecture) -> tuple[Model, ...]:
-    """Return the presets of an architecture with these options, as models; cached, since every chapter needs them."""
-    return tuple(map(architecture, presets_like(component)))
-
-
-def _sharing(model: Model, formula: Formula) -> list[Model]:
-    """Return the presets of an architecture that have this formula, with or without the options of the model."""
-    found: list[Model] = []
-    same: dict[Component, bool] = {}
-    for preset in map(architecture, presets_of(model.id)):
-        if preset.component not in same:
-            sibling = replace(model, component=preset.component)
-            try:
-                theirs = sibling.formula(formula.measure.name, **formula.conventions)
-                same[preset.component] = theirs.expanded == formula.expanded
-            except SymformerError:  # the quantity does not accept an option
-                same[preset.component] = False
-        if same[preset.component] and _fits(formula, preset):
-            found.append(preset)
-    return found
-
-
-def _presets(model: Model, formula: Formula, subject: Subject) -> list[Block]:
+def _presets(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
     """Return the table of presets with this formula and the table of the other variants."""
+    formula = found.formula
     blocks: list[Block] = []
-    if not isinstance(model.component, Architecture):
-        return blocks
-    rows: list[Sequence[Line]] = []
-    known = _sharing(model, formula)
-    for preset in known[:LISTED]:
-        value = formula.value(_asked(formula, preset.known))
-        rows.append([[Code(preset.target)], _integer(value), sentence(presets()[preset.target]["source"])])
-    if rows:
+    if examples.presets:
         head: list[Line] = [["Preset"], [capital(formula.measure.unit)], ["Sizes from"]]
+        rows: list[Sequence[Line]] = [
+            [[Code(preset.name)], [f"{preset.value:,}"], sentence(preset.source)] for preset in examples.presets
+        ]
         blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw", caption=["Presets with this formula."])]
-    if more := len(known) - len(rows):
+    if more := examples.more_presets:
         said = f"{more} more presets have" if more > 1 else "One more preset has"
         blocks.append(Paragraph([f"{said} this formula; to list all presets: ", Code("symformer list --presets"), "."]))
-    shown = subject.model
     others: list[Sequence[Line]] = []
-    for options in model.component.variants:
-        other = variant(model, options)
-        if other.component == model.component:
-            continue
-        try:
-            sibling = other.formula(formula.measure.name, **formula.conventions)
-        except RuleError:  # this variant does not support the quantity
-            continue
-        both = {
-            name: (getattr(other.component, name), getattr(model.component, name)) for name in model.component.choices()
-        }
-        spelt = ", ".join(f"{name}={spell_option(ours)}" for name, (ours, theirs) in both.items() if ours != theirs)
-        example = _with_sizes(other, sibling, shown)
-        amount = [f"{sibling.value(_asked(sibling, example.known)):,}"] if example else []
-        if example and example.target != shown.target:
-            amount.append(f" ({example.target})")
-        others.append([[Code(spelt)], [_as_difference(formula, sibling)], amount])
+    for each in examples.variants:
+        value = [f"{each.value:,}"] if each.value is not None else []
+        example = [f" ({each.example})"] if each.example else []
+        others.append([[Code(each.options)], [_as_difference(formula, each.formula)], [*value, *example]])
     if others:
         counted = any(row[-1] for row in others)
-        head = [["Variant"], ["Formula"], *([[subject.column]] if counted else [])]
+        head = [["Variant"], ["Formula"], *([[Subject(found.subject).column]] if counted else [])]
         rows = others if counted else [row[:-1] for row in others]
         caption: Line = ["The formula for other options."]
         blocks += [Heading(1, ["Variants"]), Table(head, rows, "lwr" if counted else "lw", caption=caption)]
@@ -579,24 +421,6 @@ def _as_difference(formula: Formula, sibling: Formula) -> Piece:
         return Math.of(sibling.written)
     terms = [tree(term) for term in ordered_terms(more)]
     return Math(Sum((_label(formula), *terms)))
-
-
-def _fits(formula: Formula, preset: Model) -> bool:
-    """Return True if a preset has a number for every size and satisfies the relations used to simplify the formula."""
-    known = preset.known
-    related = all(value.xreplace(known) == known[size] for size, value in formula.relations.items() if size in known)
-    return related and set(formula.symbols) <= known.keys()
-
-
-def _asked(formula: Formula, known: Numbers) -> Numbers:
-    """Return the numbers that a formula, its relations or its conditions need."""
-    asked = {*formula.symbols, *formula.relations, *(size for rule in formula.constraints for size in rule.symbols)}
-    return {size: number for size, number in known.items() if size in asked}
-
-
-def _with_sizes(variant_: Model, formula: Formula, shown: Model) -> Model | None:
-    """Return the source of a variant's example numbers: the model shown, or else the variant's first preset."""
-    return next((model for model in (shown, *_presets_of(variant_.component)) if _fits(formula, model)), None)
 
 
 def _integer(number: int | None) -> Line:

@@ -35,6 +35,7 @@ class DocumentRequest:
 
     def written(self, models: Sequence[Model], conventions: Mapping[str, str], file: str) -> bytes:
         """Return the contents of the file, for one model or for two on a live page. Raises SymformerError."""
+        from ..views.derivation_facts import formulas_of
         from .derivation_document import document
         from .formats import render
 
@@ -44,14 +45,13 @@ class DocumentRequest:
             return page(models, self.quantities, self.version, self.form, **conventions)
         (model,) = models
         if self.kind == "macros":
-            from .macros import MacroRequest, formulas_of, spelt
+            from .macros import MacroRequest, spelt
 
             source = MacroRequest.for_file(self.version, model, self.quantities, self.options, self.sets, file)
             return spelt(model, formulas_of(model, self.quantities, conventions), source)
         paper = document(model, self.quantities, self.version, form=self.form, **conventions)
         if self.extension == ARCHIVE:
             from .bundle import bundle
-            from .macros import formulas_of
 
             return bundle(model, formulas_of(model, self.quantities, conventions), paper)
         if self.template:

@@ -12,15 +12,17 @@ from ..formulas.formula import Formula
 from ..language.notation.latex import latex
 from ..language.symbols import B, C, N_dev, N_dp, N_micro, N_new, N_peak, N_pp, N_tok, N_tp, N_tps, P, R, S, S_enc
 from ..models.model import Model
+from ..output.blocks import Document
+from ..views.preset_models import with_numbers
 from .alphabet_page import page as alphabet
-from .blocks import Document
 from .census_page import pages as census
 from .corrections_page import page as corrections
-from .derivation_document import document, with_numbers
+from .derivation_document import document
 from .figures.architecture import architecture_figure
 from .figures.drawing_files import emit
 from .formats import render
 from .formats.pdf import picture
+from .operations_page import page as operations
 from .published_formulas import page as published_formulas
 from .published_numbers import page as published_numbers
 from .rule_sets_page import page as counted
@@ -115,6 +117,7 @@ def pages(version: str) -> dict[str, bytes]:
     )
     also = [
         "[The alphabet](alphabet.md): the letter of each size and of each quantity.",
+        "[Operations](operations.md): the operations in which components are written, with their shapes and counts.",
         "[Published formulas](published.md), each next to the one derived here.",
         "[Published numbers](published-numbers.md), each with the count that it matches.",
         "[Corrections](corrections.md): published numbers and formulas that differ from their claimed count.",
@@ -128,6 +131,7 @@ def pages(version: str) -> dict[str, bytes]:
     ]
     made["README.md"] = "\n\n".join(["\n".join([title, *index()]), *also, ""]).encode()
     made["alphabet.md"] = alphabet().encode()
+    made["operations.md"] = operations().encode()
     made["published.md"] = published_formulas().encode()
     made["published-numbers.md"] = published_numbers().encode()
     made["corrections.md"] = corrections().encode()

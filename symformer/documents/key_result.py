@@ -3,109 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
-from sympy import Add, Expr, Integer, expand
+from sympy import Add, Expr, expand
 
-from ..formulas.account import Line as AccountLine
 from ..formulas.account import Term
-from ..formulas.derivation import Chain
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
-from ..language.errors import SymformerError
 from ..language.notation.display_tree import Label, Number, Product, Tree, ordered_terms, terms_tree, tree, value
 from ..language.notation.text import percent
-from ..language.sizes import Numbers, evaluate
 from ..language.symbols import B, C, S
-from ..ledger.facts import ATTENDING, CARRYING, OperationKind
-from ..models.model import Model
-from ..views.summary import share
-from .blocks import Block, Equation, Line, Math, Paragraph, Piece, Table
-from .sentences import capital, listed, maybe
+from ..output.blocks import Block, Equation, Line, Math, Paragraph, Piece, Table, capital, listed, maybe
+from ..output.chain import Chain
+from ..views.derivation_facts import ATTENTION, MATRICES, QuantityFacts
 
 OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # per parameter
-MATRICES, ATTENTION, SCAN, ELEMENTS = "matrices", "attention", "state-space scan", "element by element"
 _A_TOKEN = ("flops", "macs", "prefill-flops")
 # per matrix element that a token is multiplied by
 _EACH_ELEMENT = {"FLOPs": (2, "2 FLOPs"), "MACs": (1, "1 multiply-add")}
 
 
-def message(model: Model, formula: Formula, numbers: Numbers | None) -> list[Block]:
-    """Return the summary of a cost, and a table of its purposes if it has several.
-
-    ``numbers`` are the sizes of the model that the document shows, or None if some are missing.
-    """
-    parts = purposes(formula)
+def message(found: QuantityFacts) -> list[Block]:
+    """Return the summary of a cost, and a table of its purposes if it has several."""
+    formula, parts = found.formula, {each.name: each.each for each in found.purposes}
     blocks: list[Block] = []
-    stored: Label | None = None
-    if formula.measure.name == "train-memory":
-        stored = _stored(model, formula)
-        blocks += _a_parameter(formula, parts, stored) if stored else []
+    if found.params:
+        blocks += _a_parameter(formula, parts, found.params)
     elif formula.measure.name in _A_TOKEN:
         blocks += _a_token(parts, *_EACH_ELEMENT[formula.measure.unit])
     elif formula.measure.name == "kv-cache":
         blocks += _kept_a_token(formula)
     if len(parts) > 1:
-        blocks.append(_table(formula, parts, numbers, stored))
+        blocks.append(_table(found))
     return blocks
 
 
-def purposes(formula: Formula) -> dict[str, Expr]:
-    """Return the amount for each purpose of a quantity; the amounts sum to the formula.
-
-    >>> import symformer as sf
-    >>> {what: str(each) for what, each in purposes(sf.architecture("gpt2").formula("flops", attention="full")).items()}
-    {'matrices': '24*B*E**2*L*S + 2*B*E*S*V', 'attention': '4*B*E*L*S**2'}
-    """
-    found: dict[str, Expr] = {}
-    for count, line in formula.root.leaves():
-        for term in line.terms:
-            what = _purpose(line, term, formula.measure.unit)
-            found[what] = found.get(what, Integer(0)) + count * term.expr
-    if "" in found:
-        return {}
-    sums = {what: formula.gathered(expand(each.xreplace(formula.simplified))) for what, each in found.items()}
-    return {what: each for what, each in sums.items() if each != 0}
-
-
-def _purpose(line: AccountLine, term: Term, unit: str) -> str:
-    if term.purpose or unit not in ("FLOPs", "MACs") or line.entry is None:
-        return term.purpose
-    if line.entry.kind in ATTENDING:
-        return ATTENTION
-    if line.entry.kind in CARRYING:
-        return SCAN
-    return (
-        MATRICES
-        if line.entry.kind in (OperationKind.LINEAR, OperationKind.EXPERTS, OperationKind.CONVOLUTION)
-        else ELEMENTS
-    )
-
-
-def _table(formula: Formula, parts: dict[str, Expr], numbers: Numbers | None, stored: Label | None) -> Table:
-    head: list[Line] = [["Purpose"], [capital(formula.measure.unit)]]
-    caption: Line = [f"Breakdown of the {formula.measure.unit} by purpose."]
+def _table(found: QuantityFacts) -> Table:
+    measure, stored = found.formula.measure, found.params
+    head: list[Line] = [["Purpose"], [capital(measure.unit)]]
+    caption: Line = [f"Breakdown of the {measure.unit} by purpose."]
     rows: list[Sequence[Line]] = []
-    total = formula.value(dict(numbers)) if numbers else 0
-    for what, each in parts.items():
-        shown = _times(each, stored) if stored and what in OF_STATE else None
-        cells: list[Line] = [[what], [Math(terms_tree([*shown]) if shown else factored(each))]]
-        if numbers:
-            amount = evaluate(each.xreplace(formula.relations), numbers, what)
-            cells += [[f"{amount:,}"], [percent(share(amount, total))]]
+    for each in found.purposes:
+        shown = _times(each.each, stored) if stored and each.name in OF_STATE else None
+        cells: list[Line] = [[each.name], [Math(terms_tree([*shown]) if shown else factored(each.each))]]
+        if each.share is not None:
+            cells += [[f"{each.value:,}"], [percent(each.share)]]
         rows.append(cells)
-    if not numbers:
+    if not found.has_numbers:
         return Table(head, rows, "ll", caption=caption)
-    rows.append([["Total"], [], [f"{total:,}"], [percent(share(1, 1))]])
+    rows.append([["Total"], [], [f"{found.value:,}"], [percent(Fraction(1))]])
     return Table([*head, ["Value"], ["Share"]], rows, "llrr", total=True, caption=caption)
-
-
-def _stored(model: Model, formula: Formula) -> Label | None:
-    """Return the label of the number of parameters, or None if it has no formula."""
-    try:
-        params = model.formula("params", **_shared(model, formula))
-    except SymformerError:
-        return None
-    return Label(params.measure.letter, "", params.written)
 
 
 def _times(amount: Expr, stored: Label) -> list[Tree] | None:
@@ -146,14 +93,6 @@ def _a_parameter(formula: Formula, parts: dict[str, Expr], stored: Label) -> lis
 
 def _steps(term: Term) -> bool:
     return term.label.endswith(" (step)")
-
-
-def _shared(model: Model, formula: Formula) -> dict[str, str]:
-    """Return the conventions of a formula that also apply to the number of parameters."""
-    from ..quantities import quantity
-
-    known = quantity("params").choices
-    return {name: value for name, value in formula.conventions.items() if name in known}
 
 
 def _a_token(parts: dict[str, Expr], each: int, said: str) -> list[Block]:

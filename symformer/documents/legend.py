@@ -22,7 +22,7 @@ from ..language.notation.display_tree import (
     Word,
     nodes,
 )
-from .blocks import Assignment, Block, Computation, Line, Math, Paragraph, Table
+from ..output.blocks import Assignment, Block, Computation, Line, Math, Paragraph, Table
 
 HEADS = (
     " Shapes with four axes have one axis for the heads. A combined result for queries, keys and values is split into "

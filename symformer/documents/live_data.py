@@ -14,7 +14,7 @@ from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
 from ..formulas import ranks
 from ..formulas.factorization import factored
-from ..formulas.formula import Formula
+from ..formulas.formula import Formula, affects_formula
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import DocumentError
 from ..language.notation.data import Data, data
@@ -22,14 +22,11 @@ from ..language.notation.display_tree import tree
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 from ..language.symbols import RANK, letter
-from ..language.target import name_of
 from ..ledger.facts import ONE
 from ..models.provenance import ConfigLocation
 from ..papers import split_at_keys
-from ..quantities import quantity as find_quantity
-from .derivation_document import affects_formula, with_numbers
-from .key_result import purposes
-from .model_variants import Variants, key_of
+from ..views.derivation_facts import purposes
+from ..views.model_variants import PresetSetting, VariantsFacts, key_of
 
 
 @dataclass
@@ -102,59 +99,50 @@ class Sheet:
         found = {name: expr for name, expr in parts.items() if expr != 0}
         return [self._row(name, expr) for name, expr in found.items()] if len(found) > 1 else []
 
-    def model(self, variants: Variants) -> dict[str, Any]:
+    def model(self, variants: VariantsFacts) -> dict[str, Any]:
         """Return a model with the formula for every setting of its switches, ready for JSON."""
-        model, question = variants.model, find_quantity(variants.quantity)
         forms: dict[str, int] = {}
         made: dict[object, str] = {}
         settings = []
-        for at in variants.places():
-            formula = variants.formula(at)
+        for formula in variants.settings:
             if isinstance(formula, str):
                 spelt = _json({"refused": formula})
             else:
                 key = key_of(formula)
                 spelt = made.get(key) or made.setdefault(key, _json(self.form(formula)))
             settings.append(forms.setdefault(spelt, len(forms)))
-        places = model.provenance.of(variants.quantity).places
-        shown = with_numbers(model)
         return {
-            "name": name_of(model.target),
-            "title": model.title,
+            "name": variants.name,
+            "title": variants.title,
             "switches": [
                 {
                     "name": switch.name,
                     "values": switch.values,
                     "option": switch.option,
-                    "says": []
-                    if switch.option
-                    else [_plain(question.choices[switch.name].meanings[value]) for value in switch.values],
+                    "says": [*map(_plain, variants.meanings.get(switch.name, ()))],
                 }
                 for switch in variants.switches
             ],
             "settings": settings,
             "forms": [json.loads(form) for form in forms],
             "held": variants.held,
-            "places": {name: said for name, place in places.items() if (said := _place(place, name))},
-            "presets": [
-                {"name": name, "at": at, "numbers": {size.name: number for size, number in preset.known.items()}}
-                for name, (preset, at) in variants.presets().items()
-            ],
-            "start": {
-                "name": name_of(shown.target),
-                "at": variants.start,
-                "numbers": {size.name: number for size, number in shown.known.items()},
-            },
+            "places": {name: said for name, place in variants.places.items() if (said := _place(place, name))},
+            "presets": [_setting(preset) for preset in variants.presets],
+            "start": _setting(variants.start),
         }
 
 
-def sheet(each: Sequence[Variants], made: Sheet) -> dict[str, Any]:
+def _setting(preset: PresetSetting) -> dict[str, Any]:
+    numbers = {size.name: number for size, number in preset.numbers.items()}
+    return {"name": preset.name, "at": preset.at, "numbers": numbers}
+
+
+def sheet(each: Sequence[VariantsFacts], made: Sheet) -> dict[str, Any]:
     """Return the data of a page for some models, ready for JSON. Raises DocumentError."""
-    (quantity,) = {variants.quantity for variants in each}
-    measure = find_quantity(quantity).measure
+    measure = each[0].measure
     told = [made.model(variants) for variants in each]
     return {
-        "quantity": quantity,
+        "quantity": measure.name,
         "title": measure.title,
         "unit": measure.unit,
         "letter": measure.letter.partition("_")[::2],

@@ -9,12 +9,13 @@ from itertools import product
 from ..language.errors import DocumentError
 from ..language.target import name_of
 from ..models.model import Model
+from ..output.blocks import Block, Document, Heading, References, numbered
 from ..quantities import quantity as find_quantity
-from .blocks import Block, Document, Heading, References, numbered
-from .derivation_document import document
+from ..views.derivation_facts import DerivationFacts, derivation_facts
+from ..views.model_variants import FORMS, Variants
+from .derivation_document import laid_out
 from .formats.live_html import Live
 from .live_data import Sheet, sheet
-from .model_variants import FORMS, Variants
 
 MOST = 150_000  # bytes of a page
 ROOM = tuple(FORMS >> times for times in range(FORMS.bit_length()))  # formulas of one model, from many to one
@@ -59,14 +60,15 @@ def page(
     given = {name: value for name, value in conventions.items() if name in choices}
     forms = ("full", "short") if form == "full" and len(models) == 1 else ("short",)
     each = [Variants(model, quantity, given) for model in models]
+    derivations = [derivation_facts(model, quantities, given, full="full" in forms) for model in models]
     shares = Sheet().shares
     told: dict[int, Mapping[str, object]] = {}
     written: dict[str, Document] = {}
     for most, length in sorted(product(ROOM, forms), key=lambda pair: -pair[0]):
         if most not in told:
-            told[most] = sheet([replace(variants, most=most) for variants in each], Sheet(shares=shares))
+            told[most] = sheet([replace(variants, most=most).facts() for variants in each], Sheet(shares=shares))
         if length not in written:
-            written[length] = _document(models, quantity, version, length, given)
+            written[length] = _document(derivations, version, length)
         made = Live(told[most]).render(written[length], "")
         if len(made) < MOST:
             return made
@@ -76,11 +78,9 @@ def page(
     )
 
 
-def _document(
-    models: Sequence[Model], quantity: str, version: str, form: str, conventions: Mapping[str, str]
-) -> Document:
+def _document(models: Sequence[DerivationFacts], version: str, form: str) -> Document:
     """Return the document shown without scripts: one derivation, or a short one per model."""
-    each = [document(model, [quantity], version, form=form, **conventions) for model in models]
+    each = [laid_out(model, version, form=form) for model in models]
     first = each[0]
     if len(each) == 1 or len({model.id for model in models}) == 1:
         return first
@@ -96,6 +96,6 @@ def _document(
     blocks, keys = numbered(blocks)
     if keys:
         blocks += [Heading(1, ["References"]), References([entries[key] for key in keys])]
-    measure = find_quantity(quantity).measure.title
-    title = f"{' and '.join(model.title for model in models)}: {measure} in closed form"
+    measure = models[0].quantities[0].formula.measure
+    title = f"{' and '.join(model.title for model in models)}: {measure.title} in closed form"
     return replace(first, title=title, blocks=blocks)

@@ -15,7 +15,7 @@ from ..language.errors import DocumentError
 from ..language.notation.text import code
 from ..language.target import TargetKind, name_of, parse
 from ..models.model import Model
-from ..quantities import quantity as find_quantity
+from ..output.blocks import plain
 from .formats.base_language import printable
 
 MARK: Final = "% symformer-macros "
@@ -87,21 +87,11 @@ class Macro:
     id: str
 
 
-def formulas_of(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> list[Formula]:
-    """Return the formula of each quantity under the conventions that apply to it. Raises SymformerError."""
-    found = []
-    for name in quantities:
-        known = find_quantity(name).choices
-        found.append(model.formula(name, **{key: value for key, value in conventions.items() if key in known}))
-    model.asked_by(found)
-    return found
-
-
 def spelt(model: Model, formulas: Sequence[Formula], asked: MacroRequest) -> bytes:
     """Return the file: the request it is generated from, then every macro under its id."""
     lines = [asked.line(), f"% Written by symformer {asked.version}.", _HELP]
     sides = [(each.measure.name, each.ranks, model.known) for each in formulas]
-    lines += [f"% {line}".replace("×", "x") for line in ranks.stated_of_each(sides, code)]
+    lines += [f"% {plain(line, code)}".replace("×", "x") for line in ranks.stated_of_each(sides)]
     before = ""
     for macro in macros(model, formulas):
         if macro.id != before:

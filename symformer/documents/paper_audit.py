@@ -18,7 +18,8 @@ from ..language.target import TargetKind, parse
 from ..models.model import Model
 from ..targets.resolution import pairs, resolve
 from ..views.citations import find, target_of
-from .macros import Macro, MacroRequest, formulas_of, macros, number
+from ..views.derivation_facts import formulas_of
+from .macros import Macro, MacroRequest, macros, number
 from .manuscript import FormulaReference, MacroDefinition, Manuscript, PaperLocation, read
 
 FORMULAS = 500  # different formulas of one paper

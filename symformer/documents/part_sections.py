@@ -7,25 +7,39 @@ from dataclasses import fields
 
 from sympy import Expr, Integer, Symbol, expand
 
-from ..architectures.base_architecture import Architecture
 from ..components.base import Component
 from ..formulas.account import Line as AccountLine
 from ..formulas.account import Term, together
-from ..formulas.derivation import Chain, Reason, Section
+from ..formulas.derivation import Reason, Section
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, Sum, tree
 from ..language.shape_lines import shape_line
 from ..language.symbols import letter
 from ..ledger.facts import Scope
-from ..models.model import Model
-from ..quantities import quantity as find_quantity
-from .blocks import Assignment, Block, Code, Computation, Equation, Heading, Line, Math, Paragraph, Piece, Ref, Table
+from ..output.blocks import (
+    Assignment,
+    Block,
+    Code,
+    Computation,
+    Equation,
+    Heading,
+    Line,
+    Math,
+    Paragraph,
+    Piece,
+    Ref,
+    Table,
+    capital,
+    listed,
+    maybe,
+)
+from ..output.chain import Chain
+from ..views.derivation_facts import QuantityFacts
 from .computation import computation, operation_roles
 from .ledger_dataflow import scope_of, scopes_of
 from .legend import legend
-from .sentences import capital, listed, maybe, sentence
-from .subject import placed
+from .sentences import sentence
 
 
 def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
@@ -45,11 +59,11 @@ def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
     return sentence(part.about, sizes)
 
 
-def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
+def parts(found: QuantityFacts, first: bool = True) -> list[Block]:
     """Return the blocks for a chapter's parts; only the ``first`` chapter says what each part is and computes."""
-    computes = _Computes(model, formula) if first else None
-    question = find_quantity(formula.measure.name)
-    sections = list(formula.derivation)
+    formula, columns = found.formula, found.columns
+    computes = _Computes(found) if first else None
+    sections = list(found.steps or ())
     places = {line.key: id_of(section.line, formula) for section in sections for line in section.lines}
     blocks: list[Block] = []
     titles = [_title(section) for section in sections[:-1] if section.chain is not None]
@@ -64,7 +78,7 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
 
     for section in sections[:-1]:
         if not section.composite and section.chain is not None:
-            blocks += _part(formula, section, question.columns, computes, places, apart(section))
+            blocks += _part(formula, section, columns, computes, places, apart(section))
     blocks += _silent(formula)
     blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
     composites = [section for section in sections[:-1] if section.composite]
@@ -80,26 +94,24 @@ def parts(model: Model, formula: Formula, first: bool = True) -> list[Block]:
         else:
             blocks += [*stands, *does]
         if section.terms:
-            blocks.append(_table_of_parts(section, question.columns, formula, places))
+            blocks.append(_table_of_parts(section, columns, formula, places))
             blocks += _ideas(computes, section, formula)
         blocks.append(_equation(section, section.chain, formula, places))
     whole = sections[-1]
     if whole.chain is None:
-        return _explained(blocks, sections, formula)
-    traced = model.provenance.of(formula.measure.name).from_torch
-    part = not traced and not isinstance(model.component, Architecture)
-    blocks.append(Heading(1, ["The whole" if part else "The model"], formula.id))
+        return _explained(blocks, sections, found)
+    blocks.append(Heading(1, ["The model" if found.whole_model else "The whole"], formula.id))
     blocks += _computed(computes, whole)
     if not whole.composite and whole.terms:
-        blocks.append(_term_table(whole, question.columns, formula))
-    return _explained([*blocks, _equation(whole, whole.chain, formula, places)], sections, formula)
+        blocks.append(_term_table(whole, columns, formula))
+    return _explained([*blocks, _equation(whole, whole.chain, formula, places)], sections, found)
 
 
-def _explained(blocks: list[Block], sections: Sequence[Section], formula: Formula) -> list[Block]:
+def _explained(blocks: list[Block], sections: Sequence[Section], found: QuantityFacts) -> list[Block]:
     """Return the blocks with the notation explained after the first heading."""
     read = legend(blocks)
-    ranks: list[Block] = [Paragraph([RANKS])] if read and placed(formula) else []
-    return [*blocks[:1], *read, *ranks, *_state(sections, formula), *blocks[1:]]
+    ranks: list[Block] = [Paragraph([RANKS])] if read and found.per_rank else []
+    return [*blocks[:1], *read, *ranks, *_state(sections, found.formula), *blocks[1:]]
 
 
 RANKS = "Computations are for all ranks together; weights are per rank."
@@ -133,12 +145,10 @@ def _part(
 class _Computes:
     """The computations of a model's parts, as far as its ledger contains them."""
 
-    def __init__(self, model: Model, formula: Formula) -> None:
-        known = isinstance(model.component, Component)
-        sections = [section for section in formula.derivation if section.chain is not None]
+    def __init__(self, found: QuantityFacts) -> None:
+        sections = [section for section in found.steps or () if section.chain is not None]
         self.kinds = {section.line.path for section in sections if section.line.among is not None}
-        self.ledger = model.component.ledger if known else None
-        self.placed = placed(formula)
+        self.ledger, self.placed = found.ledger, found.per_rank
 
     def lines(self, line: AccountLine) -> list[tuple[str, tuple[Assignment, ...]]]:
         """Return the computation of a part, line by line, for each path where it is used.

@@ -1,26 +1,21 @@
-"""The quotient of two quantities as a document: formula, number and limits for each model."""
+"""The quotient of two quantities as a document: definitions, and a section with the result for each model."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 
-from sympy import Rational
-
 from ..algebra.quantity_ratio import QuantityRatio
-from ..formulas.derivation import Chain
-from ..language.notation.display_tree import FractionNode as Quotient
-from ..language.notation.display_tree import Label, sizes_of, tree, value
-from ..language.symbols import RANK, letter
+from ..algebra.quotient_blocks import PAGE
 from ..language.target import name_of
+from ..output import blocks
+from ..output.blocks import Block, Code, Document, Heading, Line, Paragraph, Piece, References, capital, listed, setting
 from ..papers import paper
 from ..quantities import quantity as find_quantity
-from . import blocks
-from .blocks import Block, Code, Document, Equation, Heading, Line, Math, Paragraph, Piece, References, Table
-from .derivation_document import conditions
-from .limit_text import bracketed, exactly, growing
-from .sentences import capital, listed, maybe, sentence
-from .subject import Subject, of_one_rank
+from ..views.formula_facts import conditions_of, subject_of
+from .condition_text import conditions
+from .sentences import sentence
+from .subject import Subject
 
 
 def document(found: Sequence[QuantityRatio], version: str) -> Document:
@@ -56,47 +51,21 @@ def _counted(found: QuantityRatio) -> list[Block]:
 
 
 def _section(found: QuantityRatio, id: str) -> list[Block]:
-    """Return the section of one model."""
-    subject = Subject(found.model, found.above)
-    labels = [Label(each.measure.letter, "", each.expanded) for each in (found.above, found.below)]
-    exact, shown = found.value, bracketed(found.ratio)
-    said: list[Block] = [Heading(1, [Code(subject.name)]), Paragraph([*_counting(found, subject), "."])]
-    said += [Paragraph(each) for each in _ranks(found)]
-    line: list[Piece] = []
-    if shown is not None or exact is not None:
-        step = shown or tree(Rational(exact.numerator, exact.denominator) if exact is not None else 0)
-        said.append(Equation(Chain((Quotient(*labels),), (step,)), key=True, id=id))
-    if exact is not None and shown is not None and value(shown).free_symbols:
-        line += [f"With these sizes, it is {exactly(exact)} {found.unit}."]
-    leading = bracketed(found.leading)
-    if leading is not None and found.leading != found.ratio:
-        line += [*maybe(line, " "), "The ratio of the leading terms is ", Math(leading), "."]
-    said += [Paragraph(line)] if line else []
-    said += growing(found.limits, found.model.known, "quotient")
-    used = {size for each in blocks.formulas_in(said) for size in sizes_of(each)}
-    if notes := list(dict.fromkeys([*map(tuple, conditions(found.model, found.above))])):
-        said.append(Paragraph(["It holds if ", *listed(*notes), "."]))
-        used |= {size for each in blocks.formulas_in(said) for size in sizes_of(each)}
-    known = found.model.known
-    rows: list[Sequence[Line]] = [
-        [[Math.of(size)], [letter(size).meaning], [f"{known[size]:,}"] if size in known else []]
-        for size in sorted(used, key=RANK.__getitem__)
+    """Return the section of one model: its conventions, the result, the conditions and the symbols."""
+    subject = Subject(subject_of(found.model, found.above))
+    said: list[Block] = [
+        Heading(1, [Code(subject.name)]),
+        Paragraph([*_counting(found, subject), "."]),
+        *map(Paragraph, found.of_ranks()),
+        *found.result(id, PAGE),
     ]
-    return [*said, Table([["Symbol"], ["Meaning"], ["Value"]], rows, "clr", caption=["Symbols."])]
-
-
-def _ranks(found: QuantityRatio) -> list[Line]:
-    """Return the number of ranks of each side, once if both sides have the same ranks."""
-    above, below = (of_one_rank(each, found.model.known) for each in (found.above, found.below))
-    if found.above.ranks == found.below.ranks:
-        return [above] if above else []
-    sides = ((found.above, above), (found.below, below))
-    return [[f"{capital(each.measure.title)}: ", *line] for each, line in sides if line]
+    if notes := list(dict.fromkeys([*map(tuple, conditions(conditions_of(found.model, found.above)))])):
+        said.append(Paragraph(["It holds if ", *listed(*notes), "."]))
+    return [*said, *found.symbol_table(said)]
 
 
 def _counting(found: QuantityRatio, subject: Subject) -> Line:
     """Return the model and the conventions of both sides."""
-    conventions = {**found.below.conventions, **found.above.conventions}
-    notes = [[Code(f"{name}={choice}")] for name, choice in conventions.items()]
+    notes = [[setting(name, choice)] for name, choice in found.conventions.items()]
     part: list[Piece] = ["One ", Code(found.part), " of "] if found.part else []
     return [*part, *subject.line, *([", counted with ", *listed(*notes)] if notes else [])]

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from sympy import Expr, Symbol
 
 from ..language.symbols import LETTERS, SYMBOLS
+from ..output.blocks import Cited, Code, Math, Piece
 from ..papers import split_at_keys
-from .blocks import Cited, Code, Line, Math, Piece
 
 _LETTER = re.compile(r"(?<![A-Za-z_0-9-])(?<!ppendix )([A-Z](?:_[a-z]+)?)(²?)(?![A-Za-z_0-9])")
 
@@ -42,20 +42,3 @@ def _lettered(words: str, sizes: Mapping[Symbol, Expr]) -> list[Piece]:
         found += [words[end : each.start()], Math.of(size**2 if square else size)]
         end = each.end()
     return [*found, words[end:]]
-
-
-def listed(*notes: Line) -> list[Piece]:
-    """Return notes joined as in a sentence: a, b and c."""
-    joined: list[Piece] = []
-    for index, note in enumerate(notes):
-        joined += [" and " if index and index == len(notes) - 1 else ", " if index else "", *note]
-    return joined
-
-
-def maybe(said: object, *pieces: Piece) -> Line:
-    """Return the pieces if ``said`` is true, else an empty line."""
-    return pieces if said else ()
-
-
-def capital(words: str) -> str:
-    return words[0].upper() + words[1:]

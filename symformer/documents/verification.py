@@ -7,26 +7,15 @@ from math import prod
 
 from sympy import Integer
 
-from ..certificates import Certificate, certificate_for
-from ..formulas.formula import Formula
+from ..certificates import Certificate
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label
 from ..language.symbols import LETTERS, SYMBOLS
-from ..models.model import Model
 from ..models.provenance import TraceEvidence
-from ..quantities import quantity as find_quantity
-from .blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table
-from .sentences import listed, maybe, sentence
-from .subject import placed
-
-
-def certificate_of(model: Model, formula: Formula) -> Certificate | None:
-    """Return the certificate of a formula, or of the number of parameters if that formula has the same rows."""
-    if found := certificate_for(model, formula):
-        return found
-    params = model.formula() if formula.measure.unit == model.formula().measure.unit else formula
-    return certificate_for(model, params) if params.digest == formula.digest else None
-
+from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table, listed, maybe
+from ..views.derivation_facts import LISTED
+from ..views.formula_facts import CheckFacts
+from .sentences import sentence
 
 TRACED = (
     "At {points} held-out random configs, which were not used to find this formula, every row matched in module, "
@@ -72,30 +61,30 @@ AXES = (
 )
 
 
-def check(model: Model, formula: Formula) -> list[Block]:
+def check(found: CheckFacts) -> list[Block]:
+    """Return the section on the check of a formula against torch."""
     blocks: list[Block] = [Heading(1, ["The check against torch"])]
-    found = model.provenance.of(formula.measure.name)
-    if found.reading:
-        return [*blocks, *_reading(found.reading, formula.measure.unit, filed=found.by == "catalogue")]
+    formula, certificate = found.formula, found.certificate
+    if found.evidence:
+        return [*blocks, *_reading(found.evidence, formula.measure.unit, filed=found.from_catalogue)]
     if found.module:
-        return [*blocks, Paragraph([MODULE.format(title=model.title, torch=found.module)])]
-    certificate = certificate_of(model, formula)
-    if certificate is None and (checked := find_quantity(formula.measure.name).checking(formula)):
-        return [*blocks, Paragraph([checked])]
+        return [*blocks, Paragraph([MODULE.format(title=found.title, torch=found.module)])]
+    if certificate is None and found.explanation:
+        return [*blocks, Paragraph([found.explanation])]
     if certificate is None:
         return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate covers this formula."])]
-    if certificate.id != formula.id:
+    if found.of_params:
         blocks.append(
             Paragraph(["Row by row, this formula equals the number of parameters; the certificate is for that number."])
         )
-    elif placed(formula):
+    elif found.per_rank:
         blocks.append(
             Paragraph(["The certificate is for the formula of the whole model; this is one rank's share of it."])
         )
     elif "without" in formula.conventions:
         blocks.append(Paragraph([ALL_WEIGHTS]))
     own = {name: value for name, value in formula.conventions.items() if name in certificate.conventions}
-    if certificate.id == formula.id and dict(certificate.conventions) != own:
+    if not found.of_params and dict(certificate.conventions) != own:
         counted = ", ".join(f"{name}={value}" for name, value in certificate.conventions.items())
         blocks.append(
             Paragraph(
@@ -108,27 +97,26 @@ def check(model: Model, formula: Formula) -> list[Block]:
     return [*blocks, *certificate_blocks(certificate, what)]
 
 
-def short_check(model: Model, formula: Formula) -> Line:
+def short_check(found: CheckFacts) -> Line:
     """Return the check of a formula against torch, in one sentence."""
-    reading = model.provenance.of(formula.measure.name).reading
+    formula, certificate, reading = found.formula, found.certificate, found.evidence
     if reading is not None:
         versions = ", ".join(f"{library} {number}" for library, number in reading.versions.items())
         return [
             f"Traced from the code of its class; at {reading.points} held-out random configs every row matched "
             f"({versions})."
         ]
-    if model.provenance.module:
-        return [MODULE.format(title=model.title, torch=model.provenance.module)]
-    certificate = certificate_of(model, formula)
+    if found.module:
+        return [MODULE.format(title=found.title, torch=found.module)]
     if certificate is None:
-        return [find_quantity(formula.measure.name).checking(formula) or "No stored certificate covers this formula."]
+        return [found.explanation or "No stored certificate covers this formula."]
     versions = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
-    theirs = certificate.conventions.items() if certificate.id == formula.id else ()
+    theirs = () if found.of_params else certificate.conventions.items()
     other = ", ".join(f"{name}={value}" for name, value in theirs if formula.conventions.get(name) != value)
     line: list[Piece] = ["Certified ", *maybe(other, "under ", Code(other), " "), "against "]
     line += [Code(certificate.witness), f" ({versions}): {certificate.compared}"]
     line += [f", at {certificate.points} random points; a wrong formula would have passed with probability at most "]
-    same = certificate.id == formula.id and not placed(formula) and "without" not in formula.conventions
+    same = not found.of_params and not found.per_rank and "without" not in formula.conventions
     share = "" if same else " The certificate covers the formula of the whole, from which this one follows."
     return [*line, Code(f"{certificate.bound:.1e}"), f".{share}"]
 
@@ -201,7 +189,6 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
 _DEPTHS = {name for name, each in LETTERS.items() if each.unit == "layers"}
 
 
-LISTED = 14  # the most presets that a page lists; some architectures have a hundred
 _MANY = 4  # up to so many places are listed one by one, not as a product of values
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sympy import Expr, expand
 
 from ..language.frozen import FrozenList
-from ..language.notation.cards import Card, CardTable, Cell, CodeName, Shown
-from ..language.notation.display_tree import tree
 from ..language.notation.text import number, percent, text
+from ..output.blocks import BriefBlock, Code, Heading, Line, Math, Paragraph, Table
+from ..output.notebook import Shown
 from ..output.tabular import Tabular
 from . import ranks
 
@@ -78,29 +78,32 @@ class Breakdown(FrozenList[Row], Tabular, Shown):
                 found["share"] = [float(Fraction(each) / whole) for each in values]
         return found
 
-    @property
-    def card(self) -> Card:
-        """A table of the rows."""
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return a table of the rows."""
+        formula = self.formula
+        known = formula.source.known if formula.source is not None else {}
+        return [
+            Heading(1, [f"{formula.id}, row by row"]),
+            *ranks.equations(formula.ranks, known),
+            *map(Paragraph, ranks.stated(formula.ranks, known)),
+            self.as_table(),
+        ]
+
+    def as_table(self) -> Table:
+        """Return the rows as a table, with their total if all sizes have values."""
         formula = self.formula
         known = formula.source.known if formula.source is not None else {}
         whole = formula.value() if known and set(formula.symbols) <= known.keys() else None
         shares = whole is not None and formula.additive
-        head: list[Cell] = ["row", "copies", "each"]
-        head += [formula.measure.unit] * (whole is not None) + ["share"] * shares
-        rows: list[list[Cell]] = []
+        head = ["row", "copies", "each"] + [formula.measure.unit] * (whole is not None) + ["share"] * shares
+        rows: list[list[Line]] = []
         for row in self:
-            cells: list[Cell] = [CodeName(row.path), tree(row.count), tree(row.each)]
+            cells: list[Line] = [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]]
             if whole is not None:
                 amount = formula.of_row(row, known)
-                cells.append(number(amount))
-                cells += [percent(Fraction(amount) / whole if whole else Fraction(0))] if shares else []
+                cells.append([number(amount)])
+                cells += [[percent(Fraction(amount) / whole if whole else Fraction(0))]] if shares else []
             rows.append(cells)
         if shares and whole is not None:
-            rows.append(["total", "", "", number(whole), percent(Fraction(1))])
-        align = "lrl" + "r" * (len(head) - 3)
-        return Card(
-            f"{formula.id}, row by row",
-            ranks.equations(formula.ranks, known),
-            CardTable(head, rows, align, total=shares),
-            ranks.stated(formula.ranks, known),
-        )
+            rows.append([["total"], [], [], [number(whole)], [percent(Fraction(1))]])
+        return Table([[each] for each in head], rows, "lrl" + "r" * (len(head) - 3), total=shares)

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sympy import Expr, Symbol, expand
 
-from ..language.errors import DerivationError
 from ..language.frozen import Immutable
-from ..language.notation.cards import Card, Shown
 from ..language.notation.display_tree import (
     Call,
     FractionNode,
@@ -35,30 +33,14 @@ from ..language.notation.text import text
 from ..language.sizes import Relations, evaluate
 from ..language.symbols import RANK
 from ..ledger.facts import ONE
+from ..output.blocks import BriefBlock, Equation, Paragraph
+from ..output.chain import Chain
+from ..output.notebook import Shown
 from . import ranks
 from .account import Line, Measure, Term, together
 from .totals import gathered
 
 Reason = tuple[Symbol | Line, ...]  # the sizes replaced by relations, or the parts whose results are substituted
-
-
-@dataclass(frozen=True)
-class Chain:
-    """A chain of equations: labels, then steps, ``N = written = simplified = …``."""
-
-    labels: tuple[Tree, ...]
-    steps: tuple[Tree, ...]
-    reasons: tuple[Reason, ...] = ()  # the reason for each step; empty if it is obvious
-
-    def prove(self, relations: Relations) -> None:
-        """Raise DerivationError unless all labels and steps are equal under the relations."""
-        truth = value(self.steps[-1]).xreplace(relations)
-        for step in (*self.labels, *self.steps):
-            difference = expand(value(step).xreplace(relations) - truth)
-            if difference != 0:
-                raise DerivationError(
-                    f"the derivation shows {text(step)} as equal to {text(truth)}; they differ by {text(difference)}"
-                )
 
 
 @dataclass(frozen=True)
@@ -107,12 +89,10 @@ class Derivation(Immutable, Shown):
         """The chains of all sections with a nonzero total."""
         return [section.chain for section in self.sections if section.chain is not None]
 
-    @property
-    def card(self) -> Card:
-        """Every chain, parts before their parents."""
-        chains: list[ranks.Equation] = [(chain.labels, chain.steps) for chain in self.chains]
-        equations = [*chains, *ranks.equations(self.ranks, self.known)]
-        return Card(equations=equations, notes=ranks.stated(self.ranks, self.known))
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return every chain, parts before their parents."""
+        stated = map(Paragraph, ranks.stated(self.ranks, self.known))
+        return [*map(Equation, self.chains), *ranks.equations(self.ranks, self.known), *stated]
 
 
 def derive(root: Line, measure: Measure, relations: Relations, totals: Relations) -> Derivation:

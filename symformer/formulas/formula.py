@@ -14,10 +14,9 @@ from ..language.arithmetic import parse
 from ..language.errors import RuleError, SizeError, UnknownNameError
 from ..language.frozen import Immutable
 from ..language.limits import ExpansionBound
-from ..language.notation.cards import Card, Shown
 from ..language.notation.display_tree import Label, Number, growth, tree
 from ..language.notation.latex import latex
-from ..language.notation.text import code, text
+from ..language.notation.text import code, rounded, text
 from ..language.sizes import (
     Condition,
     Equals,
@@ -33,9 +32,13 @@ from ..language.sizes import (
 )
 from ..language.symbols import RANK, letter, symbol
 from ..ledger.facts import ONE, sizes_of
+from ..output.blocks import BriefBlock, Equation, Heading, Line, Paragraph
+from ..output.chain import Chain
+from ..output.notebook import Shown
 from ..output.tabular import Tabular
 from . import ranks
-from .account import Line, Measure, Term
+from .account import Line as AccountLine
+from .account import Measure, Term
 from .breakdown import Breakdown, Row
 from .operators import Operators, canonical, checked, has_quotient, same, substituted
 from .totals import gathered, given_by
@@ -137,13 +140,13 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
     id: str
     measure: Measure
-    root: Line
+    root: AccountLine
     relations: Relations = field(default_factory=dict)
     totals: frozenset[Symbol] = frozenset()  # targets of relations that stay in the printed form: L for all layers
     conventions: Mapping[str, str] = field(default_factory=dict)
     constraints: tuple[Condition, ...] = ()
     source: SizeSource | None = None
-    within: Line | None = None  # the whole account, if the root is a part of one
+    within: AccountLine | None = None  # the whole account, if the root is a part of one
     named: frozenset[Symbol] = (
         frozenset()
     )  # sizes of a run that define the quantity, whether or not the formula contains them
@@ -249,7 +252,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         return (self,)
 
     @property
-    def _whole(self) -> Line:
+    def _whole(self) -> AccountLine:
         return self.within or self.root
 
     @cached_property
@@ -648,21 +651,59 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
     def _ranks_latex(self) -> list[str]:
         """Return the number of ranks as an equation; empty for a formula of the whole model."""
-        return [" = ".join(map(latex, [*labels, *steps])) for labels, steps in ranks.equations(self.ranks, self._known)]
+        chains = [each.chain for each in ranks.equations(self.ranks, self._known)]
+        return [" = ".join(map(latex, [*chain.labels, *chain.steps])) for chain in chains]
+
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the blocks that a notebook displays.
+
+        Returns
+        -------
+        list
+            The id and the equation; for a formula per rank, also the number of ranks. Empty if the formula is too long
+            for a screen.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> [block.kind for block in sf.component("mlp").params.to_blocks()]
+        ['heading', 'equation']
+
+        """
+        if not self._short:
+            return []
+        known = self._known
+        stated: list[BriefBlock] = [*map(Paragraph, ranks.stated(self.ranks, known))]
+        return [Heading(1, [self.id]), self.equation(), *ranks.equations(self.ranks, known), *stated]
 
     @property
-    def card(self) -> Card | None:
-        """The equation, with its value if all sizes have values; None if it is too long for a screen."""
-        if not self._short:
-            return None
-        known = self._known
-        steps = [tree(self.written)]
-        if self.written.free_symbols and set(self.symbols) <= known.keys():
+    def label(self) -> Label:
+        """The left-hand side of the equation: N, or N_attn for a part."""
+        return Label(self.measure.letter, self.root.name, self.written)
+
+    def equation(self) -> Equation:
+        """Return the formula as an equation, with its value if all sizes have values.
+
+        Returns
+        -------
+        Equation
+            A block: the label of the formula, and the expression and its value as the steps of a chain.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.component("mlp").params.equation().spoken
+        'N = 2EH + E + H'
+
+        """
+        steps, reasons = [tree(self.written)], list[Line]()
+        if self.written.free_symbols and set(self.symbols) <= self._known.keys():
             with suppress(SizeError):  # a ratio to 0
                 value = self.value()
                 steps.append(Number(value) if value == int(value) else tree(Rational(value)))
-        own: ranks.Equation = ((Label(self.measure.letter, self.root.name, self.written),), steps)
-        return Card(self.id, [own, *ranks.equations(self.ranks, known)], notes=ranks.stated(self.ranks, known))
+                near = rounded(value, self.measure.unit)
+                reasons = [[], [near.replace("≈", "about")]] if near else []
+        return Equation(Chain((self.label,), tuple(steps)), reasons=reasons)
 
     @property
     def _known(self) -> Mapping[Symbol, int]:
@@ -777,6 +818,13 @@ class Formula(Operators, Tabular, Immutable, Shown):
         if size in self.totals:
             raise SizeError(f"{size} is {text(self.relations[size])} in {self.id}; set those sizes instead")
         return check_relation(size, value)
+
+
+def affects_formula(condition: Condition, formula: Formula) -> bool:
+    """Return True if a condition is about sizes of a formula: a window does not affect the parameters."""
+    own = {*formula.symbols, *formula.relations}
+    of_run = {size for size in condition.symbols if letter(size).run and not letter(size).ranks}
+    return bool(condition.symbols & own) and of_run <= own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -1003,14 +1051,12 @@ class Combination(Formula):
 
         return sha256(code(self.expr).encode()).hexdigest()[:16]
 
-    @property
-    def card(self) -> Card | None:
-        """The expression, with its value if all sizes have values; None if it is too long for a screen."""
-        found = super().card
-        if found is None:
-            return None
-        (_, steps), *_ = found.equations
-        return replace(found, equations=[(steps[:1], steps[1:]) if len(steps) > 1 else ((), steps)])
+    def equation(self) -> Equation:
+        """Return the expression, with its value if all sizes have values."""
+        found = super().equation()
+        steps = found.chain.steps
+        chain = Chain(steps[:1], steps[1:]) if len(steps) > 1 else Chain((), steps)
+        return replace(found, chain=chain, reasons=found.reasons[1:])
 
     def partial(self, **values: int | str | Expr) -> Combination:
         """Return the combination with some sizes fixed to an integer or to an expression over the others."""
@@ -1079,8 +1125,8 @@ def _assigned(values: Mapping[Symbol, Expr]) -> str:
     return ", ".join(f"{size} = {code(value)}" for size, value in values.items())
 
 
-def _line(id: str, expr: Expr) -> Line:
-    return Line("", "", ONE, terms=(Term(id, (expr,)),))
+def _line(id: str, expr: Expr) -> AccountLine:
+    return AccountLine("", "", ONE, terms=(Term(id, (expr,)),))
 
 
 def _held(formula: Formula) -> tuple[Iterable[Condition], Relations]:

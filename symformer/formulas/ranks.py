@@ -7,15 +7,15 @@ from typing import Any
 
 from sympy import Expr, Symbol
 
-from ..language.notation.display_tree import Number, Tree, Word, tree
-from ..language.notation.text import code, text
+from ..language.notation.display_tree import Number, Word, tree
+from ..language.notation.text import code
 from ..language.sizes import substitute
 from ..language.symbols import RANK, N_dp, N_ep, letter
 from ..ledger.facts import ONE
+from ..output.blocks import Equation, Line, Math, plain
+from ..output.chain import Chain
 
 Numbers = Mapping[Symbol, int]
-Spell = Callable[[Expr], str]
-Equation = tuple[Sequence[Tree], Sequence[Tree]]
 
 
 def count(ranks: Expr, numbers: Numbers) -> int | None:
@@ -45,37 +45,38 @@ def composition(ranks: Expr) -> str:
     return " ".join(sentences)
 
 
-def stated(ranks: Expr, numbers: Numbers, spell: Spell = text, of: str = "") -> list[str]:
-    """Return a line of plain text with the number of ranks; empty for a formula of the whole model.
+def stated(
+    ranks: Expr, numbers: Numbers, of: str = "", renamed: Callable[[Expr], Expr] = lambda expr: expr
+) -> list[Line]:
+    """Return a line with the number of ranks; empty for a formula of the whole model.
 
-    A degree without a value, such as one that a sweep varies, stays a symbol.
+    A degree without a value, such as one that a sweep varies, stays a symbol. ``of`` names the side of an answer, and
+    ``renamed`` replaces symbols by the letters of that side.
     """
     if ranks == ONE:
         return []
     found = substitute(ranks, numbers)
-    known = "" if found == ranks else f" = {int(found):,}" if found.is_Integer else f" = {spell(found)}"
-    number = f"ranks = {spell(ranks)}{known}: {kinds(ranks)}."
-    return [" ".join(filter(None, [number, f"All numbers{of} are per rank.", composition(ranks)]))]
+    known: Line = [] if found == ranks else [f" = {int(found):,}"] if found.is_Integer else [" = ", Math.of(found)]
+    start = f"All numbers{of and f' of {of}'} are per rank; the number of ranks is "
+    return [[start, Math.of(renamed(ranks)), *known, f": {kinds(ranks)}. {composition(ranks)}".rstrip()]]
 
 
-def stated_of_each(sides: Sequence[tuple[str, Expr, Numbers]], spell: Spell = text) -> list[str]:
-    """Return the line of each side after its name, or one line without a name if all sides have the same ranks."""
+def stated_of_each(sides: Sequence[tuple[str, Expr, Numbers]]) -> list[Line]:
+    """Return the line of each side with its name, or one line without a name if all sides have the same ranks."""
     if len({(ranks, substitute(ranks, numbers)) for _, ranks, numbers in sides}) == 1:
         _, ranks, numbers = sides[0]
-        return stated(ranks, numbers, spell)
-    lines = [
-        f"{name}: {line}" for name, ranks, numbers in sides for line in stated(ranks, numbers, spell, f" of {name}")
-    ]
-    return list(dict.fromkeys(lines))
+        return stated(ranks, numbers)
+    lines = [line for name, ranks, numbers in sides for line in stated(ranks, numbers, name)]
+    return list({plain(line): line for line in lines}.values())
 
 
 def equations(ranks: Expr, numbers: Numbers) -> list[Equation]:
-    """Return the equation ``ranks = N_tp N_ep = 64`` for a card; empty for a formula of the whole model."""
+    """Return the equation ``ranks = N_tp N_ep = 64`` for LaTeX, which has no prose; empty for the whole model."""
     if ranks == ONE:
         return []
     found = substitute(ranks, numbers)
     known = [] if found == ranks else [Number(int(found)) if found.is_Integer else tree(found)]
-    return [((Word("ranks"),), (tree(ranks), *known))]
+    return [Equation(Chain((Word("ranks"),), (tree(ranks), *known)))]
 
 
 def facts(ranks: Expr, numbers: Numbers) -> dict[str, Any]:

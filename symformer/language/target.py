@@ -73,6 +73,11 @@ class Target:
         return self.text
 
     @property
+    def config_name(self) -> str:
+        """The name of its config in messages: the path of a file or a folder, or else the whole target."""
+        return self.text if self.kind is TargetKind.HUB else self.name
+
+    @property
     def refusal(self) -> str:
         """A message that a command does not accept this kind of target, with the command that does."""
         match self.kind:

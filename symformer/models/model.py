@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -14,8 +15,6 @@ from ..components.base import Component
 from ..formulas.formula import Formula
 from ..language.errors import RuleError, SizeError, SymformerError, UnknownNameError
 from ..language.frozen import Immutable
-from ..language.notation.cards import Card, CardTable, Shown
-from ..language.notation.display_tree import tree
 from ..language.notation.text import text
 from ..language.sizes import (
     Condition,
@@ -32,6 +31,8 @@ from ..language.sizes import (
 from ..language.symbols import RANK, SYMBOLS, letter, suggested_letter, symbol
 from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Ledger, OperationKind
+from ..output.blocks import BriefBlock, Equation, Heading, Line, Math, Table
+from ..output.notebook import Shown
 from ..quantities import quantity as find_quantity
 from .provenance import Provenance
 
@@ -479,15 +480,27 @@ class Model(Immutable, Shown):
             params = self.params
         except SymformerError as error:
             return str(error)
-        return params.text() if params.card else repr(params)
+        return params.text() if params.to_blocks() else repr(params)
 
-    @property
-    def card(self) -> Card:
-        """Return a card with the number of parameters and the sizes."""
-        try:
-            stored = self.params.card
-        except SymformerError:
-            stored = None
-        rows = [(tree(size), letter(size).meaning, f"{number:,}") for size, number in self.known.items()]
-        table = CardTable(("symbol", "meaning", "value"), rows, "llr") if rows else None
-        return Card(self.title, stored.equations if stored else (), table)
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the blocks that a notebook displays.
+
+        Returns
+        -------
+        list
+            The title, the number of parameters as an equation, and a table of the sizes that have a value.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> [block.kind for block in sf.model("gpt2").to_blocks()]
+        ['heading', 'equation', 'table']
+
+        """
+        found: list[BriefBlock] = [Heading(1, [self.title])]
+        with suppress(SymformerError):
+            found += [each for each in self.params.to_blocks() if isinstance(each, Equation)]
+        rows: list[list[Line]] = [
+            [[Math.of(size)], [letter(size).meaning], [f"{number:,}"]] for size, number in self.known.items()
+        ]
+        return [*found, Table([["symbol"], ["meaning"], ["value"]], rows, "llr")] if rows else found

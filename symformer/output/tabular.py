@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sympy import Expr
 
 from ..language.errors import DocumentError
-from ..language.notation.cards import Card, CardTable, Cell, CodeName
 from ..language.notation.text import number
+from .blocks import Code, Line, Math, Table
+from .notebook import markdown
 
 if TYPE_CHECKING:
     import pandas
@@ -74,29 +75,27 @@ class Tabular:
         align = "".join("r" if all(_is_number(each) for each in column) and len(column) else "l"
                         for column in columns.values())  # fmt: skip
         cells = [[_cell(each) for each in row] for row in rows]
-        return Card(table=CardTable([_cell(name) for name in columns], cells, align)).markdown()
+        return markdown([Table([[name] for name in columns], cells, align)])
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | Fraction | Integral) and not isinstance(value, bool)
 
 
-def _cell(value: Any) -> Cell:
-    from ..language.notation.display_tree import tree
-
+def _cell(value: Any) -> Line:
     if isinstance(value, Expr):
         try:
-            return tree(value)
+            return [Math.of(value)]
         except TypeError:
-            return CodeName(str(value))
+            return [Code(str(value))]
     if isinstance(value, bool) or value is None:
-        return "" if value is None else str(value).lower()
+        return [] if value is None else [str(value).lower()]
     if hasattr(value, "item"):  # a NumPy number
         value = value.item()
     if isinstance(value, int | Fraction):
-        return number(value)
+        return [number(value)]
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return [f"{value:.4g}"]
     if isinstance(value, tuple | list):
-        return ", ".join(map(str, value))
-    return str(value)
+        return [", ".join(map(str, value))]
+    return [str(value)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..formulas.account import Line, Term
-from ..formulas.formula import Formula, SizeSource
+from ..formulas.account import Line, Measure, Term
+from ..formulas.formula import Formula
 from ..language.errors import RuleError
-from ..language.sizes import Relations
 from ..ledger.facts import Entry, Ledger, OperationKind, Table
 from .quantity import Convention, Conventions, Countable, Quantity, tally
 
@@ -44,22 +43,13 @@ CALLED = {
 class StorageQuantity(Quantity):
     """A count of stored weights that can exclude some of them."""
 
-    def formula(
-        self,
-        part: Countable,
-        stem: str,
-        given: Mapping[str, str],
-        relations: Relations,
-        source: SizeSource | None = None,
-    ) -> Formula:
-        """Return the formula, titled by the weights it excludes. Raises OptionError, UnknownNameError, RuleError."""
-        found = super().formula(part, stem, given, relations, source)
-        if (left := found.conventions.get("without")) is None:
-            return found
+    def measure_under(self, conventions: Conventions) -> Measure:
+        """Return the measure, titled by the weights that are excluded."""
+        if (left := conventions.get("without")) is None:
+            return self.measure
         said, below = CALLED[left]
         letter = f"{self.measure.letter}{',' if '_' in self.measure.letter else '_'}{below}"
-        measure = replace(self.measure, title=said.format(self.measure.title), letter=letter)
-        return replace(found, measure=measure)
+        return replace(self.measure, title=said.format(self.measure.title), letter=letter)
 
     def states(self, formula: Formula) -> str:
         """Return the statement, adapted to excluded weights and to stored fixed tables."""

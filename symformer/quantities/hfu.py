@@ -21,5 +21,5 @@ QUANTITY = Utilization(
     logits=STEP.logits,
     encoder="The tokens are the decoder's; the encoder reads one sequence per S tokens.",
     frozen=STEP.frozen,
-    counts=Measure("used", "FLOPs per second that the devices execute", "F_hardware", "FLOPs"),
+    numerator=Measure("used", "FLOPs per second that the devices execute", "F_hardware", "FLOPs"),
 )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-
 from ..formulas.account import Measure, Term
-from ..formulas.formula import Formula, Ratio, SizeSource
-from ..language.sizes import Relations
 from ..ledger.facts import Entry
 from .cache_rules import DTYPE, one_token
 from .contractions import ATTENTION, LOGITS, forward, rules
-from .quantity import Convention, Conventions, Countable, Quantity
+from .quantity import Convention, Conventions, Quantity
+from .ratio_quantity import RatioQuantity
 from .traffic_rules import ENCODER, KERNELS, PHASE, RULES
 
 
@@ -38,25 +34,7 @@ BYTES = Quantity(
 )
 
 
-@dataclass(frozen=True)
-class Intensity(Quantity):
-    """A ratio of two sums: FLOPs over bytes."""
-
-    def formula(
-        self,
-        part: Countable,
-        stem: str,
-        given: Mapping[str, str],
-        relations: Relations,
-        source: SizeSource | None = None,
-    ) -> Ratio:
-        """Return FLOPs over bytes, under the same conventions. Raises OptionError, UnknownNameError, RuleError."""
-        above: Formula = super().formula(part, stem, given, relations, source)
-        below = BYTES.formula(part, stem, given, relations, source)
-        return Ratio(**{item.name: getattr(above, item.name) for item in fields(above)}, counts=FLOPS, over=below)
-
-
-QUANTITY = Intensity(
+QUANTITY = RatioQuantity(
     Measure("intensity", "arithmetic intensity", "I", "FLOPs/byte"),
     "The FLOPs of one inference run divided by the bytes that its operations read and write; Williams et al. 2009 "
     "[williams2009]. FLOPs are those of contractions only, at 2 per multiply-add. Each operation reads or writes each "
@@ -67,4 +45,6 @@ QUANTITY = Intensity(
     CONVENTIONS,
     by_format="it counts the bytes of the weights that are read",
     encoder=ENCODER,
+    numerator=FLOPS,
+    denominator=BYTES,
 )

@@ -25,5 +25,5 @@ QUANTITY = Utilization(
     of_a_batch="The fraction of peak FLOPs that training needs: the FLOPs of N_tps tokens per second, in sequences of "
     "S, divided by the peak of N_dev devices with N_peak FLOPs per second each; Chowdhery et al. 2022 [chowdhery2022], "
     "appendix B. For one batch of B sequences:",
-    counts=Measure("used", "FLOPs per second that the model needs", "F_model", "FLOPs"),
+    numerator=Measure("used", "FLOPs per second that the model needs", "F_model", "FLOPs"),
 )

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr
 
 from ..formulas.account import Line, Measure, Term
-from ..formulas.formula import Formula, Ratio, SizeSource
+from ..formulas.formula import Formula, SizeSource
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import Condition, Divides, Relations, close_relations
+from ..language.sizes import Condition, Divides, Relations
 from ..language.symbols import N_micro, N_pp, N_virt
 from ..ledger.facts import ONE, Ledger, OperationKind
 from ..ledger.placement import Placement, conditions, place
-from .quantity import PLACEMENT, Convention, Countable, Quantity, counts_nothing, rows
+from .quantity import PLACEMENT, Convention, Conventions, Countable, counts_nothing, rows
+from .ratio_quantity import RatioQuantity, RunAmount
 
-IDLE = Measure("idle", "idle slots per stage", "I_wait", "micro-batches")
-WORK = Measure("work", "slots in the denominator", "I_time", "micro-batches")
 SCHEDULE = Convention(
     {
         "1f1b": "each stage alternates one forward and one backward pass; Narayanan et al. 2021 [narayanan2021], "
@@ -37,49 +36,44 @@ OVER = Convention(
 EVEN = "all stages need the same number of layers"
 
 
+def _slots(conventions: Conventions) -> tuple[Term, ...]:
+    """Return the slots of the denominator: those of the work, and those of the waiting too for the whole step."""
+    work = N_micro * (N_virt if conventions["schedule"] == "interleaved" else ONE)
+    turns = [work] if conventions["over"] == "work" else [work, N_pp - 1]
+    return tuple(Term("working", (each,)) for each in turns)
+
+
+IDLE = RunAmount(
+    Measure("idle", "idle slots per stage", "I_wait", "micro-batches"),
+    lambda conventions: (Term("waiting", (N_pp - 1,)),),
+)
+WORK = RunAmount(Measure("work", "slots in the denominator", "I_time", "micro-batches"), _slots)
+
+
 @dataclass(frozen=True)
-class Bubble(Quantity):
+class Bubble(RatioQuantity):
     """A ratio of time slots. It only requires that the layers divide evenly into stages."""
 
-    def formula(
-        self,
-        part: Countable,
-        stem: str,
-        given: Mapping[str, str],
-        relations: Relations,
-        source: SizeSource | None = None,
-    ) -> Ratio:
-        """Return the idle slots over the slots of the denominator. Raises OptionError, UnknownNameError, RuleError."""
+    def numerator_of(
+        self, part: Countable, stem: str, given: Mapping[str, str], relations: Relations, source: SizeSource | None
+    ) -> Formula:
+        """Return the idle slots, which no operation determines. Raises OptionError, UnknownNameError, RuleError."""
         chosen = self.choose(given)
         if ranks := [name for name in chosen if name in PLACEMENT]:
             raise RuleError(
                 f"{self.measure.name} describes all stages together, not one rank; remove {ranks[0]}={chosen[ranks[0]]}"
             )
-        each, rules = ONE, self._rules(part)
+        rules = self._rules(part)
         if chosen["schedule"] == "interleaved":
-            each = N_virt
             rules = [Divides(N_pp * N_virt, layers, EVEN) for layers in _layers(rules)]
             rules.append(Divides(N_pp, N_micro, "the interleaved schedule runs micro-batches in groups of N_pp"))
-        wait, work = N_pp - 1, N_micro * each
-        above = self._line(part, "waiting", wait)
-        below = self._line(part, "working", *([work] if chosen["over"] == "work" else [work, wait]))
-        name, known = f"{stem}.{self.measure.name}", close_relations({**part.totals, **relations})
-        over = Formula(f"{name}.{WORK.name}", WORK, below, relations=known, conventions=chosen, source=source)
-        return Ratio(
-            name,
-            self.measure,
-            above,
-            relations=known,
+        return replace(
+            IDLE.formula(part, stem, chosen, relations, source),
+            id=f"{stem}.{self.measure.name}",
+            measure=self.measure,
             totals=frozenset(part.totals),
-            conventions=chosen,
             constraints=tuple(rules),
-            source=source,
-            counts=IDLE,
-            over=over,
         )
-
-    def _line(self, part: Countable, what: str, *turns: Expr) -> Line:
-        return Line("", "", ONE, part=part, terms=tuple(Term(what, (each,)) for each in turns))
 
     def _rules(self, part: Countable) -> list[Condition]:
         """Return the divisibility of the layers. Raises RuleError for a model that cannot be divided into stages."""
@@ -110,4 +104,6 @@ QUANTITY = Bubble(
     ("state", "slots"),
     {"schedule": SCHEDULE, "over": OVER},
     "torch has no counter for this. The tests simulate the schedules, stage by stage and pass by pass, and compare.",
+    numerator=IDLE.measure,
+    denominator=WORK,
 )

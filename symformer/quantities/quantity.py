@@ -278,7 +278,7 @@ class Quantity:
         reach = length_conditions(ledger, root.each.free_symbols, self.decoded_tokens)
         return Formula(
             id=f"{stem}.{self.measure.name}",
-            measure=self.measure,
+            measure=self.measure_under(chosen),
             root=root,
             relations=close_relations({**part.totals, **relations}),
             totals=frozenset(part.totals),
@@ -288,6 +288,10 @@ class Quantity:
             named=frozenset(self.defining(chosen)),
             ranks=ranks(placement, chosen.get("data", "off") != "off"),
         )
+
+    def measure_under(self, conventions: Conventions) -> Measure:
+        """Return the measure of a formula under these conventions."""
+        return self.measure
 
     def said(self, formula: Formula) -> dict[str, str]:
         """Return the conventions of a formula, without default values that affect none of its operations."""

@@ -17,7 +17,8 @@ from ..ledger.adapters import CHANGES
 from ..models.model import Model
 from ..papers import cited_papers, escape, paper, papers
 from ..quantities import quantities, quantity
-from ..targets.resolution import names, resolve
+from ..targets.opened_target import names
+from ..targets.resolution import resolve
 
 RELEASED = 2026  # the year of this version, for its BibTeX entry
 

@@ -16,6 +16,7 @@ from ..formulas.formula import Formula
 from ..language.errors import OptionError, SymformerError
 from ..language.notation.text import text
 from ..models.model import Model
+from ..output.blocks import Line
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED, PLACEMENT
 from ..quantities.rule_sets.rule_set import RuleSetQuantity
@@ -69,10 +70,10 @@ class Alternative:
         }
 
 
-def rank_lines(found: Sequence[Alternative], model: Model, spell: Callable[[Expr], str] = text) -> list[str]:
+def rank_lines(found: Sequence[Alternative], model: Model) -> list[Line]:
     """Return lines with the number of ranks of each alternative; one line if all have the same."""
     sides = [(f"{each.convention}={each.choice}", each.formula.ranks, model.known) for each in found if each.formula]
-    return ranks.stated_of_each(sides, spell) if sides else []
+    return ranks.stated_of_each(sides) if sides else []
 
 
 @cache

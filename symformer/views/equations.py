@@ -5,13 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 
 from ..formulas.formula import Formula
-from ..language.notation.display_tree import Label, Tree, tree
+from ..language.notation.display_tree import Tree, tree
 from .notations import NOTATIONS
-
-
-def label(formula: Formula) -> Label:
-    """Return the left-hand side of an equation: N, or N_attn for a part."""
-    return Label(formula.measure.letter, formula.root.name, formula.written)
 
 
 def equation(formula: Formula, notation: str) -> str:
@@ -24,7 +19,7 @@ def equation(formula: Formula, notation: str) -> str:
     module, function, before, after = NOTATIONS[notation]
     spell = getattr(import_module(f"..language.notation.{module}", __package__), function)
     # Plain arithmetic is for programs: it has no left-hand side.
-    sides: list[Tree] = [*([] if notation == "code" else [label(formula)]), tree(formula.written)]
+    sides: list[Tree] = [*([] if notation == "code" else [formula.label]), tree(formula.written)]
     if notation == "mathml":  # the sides of MathML are not joined as text
         return str(spell(sides))
     return f"{before}{' = '.join(map(spell, sides))}{after}"

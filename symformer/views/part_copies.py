@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from sympy import Expr, expand
 
-from ..formulas.account import Line
+from ..formulas.account import Line as AccountLine
 from ..formulas.formula import Formula
-from ..language.notation.text import code, text
+from ..language.notation.text import amount, code
 from ..language.sizes import evaluate
 from ..models.model import Model
-from .summary import amount
+from ..output.blocks import Line, Math
 
 
 def path_of(formula: Formula) -> str:
@@ -20,26 +19,26 @@ def path_of(formula: Formula) -> str:
     return formula.root.path or formula.root.key
 
 
-def copies_line(model: Model, formula: Formula, spell: Callable[[Expr], str] = text) -> str:
+def copies_line(model: Model, formula: Formula) -> Line:
     """Return a sentence with the number of copies of a part and the total of all copies."""
     copies, line = formula.copies, _line(formula)
     if copies == 1:
-        return "there is only one copy"
+        return ["there is only one copy"]
     number = _value(copies, model)
-    many = spell(copies) + (f" = {number:,}" if number is not None and copies.free_symbols else "")
+    many: Line = [Math.of(copies), f" = {number:,}" if number is not None and copies.free_symbols else ""]
+    said: Line
     if line.among is not None:
-        said = f"specific to {many} of the {spell(line.among)} layers, counted for one of them"
+        said = ["specific to ", *many, " of the ", Math.of(line.among), " layers, counted for one of them"]
     elif line.count in formula.totals:
-        said = f"common to all {many} layers, counted for one of them"
+        said = ["common to all ", *many, " layers, counted for one of them"]
     else:
-        said = f"one of {many} copies"
+        said = ["one of ", *many, " copies"]
     if not formula.additive:
         return said
     whole = _together(formula)
     value = _value(whole, model)
-    return f"{said}; together {spell(whole)}" + (
-        f" = {amount(value, formula.measure.unit)}" if value is not None and whole.free_symbols else ""
-    )
+    known = "" if value is None or not whole.free_symbols else f" = {amount(value, formula.measure.unit)}"
+    return [*said, "; together ", Math.of(whole), known]
 
 
 def part_json(model: Model, formula: Formula) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def part_json(model: Model, formula: Formula) -> dict[str, Any]:
     }
 
 
-def _line(formula: Formula) -> Line:
+def _line(formula: Formula) -> AccountLine:
     """Return the line of the part in its model, with its own count."""
     within = formula.within or formula.root
     return next((line for line in within.walk() if line.key == formula.root.key), formula.root)

@@ -12,13 +12,14 @@ from sympy import Expr, Integer, Symbol, expand
 
 from ..components.base import Component
 from ..formulas import ranks
-from ..formulas.account import Line
+from ..formulas.account import Line as AccountLine
 from ..formulas.formula import Formula
 from ..language.errors import OptionError
-from ..language.notation.text import code, number, percent
+from ..language.notation.text import code
 from ..language.symbols import letter
 from ..ledger.facts import ONE, ZERO, Entry, OperationKind, Part
 from ..models.model import Model
+from ..output.blocks import Line
 from ..quantities import quantity as find_quantity
 
 _TORCH = {
@@ -91,9 +92,9 @@ def unused_size_notes(model: Model, formula: Formula) -> list[str]:
     ]
 
 
-def remarks(model: Model, formula: Formula, spell: Callable[[Expr], str]) -> list[str]:
-    """Return the number of ranks and the notes, as lines for the terminal."""
-    return [*ranks.stated(formula.ranks, model.known, spell), *notes(model, formula)]
+def remarks(model: Model, formula: Formula) -> list[Line]:
+    """Return the number of ranks and the notes."""
+    return [*ranks.stated(formula.ranks, model.known), *([note] for note in notes(model, formula))]
 
 
 def missing_of(formula: Formula, model: Model) -> tuple[Symbol, ...]:
@@ -105,8 +106,6 @@ def value_of(formula: Formula, model: Model) -> int | None:
     """Return the value, or None if a size has no value."""
     return None if missing_of(formula, model) else formula.value(dict(model.known))
 
-
-_PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 # Returns the description of a module, given a function that spells sizes.
 Label = Callable[[Callable[[Expr], str]], str]
@@ -149,29 +148,6 @@ class ModuleNode:
             yield from node.lines(under + ("   " if last else "│  "), under + ("└─ " if last else "├─ "))
 
 
-def is_share(unit: str) -> bool:
-    """Return True if the unit of a ratio is a share of a whole, such as of the FLOPs or of the time."""
-    return unit.startswith("of the ")
-
-
-def amount(value: int | Fraction, unit: str) -> str:
-    """Return a value with separators; bytes are also given in GB and GiB, and shares also in percent.
-
-    >>> amount(2_147_483_648, "bytes"), amount(124_439_808, "elements"), amount(Fraction(5, 11), "of the peak")
-    ('2,147,483,648 (2.15 GB, 2.00 GiB)', '124,439,808', '5/11 ≈ 45.5%')
-    """
-    if is_share(unit) and value.denominator != 1:
-        return f"{value.numerator:,}/{value.denominator:,} ≈ {percent(Fraction(value))}"
-    if unit != "bytes" or value < 1_000:
-        return number(value)
-    powers = range(1, len(_PREFIXES))
-    thousands = max(power for power in powers if power == 1 or value >= 1_000**power)
-    chunks = max(power for power in powers if power == 1 or value >= 1_024**power)
-    decimal = f"{float(round(value / Fraction(1_000**thousands), 2)):,.2f} {_PREFIXES[thousands]}B"
-    binary = f"{float(round(value / Fraction(1_024**chunks), 2)):,.2f} {_PREFIXES[chunks].upper()}iB"
-    return f"{number(value)} ({decimal}, {binary})"
-
-
 def module_tree(model: Model, formula: Formula) -> ModuleNode:
     """Return the modules of a model, nested as in ``print(model)``, each with the total of all its copies."""
     if not formula.additive:
@@ -183,7 +159,7 @@ def module_tree(model: Model, formula: Formula) -> ModuleNode:
     return root
 
 
-def _grow(root: ModuleNode, line: Line, count: Expr, formula: Formula) -> None:
+def _grow(root: ModuleNode, line: AccountLine, count: Expr, formula: Formula) -> None:
     count = count * line.count.xreplace(formula.simplified)
     words = [word for word in line.path.split(".") if word not in ("*", "")]
     entry = line.entry
@@ -212,7 +188,7 @@ def _grow(root: ModuleNode, line: Line, count: Expr, formula: Formula) -> None:
         _grow(root, below, count, formula)
 
 
-def _stands(line: Line) -> bool:
+def _stands(line: AccountLine) -> bool:
     """Return True if an operation has its own line: its count is not zero, or it is a module in torch."""
     return line.each != 0 or (line.entry is not None and line.entry.module)
 

@@ -125,11 +125,11 @@ def larger_model_notes(
 ) -> Iterator[str]:
     """Yield notes that state which model is larger at which integers, and than which of several."""
     every = _spans(difference, size, allowed)
-    told = {1: f"{first} has more", -1: f"{other} has more", 0: "equal totals"}
+    told = {1: f"{first} is larger", -1: f"{other} is larger", 0: "equal totals"}
     if than:
         told = {1: f"{told[1]} than {other}", -1: f"{told[-1]} than {first}", 0: f"{first} and {other} are equal"}
     for sign, words in told.items():
-        if which := [each.said for each in every if each.sign == sign]:
+        if which := [each.said.replace("≥", r"$\geq$") for each in every if each.sign == sign]:
             alone = len(every) == 1
             yield f"{words}" + (
                 f" for every ${latex(tree(size))}$" if alone else f": ${latex(tree(size))}$ " + ", ".join(which)

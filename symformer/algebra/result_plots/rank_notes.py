@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from sympy import Expr
-
-from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
+from ...output.blocks import Line, Math, plain
 from ...output.style import escaped
 
-_MARK = "\0"  # delimits mathematics, which is not escaped; it occurs in no name
+
+def line(pieces: Line) -> str:
+    """Return a line with escaped words and its mathematics in dollar signs."""
+    return "".join(f"${latex(piece.shown)}$" if isinstance(piece, Math) else _words(plain([piece])) for piece in pieces)
 
 
-def spell(expr: Expr) -> str:
-    """Return mathematics in delimiters for ``line``."""
-    return f"{_MARK}${latex(tree(expr))}${_MARK}"
-
-
-def line(text: str) -> str:
-    """Return a line with escaped words and unchanged mathematics."""
-    pieces = text.replace("×", rf"{_MARK}$\times${_MARK}").split(_MARK)
-    return "".join(piece if place % 2 else escaped(piece) for place, piece in enumerate(pieces))
+def _words(text: str) -> str:
+    return r"$\times$".join(map(escaped, text.split("×")))

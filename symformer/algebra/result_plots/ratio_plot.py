@@ -34,7 +34,7 @@ def draw_together(found: Sequence[QuantityRatio], by: str) -> Chart:
         for each in found
         for side in (each.above, each.below)
     ]
-    return draw(found, by).with_notes(map(rank_notes.line, ranks.stated_of_each(sides, rank_notes.spell)))
+    return draw(found, by).with_notes(map(rank_notes.line, ranks.stated_of_each(sides)))
 
 
 def draw(found: Sequence[QuantityRatio], by: str) -> Chart:

@@ -9,6 +9,8 @@ from ...formulas import ranks
 from ...formulas.formula import Formula
 from ...language.errors import OptionError
 from ...models.model import Model
+from ...output.blocks import plain
+from ...views.figure_facts import figure_facts
 from .figure import Figure
 from .figure_builder import FigureBuilder
 from .figure_diff import mark_differences
@@ -38,8 +40,8 @@ def architecture_figure(models: Sequence[Counted], part: str | None = None) -> D
     """
     if len(models) > 2:
         raise OptionError(f"{len(models)} targets are given; give one, or two to draw side by side")
-    reader, *others = [FigureBuilder(model, formula) for model, formula in models]
-    notes = [ranks.stated(formula.ranks, model.known) for model, formula in models]
+    reader, *others = [FigureBuilder(figure_facts(model, formula)) for model, formula in models]
+    notes = [[*map(plain, ranks.stated(formula.ranks, model.known))] for model, formula in models]
     if part is not None:
         if others:
             raise OptionError("a part can be drawn for one target only; give one")

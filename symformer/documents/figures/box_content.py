@@ -10,7 +10,7 @@ from sympy import Expr
 from ...formulas.factorization import factored
 from ...language.notation.display_tree import Minus, Sum, Tree, growth, ordered_terms, terms_tree, tree
 from ...language.notation.text import number, percent, text
-from ..blocks import Code, Line, Math, Strong
+from ...output.blocks import Code, Line, Math, Strong
 from .figure import Amount, Box, Frame
 from .primitives import GREY, Rect, Shape, Words
 from .text_width import Ruler

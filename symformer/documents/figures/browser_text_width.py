@@ -6,7 +6,7 @@ import json
 from functools import cache
 
 from ...language.notation.svg import SMALLER, runs
-from ..blocks import Code, Line, Math, Piece, Strong
+from ...output.blocks import Code, Line, Math, Piece, Strong
 from ..formats.base_language import templates
 from .text_width import Ruler
 

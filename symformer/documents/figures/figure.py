@@ -12,7 +12,7 @@ from ...language.notation.display_tree import Tree
 from ...language.notation.text import percent, text
 from ...language.shape_lines import Shape
 from ...ledger.facts import ONE
-from ..blocks import Line
+from ...output.blocks import Line
 
 
 @dataclass(frozen=True)

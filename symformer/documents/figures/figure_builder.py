@@ -9,62 +9,31 @@ from itertools import groupby
 
 from sympy import Expr, Integer, Rational, expand
 
-from ...catalogue.measured_model import MeasuredModel, Module
-from ...catalogue.recognized_model import RecognizedModel
+from ...catalogue.measured_model import Module
 from ...formulas.account import Line
-from ...formulas.formula import Formula
-from ...language.errors import DerivationError, OptionError, SizeError, UnknownNameError
+from ...language.errors import OptionError, SizeError, UnknownNameError
 from ...language.notation.display_tree import Label
 from ...language.shape_lines import Shape, shape_line
 from ...language.sizes import evaluate, substitute
-from ...language.target import name_of
 from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope
-from ...ledger.placement import WHOLE, Placement, place
-from ...models.model import Model
-from ...quantities import quantity as find_quantity
-from ...views.summary import share, value_of
-from ..blocks import Code, Math, Piece
-from ..blocks import Line as Words
-from ..subject import placed
+from ...output.blocks import Code, Math, Piece
+from ...output.blocks import Line as Words
+from ...views.figure_facts import FigureFacts
+from ...views.formula_facts import is_per_rank
+from ...views.summary import share
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .flow import Draft, Flow, merge_sums
 from .operation_labels import operation, role
 
 
-def separate_account(model: Model, formula: Formula) -> tuple[Ledger, Ledger, Line]:
-    """Return the ledger, the ledger with separate kinds of layers, and the account of the formula over the latter.
-
-    Raises
-    ------
-    OptionError
-        For a ratio.
-    DerivationError
-        If the account does not sum to the formula.
-
-    """
-    if not formula.additive:
-        raise OptionError(
-            f"{formula.measure.name} is a ratio, which is not a sum over boxes; draw flops or traffic instead"
-        )
-    question = find_quantity(formula.measure.name)
-    part = model.component.answering(question, formula.conventions)
-    placement = Placement.of(formula.conventions)
-    together = place(part, placement) if placement != WHOLE else part.ledger
-    ledger = together.apart
-    root = question.account(ledger, formula.conventions)
-    if expand(root.each.xreplace(formula.relations) - formula.expanded) != 0:
-        raise DerivationError(f"{formula.id}: the separate kinds of layers do not sum to the formula")
-    return together, ledger, root
-
-
 class FigureBuilder:
     """Builds the figures of one formula."""
 
-    def __init__(self, model: Model, formula: Formula) -> None:
-        self.model, self.formula = model, formula
-        self.together, self.ledger, self.root = separate_account(model, formula)
-        self.whole = value_of(formula, model)
-        self.seen = isinstance(model.component, RecognizedModel | MeasuredModel)  # traced: the data flow is unknown
+    def __init__(self, facts: FigureFacts) -> None:
+        self.facts, self.formula = facts, facts.formula
+        self.together, self.ledger, self.root = facts.account
+        self.whole = facts.value
+        self.seen = facts.is_traced
         alone = (entry for _, entry in self.ledger if entry.kind is OperationKind.PARAMETER)
         self.alone = {
             weight.path for entry in alone for weight in entry.weights
@@ -74,15 +43,15 @@ class FigureBuilder:
     def architecture(self) -> Figure:
         """Return the figure of the whole model."""
         drafts = self._drafts(self.ledger.root, self.root, ONE, inside=False)
-        named = () if self.seen else shape_line(self.model.component.shapes).inputs
+        named = () if self.seen else shape_line(self.facts.shapes).inputs
         flow = Flow(self.ledger, drafts, [axes.name for axes in named])
         gives = flow.result(self.ledger.output)
         ports = [_tensor(each.name, each.shape) for each in flow.ports.get(0, ())]
-        outputs = () if self.seen else shape_line(self.model.component.shapes).outputs
+        outputs = () if self.seen else shape_line(self.facts.shapes).outputs
         results = [_tensor(each.name, each.dims) for each in outputs]
         results = results if len(results) == len(gives) else [[] for _ in gives]
         graph = replace(self._graph(drafts, flow, None, ""), ports=ports, gives=gives, results=results)
-        measure, target = self.formula.measure, name_of(self.model.target)
+        measure, target = self.formula.measure, self.facts.name
         notes = []
         if self.seen:
             notes.append(
@@ -90,8 +59,8 @@ class FigureBuilder:
                 "are no arrows."
             )
         return Figure(
-            self.model.title,
-            f"one rank of {target}" if placed(self.formula) else target,
+            self.facts.title,
+            f"one rank of {target}" if is_per_rank(self.formula) else target,
             Label(measure.letter, "", self.formula.written),
             measure.title,
             Amount(self.formula.expr, self.formula.written, self.whole, None),
@@ -107,7 +76,7 @@ class FigureBuilder:
             )
         scope, line, ledger = self._find(path)
         if self.whole is not None:  # shares refer to the part
-            self.whole = int(evaluate(expand(line.each.xreplace(self.formula.relations)), self.model.known, path))
+            self.whole = int(evaluate(expand(line.each.xreplace(self.formula.relations)), self.facts.known, path))
         drafts = [
             Draft(below.key, below, None if isinstance(item, Entry) else item, count=below.count)
             for item, below in zip(scope.items, line.lines, strict=True)
@@ -125,7 +94,7 @@ class FigureBuilder:
         amount = self._amount(line.each, ONE)
         measure = self.formula.measure
         label = Label(measure.letter, line.name, amount.shown)
-        target = f"{name_of(self.model.target)} {path}".strip()
+        target = f"{self.facts.name} {path}".strip()
         return Figure(self._title(line) or line.name, target, label, measure.title, amount, graph, shapes=True)
 
     def _find(self, path: str) -> tuple[Scope, Line, Ledger]:
@@ -225,14 +194,14 @@ class FigureBuilder:
 
     def _value(self, expr: Expr) -> int | Fraction:
         """Return an exact number; a fraction for one copy if not all layers need the same."""
-        found = substitute(expand(expr.xreplace(self.formula.relations)), self.model.known)
+        found = substitute(expand(expr.xreplace(self.formula.relations)), self.facts.known)
         if not isinstance(found, Rational):
             raise SizeError(f"{self.formula.id} has no value at these sizes")
         return int(found) if isinstance(found, Integer) else Fraction(int(found.p), int(found.q))
 
     def _number(self, count: Expr) -> int | None:
         put = expand(count.xreplace(self.formula.relations))
-        known = self.model.known
+        known = self.facts.known
         return int(evaluate(put, known, "copies")) if put.free_symbols <= known.keys() else None
 
     def _notes(self, draft: Draft) -> Iterator[Words]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 
 from ...language.notation.text import text
-from ..blocks import Line, Math
+from ...output.blocks import Line, Math
 from .figure import Box, Figure, Frame, Graph, Node, Plus
 
 MARKED = "≠: missing from the other model, or with a different formula there."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from ..blocks import Code, Line, Math, Strong
+from ...output.blocks import Code, Line, Math, Strong
 from .box_content import FORMULA, LEADING, SMALL, amount_lines, shorten, wrap_prose
 from .figure import Figure
 from .frames import draw_frame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language.notation.text import text
-from ..blocks import Code, Line, Math
+from ...output.blocks import Code, Line, Math
 from .box_content import FORMULA, LEADING, SMALL, TITLE, BoxContent, amount_text, fit_line, shorten, title_lines
 from .figure import Frame
 from .graph_layout import GraphLayout

@@ -8,57 +8,53 @@ from typing import TYPE_CHECKING
 
 from ...formulas.formula import Formula
 from ...models.model import Model
-from ...views.summary import value_of
-from ..blocks import Block, FigureBlock, Line
+from ...output.blocks import Block, FigureBlock, Line
+from ...views.figure_facts import FigureFacts, figure_facts
 
 if TYPE_CHECKING:
     from .primitives import Drawing
     from .text_width import Ruler
 
 
-def illustration(model: Model, formula: Formula) -> list[Block]:
-    """Return the figure of a model; empty for a ratio, which is not a sum over boxes."""
-    if not formula.additive:
-        return []
-    return [FigureBlock(partial(_drawn, model, formula), _caption(model, formula), formula.id)]
+def illustration(found: FigureFacts) -> list[Block]:
+    """Return the figure of a model."""
+    return [FigureBlock(partial(_drawn, found), _caption(found), found.formula.id)]
 
 
 def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
     """Return the figure of two models; empty if one of the formulas is not a sum over boxes."""
     if len(models) != 2 or not all(formula.additive for formula in formulas):
         return []
-    one, other = models
+    one, other = sides = [figure_facts(*side) for side in zip(models, formulas, strict=True)]
     caption: Line = [
         f"{one.title} and {other.title} side by side, each with its own symbols; ≠ marks parts that the other lacks or "
         "has with a different formula."
     ]
-    return [FigureBlock(partial(_both, models, formulas), caption, f"{formulas[0].id}.beside")]
+    return [FigureBlock(partial(_both, sides), caption, f"{formulas[0].id}.beside")]
 
 
-def _caption(model: Model, formula: Formula) -> Line:
+def _caption(found: FigureFacts) -> Line:
     """Return the caption of the figure of one model."""
-    told = f"the formula of its {formula.measure.title}"
-    if value_of(formula, model) is not None:
+    told = f"the formula of its {found.formula.measure.title}"
+    if found.value is not None:
         told += ", its value, and the share of all its copies in the total"
-    if model.provenance.from_torch:  # traced: the data flow is unknown
-        return [f"The parts of {model.title}, in the order in which its code names them, each with {told}."]
-    return [f"The architecture of {model.title}, from bottom to top, each part with {told}."]
+    if found.is_traced:
+        return [f"The parts of {found.title}, in the order in which its code names them, each with {told}."]
+    return [f"The architecture of {found.title}, from bottom to top, each part with {told}."]
 
 
-def _drawn(model: Model, formula: Formula, column: float, most: float, ruler: Ruler | None = None) -> Drawing:
+def _drawn(found: FigureFacts, column: float, most: float, ruler: Ruler | None = None) -> Drawing:
     from .figure_builder import FigureBuilder
     from .figure_page import drawing  # most languages never need it
 
-    return drawing(FigureBuilder(model, formula).architecture(), column=column, most=most, ruler=ruler)
+    return drawing(FigureBuilder(found).architecture(), column=column, most=most, ruler=ruler)
 
 
-def _both(
-    models: Sequence[Model], formulas: Sequence[Formula], column: float, most: float, ruler: Ruler | None = None
-) -> Drawing:
+def _both(sides: Sequence[FigureFacts], column: float, most: float, ruler: Ruler | None = None) -> Drawing:
     from .figure_builder import FigureBuilder
     from .figure_diff import mark_differences
     from .figure_page import BETWEEN, drawing
 
-    figures = [FigureBuilder(model, formula).architecture() for model, formula in zip(models, formulas, strict=True)]
+    figures = [FigureBuilder(side).architecture() for side in sides]
     half = min(column, (most - BETWEEN) / 2)
     return drawing(*mark_differences(*figures), column=half, most=half, ruler=ruler)

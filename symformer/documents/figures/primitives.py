@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..blocks import Line
+from ...output.blocks import Line
 
 BLACK, GREY = "#000000", "#555555"
 Point = tuple[float, float]

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ...language.errors import DocumentError
-from ..blocks import Line
+from ...output.blocks import Line
 from ..formats.base_language import templates
 from ..formats.typ import PRINTED
 

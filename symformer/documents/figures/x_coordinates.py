@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..blocks import Code, Line, Math, Piece, Strong
+from ...output.blocks import Code, Line, Math, Piece, Strong
 from .box_content import FORMULA, SMALL, TITLE, BoxContent, box_content
 from .figure import Arrow, Box, Frame, Graph, Node, Plus
 from .graph_ranks import rows_of

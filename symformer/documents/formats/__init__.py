@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
-    from ..blocks import Document
+    from ...output.blocks import Document
     from .base_language import Format
 
 Engine = Literal["typst", "latex"]

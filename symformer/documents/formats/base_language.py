@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from ...language.errors import DocumentError
 from ...language.notation.display_tree import Tree, tree
-from ..blocks import Cited, Code, Computation, Contents, Document, Equation, Heading, Line, Math, Piece, Ref, Strong
+from ...output.blocks import (
+    Cited,
+    Code,
+    Computation,
+    Contents,
+    Document,
+    Equation,
+    Heading,
+    Line,
+    Math,
+    Piece,
+    Ref,
+    Strong,
+)
 from .page_layout import A4, Page, is_tall
 from .units import FILTERS
 

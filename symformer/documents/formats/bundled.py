@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..blocks import Document, Heading, References
+from ...output.blocks import Document, Heading, References
 from .tex import Latex
 
 _END = r"\end{document}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ...language.notation.display_tree import FractionNode, Label, Minus, Product, Sum, Times, Tree
 from ...language.notation.emitter import under
 from ...language.notation.latex import LatexEmitter, upright
-from ..blocks import Cited, Code, Line, Math, Ref, Strong, Table
+from ...output.blocks import Cited, Code, Line, Math, Ref, Strong, Table
 from .missing_glyphs import WIDE, replace_missing_letters, text_width
 from .page_layout import breadth, extent
 

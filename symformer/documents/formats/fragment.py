@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...language.notation.display_tree import Tree, tree
-from ..blocks import Cited, Code, Computation, Document, Equation, Heading, Line, References, Table, lines
+from ...output.blocks import Cited, Code, Computation, Document, Equation, Heading, Line, References, Table, lines
 from .base_language import printable
 from .column import ROOM, TYPES, Fit, chunks, fill_lines, fit, latex, math_width, pieces, runs, split
 from .missing_glyphs import label

@@ -18,7 +18,20 @@ from ...language.notation.display_tree import TensorName, Tree, tree
 from ...language.notation.mathml import MathRun as MathPiece
 from ...language.notation.mathml import mathml, pieces, sign
 from ...language.notation.text import text
-from ..blocks import Cited, Code, Computation, Document, Equation, FigureBlock, Heading, Line, Math, Piece, Ref, Table
+from ...output.blocks import (
+    Cited,
+    Code,
+    Computation,
+    Document,
+    Equation,
+    FigureBlock,
+    Heading,
+    Line,
+    Math,
+    Piece,
+    Ref,
+    Table,
+)
 from .base_language import Language, printable, templates
 from .page_layout import EquationLine, Page
 from .tex import FORMAT as LATEX

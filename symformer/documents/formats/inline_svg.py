@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from ...language.notation.svg import svg
-from ..blocks import Code, Math, Piece, Strong
+from ...output.blocks import Code, Math, Piece, Strong
 from ..figures.browser_text_width import CODE
 from ..figures.primitives import BLACK, Circle, Drawing, Path, Rect, Shape, Words
 from .base_language import printable

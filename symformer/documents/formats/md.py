@@ -7,7 +7,7 @@ import re
 from ...language.notation.display_tree import Tree, tree
 from ...language.notation.latex import latex
 from ...language.notation.text import text
-from ..blocks import Cited, Computation, Equation, Math, Piece, Ref
+from ...output.blocks import Cited, Computation, Equation, Math, Piece, Ref
 from .base_language import Language, printable
 from .missing_glyphs import plain_id
 

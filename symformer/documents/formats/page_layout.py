@@ -15,7 +15,7 @@ from math import floor
 from ...language.notation.display_tree import Minus, Product, Stretch, Sum, Tree, sizes_of, terms_tree, tree
 from ...language.notation.text import text
 from ...language.symbols import letter
-from ..blocks import (
+from ...output.blocks import (
     Block,
     Cited,
     Code,

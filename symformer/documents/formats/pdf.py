@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...language.errors import DocumentError
-from ..blocks import Document
+from ...output.blocks import Document
 from .base_language import Format, templates
 from .tex import FORMAT as LATEX
 from .typ import PRINTED

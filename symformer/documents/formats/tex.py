@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ...language.notation.display_tree import Tree
 from ...language.notation.latex import latex
-from ..blocks import FigureBlock
+from ...output.blocks import FigureBlock
 from .base_language import Language, break_name, with_break_points
 from .missing_glyphs import label, plain_id, replace_missing_letters, with_macro
 

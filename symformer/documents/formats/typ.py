@@ -8,7 +8,7 @@ import re
 from ...language.notation.display_tree import Tree
 from ...language.notation.text import text
 from ...language.notation.typst import typst
-from ..blocks import FigureBlock
+from ...output.blocks import FigureBlock
 from .base_language import Language, break_name, environment, printable, with_break_points
 from .missing_glyphs import plain_id, replace_in_typst
 

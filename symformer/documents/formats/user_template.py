@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...language.errors import DocumentError
-from ..blocks import Block, Computation, Document, Equation, References, Table
+from ...output.blocks import Block, Computation, Document, Equation, References, Table
 from .base_language import Language
 from .page_layout import is_tall
 

@@ -15,5 +15,5 @@ from ...output.base_plot import wrapped
 def of_one_rank(models: Sequence[tuple[Model, Formula]]) -> list[str]:
     """Return the lines in matplotlib's notation; empty for formulas of whole models."""
     sides = [(name_of(model.target), formula.ranks, model.known) for model, formula in models]
-    stated = ranks.stated_of_each(sides, rank_notes.spell)
+    stated = ranks.stated_of_each(sides)
     return [line for each in stated for line in wrapped(rank_notes.line(each))]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from sympy import Expr, Symbol
 
 from .display_tree import Applied, Call, Indexed, Label, Listed, Power, Size, TensorName, Transposed, Tree, tree
 from .emitter import PRODUCT, Emitter
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -157,3 +154,33 @@ def number(value: int | Fraction) -> str:
     if isinstance(value, int) or value.denominator == 1:
         return f"{int(value):,}"
     return f"{value.numerator:,}/{value.denominator:,} ≈ {float(round(value, 2)):,.2f}"
+
+
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E")
+
+
+def amount(value: int | Fraction, unit: str) -> str:
+    """Return a value with separators; bytes are also given in GB and GiB, and shares also in percent.
+
+    >>> from fractions import Fraction
+    >>> amount(2_147_483_648, "bytes"), amount(124_439_808, "elements"), amount(Fraction(5, 11), "of the peak")
+    ('2,147,483,648 (2.15 GB, 2.00 GiB)', '124,439,808', '5/11 ≈ 45.5%')
+    """
+    exact = f"{value.numerator:,}" + (f"/{value.denominator:,}" if value.denominator != 1 else "")
+    near = rounded(value, unit)
+    return f"{exact} ({near})" if near and not near.startswith("≈") else f"{exact} {near}".rstrip()
+
+
+def rounded(value: int | Fraction, unit: str) -> str:
+    """Return a value in a form that is easier to read than the exact number; empty for most integers."""
+    if value.denominator != 1:  # the unit of a share of a whole starts with "of the"
+        share = unit.startswith("of the ")
+        return f"≈ {percent(Fraction(value))}" if share else f"≈ {float(round(Fraction(value), 2)):,.2f}"
+    if unit != "bytes" or value < 1_000:
+        return ""
+    powers = range(1, len(_PREFIXES))
+    thousands = max(power for power in powers if power == 1 or value >= 1_000**power)
+    chunks = max(power for power in powers if power == 1 or value >= 1_024**power)
+    decimal = f"{float(round(value / Fraction(1_000**thousands), 2)):,.2f} {_PREFIXES[thousands]}B"
+    binary = f"{float(round(value / Fraction(1_024**chunks), 2)):,.2f} {_PREFIXES[chunks].upper()}iB"
+    return f"{decimal}, {binary}"

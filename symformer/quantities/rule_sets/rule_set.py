@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...formulas.account import Line, Measure, Term
-from ...formulas.formula import Formula, SizeSource
+from ...formulas.formula import Formula
 from ...language.errors import OptionError, RegistrationError, RuleError
 from ...language.plugins import Plugins
-from ...language.sizes import Condition, Relations
+from ...language.sizes import Condition
 from ...ledger.facts import ATTENDING, ONE, Entry, Ledger, OperationKind
-from ..quantity import COUNTED, PLACEMENT, Convention, Conventions, Countable, Quantity, require_total, tally
+from ..quantity import COUNTED, PLACEMENT, Convention, Conventions, Quantity, require_total, tally
 from .linear_roles import RoleTable
 
 Counting = Callable[[Entry, RoleTable], tuple[Term, ...]]
@@ -206,21 +206,10 @@ class RuleSetQuantity(Quantity):
         """Return the requested rule set, or None for the quantity's own rules."""
         return self.rule_sets[conventions[COUNTED]] if COUNTED in conventions else None
 
-    def formula(
-        self,
-        part: Countable,
-        stem: str,
-        given: Mapping[str, str],
-        relations: Relations,
-        source: SizeSource | None = None,
-    ) -> Formula:
-        """Return the formula of a part, in the unit of the requested rule set.
-
-        Raises OptionError, UnknownNameError, RuleError.
-        """
-        found = super().formula(part, stem, given, relations, source)
-        ruled = self.ruled(found.conventions)
-        return replace(found, measure=ruled.measure) if ruled and ruled.measure else found
+    def measure_under(self, conventions: Conventions) -> Measure:
+        """Return the measure of the requested rule set if it has another unit, else that of the quantity."""
+        ruled = self.ruled(conventions)
+        return ruled.measure if ruled and ruled.measure else self.measure
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the total of every entry, by the requested rules. Raises RuleError."""

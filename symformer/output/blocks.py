@@ -1,4 +1,4 @@
-"""The blocks of a document. They hold the content; a template determines the form in each language."""
+"""The blocks of every answer: they hold its content; the terminal, notebooks and documents print them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Literal
 
-from sympy import Expr
+from sympy import Expr, Integer
 
-from ..formulas.derivation import Chain
 from ..language.notation.display_tree import Cross, Tree, tree
 from ..language.notation.text import text
-from ..ledger.facts import ONE
+from .chain import Chain
 
 if TYPE_CHECKING:
-    from .figures.primitives import Drawing
+    from ..documents.figures.primitives import Drawing
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Math:
     def shape(cls, factors: Sequence[Expr]) -> Math:
         """Return the shape of a tensor as a product such as ``V × E``, without factors of 1."""
         shown = tuple(tree(factor) for factor in factors if factor != 1)
-        return cls(shown[0] if len(shown) == 1 else Cross(shown) if shown else tree(ONE))
+        return cls(shown[0] if len(shown) == 1 else Cross(shown) if shown else tree(Integer(1)))
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,11 @@ class Code:
     """A name from the code, or text to type."""
 
     text: str
+
+
+def setting(name: str, choice: str) -> Code:
+    """Return a convention or an option with its value, as ``--option`` takes it."""
+    return Code(f"{name}={choice}")
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,8 @@ class FigureBlock:
     kind: Literal["picture"] = "picture"
 
 
-Block = Contents | Heading | Paragraph | Equation | Computation | Table | References | FigureBlock
+BriefBlock = Heading | Paragraph | Equation | Table  # the blocks that the terminal and notebooks print
+Block = BriefBlock | Contents | Computation | References | FigureBlock
 
 
 @dataclass(frozen=True)
@@ -185,6 +190,41 @@ class Document:
     blocks: Sequence[Block]
     keywords: Sequence[str] = ()
     attached: Sequence[tuple[str, str]] = ()
+
+
+def plain(line: Line, spell: Callable[[Tree], str] = text) -> str:
+    """Return a line as plain text, with its mathematics spelt by ``spell``."""
+    said = ""
+    for piece in line:
+        match piece:
+            case str():
+                said += piece
+            case Math(shown):
+                said += spell(shown)
+            case Code(words) | Strong(words):
+                said += words
+            case Cited(key):
+                said += f"[{key}]"
+            case Ref(_, number):
+                said += f"({number})"
+    return said
+
+
+def listed(*notes: Line, last: str = " and ") -> list[Piece]:
+    """Return notes joined as in a sentence: a, b and c."""
+    joined: list[Piece] = []
+    for index, note in enumerate(notes):
+        joined += [last if index and index == len(notes) - 1 else ", " if index else "", *note]
+    return [piece for piece in joined if piece != ""]
+
+
+def maybe(said: object, *pieces: Piece) -> Line:
+    """Return the pieces if ``said`` is true, else an empty line."""
+    return pieces if said else ()
+
+
+def capital(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def lines(blocks: Iterable[Block]) -> Iterator[Line]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sympy import Expr, Symbol, expand
 
-from ..algebra.model_comparison import Comparison
 from ..formulas.factorization import factored
-from ..formulas.formula import Formula
-from ..language.notation.display_tree import FractionNode, Label, Tree, sizes_of, tree, value
+from ..formulas.formula import Formula, affects_formula
+from ..language.notation.display_tree import FractionNode, Label, Tree, tree, value
 from ..language.symbols import RANK, numbered
 from ..language.target import name_of
 from ..ledger.facts import ONE
 from ..models.model import Model
-from .blocks import Code, Line, Math, Paragraph, Piece, formulas_in
-from .derivation_document import conditions
+from ..output.blocks import Code, Line, Math, Piece
+
+if TYPE_CHECKING:
+    from .model_comparison import Comparison
 
 _NAMED = 20  # characters of a name in a column header; a longer name is replaced by its number
 _SAID = 40  # the same in a sentence
@@ -52,6 +54,11 @@ class ComparedModel:
         return [*named, f"({self.number})"]
 
     @property
+    def named(self) -> Line:
+        """A sentence with its name if ``called`` omits it; otherwise empty."""
+        return [] if len(self.name) <= _SAID else [f"({self.number}) is ", Code(self.name), "."]
+
+    @property
     def titled(self) -> str:
         """Its name in a title."""
         return self.name if len(self.name) <= _SAID else f"{self.name[: _SAID - 1]}…"
@@ -77,9 +84,12 @@ class ComparedModel:
     @property
     def mentioned(self) -> set[Symbol]:
         """The sizes in its formula or in the formula's conditions."""
-        used = {*self.formula.symbols, *self.formula.written.free_symbols}
-        notes = [Paragraph(line) for line in conditions(self.model, self.formula)]
-        return used.union(*map(sizes_of, formulas_in(notes)))
+        formula = self.formula
+        own = {*formula.symbols, *(size for rule in formula.constraints for size in rule.symbols)}
+        related = [{size, *value.free_symbols} for size, value in formula.relations.items()]
+        required = [rule.symbols for rule in formula.constraints if affects_formula(rule, formula)]
+        used = {*formula.symbols, *formula.written.free_symbols}
+        return used.union(*(each for each in related if each & own), *required)
 
     @property
     def written(self) -> Expr:

@@ -13,10 +13,16 @@ from ..architectures.base_architecture import Architecture
 from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
 from ..components.base import spell_option
+from ..formulas.account import Measure
 from ..formulas.formula import Formula
 from ..language.errors import SymformerError
+from ..language.frozen import Immutable
+from ..language.sizes import Numbers
+from ..language.target import name_of
 from ..models.model import Model
+from ..models.provenance import ConfigLocation
 from ..quantities import quantity as find_quantity
+from .preset_models import with_numbers
 
 FEW = 5  # maximum values of a switch
 FORMS = 32  # maximum formulas of one model on a page
@@ -34,14 +40,59 @@ class Toggle:
 
 
 @dataclass(frozen=True)
+class PresetSetting(Immutable):
+    """A preset with the values of the switches and its sizes."""
+
+    name: str
+    at: At
+    numbers: Numbers
+
+
+@dataclass(frozen=True)
+class VariantsFacts(Immutable):
+    """Everything that a live page states about a model: its switches, and the formula for each of their settings."""
+
+    name: str
+    title: str
+    measure: Measure
+    switches: tuple[Toggle, ...]
+    meanings: Mapping[str, tuple[str, ...]]  # of the values of each convention among the switches
+    settings: tuple[Formula | str, ...]  # the formula at each setting of the switches, or why there is none
+    held: tuple[str, ...]  # the switches that exceed the limit, fixed at their requested values
+    places: Mapping[str, ConfigLocation]
+    presets: tuple[PresetSetting, ...]
+    start: PresetSetting  # the requested model, or an example if it has no sizes
+
+
+@dataclass(frozen=True)
 class Variants:
-    """A model with its switches and the formula for each of their settings."""
+    """Finds the switches of a model and the formula for each of their settings."""
 
     model: Model
     quantity: str
     given: Mapping[str, str]  # the requested conventions
     most: int = FORMS
     known: dict[object, Formula | str] = field(default_factory=dict, compare=False, repr=False)  # earlier results
+
+    def facts(self) -> VariantsFacts:
+        """Return everything that a live page states about the model."""
+        question, shown = find_quantity(self.quantity), with_numbers(self.model)
+        return VariantsFacts(
+            name=name_of(self.model.target),
+            title=self.model.title,
+            measure=question.measure,
+            switches=self.switches,
+            meanings={
+                switch.name: tuple(question.choices[switch.name].meanings[value] for value in switch.values)
+                for switch in self.switches
+                if not switch.option
+            },
+            settings=tuple(self.formula(at) for at in self.places()),
+            held=tuple(self.held),
+            places=self.model.provenance.of(self.quantity).places,
+            presets=tuple(PresetSetting(name, at, preset.known) for name, (preset, at) in self.presets().items()),
+            start=PresetSetting(name_of(shown.target), self.start, shown.known),
+        )
 
     @cached_property
     def base(self) -> Formula:

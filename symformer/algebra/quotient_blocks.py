@@ -1,0 +1,71 @@
+"""Quotients as blocks: factored, as exact numbers, and with their limits as one size grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Context, Decimal
+from fractions import Fraction
+
+from sympy import Symbol
+
+from ..formulas.factorization import factored
+from ..language.notation.display_tree import FractionNode as Quotient
+from ..language.notation.display_tree import Tree, value
+from ..language.notation.text import text
+from ..language.sizes import Numbers
+from ..output.blocks import Line, Math, Paragraph, listed
+from .quotient_limits import Limit
+
+PAGE = 72  # characters of a numerator or a denominator that fit a page
+
+
+def fits(shown: Tree, most: int | None) -> bool:
+    """Return True if a formula, or each side of a quotient, has at most so many characters; None for no limit."""
+    sides = (shown.numerator, shown.denominator) if isinstance(shown, Quotient) else (shown,)
+    return most is None or all(len(text(each)) <= most for each in sides)
+
+
+def bracketed(shown: Tree, most: int | None) -> Tree | None:
+    """Return a quotient with its common factors in front of brackets, or None if it is too long."""
+    sides = (shown.numerator, shown.denominator) if isinstance(shown, Quotient) else (shown,)
+    brackets = [factored(value(side)) for side in sides]
+    found = Quotient(*brackets) if len(brackets) == 2 else brackets[0]
+    return found if fits(found, most) else None
+
+
+def limits_of(limits: Mapping[Symbol, Limit], numbers: Numbers, what: str, most: int | None) -> list[Paragraph]:
+    """Return a sentence with the limits of a quotient as one size grows and the others stay fixed."""
+    goes: dict[str, tuple[Limit, list[Line]]] = {}
+    for size, each in limits.items():
+        if each.shown is None or fits(each.shown, most):
+            goes.setdefault(each.to_json(), (each, []))[1].append([Math.of(size)])
+    clauses: list[Line] = []
+    for each, sizes in goes.values():
+        number = each.value(numbers)
+        to: Line = ["to infinity"] if each.kind == "unbounded" else ["to 0"]
+        if each.shown is not None:
+            known = number is not None and value(each.shown).free_symbols
+            to = ["to ", Math(each.shown), *([f" ({exactly(number)} here)"] if number is not None and known else [])]
+        clauses.append([*to, " with ", *listed(*sizes, last=" or ")])
+    if not clauses:
+        return []
+    return [Paragraph([f"As one size grows and the others stay fixed, the {what} tends ", *listed(*clauses), "."])]
+
+
+def exactly(number: Fraction) -> str:
+    """Return a number as an integer, or as a fraction with its decimal value.
+
+    >>> exactly(Fraction(6, 2)), exactly(Fraction(8, 5)), exactly(Fraction(86_024, 3)), exactly(Fraction(2, 107))
+    ('3', '8/5 = 1.6', '86,024/3 ≈ 28,674.67', '2/107 ≈ 0.01869')
+    """
+    if number.denominator == 1:
+        return f"{number.numerator:,}"
+    near = nearly(number)
+    sign = "=" if Fraction(near.replace(",", "")) == number else "≈"
+    return f"{number.numerator:,}/{number.denominator:,} {sign} {near}"
+
+
+def nearly(number: Fraction) -> str:
+    """Return a number to four digits, or to two decimals if it has more than two digits before the point."""
+    whole = len(str(abs(int(number))))
+    return f"{Context(prec=max(4, whole + 2)).divide(Decimal(number.numerator), Decimal(number.denominator)):,f}"

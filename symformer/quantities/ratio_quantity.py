@@ -1,0 +1,80 @@
+"""Quantities that are a ratio: a count over another count of the same model, or over an amount of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+
+from ..formulas.account import Line, Measure, Term
+from ..formulas.formula import Formula, Ratio, SizeSource
+from ..language.sizes import Relations, close_relations
+from ..ledger.facts import ONE
+from .per_token import for_one_sequence
+from .quantity import Conventions, Countable, Quantity
+
+
+@dataclass(frozen=True)
+class RunAmount:
+    """An amount that no operation of a model determines, such as the peak of the devices."""
+
+    measure: Measure
+    terms: Callable[[Conventions], tuple[Term, ...]]
+
+    def formula(
+        self,
+        part: Countable,
+        stem: str,
+        given: Mapping[str, str],
+        relations: Relations,
+        source: SizeSource | None = None,
+    ) -> Formula:
+        """Return the formula of the amount."""
+        root = Line("", "", ONE, part=part, terms=self.terms(given))
+        known = close_relations({**part.totals, **relations})
+        name = f"{stem}.{self.measure.name}"
+        return Formula(name, self.measure, root, relations=known, conventions=given, source=source)
+
+
+@dataclass(frozen=True)
+class RatioQuantity(Quantity):
+    """A ratio: what the rules of the quantity count, over a denominator under the same conventions.
+
+    Attributes
+    ----------
+    numerator : Measure
+        What the rules count.
+    denominator : Quantity or RunAmount
+        The denominator, which has every convention of the quantity.
+    of_one_sequence : bool
+        Whether both are for one sequence if both are proportional to the number of sequences.
+
+    """
+
+    numerator: Measure = field(kw_only=True)
+    denominator: Quantity | RunAmount = field(kw_only=True)
+    of_one_sequence: bool = field(default=False, kw_only=True)
+
+    def formula(
+        self,
+        part: Countable,
+        stem: str,
+        given: Mapping[str, str],
+        relations: Relations,
+        source: SizeSource | None = None,
+    ) -> Ratio:
+        """Return the ratio. Raises OptionError, UnknownNameError, RuleError."""
+        above = self.numerator_of(part, stem, given, relations, source)
+        part = part.answering(self, given)
+        below = self.denominator.formula(part, above.id, above.conventions, relations, source)
+        if self.of_one_sequence:
+            one, all_ = for_one_sequence(above.root), for_one_sequence(below.root)
+            if one is not None and all_ is not None:
+                above, below = replace(above, root=one), replace(below, root=all_)
+        own = {item.name: getattr(above, item.name) for item in fields(above)}
+        return Ratio(**own, counts=self.numerator, over=below)
+
+    def numerator_of(
+        self, part: Countable, stem: str, given: Mapping[str, str], relations: Relations, source: SizeSource | None
+    ) -> Formula:
+        """Return the formula of the numerator, with the measure of the ratio."""
+        return super().formula(part, stem, given, relations, source)

@@ -1,0 +1,54 @@
+"""One formula as blocks: its equation, its conventions, its source, and its breakdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sympy import Symbol
+
+from ..architectures import presets_of
+from ..formulas.formula import Formula
+from ..language.symbols import letter
+from ..models.model import Model
+from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
+from ..quantities import quantity as find_quantity
+from .part_copies import copies_line, path_of
+from .provenance_lines import provenance_lines
+from .summary import missing_of, remarks
+
+
+def formula_blocks(model: Model, whole: Formula, formula: Formula) -> list[BriefBlock]:
+    """Return the blocks of a formula, which is that of the whole model or of one part."""
+    part = formula.within is not None
+    title = f"{model.title} ({model.target}): {formula.measure.title}"
+    found: list[BriefBlock] = [
+        Heading(1, [title + (f" of one {path_of(formula)}" if part else "")]),
+        formula.equation(),
+        *map(Paragraph, _facts(model, formula)),
+        *(Paragraph([line]) for line in provenance_lines(model, whole)),
+    ]
+    return [*found, *([formula.rows.as_table()] if formula.rows else [])]
+
+
+def _facts(model: Model, formula: Formula) -> list[Line]:
+    """Return lines on the copies of a part, the sizes, the conventions, the ranks and the notes."""
+    found: list[Line] = []
+    if formula.within is not None:
+        found.append(copies_line(model, formula))
+    if model.known:
+        found.append(["with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items())])
+    for total in formula.totals & formula.written.free_symbols:
+        found.append(["where ", Math.of(total), " = ", Math.of(formula.relations[total])])
+    if missing := missing_of(formula, model):
+        found.append([_unnumbered(model, missing)])
+    concerned = find_quantity(formula.measure.name).said(formula)  # only conventions that affect this formula
+    found += [[setting(name, choice)] for name, choice in {**concerned, **model.component.chosen}.items()]
+    return [*found, *remarks(model, formula)]
+
+
+def _unnumbered(model: Model, missing: Sequence[Symbol]) -> str:
+    """Return a sentence naming the sizes without a value and how to set them; presets do not set sizes of the run."""
+    known = presets_of(model.id) if model.id == model.target else []
+    own = known and any(not letter(each).run for each in missing)
+    preset = f", or name a preset, such as {known[0]}" if own else ""
+    return f"no value for {', '.join(map(str, missing))}: set each with --set{preset}"
