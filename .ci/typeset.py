@@ -13,7 +13,8 @@ from symformer.architectures import architecture, names
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
 from symformer.documents.gallery_pages import OF_COSTS, OF_RANK, WHOLE, derived, example
-from symformer.documents.macros import MacroRequest, formulas_of, spelt
+from symformer.documents.macros import MacroRequest, spelt
+from symformer.views.derivation_facts import formulas_of
 
 
 def typeset(stem: str) -> str:
