@@ -15,7 +15,7 @@ from symformer.catalogue.config_match import common_field_names, find, match, re
 from symformer.catalogue.entries import holds
 from symformer.catalogue.json_merge import without_sizes
 from symformer.catalogue.record import model_of_records
-from symformer.language.errors import CatalogueError
+from symformer.language.errors import CatalogueError, SymformerError
 from symformer.witness.measured_points import session
 from symformer.witness.transformers_classes import of_config
 from tests.freed_fields import attacked
@@ -351,3 +351,25 @@ def test_a_list_of_layers_does_not_state_their_number() -> None:
     """LFM2 has 32 layers by default, and reads as many entries of its list."""
     config = {name: value for name, value in LFM2.items() if name != "num_hidden_layers"}
     assert find({**config, "layer_types": ["conv", "full_attention"] * 2}) is None
+
+
+def test_another_period_of_global_layers_changes_the_cache_but_no_parameter() -> None:
+    """12 layers, period 4: 3 cache all 67 tokens and 9 the last 28 of a chunk of 29, in fp32, for 3 sequences.
+
+    4 bytes, keys and values, 8 heads of 128: 2*4*3*8*128 * (3*67 + 9*28) = 24,576 * 453 = 11,132,928.
+    """
+    config = {
+        "model_type": "llama4_text",
+        "architectures": ["Llama4ForCausalLM"],
+        "num_hidden_layers": 12,
+        "attention_chunk_size": 29,
+    }
+    usual, other = (
+        model_of_records("config.json", known)
+        for period in (4, 5)
+        if (known := find({**config, "interleave_moe_layer_step": 1, "no_rope_layer_interval": period})) is not None
+    )
+    assert usual.formula("kv-cache", dtype="fp32").value(B=3, C=67) == 11_132_928
+    assert other.params.value() == usual.params.value()
+    with pytest.raises(SymformerError, match="the effect of no_rope_layer_interval on a run"):
+        other.formula("kv-cache")
