@@ -148,7 +148,7 @@ _HOMES = {
     "trace": "witness",
     "verify": "witness",
 }
-# These names are packages, and functions too: ``symformer.architectures()`` lists what the package has.
+# These packages are also callable: ``symformer.architectures()`` lists the architectures.
 _LISTS = ("architectures", "components", "quantities")
 
 
@@ -167,7 +167,7 @@ def __dir__() -> list[str]:
 
 
 class _List(ModuleType):
-    """A package that can be called: it returns the list of what it has."""
+    """A package that can be called to list its members."""
 
     def __call__(self) -> Any:
         return getattr(import_module("symformer.views.listing"), self.__name__.rpartition(".")[2])()
