@@ -111,7 +111,7 @@ REJECTED: Mapping[str, dict[str, Any]] = {
     "Wav2Vec2Model": {"model_type": "wav2vec2", "hidden_size": 640},  # 12 heads; other models run 80 groups of 8
     "BartForSequenceClassification": {"model_type": "bart", "encoder_attention_heads": 24},  # 1,024
     "BertLMHeadModel": {"model_type": "bert", "hidden_size": 640},  # 12 heads
-    "GLPNModel": {"model_type": "glpn", "num_attention_heads": [1, 2, 6, 8]},  # the third width is 160
+    "GLPNModel": {"model_type": "glpn", "hidden_sizes": [32, 64, 168, 256]},  # 5 heads of the third stage
     "AudioFlamingo3Encoder": {"model_type": "audioflamingo3_encoder", "num_attention_heads": 24},  # 1,280
     "AriaForConditionalGeneration": {
         "model_type": "aria",

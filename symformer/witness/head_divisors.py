@@ -167,8 +167,8 @@ def with_head_divisors(data: Mapping[str, Any], trials: FieldTrials, found: Iter
             if not _constant(trials, heads, sizes):
                 continue
             entry["sizes"] = {**sizes, heads: trials.usual[heads]}
-            if part_of(heads) and trials.said({each.whole: trials.usual[each.whole]}).get(heads) != trials.usual[heads]:
-                entry["asked"] = [*entry.get("asked", ()), heads]  # a part that is given has another default
+            if part_of(heads) and not _usual_in_part(trials, heads, each.whole):
+                entry["asked"] = [*entry.get("asked", ()), heads]
             for kind in ("idle", "stored"):
                 entry[kind] = {name: sort for name, sort in entry.get(kind, {}).items() if name != heads}
         for known in (records, *(turn["records"] for turn in turns)):
@@ -183,9 +183,16 @@ def _constant(trials: FieldTrials, name: str, sizes: Mapping[str, int]) -> bool:
     """Return True if the default of a field does not depend on any size."""
     for size, number in sizes.items():
         with suppress(Exception):  # any error of the config class
-            if trials.said({size: 2 * number}).get(name) != trials.usual.get(name):
+            if trials.said({size: 2 * number}).get(name) != trials.said({size: number}).get(name):
                 return False
     return name in trials.usual
+
+
+def _usual_in_part(trials: FieldTrials, name: str, other: str) -> bool:
+    """Return True if a field has its default also in a part that is given with only another field."""
+    with suppress(Exception):  # any error of the config class
+        return bool(trials.said({other: trials.usual[other]}).get(name) == trials.usual[name])
+    return False
 
 
 def _with_condition(

@@ -114,9 +114,10 @@ class FieldTrials:
 
     def runs(self, point: Mapping[str, Any]) -> bool:
         """Return True if the class can be built and run with these fields."""
-        given, run = self.fields(point), caller_for(call_spec(self.source), RUNS["flops"])
+        run = caller_for(call_spec(self.source), RUNS["flops"])
         with warnings.catch_warnings(), suppress(Exception):  # any error of the traced code
             warnings.simplefilter("ignore")
+            given = self.fields(point)
             return bool(session(lambda _: self.source.build(given), {}).products(lambda model: run(model, TOKENS)).rows)
         return False
 
