@@ -135,7 +135,7 @@ class EntryBuilder:
         heads = HeadDivisors(
             self.trials,
             tuple(kept.entry.sizes),
-            shallow,
+            shallow | self.given | self.proving.asked(kept),
             OPERATIONS in kept.records,
             partial(self.proving.miscounts, read(found)),
         )

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -19,7 +20,7 @@ from ..catalogue.codec import to_data
 from ..catalogue.entries import field_name, letters_of, part_of, read
 from ..catalogue.measured_model import STORED
 from ..catalogue.record import OPERATIONS
-from ..language.sizes import Divides
+from ..language.sizes import Condition, Divides, Equals
 from ..language.symbols import SYMBOLS, name_size
 from ..ledger.facts import OperationKind
 from .inert_fields import FieldTrials
@@ -74,10 +75,10 @@ class HeadDivisors:
         names = sorted(filter(divides, self.numbers), key=lambda name: -self.numbers[name])  # before their groups
         for name in names if self.usual != REJECTED else ():
             both = {each: prime for each in names if part_of(each) == part_of(name) and not ENTRY.search(each)}
-            for heads in ({name: prime}, {**both, name: prime}):
+            for heads in ({name: prime}, {**both, name: prime}, {name: self.numbers[name] * prime}):
                 if (bad := self._level(heads)) == self.usual:
                     break
-                if whole := self._whole(name, heads, bad):
+                if whole := self._whole(name, heads, bad, prime):
                     self.known[name] = whole
                     yield HeadDivisor(name, whole, bad == BUILT)
                     break
@@ -85,9 +86,8 @@ class HeadDivisors:
             if ROTARY.search(name) and name in self.numbers and (bad := self._odd(name)) < self.usual != REJECTED:
                 yield HeadDivisor("", name, bad == BUILT)
 
-    def _whole(self, name: str, heads: Mapping[str, int], bad: int) -> str:
+    def _whole(self, name: str, heads: Mapping[str, int], bad: int, prime: int) -> str:
         """Return the size that must be a multiple of some heads, or "" if there is none."""
-        prime = heads[name]
         for other in self._offered(name, heads):
             size = self.numbers[other]
             beyond = self._width(other) if divides(other) else ""  # a width that the other heads divide
@@ -163,18 +163,33 @@ def with_head_divisors(data: Mapping[str, Any], trials: FieldTrials, found: Iter
         heads, sizes = each.heads, entry["sizes"]
         if heads in switches and type(switches[heads]) is not int:
             continue
-        if heads and heads not in sizes and heads not in switches:
+        unknown = heads in entry.get("stored", {})  # the effect of other values on a run is not known
+        if heads and heads not in sizes and (unknown or heads not in switches):
             if not _constant(trials, heads, sizes):
                 continue
+            switches.pop(heads, None)
             entry["sizes"] = {**sizes, heads: trials.usual[heads]}
             if part_of(heads) and not _usual_in_part(trials, heads, each.whole):
                 entry["asked"] = [*entry.get("asked", ()), heads]
             for kind in ("idle", "stored"):
                 entry[kind] = {name: sort for name, sort in entry.get(kind, {}).items() if name != heads}
-        for known in (records, *(turn["records"] for turn in turns)):
+        among = (records, *(turn["records"] for turn in turns))
+        if unknown:
+            number = trials.usual[heads]
+            fixed = _Asked(
+                (heads,), partial(Equals, value=Integer(number), because=f"the trace fixed it at {number:,}")
+            )
+            for known in among:
+                if OPERATIONS in known:
+                    known[OPERATIONS] = fixed.added(known[OPERATIONS], usual)
+        if heads and heads not in switches:
+            asked = _Asked((heads, each.whole), Divides)
+        else:
+            asked = _Asked((each.whole,), partial(Divides, Integer(switches.get(heads, 2))))
+        for known in among:
             for name in (STORED, OPERATIONS) if not each.builds else (OPERATIONS,):
                 if name in known:
-                    known[name] = _with_condition(known[name], each, usual, switches)
+                    known[name] = asked.added(known[name], usual)
     entry = {name: value for name, value in entry.items() if value or name in data["entry"]}
     return {**data, "entry": entry, "switches": switches, "records": records, "turns": turns}
 
@@ -195,28 +210,31 @@ def _usual_in_part(trials: FieldTrials, name: str, other: str) -> bool:
     return False
 
 
-def _with_condition(
-    record: Mapping[str, Any], each: HeadDivisor, usual: dict[str, str], switches: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return a record with a condition, and with the letters of its sizes."""
-    named, places = dict(record["letters"]), dict(record.get("places", {}))
-    fixed = switches.get(each.heads, 2)
-    for name in (each.heads, each.whole) if each.heads and each.heads not in switches else (each.whole,):
-        if name not in named:
-            free = usual.get(name) if usual.get(name) not in named.values() else None
-            named[name] = free or _letter(name, named)
-            usual.setdefault(name, named[name])  # the same in all records
-        places.setdefault(named[name], {"field": name})
-    divisor = SYMBOLS[named[each.heads]] if each.heads in named else Integer(fixed)
-    condition = to_data(Divides(divisor, SYMBOLS[named[each.whole]]))
-    kind = "traced" if "traced" in record else "lifted"
-    known = record[kind].get("conditions", [])
-    if any({**condition, "remedy": ""} == {**other, "remedy": ""} for other in known):
-        return dict(record)
-    # The fields of a record are in the order of its class.
-    formula = {word: value for word, value in record[kind].items() if word in ("title", "stem", "counts", "rows")}
-    formula |= {"conditions": [*known, condition]}
-    return {**record, "letters": named, "places": places, kind: formula | {**record[kind], **formula}}
+@dataclass(frozen=True)
+class _Asked:
+    """A condition on some fields."""
+
+    names: tuple[str, ...]
+    made: Callable[..., Condition]  # from their letters
+
+    def added(self, record: Mapping[str, Any], usual: dict[str, str]) -> dict[str, Any]:
+        """Return a record with the condition, and with the letters of the fields, the same in all records."""
+        named, places = dict(record["letters"]), dict(record.get("places", {}))
+        for name in self.names:
+            if name not in named:
+                free = usual.get(name) if usual.get(name) not in named.values() else None
+                named[name] = free or _letter(name, named)
+                usual.setdefault(name, named[name])
+            places.setdefault(named[name], {"field": name})
+        condition = to_data(self.made(*(SYMBOLS[named[name]] for name in self.names)))
+        kind = "traced" if "traced" in record else "lifted"
+        known = record[kind].get("conditions", [])
+        if any({**condition, "remedy": ""} == {**other, "remedy": ""} for other in known):
+            return dict(record)
+        # The fields of a record are in the order of its class.
+        formula = {word: value for word, value in record[kind].items() if word in ("title", "stem", "counts", "rows")}
+        formula |= {"conditions": [*known, condition]}
+        return {**record, "letters": named, "places": places, kind: formula | {**record[kind], **formula}}
 
 
 def _letter(name: str, known: Mapping[str, str]) -> str:
