@@ -12,7 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any, cast
 
 import torch
@@ -20,13 +20,12 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode
 
 from ..language.errors import WitnessError
 from .dispatch_recorders import (
-    CORRECTED,
     Counter,
     FakeOutputCache,
+    FlopCounter,
     OutputCache,
     Products,
     Rows,
@@ -70,10 +69,9 @@ class Session:
         self.run(run, seen, backward=backward, train=train)
         return seen
 
-    def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounterMode:
+    def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounter:
         """Return torch's own counter after a run; other modes may observe the same run."""
-        counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))
-        counter.mod_tracker = WholeModelCounter()  # type: ignore[assignment]
+        counter = FlopCounter()
         self.run(run, *(modes or [OutputCache()]), counter, **how)
         return counter
 
@@ -143,12 +141,6 @@ class Session:
                 entered.enter_context(self.fake)
                 entered.enter_context(FakeOutputCache(self.fake))
             yield
-
-
-class WholeModelCounter(nullcontext[None]):
-    """A module tracker for torch's counter that counts only in the model as a whole."""
-
-    parents = frozenset(["Global"])
 
 
 def _unmasked() -> AbstractContextManager[Any]:
