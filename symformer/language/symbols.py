@@ -146,6 +146,7 @@ MEASURES = frozenset("NFUQIY")
 LETTERS: dict[str, Letter] = {letter.name: letter for letter in _TABLE}
 LETTERED = tuple(LETTERS)  # without the names that are added from traced code
 SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
+RUN_SIZES = frozenset(SYMBOLS[name] for name, row in LETTERS.items() if row.run)
 RANK: dict[Symbol, tuple[int, str]] = {symbol: (rank, "") for rank, symbol in enumerate(SYMBOLS.values())}
 
 B, S, S_enc, C, N_new, N_tok, C_win, C_local = (

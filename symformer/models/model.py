@@ -28,7 +28,7 @@ from ..language.sizes import (
     substitute,
     whole,
 )
-from ..language.symbols import RANK, SYMBOLS, letter, suggested_letter, symbol
+from ..language.symbols import RANK, RUN_SIZES, letter, suggested_letter, symbol
 from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Ledger, OperationKind
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Math, Table
@@ -302,7 +302,7 @@ class Model(Immutable, Shown):
     @cached_property
     def settable(self) -> frozenset[Symbol]:
         """Return the sizes that can be set: the sizes of the model, and every size of a run."""
-        return frozenset({*self.sizes, *self.numbers, *(each for each in SYMBOLS.values() if letter(each).run)})
+        return frozenset({*self.sizes, *self.numbers, *RUN_SIZES})
 
     def set(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
         """Return the model with some sizes set.

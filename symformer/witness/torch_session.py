@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import cached_property
 from typing import Any, cast
 
 import torch
@@ -48,7 +49,11 @@ class Session:
     def __init__(self, build: Callable[[], nn.Module]) -> None:
         self._build = build
         self._models: dict[tuple[str, torch.dtype], nn.Module] = {}
-        self.fake = FakeTensorMode()
+
+    @cached_property
+    def fake(self) -> FakeTensorMode:
+        """Return the mode of the fake tensors. Most sessions need none, and it takes longer than a small model."""
+        return FakeTensorMode()
 
     def model(self, device: str = "meta", dtype: torch.dtype = torch.float32) -> nn.Module:
         """Return the model on a device: meta, cpu, or fake, which is a CPU without memory."""
@@ -233,6 +238,13 @@ class NullStream(io.TextIOBase):
 NOWHERE = NullStream()
 
 
+_LOG = logging.Logger.callHandlers
+
+
+def _drop(logger: logging.Logger, record: logging.LogRecord) -> None:
+    """Discard a log record."""
+
+
 @contextmanager
 def silence() -> Iterator[None]:
     """Suppress everything that other code prints, warns or logs, and restore the previous state afterwards.
@@ -243,7 +255,7 @@ def silence() -> Iterator[None]:
     if sys.stdout is NOWHERE:
         yield
         return
-    streams, disabled, files = (sys.stdout, sys.stderr), logging.root.manager.disable, list[tuple[int, int]]()
+    streams, files = (sys.stdout, sys.stderr), list[tuple[int, int]]()
     nowhere = os.open(os.devnull, os.O_RDWR)
     with warnings.catch_warnings(), _contained():
         try:
@@ -253,7 +265,7 @@ def silence() -> Iterator[None]:
                     files.append((os.dup(number), number))
                     os.dup2(nowhere, number)
             sys.stdout = sys.stderr = NOWHERE
-            logging.disable(logging.CRITICAL)
+            logging.Logger.callHandlers = _drop  # type: ignore[method-assign]  # logging.disable visits every logger
             warnings.simplefilter("ignore")
             yield
         finally:
@@ -262,7 +274,7 @@ def silence() -> Iterator[None]:
                 os.dup2(copy, number)
                 os.close(copy)
             sys.stdout, sys.stderr = streams
-            logging.disable(disabled)
+            logging.Logger.callHandlers = _LOG  # type: ignore[method-assign]
             os.close(nowhere)
 
 
