@@ -78,7 +78,7 @@ class Model(Immutable, Shown):
 
     def __post_init__(self) -> None:
         """Check and normalize every size and every relation."""
-        object.__setattr__(self, "numbers", {name: whole(str(name), number) for name, number in self.numbers.items()})
+        object.__setattr__(self, "numbers", {name: whole(name, number) for name, number in self.numbers.items()})
         object.__setattr__(
             self, "relations", {name: check_relation(name, value) for name, value in self.relations.items()}
         )
@@ -363,7 +363,7 @@ class Model(Immutable, Shown):
         """
         numbers, relations = dict(self.numbers), dict(self.relations)
         for name, given in values.items():
-            target = symbol(str(name))
+            target = symbol(name.name if isinstance(name, Symbol) else str(name))
             if target not in self.settable:
                 # A traced model can have a size of this name, such as "layers".
                 hint = suggested_letter(str(name))
