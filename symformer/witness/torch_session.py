@@ -238,9 +238,6 @@ class NullStream(io.TextIOBase):
 NOWHERE = NullStream()
 
 
-_LOG = logging.Logger.callHandlers
-
-
 def _drop(logger: logging.Logger, record: logging.LogRecord) -> None:
     """Discard a log record."""
 
@@ -256,6 +253,7 @@ def silence() -> Iterator[None]:
         yield
         return
     streams, files = (sys.stdout, sys.stderr), list[tuple[int, int]]()
+    disabled, log = logging.root.manager.disable, logging.Logger.callHandlers
     nowhere = os.open(os.devnull, os.O_RDWR)
     with warnings.catch_warnings(), _contained():
         try:
@@ -265,7 +263,7 @@ def silence() -> Iterator[None]:
                     files.append((os.dup(number), number))
                     os.dup2(nowhere, number)
             sys.stdout = sys.stderr = NOWHERE
-            logging.Logger.callHandlers = _drop  # type: ignore[method-assign]  # logging.disable visits every logger
+            cast(Any, logging.Logger).callHandlers = _drop  # logging.disable would visit every logger
             warnings.simplefilter("ignore")
             yield
         finally:
@@ -274,7 +272,9 @@ def silence() -> Iterator[None]:
                 os.dup2(copy, number)
                 os.close(copy)
             sys.stdout, sys.stderr = streams
-            logging.Logger.callHandlers = _LOG  # type: ignore[method-assign]
+            cast(Any, logging.Logger).callHandlers = log
+            if logging.root.manager.disable != disabled:
+                logging.disable(disabled)
             os.close(nowhere)
 
 
