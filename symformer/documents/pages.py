@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Expr
 
-from ..language.notation.display_tree import Tree
+from ..formulas.formula import Formula
+from ..language.notation.display_tree import Label, Tree, tree
 from ..language.notation.latex import latex
-from ..language.notation.text import number
+from ..language.notation.text import number, text
+from ..output.blocks import Equation
+from ..output.chain import Chain
 from ..papers import papers, split_at_keys
 from .formats.base_language import environment
 from .formats.md import FORMAT
@@ -50,10 +53,12 @@ def _environment() -> Environment:
         "code": FORMAT.code,
         "display": display,
         "docstring": docstring,
+        "equation": equation,
         "math": math,
         "number": number,
         "percent": percent,
         "prose": FORMAT.prose,
+        "text": text,
     }
     return found
 
@@ -86,6 +91,12 @@ def docstring(words: str) -> str:
 def math(shown: Expr | Tree) -> str:
     """Return inline mathematics."""
     return f"$`{latex(shown)}`$"
+
+
+def equation(formula: Formula) -> str:
+    """Return a formula as displayed mathematics, with the letter of its quantity."""
+    chain = Chain((Label(formula.measure.letter, "", formula.written),), (tree(formula.written),))
+    return FORMAT.display(Equation(chain))
 
 
 def percent(share: Fraction) -> str:
