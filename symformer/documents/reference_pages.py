@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..algebra.formula_claims import formula_claims
 from ..language.notation.display_tree import TensorName
-from ..language.symbols import LETTERED, LETTERS
+from ..language.symbols import LETTERS
 from ..quantities import quantities
 from ..views.published_facts import compared_formulas, compared_numbers, corrected_numbers, letters_in, sorted_numbers
 from ..views.rule_set_facts import CountFacts, counted_quantities
@@ -17,7 +17,7 @@ def alphabet() -> str:
     for quantity in quantities().values():
         letter, _, subscript = quantity.measure.letter.partition("_")
         measures.append((quantity.measure, TensorName(letter, subscript)))
-    return page("alphabet.md", sizes=[LETTERS[name] for name in LETTERED], measures=measures)
+    return page("alphabet.md", letters=LETTERS.values(), measures=measures)
 
 
 def published_formulas() -> str:

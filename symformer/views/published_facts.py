@@ -22,7 +22,7 @@ from ..language.notation.display_tree import Number
 from ..language.notation.latex import latex
 from ..language.notation.text import text
 from ..language.parsing.name_tokens import name_symbol
-from ..language.symbols import RANK, letter
+from ..language.symbols import letter, print_order
 
 LONG = 40  # characters of an expression, beyond which the note explains the name
 
@@ -136,9 +136,9 @@ def _correction_facts(claim: PublishedNumber) -> CorrectionFacts:
 
 
 def letters_in(shown: Iterable[Expr]) -> list[tuple[Symbol, str]]:
-    """Return the sizes in expressions with their meanings, in house order."""
+    """Return the sizes in expressions with their meanings, in printing order."""
     sizes: set[Symbol] = set().union(*(each.free_symbols for each in shown))
-    return [(size, letter(size).meaning) for size in sorted(sizes, key=RANK.__getitem__)]
+    return [(size, letter(size).meaning) for size in sorted(sizes, key=print_order)]
 
 
 def _derivation(target: str) -> str:
