@@ -21,7 +21,7 @@ from symformer.documents.gallery_pages import (
     brief,
     index_rows,
 )
-from symformer.language.symbols import LETTERED
+from symformer.language.symbols import LETTERS
 from symformer.ledger.facts import OperationKind
 from symformer.ledger.operations import Operations
 from symformer.output.files import stale, write_all
@@ -50,7 +50,7 @@ def test_the_index_shortens_long_formulas() -> None:
 def test_the_alphabet_lists_every_size_and_quantity() -> None:
     text = (ROOT / "reports" / "alphabet.md").read_text("utf-8")
     rows = re.findall(r"(?m)^\| `([^`]+)` \| \$`([^`]+)`\$ \| (\w.*?) \| (\w.*?) \|", text)
-    assert {name for name, *_ in rows} == {*LETTERED, *quantities()}
+    assert {name for name, *_ in rows} == {*LETTERS, *quantities()}
     symbols = Counter(symbol for _, symbol, *_ in rows)
     assert [symbol for symbol, times in symbols.items() if times > 1] == []
     assert ("kv-cache", r"U_{\mathrm{cache}}", "bytes of the key/value cache", "bytes") in rows
