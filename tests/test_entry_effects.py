@@ -15,7 +15,7 @@ from symformer.language.errors import CatalogueError
 from symformer.witness import entry_builder
 from symformer.witness.entry_builder import EntryBuilder
 from symformer.witness.field_sorts import FieldSorts, FreedFields
-from symformer.witness.head_divisors import HeadDivisor, HeadDivisors
+from symformer.witness.head_divisors import HeadDivisor, HeadDivisors, with_head_divisors
 from symformer.witness.inert_fields import FieldTrials
 from symformer.witness.layer_periods import LayerPeriods
 from symformer.witness.measured_points import session
@@ -70,6 +70,16 @@ def test_a_written_entry_has_no_run_at_another_period(monkeypatch: pytest.Monkey
     assert INTERVAL not in found["entry"]["idle"]
     assert found["entry"]["stored"][INTERVAL] == "int"
     assert found["switches"][INTERVAL] == 4  # the default of its config class
+
+
+def test_a_condition_of_a_run_does_not_limit_the_parameters() -> None:
+    """Inkling's heads in layers with a window have letters of their own, made from their names."""
+    data = json.loads((FOLDER / "InklingForCausalLM.inkling_text.json").read_text())
+    asked = HeadDivisor("swa_num_key_value_heads", "swa_num_attention_heads", builds=True)
+    found = with_head_divisors(data, trials("InklingForCausalLM", "inkling_text"), [asked])
+    condition = {"is": "Divides", "divisor": "swa_num_key_value_heads", "dividend": "swa_num_attention_heads"}
+    assert condition in found["records"]["operations"]["lifted"]["conditions"]
+    assert condition not in found["records"]["params"]["traced"].get("conditions", [])
 
 
 @pytest.mark.parametrize(

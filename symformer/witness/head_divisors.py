@@ -21,7 +21,7 @@ from ..catalogue.entries import field_name, letters_of, part_of, read
 from ..catalogue.measured_model import STORED
 from ..catalogue.record import OPERATIONS
 from ..language.sizes import Condition, Divides, Equals
-from ..language.symbols import SYMBOLS, name_size
+from ..language.symbols import SYMBOLS, name_size, named_symbol
 from ..ledger.facts import OperationKind
 from .inert_fields import FieldTrials
 from .sampling import DEEP, ENTRY, POSITIONS, divides
@@ -226,7 +226,7 @@ class _Asked:
                 named[name] = free or _letter(name, named)
                 usual.setdefault(name, named[name])
             places.setdefault(named[name], {"field": name})
-        condition = to_data(self.made(*(SYMBOLS[named[name]] for name in self.names)))
+        condition = to_data(self.made(*(named_symbol(named[name]) for name in self.names)))
         kind = "traced" if "traced" in record else "lifted"
         known = record[kind].get("conditions", [])
         if any({**condition, "remedy": ""} == {**other, "remedy": ""} for other in known):
