@@ -5,9 +5,14 @@ The factories imitate the patterns of Jamba and Zamba. Their weights are counted
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import pytest
 from torch import nn
 
 import symformer as sf
+from symformer.witness.run_traces import MOST_OPERATIONS, check_operations
+from symformer.witness.trace_result import OutOfTimeError
 
 E, H, X, L = 12, 20, 5, 32
 OWN = {"attn_layer_period": 8, "attn_layer_offset": 4, "expert_layer_period": 2, "expert_layer_offset": 1}
@@ -85,3 +90,19 @@ def test_a_class_that_needs_some_layers_is_traced_with_few() -> None:
     found = sf.trace(shared, {"hidden_size": 14, "num_hidden_layers": 90})
     assert found.model.params.value({"E": 14, "L": 90}) == 90 * 3 * 14 * 14
     assert sorted(depths)[len(depths) // 2] < 30
+
+
+def test_a_loop_over_tokens_with_too_many_operations_is_refused_before_the_trace() -> None:
+    depths: list[int] = []
+
+    def operations(point: Mapping[str, int]) -> int:
+        depths.append(point["num_hidden_layers"])
+        if point["num_hidden_layers"] < 7:
+            raise ValueError("the second shared block is in layer 7")
+        return point["num_hidden_layers"] * point["C"] * 10
+
+    begin = {"num_hidden_layers": 76, "hidden_size": 30}
+    check_operations(operations, {**begin, "C": MOST_OPERATIONS // 80}, 4, 250)  # 8 layers of 250 tokens
+    assert depths == [4, 8]
+    with pytest.raises(OutOfTimeError, match="251 tokens has 20,080 operations"):  # 8 * 251 * 10
+        check_operations(operations, {**begin, "C": 251}, 4, 251)
