@@ -18,7 +18,7 @@ from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Tree, sizes_of, tree, value
 from ..language.notation.text import code
-from ..language.symbols import RANK, letter
+from ..language.symbols import letter, print_order
 from ..language.target import AnyTarget, name_of
 from ..models.model import Model
 from ..output.base_plot import Plot
@@ -108,13 +108,13 @@ class QuantityRatio(Answer):
     def unset(self) -> list[Symbol]:
         """The sizes of the run in the quotient that have no value."""
         used = value(self.ratio).free_symbols - self.model.known.keys()
-        return sorted((size for size in used if letter(size).run), key=RANK.__getitem__)
+        return sorted((size for size in used if letter(size).run), key=print_order)
 
     @property
     def missing(self) -> list[Symbol]:
         """The sizes without a number."""
         needed = {*self.above.symbols, *self.below.symbols} - self.model.known.keys()
-        return sorted(needed, key=RANK.__getitem__)
+        return sorted(needed, key=print_order)
 
     @cached_property
     def limits(self) -> Mapping[Symbol, Limit]:
@@ -131,7 +131,7 @@ class QuantityRatio(Answer):
         exact = self.value
         totals = {
             str(total): code(self.above.relations[total])
-            for total in sorted(self.above.totals, key=RANK.__getitem__)
+            for total in sorted(self.above.totals, key=print_order)
             if total in value(self.ratio).free_symbols
         }
         return {
@@ -189,7 +189,7 @@ class QuantityRatio(Answer):
         name = name_of(self.model.target) + (f" ({self.part})" if self.part else "")
         titles = f"{self.above.measure.title} over {self.below.measure.title}"
         used = value(self.ratio).free_symbols
-        totals = sorted(self.above.totals & used, key=RANK.__getitem__)
+        totals = sorted(self.above.totals & used, key=print_order)
         options = [[setting(name, choice)] for name, choice in self.model.component.chosen.items()]
         found: list[BriefBlock] = [
             Heading(1, [f"{name}: {titles}, in {self.unit}"]),
@@ -238,7 +238,7 @@ class QuantityRatio(Answer):
         used = {size for each in formulas_in(shown) for size in sizes_of(each)}
         rows: list[list[Line]] = [
             [[Math.of(size)], [letter(size).meaning], [f"{known[size]:,}"] if size in known else []]
-            for size in sorted(used, key=RANK.__getitem__)
+            for size in sorted(used, key=print_order)
         ]
         return [Table([["Symbol"], ["Meaning"], ["Value"]], rows, "clr", caption=["Symbols."])] if rows else []
 

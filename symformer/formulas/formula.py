@@ -30,7 +30,7 @@ from ..language.sizes import (
     substitute,
     whole,
 )
-from ..language.symbols import RANK, letter, symbol
+from ..language.symbols import letter, named_symbol, print_order, symbol
 from ..ledger.facts import ONE, sizes_of
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Paragraph
 from ..output.chain import Chain
@@ -223,7 +223,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
     @property
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols that need values, in the order of the alphabet."""
-        return tuple(sorted(self.expanded.free_symbols, key=RANK.__getitem__))
+        return tuple(sorted(self.expanded.free_symbols, key=print_order))
 
     @cached_property
     def asks(self) -> frozenset[Symbol]:
@@ -396,7 +396,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         if isinstance(spec, Mapping):
             for name, number in spec.items():
                 size = self._taken(str(name))
-                if named.setdefault(size, whole(str(size), number)) != number:
+                if named.setdefault(size, whole(size, number)) != number:
                     raise SizeError(f"{size} is given twice, as {named[size]} and as {number}; keep one")
         given = {self._taken(name): whole(name, number) for name, number in extra.items()}
         if isinstance(spec, Mapping):
@@ -411,9 +411,10 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
     def _taken(self, name: str) -> Symbol:
         """Return the symbol with a name. Raises UnknownNameError, or SizeError if the formula has no such size."""
-        size = symbol(name)
-        if size not in self.takes | self.named:
-            known = ", ".join(map(str, sorted(self.takes, key=RANK.__getitem__)))
+        own = self.takes | self.named
+        size = symbol(name, own)
+        if size not in own:
+            known = ", ".join(map(str, sorted(self.takes, key=print_order)))
             raise SizeError(f"{self.id} has no size {name} ({letter(size).meaning}); it has {known}")
         return size
 
@@ -447,10 +448,10 @@ class Formula(Operators, Tabular, Immutable, Shown):
             target = self._taken(name)
             if target in self.totals:
                 raise SizeError(f"{target} is {text(self.relations[target])} in {self.id}; set those sizes instead")
-            relations[target] = check_relation(target, given)
+            relations[target] = check_relation(target, given, self.takes)
             if relations[target] == target:  # D="D": free again
                 del relations[target]
-        fixed = (self.fixed | {symbol(name) for name in values}) & relations.keys()
+        fixed = (self.fixed | {named_symbol(name) for name in values}) & relations.keys()
         numbers = {target: int(value) for target, value in relations.items() if isinstance(value, Integer)}
         for constraint in self.constraints:
             constraint.check(numbers)
@@ -481,7 +482,9 @@ class Formula(Operators, Tabular, Immutable, Shown):
         True
 
         """
-        expr = other.expr if isinstance(other, Formula) else parse(other) if isinstance(other, str) else other
+        expr = (
+            other.expr if isinstance(other, Formula) else parse(other, self.takes) if isinstance(other, str) else other
+        )
         return self._is(expr.xreplace(self.relations))
 
     def _is(self, expr: Expr) -> bool:
@@ -807,7 +810,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         12*E**2 + 13*E
 
         """
-        values = {size: self._sized(size, value) for size, value in substituted(given, named).items()}
+        values = {size: self._sized(size, value) for size, value in substituted(given, named, self.takes).items()}
         replaced = {*values}
         if not any(replaced & value.free_symbols for value in values.values()) and not isinstance(self, Combination):
             return self.partial(**{str(size): value for size, value in values.items()})
@@ -817,7 +820,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         self._taken(str(size))
         if size in self.totals:
             raise SizeError(f"{size} is {text(self.relations[size])} in {self.id}; set those sizes instead")
-        return check_relation(size, value)
+        return check_relation(size, value, self.takes)
 
 
 def affects_formula(condition: Condition, formula: Formula) -> bool:
@@ -862,7 +865,7 @@ class Ratio(Formula):
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols of numerator and denominator, including those that cancel."""
         both = self.expanded.free_symbols | self.over.expanded.free_symbols
-        return tuple(sorted(both, key=RANK.__getitem__))
+        return tuple(sorted(both, key=print_order))
 
     @cached_property
     def asks(self) -> frozenset[Symbol]:
@@ -921,7 +924,7 @@ class Sources(Immutable):
     @property
     def sizes(self) -> tuple[Symbol, ...]:
         """Return the sizes of all sources."""
-        return tuple(sorted({size for each in self.of for size in each.sizes}, key=RANK.__getitem__))
+        return tuple(sorted({size for each in self.of for size in each.sizes}, key=print_order))
 
     @cached_property
     def known(self) -> Numbers:
@@ -1061,7 +1064,9 @@ class Combination(Formula):
     def partial(self, **values: int | str | Expr) -> Combination:
         """Return the combination with some sizes fixed to an integer or to an expression over the others."""
         return self.moved(
-            close_relations({self._taken(name): self._sized(symbol(name), value) for name, value in values.items()})
+            close_relations(
+                {self._taken(name): self._sized(named_symbol(name), value) for name, value in values.items()}
+            )
         )
 
     def _is(self, expr: Expr) -> bool:
@@ -1077,7 +1082,7 @@ class Combination(Formula):
             return super()._numbers(given, {})
         found: dict[Symbol, tuple[int, Formula]] = {}
         for each in self.of:
-            own = {name: number for name, number in given.items() if symbol(name) in each.takes | each.named}
+            own = {name: number for name, number in given.items() if named_symbol(name) in each.takes | each.named}
             for size, number in each._numbers(spec, own).items():
                 other, whose = found.setdefault(size, (number, each))
                 if other != number and size in self.asks:
@@ -1086,7 +1091,7 @@ class Combination(Formula):
                         "the values of the formulas"
                     )
         numbers = {size: number for size, (number, _) in found.items()}
-        return numbers | {symbol(name): whole(name, number) for name, number in given.items()}
+        return numbers | {named_symbol(name): whole(name, number) for name, number in given.items()}
 
     def _taken(self, name: str) -> Symbol:
         size = super()._taken(name)

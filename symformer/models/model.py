@@ -28,7 +28,7 @@ from ..language.sizes import (
     substitute,
     whole,
 )
-from ..language.symbols import RANK, SYMBOLS, letter, suggested_letter, symbol
+from ..language.symbols import RUN_SIZES, letter, named_symbol, print_order, suggested_letter, symbol
 from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Ledger, OperationKind
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Math, Table
@@ -78,7 +78,7 @@ class Model(Immutable, Shown):
 
     def __post_init__(self) -> None:
         """Check and normalize every size and every relation."""
-        object.__setattr__(self, "numbers", {name: whole(str(name), number) for name, number in self.numbers.items()})
+        object.__setattr__(self, "numbers", {name: whole(name, number) for name, number in self.numbers.items()})
         object.__setattr__(
             self, "relations", {name: check_relation(name, value) for name, value in self.relations.items()}
         )
@@ -113,7 +113,7 @@ class Model(Immutable, Shown):
             found |= value.free_symbols
         for constraint in self.constraints:
             found |= constraint.symbols
-        return tuple(sorted(found, key=RANK.__getitem__))
+        return tuple(sorted(found, key=print_order))
 
     @property
     def params(self) -> Formula:
@@ -224,7 +224,7 @@ class Model(Immutable, Shown):
     def _at_config(self, read: Provenance) -> Model:
         # A measured quantity can have sizes on which the parameters do not depend.
         places, config = read.places, {**self.provenance.config, **read.config}
-        own = {symbol(name): config[place.field] for name, place in places.items() if place.field in config}
+        own = {named_symbol(name): config[place.field] for name, place in places.items() if place.field in config}
         more = {size: number for size, number in own.items() if size not in (*self.numbers, *self.relations)}
         known = replace(self.provenance, numbers={**own, **self.provenance.numbers})
         return replace(self, numbers={**more, **self.numbers}, provenance=known)
@@ -246,7 +246,7 @@ class Model(Immutable, Shown):
         for target, value in close_relations({**self.component.totals, **self.relations}).items():
             if target not in numbers and value.free_symbols <= numbers.keys():
                 numbers[target] = evaluate_relation(target, value, numbers)
-        return {name: numbers[name] for name in sorted(numbers, key=RANK.__getitem__)}
+        return {name: numbers[name] for name in sorted(numbers, key=print_order)}
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
         """Return the sizes of this model, or of another target of the same architecture, for a formula.
@@ -302,7 +302,7 @@ class Model(Immutable, Shown):
     @cached_property
     def settable(self) -> frozenset[Symbol]:
         """Return the sizes that can be set: the sizes of the model, and every size of a run."""
-        return frozenset({*self.sizes, *self.numbers, *(each for each in SYMBOLS.values() if letter(each).run)})
+        return frozenset({*self.sizes, *self.numbers, *RUN_SIZES})
 
     def set(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
         """Return the model with some sizes set.
@@ -363,14 +363,13 @@ class Model(Immutable, Shown):
         """
         numbers, relations = dict(self.numbers), dict(self.relations)
         for name, given in values.items():
-            target = symbol(str(name))
+            target = symbol(name.name if isinstance(name, Symbol) else str(name), self.settable)
             if target not in self.settable:
-                # A traced model can have a size of this name, such as "layers".
                 hint = suggested_letter(str(name))
                 raise UnknownNameError(
                     f"symbol of {self.target}", str(name), () if hint else map(str, self.sizes), hint
                 )
-            value = check_relation(target, given)
+            value = check_relation(target, given, self.settable)
             numbers.pop(target, None)
             if isinstance(value, Integer):
                 numbers[target] = int(value)
@@ -419,7 +418,7 @@ class Model(Immutable, Shown):
             if formulas and name not in asked | named:
                 value = self.numbers.get(name) or text(self.relations[name])
                 whose = " and ".join(dict.fromkeys(formula.id for formula in formulas))
-                others = ", ".join(str(each) for each in sorted(asked, key=RANK.__getitem__) if letter(each).run)
+                others = ", ".join(str(each) for each in sorted(asked, key=print_order) if letter(each).run)
                 raise SizeError(
                     f"{name}={value} has no effect: {whose} does not depend on {name} ({letter(name).meaning})"
                     + (f"; its run sizes are {others}" if others else ", nor on any other run size")

@@ -77,7 +77,7 @@ def resolve(
         model = model.sized(name, {key: conventions[key] for key in conventions if key in quantity(name).choices})
     if is_factory:
         return model.checked(), conventions
-    return (model.set(assignments(sets)) if sets else model.checked()), conventions
+    return (model.set(assignments(sets, model.settable)) if sets else model.checked()), conventions
 
 
 def _of_option(
