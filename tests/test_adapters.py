@@ -109,8 +109,10 @@ def adapted_by_peft(config: dict[str, Any], **lora: Any) -> Any:
 
 def value(model: Model, quantity: str, **conventions: str) -> int:
     formula = model.formula(quantity, **conventions)
-    run = {name: number for name, number in RUN.items() if name in map(str, formula.asks)}
-    return formula.value({str(name): number for name, number in model.known.items() if name in formula.takes}, **run)
+    run = {name: number for name, number in RUN.items() if name in map(str, formula.dependencies)}
+    return formula.value(
+        {str(name): number for name, number in model.known.items() if name in formula.accepted_sizes}, **run
+    )
 
 
 def counted(model: nn.Module, backward: bool) -> int:

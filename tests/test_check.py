@@ -273,7 +273,7 @@ def test_sixty_wrong_formulas_are_never_called_equal_and_their_rows_are_named() 
     named, missed = 0, []
     for wrong in spoilt(60, SEED):
         found = sf.check(wrong.formula, wrong.target)
-        assert found.verdict == "differs", f"seed {SEED}: {wrong.how} is called {found.says}"
+        assert found.verdict == "differs", f"seed {SEED}: {wrong.how} is called {found.verdict_text}"
         assert found.difference != 0
         if any(each.path == wrong.row or each.path.startswith(f"{wrong.row}.") for each in found.rows):
             named += 1
@@ -299,7 +299,7 @@ SAID = {
 def test_differing_row_is_reported_with_its_mistake(target: str, formula: str) -> None:
     found = sf.check(formula, target)
     assert found.verdict == "differs"
-    named = [(each.path, each.said) for each in found.rows]
+    named = [(each.path, each.statement) for each in found.rows]
     assert named[: len(SAID[target, formula])] == SAID[target, formula]
 
 
@@ -420,7 +420,7 @@ def test_a_reading_already_used_by_another_letter_is_not_offered() -> None:
     found = sf.check("L(3EAD + 2EGD + 3EH + 2E) + 2VE + E", "llama")
     assert found.verdict == "differs"
     assert expand(found.difference - parse("-L*E*A*D")) == 0
-    assert not any(each.others for each in found.named)
+    assert not any(each.others for each in found.name_bindings)
 
 
 @pytest.mark.parametrize("letter", ["s", "S", "T", "seq_len", "context"])
@@ -429,7 +429,7 @@ def test_the_length_in_a_cache_formula_is_the_cache_length(letter: str, target: 
     """2 tensors of 2 bytes for b sequences, l layers, E elements and C tokens; never P learned positions."""
     found = sf.check(f"4 b l h {letter}", target, "kv-cache", where={"h": "E"})
     assert found.verdict == "equal"
-    assert {each.name: each.spelt for each in found.named} == {"b": "B", "l": "L", "h": "E", letter: "C"}
+    assert {each.name: each.spelt for each in found.name_bindings} == {"b": "B", "l": "L", "h": "E", letter: "C"}
 
 
 def test_every_reading_is_stated_with_the_verdict() -> None:
@@ -530,7 +530,7 @@ def test_verdict_has_notebook_representations() -> None:
 def test_letter_with_a_superscript_word_is_one_name() -> None:
     """DeepSeek-V2's d_h^R is a separate size; a d_h next to it is not a size of the formula."""
     found = sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", paper="deepseek2024")
-    assert [each.name for each in found.named] == ["d_c", "d_h^R", "l"]
+    assert [each.name for each in found.name_bindings] == ["d_c", "d_h^R", "l"]
     assert "d_h =" not in (found._repr_markdown_() or "")
     both = read("d_h^R n_h + d_h").names
     assert both == ("d_h^R", "n_h", "d_h")
@@ -581,5 +581,5 @@ def test_fraction_over_a_sum_is_parsed() -> None:
 def test_two_rows_together_explain_a_difference() -> None:
     """GPT-2 without its position table, PE, and without the bias of the output projection, LE."""
     found = sf.check("V E + 12 L E^2 + 12 L E + 2 E", "gpt2")
-    assert {(each.path, each.said) for each in found.rows} >= {("wpe", "is left out")}
+    assert {(each.path, each.statement) for each in found.rows} >= {("wpe", "is left out")}
     assert found.alternatives == "these together explain it:"

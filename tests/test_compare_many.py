@@ -115,7 +115,7 @@ def test_total_layer_count_is_used_only_without_counts_of_kinds() -> None:
     cache = sf.compare("deepseek-v2", "llama-2-70b", "kv-cache", per="B*C", totals=True)
     assert str(cache.totals[0].expr) == "2*D_rope*L_1 + 2*L_1*R_kv"
     # 60 layers of 1,152 bytes against 327,680: 284·1,152 = 327,168, and 285 are more
-    assert cache.crossings[cache.own[0][L]] == (Span(-1, 1, 284), Span(1, 285, None))
+    assert cache.crossings[cache.renamed_letters[0][L]] == (Span(-1, 1, 284), Span(1, 285, None))
     with_totals, without = (sf.compare("deepseek-v2", "mixtral-8x7b", totals=each) for each in (True, False))
     assert with_totals.difference == without.difference
     assert with_totals.crossings == without.crossings
@@ -191,7 +191,7 @@ def test_convention_of_one_side_only() -> None:
     gpt2 = sf.architecture("gpt2")
     sides = [gpt2.formula("activations", **given, recompute=each) for each in ("none", "selective", "full")]
     assert sf.compare(*sides).pairs[0].difference == 5 * B * S**2 * L * A
-    assert [each["recompute"] for each in sf.compare(*sides).special] == ["none", "selective", "full"]
+    assert [each["recompute"] for each in sf.compare(*sides).differing_conventions] == ["none", "selective", "full"]
 
 
 def test_size_of_one_side_only() -> None:

@@ -238,7 +238,7 @@ def test_train_flops_per_parameter() -> None:
     }  # fmt: skip
     found = over("gpt2", "train-flops", "params")
     above, below = fraction(value(found.ratio))
-    assert expand(above * found.below.expanded - below * found.above.expanded) == 0
+    assert expand(above * found.denominator.expanded - below * found.numerator.expanded) == 0
     assert found.value is None  # B and S have no value
     assert [limit.value({B: 2, S: 3}) for limit in (found.limits[E], found.limits[V])] == [36, 36]
     said = run("gpt2", "gpt2-xl", "-q", "flops", "--over", "params", "--option", "2:attention=causal").stdout
@@ -256,7 +256,7 @@ def test_document_of_a_quotient() -> None:
     assert made.title == "gpt2 and deepseek-v2-lite: training FLOPs over parameters"
     (first,) = [block for block in made.blocks if isinstance(block, Equation)]  # the other one does not fit a line
     above, below = fraction(value(first.chain.steps[0]))
-    assert expand(above * found[0].below.expanded - below * found[0].above.expanded) == 0
+    assert expand(above * found[0].denominator.expanded - below * found[0].numerator.expanded) == 0
     for extension in FORMATS:
         assert len(render(made, extension)) > 2_000
     assert render(made, "pdf") == render(made, "pdf")

@@ -95,7 +95,7 @@ def equation(made: Document, last: str) -> Equation:
 def relations(found: Comparison) -> dict[Symbol, Expr]:
     """Return the numbers of the totals of layers, under both of their possible names."""
     given: dict[Symbol, Expr] = {}
-    for number, (formula, own) in enumerate(zip(found.formulas, found.own, strict=True), 1):
+    for number, (formula, own) in enumerate(zip(found.formulas, found.renamed_letters, strict=True), 1):
         for size, sum_ in formula.relations.items():
             given[numbered(size, number)] = sum_.xreplace(own)
     return given
@@ -211,7 +211,7 @@ def test_crossovers_by_hand() -> None:
 def changed(found: Comparison, size: Symbol, number: int) -> int | None:
     """Return the difference with one size changed, computed from the models; None if a condition does not allow it."""
     amounts = []
-    for model, formula, own in zip((found.left, found.right), found.formulas, found.own, strict=True):
+    for model, formula, own in zip((found.left, found.right), found.formulas, found.renamed_letters, strict=True):
         sizes = {str(each): 1 for each in (B, C) if each in formula.symbols}
         sizes |= {str(each): known for each, known in model.known.items() if each not in formula.relations}
         sizes |= {str(each): number for each in formula.symbols if own.get(each, each) == size}

@@ -41,7 +41,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "a compiled formula": lambda: sf.model("gpt2").formula("flops").compile(),
     "a certificate": lambda: next(iter(certificates_of("gpt2"))),
     "a trace": traced,
-    "a trace of FLOPs": lambda: traced().of("flops"),
+    "a trace of FLOPs": lambda: traced().for_quantity("flops"),
     "a comparison": lambda: sf.compare("gpt2-xl", "llama-2-7b", same="params", by="L"),
     "a check": lambda: sf.check("12LE^2 + 13LE + VE + PE", "gpt2"),
     "an explanation": lambda: sf.explain("gpt2", "117M"),
@@ -71,7 +71,7 @@ def mutable(value: Any, path: str, seen: dict[int, Any]) -> Iterator[str]:
         inside = {f".{name}": each for name, each in getattr(value, "__dict__", {}).items()}
     for name, each in inside.items():
         # Private names are working state; a sweep counts the rows it leaves out on every read.
-        if not name.startswith("._") and (type(value), name) != (Sweep, ".seen"):
+        if not name.startswith("._") and (type(value), name) != (Sweep, ".rejected"):
             yield from mutable(each, path + name, seen)
 
 

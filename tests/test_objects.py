@@ -91,7 +91,7 @@ def test_every_function_accepts_config_objects() -> None:
         assert sf.sweep(given, {"L": [12, 48]}).table()["params"].tolist()[1] == GPT2_XL
         assert sf.compare(given, "gpt2-xl").difference == 0
         assert sf.over(given, "params", "params").value == 1
-        assert sf.check("12LE^2 + 13LE + VE + PE + 2E", given).says == "equal"
+        assert sf.check("12LE^2 + 13LE + VE + PE + 2E", given).verdict_text == "equal"
         assert "1,557,611,200" in repr(sf.explain(given, "1.5B"))
         assert sf.sensitivity(given).model.params.value() == GPT2_XL
     assert sf.model("gpt2").params.value(config) == GPT2_XL

@@ -113,8 +113,8 @@ def test_run_flops_and_the_6nd_rule_differ_by_attention() -> None:
     assert 6 < ratio / (300 * 10**9) < 6.2
     explained = sf.explain(gpt3(), "3.14e23 FLOPs", "run-flops")
     assert explained.verdict == "convention"
-    said = [explained.reading, *explained.others]
-    assert any("attention" in each.otherwise[0] and each.way.formula.measure.name == "params" for each in said)
+    said = [explained.match, *explained.equally_good]
+    assert any("attention" in each.otherwise[0] and each.method.formula.measure.name == "params" for each in said)
 
 
 def test_cli_and_python_agree_on_run_flops() -> None:

@@ -295,8 +295,8 @@ def test_intensity_is_simplified_and_has_parts_and_partials() -> None:
     assert "Entry" not in repr(whole)
     # four products of a head's widths and two of scores, at 2 per multiply-add, over their own bytes only
     part = whole.part("layers.self_attn")
-    assert part.above.equals("4*B*S**2*A*D + 4*B*S*E*A*D + 4*B*S*E*G*D")
-    assert not part.over.expanded.has(V, H, L)
+    assert part.numerator.equals("4*B*S**2*A*D + 4*B*S*E*A*D + 4*B*S*E*G*D")
+    assert not part.denominator.expanded.has(V, H, L)
     mlp = sf.component("mlp").formula("intensity", dtype="fp32")
     # 4BSEH over 4 bytes each of 2BSE (x, y), 4BSH (up writes, act reads and writes, down reads) and 2EH + H + E
     assert mlp.equals("B*S*E*H/2/(B*S*E + 2*B*S*H + (2*E*H + H + E)/2)")

@@ -86,7 +86,7 @@ def test_solutions_equal_exhaustive_search(group: int) -> None:
         target, quantity, names, most, rest = CASES[place]
         model = sf.model(target)
         formula = model.formula(quantity)
-        known = [str(size) for size in formula.takes if str(size) in {*rest, *map(str, formula.symbols)}]
+        known = [str(size) for size in formula.accepted_sizes if str(size) in {*rest, *map(str, formula.symbols)}]
         numbers = {name: source.choice([2, 4, 6, 8]) for name in sorted(known) if name not in names}
         numbers |= {name: FITTING[name] for name in numbers.keys() & FITTING.keys()}
         ranges = {name: range(1, most + 1, source.choice([1, 1, 2, 3])) for name in names}
@@ -230,7 +230,7 @@ def test_a_condition_on_two_unknown_sizes_bounds_both(total: str) -> None:
 def test_progress_is_reported_while_combinations_are_tried() -> None:
     told: list[tuple[int, int]] = []
     solutions = sf.solve("llama-2-7b", "7e9", for_=["L", "E"])
-    solutions = dataclasses.replace(solutions, told=lambda done, total: told.append((done, total)))
+    solutions = dataclasses.replace(solutions, progress=lambda done, total: told.append((done, total)))
     assert not solutions.all
     assert told[-1][0] == told[-1][1] > 0
     assert told == sorted(told)

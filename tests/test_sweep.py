@@ -73,7 +73,7 @@ def test_each_row_equals_the_output_of_show(target: str, over: Mapping[str, str]
         try:
             model, _ = resolve(target, {}, sets, [quantity])
             formula = model.formula(quantity)
-            model.asked_by([formula])
+            model.check_run_sizes([formula])
             expected = formula.value()
         except SymformerError:
             left_out += 1
@@ -81,7 +81,7 @@ def test_each_row_equals_the_output_of_show(target: str, over: Mapping[str, str]
         else:
             assert rows[row] == expected, row
     assert found.rows.count == len(rows) + left_out
-    assert sum(found.left_out.values()) == left_out
+    assert sum(found.rejected_by_condition.values()) == left_out
     assert rows
 
 
@@ -138,11 +138,11 @@ def test_a_grid_is_split_into_pieces_in_order(shape: tuple[int, int, int], room:
     axes = tuple(Axis.of(name, range(1, count + 1)) for name, count in zip("ELH", shape, strict=True))
     found = [
         row
-        for piece in Grid(axes).pieces()
+        for piece in Grid(axes).chunks()
         for row in zip(*(piece.column(name).tolist() for name in "ELH"), strict=True)
     ]
     assert found == list(product(*(axis.values for axis in axes)))
-    assert all(piece.count <= room for piece in Grid(axes).pieces())
+    assert all(piece.count <= room for piece in Grid(axes).chunks())
 
 
 FILTERS: dict[str, Callable[[int, int, int], bool]] = {
@@ -170,7 +170,7 @@ def test_filters_agree_with_python() -> None:
         found = sweep(model, {"E": "1:40", "H": "1:60"}, filters=[said])
         assert rows_of(found) == expected, said
         assert 0 < len(expected) < len(every), said
-        assert sum(found.left_out.values()) == len(every) - len(expected)
+        assert sum(found.rejected_by_condition.values()) == len(every) - len(expected)
 
 
 def beats(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
@@ -474,7 +474,7 @@ def test_a_sweep_of_larger_numbers_has_fewer_rows() -> None:
 def test_progress_is_reported_until_the_last_row() -> None:
     told: list[tuple[int, int]] = []
     found = sf.sweep("gpt2", {"L": "1:700", "V": "1:700"})
-    replace(found, told=lambda done, total: told.append((done, total))).table()
+    replace(found, progress=lambda done, total: told.append((done, total))).table()
     assert len(told) > 2
     assert told[-1] == (490_000, 490_000)
     assert told == sorted(told)

@@ -70,17 +70,17 @@ def test_crossovers_match_every_integer_by_hand(quantity: str) -> None:
             found, own = drawn(chance, quantity)
         except SizeError:  # the second has more parameters even without layers
             continue
-        assert found.held is not None
+        assert found.tied_crossovers is not None
         for name in ("L_1", "V_1", "P", "H", "V_2"):
-            (size,) = [each for each in found.held.sizes if own_name(each) == name]
-            spans = found.held.crossing(size)
+            (size,) = [each for each in found.tied_crossovers.sizes if own_name(each) == name]
+            spans = found.tied_crossovers.crossing(size)
             turned += len(spans) > 1
             for number in range(1, FAR):
                 here = own | {name: number}
                 first, rest, layer = totals(here)
                 layers = (first - rest) / layer
                 side = [each.sign for each in spans if each.first <= number and (each.last or FAR) >= number]
-                if layers <= 0 or number not in found.held.allowed.get(size, AllowedValues()):
+                if layers <= 0 or number not in found.tied_crossovers.allowed.get(size, AllowedValues()):
                     assert side == [], (name, number, own)
                     continue
                 mine, other = amounts(here, layers, quantity)
@@ -93,13 +93,15 @@ def test_crossovers_match_every_integer_by_hand(quantity: str) -> None:
 def test_totals_are_equal_at_a_solution() -> None:
     """At the value of the formula, and with the tied layers there, the two caches are equal."""
     found, own = drawn(random.Random(SEED), "kv-cache")  # noqa: S311
-    assert found.held is not None
+    assert found.tied_crossovers is not None
     checked = 0
-    for size in found.held.sizes:
-        solution = found.held.solution(size)
+    for size in found.tied_crossovers.sizes:
+        solution = found.tied_crossovers.solution(size)
         if solution is None or "√" in str(solution.shown):
             continue
-        at = substitute(value(solution.shown), {each: own[own_name(each)] for each in found.held.sizes if each != size})
+        at = substitute(
+            value(solution.shown), {each: own[own_name(each)] for each in found.tied_crossovers.sizes if each != size}
+        )
         if not at.is_Rational or at <= 0:
             continue
         here = own | {own_name(size): Fraction(int(at.p), int(at.q))}  # type: ignore[dict-item]

@@ -148,14 +148,14 @@ def _compared(formulas: Sequence[Formula], ties: Mapping[int, TiedTotals], per: 
     parts = [{**(role_totals(formula) if told else {}), "total": formula.expanded} for formula in formulas]
     for formula, exprs in zip(formulas, parts, strict=True):
         for role, expr in exprs.items():
-            amount = formula.gathered(expr) if totals and has_only_totals(formula) else expr
+            amount = formula.collect_totals(expr) if totals and has_only_totals(formula) else expr
             exprs[role] = amount if per == 1 else _over(amount, per, formula)
     used = [{size for expr in exprs.values() for size in expr.free_symbols} for exprs in parts]
     for place, tie in ties.items():
         used[0] |= tie.first.expanded.free_symbols
         used[place] |= tie.second.expanded.free_symbols
     known = [model.known for model in models]
-    own = own_letters(known, used, {(place, tie.by) for place, tie in ties.items()})
+    own = own_letters(known, used, {(place, tie.size) for place, tie in ties.items()})
     sides = [_sides(*each) for each in zip(formulas, parts, known, own, strict=True)]
     none = ComparisonCell(Integer(0), 0)
     rows: list[Row] = [(role, *(each.get(role, none) for each in sides)) for role in (*ROLES, "total")]
@@ -198,5 +198,5 @@ def _over(expr: Expr, per: Expr, formula: Formula) -> Expr:
     """Divide an amount by a product of sizes. Raises OptionError if a term does not contain the product."""
     found = expand(expr / per)
     if not found.is_polynomial(*per.free_symbols):
-        raise OptionError(f"{formula.id} is not proportional to {text(per)}: it is {text(formula.written)}")
+        raise OptionError(f"{formula.id} is not proportional to {text(per)}: it is {text(formula.display_expr)}")
     return found

@@ -21,13 +21,13 @@ class DifferenceRow:
     """One row, and how the printed formula treats it."""
 
     path: str
-    said: str  # "is left out", "has A instead of G"
+    statement: str  # "is left out", "has A instead of G"
     ours: Expr  # the row's total in our formula
     amount: Expr  # the part of the difference that it explains
 
     def to_json(self) -> dict[str, str]:
         """Return the row as ``check --json`` prints it."""
-        return {"path": self.path, "said": self.said, "ours": code(self.ours), "amount": code(self.amount)}
+        return {"path": self.path, "said": self.statement, "ours": code(self.ours), "amount": code(self.amount)}
 
 
 @dataclass(frozen=True)

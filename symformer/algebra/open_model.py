@@ -27,7 +27,7 @@ class OpenModel:
 
     model: Model
     formulas: tuple[Formula, ...]
-    follows: Mapping[Symbol, Expr]  # the sizes that are defined by others
+    relations: Mapping[Symbol, Expr]  # the sizes that are defined by others
     free: Mapping[Symbol, int | None]  # the sizes determined by conditions, each with its value in the model
 
     @classmethod
@@ -56,7 +56,7 @@ class OpenModel:
             if name in fixed:
                 raise SizeError(f"{name} is an unknown, but is also set to {text(fixed[name])}; remove one of the two")
         free = {name: symbol(name) for name in names if symbol(name) in model.settable}
-        model = model.unchecked({**fixed, **free})
+        model = model.set_unchecked({**fixed, **free})
         formulas = _formulas(model, quantities, conventions)
         for name in names:
             _concerns(symbol(name), formulas, model)
@@ -64,7 +64,7 @@ class OpenModel:
         if any(size in model.numbers for size in decided):
             model = replace(model, numbers={size: each for size, each in model.numbers.items() if size not in decided})
             formulas = _formulas(model, quantities, conventions)
-        model.checked().asked_by(formulas)
+        model.validated().check_run_sizes(formulas)
         relations = {size: value for each in formulas for size, value in each.relations.items()}
         follows = {
             size: relations[size]
@@ -126,7 +126,7 @@ def free_size_lines(free: Mapping[Symbol, int | None], names: Iterable[str]) -> 
 
 def conventions_of(formula: Formula) -> dict[str, str]:
     """Return the conventions that affect a formula."""
-    return find_quantity(formula.measure.name).said(formula)
+    return find_quantity(formula.measure.name).shown_conventions(formula)
 
 
 def _concerns(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
@@ -134,7 +134,7 @@ def _concerns(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
     for each in formulas:
         if size in each.totals:
             raise SizeError(f"{size} is {text(each.relations[size])} in {each.id}; use those sizes instead")
-    if not any(size in each.takes for each in formulas):
+    if not any(size in each.accepted_sizes for each in formulas):
         ids = " and ".join(each.id for each in formulas)
         what = letter(size).meaning
         raise SizeError(

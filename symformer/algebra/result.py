@@ -35,7 +35,7 @@ class Answer(Tabular, Immutable, Shown):
         """Return the data that the command prints with ``--json``."""
 
     @abstractmethod
-    def of_ranks(self) -> list[Line]:
+    def rank_lines(self) -> list[Line]:
         """Return a line for each number of ranks if the values are per rank, and [] for whole models."""
 
     def latex(self) -> str:
@@ -56,7 +56,7 @@ class Answer(Tabular, Immutable, Shown):
         """Return the picture, and write it to a file after checking that the file can be written."""
         if path is not None:
             check_output(path, "a plot", FORMATS)
-        found = self._picture(by).with_notes(map(rank_notes.line, self.of_ranks()))
+        found = self._picture(by).with_notes(map(rank_notes.line, self.rank_lines()))
         if path is not None:
             found.write(path)
         return found

@@ -38,7 +38,7 @@ class RowSource(Protocol):
     @property
     def shape(self) -> tuple[int, ...]: ...
 
-    def pieces(self) -> Iterator[RowChunk]: ...
+    def chunks(self) -> Iterator[RowChunk]: ...
 
 
 class RowEvaluator:
@@ -61,7 +61,7 @@ class RowEvaluator:
         lacking = set[str]()
         fixed: dict[str, int] = {}
         for each in compiled.values():
-            known = {name: number for name, number in each.given.items() if name not in names and name not in free}
+            known = {name: number for name, number in each.defaults.items() if name not in names and name not in free}
             fixed |= known
             lacking |= {name for name in each.symbols if name not in known and name not in names}
         if lacking:
@@ -88,8 +88,8 @@ class RowEvaluator:
             sides = [side.xreplace(relations) for side in (condition.left, condition.right)]
             asked = {str(name) for side in sides for name in side.free_symbols}
             if unknown := sorted(asked - {*fixed, *names, *compiled, *free}):
-                raise SizeError(f"{quoted(condition.said)} needs a value for {', '.join(unknown)}")
-            made = tested(condition.said, condition.how, *sides).at(fixed)
+                raise SizeError(f"{quoted(condition.text)} needs a value for {', '.join(unknown)}")
+            made = tested(condition.text, condition.how, *sides).at(fixed)
             if asked & free.keys():
                 deciding.append(made)
             else:

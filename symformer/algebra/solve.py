@@ -54,7 +54,7 @@ Columns = dict[str, Any]
 class SearchGoal:
     """The target of a search: a range of values, or an upper limit under which the first size is maximized."""
 
-    said: str
+    text: str
     aim: int
     low: int | None  # None for an upper limit alone
     high: int
@@ -143,24 +143,24 @@ class Solutions(Answer):
 
     model: Model
     formula: Formula
-    open: tuple[OpenSize, ...]
-    follows: Mapping[Symbol, Expr]
+    unknowns: tuple[OpenSize, ...]
+    relations: Mapping[Symbol, Expr]
     free: Mapping[Symbol, int | None]  # the sizes determined by conditions in each solution
-    wanted: SearchGoal
-    told: Told = field(
+    goal: SearchGoal
+    progress: Told = field(
         default=ignore_progress, compare=False
     )  # called with the number of combinations tried and their total
 
     def __post_init__(self) -> None:
         """Validate all inputs before computing. Raises SizeError."""
         super().__post_init__()
-        names = [each.name for each in self.open]
+        names = [each.name for each in self.unknowns]
         for name in names:
             if names.count(name) > 1:
                 raise SizeError(f"--for {name} is given twice; keep one")
             if name not in self._program.sizes_of({*self._program.value.above.names, *dict(self._program.value.below)}):
-                raise SizeError(f"{name} does not affect {self.formula.id} = {text(self.formula.written)[:200]}")
-        lacking = [name for name in self._compiled.symbols if name not in names and name not in self._compiled.given]
+                raise SizeError(f"{name} does not affect {self.formula.id} = {text(self.formula.display_expr)[:200]}")
+        lacking = [name for name in self._compiled.symbols if name not in names and name not in self._compiled.defaults]
         if lacking:
             raise SizeError(
                 f"{self.formula.id} needs a value for {', '.join(lacking)}; set it with --given or solve for it"
@@ -170,39 +170,39 @@ class Solutions(Answer):
     def _compiled(self) -> Compiled:
         found = compiled(self.formula)
         free = {*map(str, self.free)}
-        return replace(found, given={name: number for name, number in found.given.items() if name not in free})
+        return replace(found, defaults={name: number for name, number in found.defaults.items() if name not in free})
 
     @cached_property
     def _free(self) -> FreeSizes:
-        known = {*self._compiled.given, *self._names, *map(str, self.free)}
+        known = {*self._compiled.defaults, *self._names, *map(str, self.free)}
         preferred = {str(size): number for size, number in self.free.items()}
         return FreeSizes([self._program.concerned(frozenset(known))], preferred)
 
     @cached_property
     def _program(self) -> Program:
-        given = {name: number for name, number in self._compiled.given.items() if name not in self._names}
+        given = {name: number for name, number in self._compiled.defaults.items() if name not in self._names}
         return self._compiled.program.at(given)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        return tuple(each.name for each in self.open)
+        return tuple(each.name for each in self.unknowns)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of the sizes of a solution: the unknowns, then the sizes that depend on them."""
-        return (*self._names, *map(str, self.follows), *self._free.names)
+        return (*self._names, *map(str, self.relations), *self._free.names)
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
         """The sizes with fixed numbers."""
         used = {*self._compiled.symbols, *(name for held in self._compiled.program.conditions for name in held.sizes)}
-        known = {**self._compiled.given, **self._free.constant}
+        known = {**self._compiled.defaults, **self._free.constant}
         own = sorted(used.difference(self._names) & known.keys(), key=lambda name: RANK[symbol(name)])
         return FrozenDict({name: known[name] for name in own})
 
     @cached_property
     def _reach(self) -> SearchRegion:
-        sizes = [replace(each, values=self._limited(each)) for each in self.open]
+        sizes = [replace(each, values=self._limited(each)) for each in self.unknowns]
         return SearchRegion(replace(self._program, conditions=()), sizes, self.formula.id)
 
     def _limited(self, size: OpenSize) -> range | tuple[int, ...] | None:
@@ -230,7 +230,7 @@ class Solutions(Answer):
     @cached_property
     def _least(self) -> dict[str, int]:
         """The smallest value of each unknown size."""
-        return {each.name: each.all[0] for each in self.open}
+        return {each.name: each.all[0] for each in self.unknowns}
 
     @cached_property
     def _conditions(self) -> dict[Program, frozenset[str]]:
@@ -261,13 +261,13 @@ class Solutions(Answer):
         """
         if not self._reach.bounded:
             growing = [name for name in self._names if name in self._reach.growing]
-            if self.wanted.low is None:
+            if self.goal.low is None:
                 growing = [name for name in growing if name == self._names[0]]
             return next((name for name in growing if not self._program.value.below), None)
-        if self.wanted.low is None or len(self.open) == 1:
+        if self.goal.low is None or len(self.unknowns) == 1:
             return self._names[0]
         linear = [name for name in self._names if self._line(name) is not None] or list(self._names)
-        return max(linear, key=lambda name: (len(self._reach.values(name, {}, self.wanted.high)), name))
+        return max(linear, key=lambda name: (len(self._reach.values(name, {}, self.goal.high)), name))
 
     def _line(self, name: str) -> tuple[Program, Program] | None:
         """Return slope and intercept of the value as a linear function of one size, or None if it is not linear."""
@@ -293,7 +293,7 @@ class Solutions(Answer):
             found += self._checked(columns)
             if len(found) > MOST:
                 raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --within, or give ranges")
-        if self.wanted.low is None:
+        if self.goal.low is None:
             best: dict[tuple[int, ...], Solution] = {}
             for each in found:
                 key = tuple(each.sizes[name] for name in self._names[1:])
@@ -312,20 +312,20 @@ class Solutions(Answer):
         last = self._last
         names = [name for name in self._names if name != last]
         if last is not None and self._reach.bounded:
-            self._reach.values(last, {}, self.wanted.high)  # raises SizeError if the size has no bound
+            self._reach.values(last, {}, self.goal.high)  # raises SizeError if the size has no bound
         steps = 1 if last is None or self._line(last) else len(self._reach.sizes[last].all).bit_length()
-        boxes = self._reach.looked(self._ordered(names), self.wanted.high, min(COMBINATIONS, STEPS // steps))
+        boxes = self._reach.looked(self._ordered(names), self.goal.high, min(COMBINATIONS, STEPS // steps))
         total = sum(math.prod(len(axis.values) for axis in box) for box in boxes)
         done = 0
         for box in boxes:
             for piece in _pieces(box):
                 yield from self._of_piece(piece, last)
                 done += piece.count
-                self.told(done, total)
+                self.progress(done, total)
 
     def _ordered(self, names: Iterable[str]) -> list[str]:
         """Sort sizes by their number of values, the largest last: its range follows from the values of the others."""
-        high = self.wanted.high
+        high = self.goal.high
         return sorted(names, key=lambda name: (len(self._reach.values(name, {}, high)), RANK[symbol(name)]))
 
     def _of_piece(self, piece: RowChunk, last: str | None) -> Iterator[Columns]:
@@ -336,16 +336,16 @@ class Solutions(Answer):
             return
         if last is None:
             values = self._values(columns)
-            mask = values <= self.wanted.high
-            if self.wanted.low is not None:
-                mask = mask & (values >= self.wanted.low)
+            mask = values <= self.goal.high
+            if self.goal.low is not None:
+                mask = mask & (values >= self.goal.low)
             places = numpy.flatnonzero(mask)
             if len(places):
                 yield {name: column[places] for name, column in columns.items()}
             return
         every = self._reach.sizes[last].all
-        top = self._places(columns, last, self.wanted.high, count)
-        low = self.wanted.low
+        top = self._places(columns, last, self.goal.high, count)
+        low = self.goal.low
         bottom = numpy.zeros_like(top) if low is None else self._places(columns, last, low - 1, count) + 1
         rows = numpy.flatnonzero(bottom <= top)
         columns = {name: column[rows] for name, column in columns.items()}
@@ -437,13 +437,13 @@ class Solutions(Answer):
         every = {**own, **self._free.rows(own, len(places))[0]}
         names = (*self._names, *self._free.names)
         for *sizes, value in zip(*(every[name].tolist() for name in names), values[places].tolist(), strict=True):
-            low = self.wanted.low
-            if value <= self.wanted.high and (low is None or value >= low):
+            low = self.goal.low
+            if value <= self.goal.high and (low is None or value >= low):
                 yield self._solution(dict(zip(names, sizes, strict=True)), value)
 
     def _answers(self, columns: Columns) -> tuple[Any, Any]:
         """Return the value of each row, and the rows that satisfy all conditions for some values of the free sizes."""
-        values, holds = self._compiled.answers(**columns)
+        values, holds = self._compiled.evaluate_with_mask(**columns)
         places = holds.nonzero()[0]
         holds = holds.copy()
         holds[places] = self._free.rows({name: column[places] for name, column in columns.items()}, len(places))[1]
@@ -457,14 +457,14 @@ class Solutions(Answer):
         buildable = all(own[name] % 64 == 0 for name in own if _is_width(name))
         if {"A", "E"} <= known.keys() and {"A", "E"} & own.keys():
             buildable = buildable and known["E"] % known["A"] == 0
-        return Solution(own, value, value - self.wanted.aim, buildable)
+        return Solution(own, value, value - self.goal.aim, buildable)
 
     @cached_property
     def _following(self) -> dict[str, Compiled]:
-        given = {name: number for name, number in self._compiled.given.items() if name not in self._names}
+        given = {name: number for name, number in self._compiled.defaults.items() if name not in self._names}
         takes = frozenset({*given, *self._names})
         return {
-            str(size): Compiled(str(size), program(value), (), takes, given) for size, value in self.follows.items()
+            str(size): Compiled(str(size), program(value), (), takes, given) for size, value in self.relations.items()
         }
 
     @cached_property
@@ -472,11 +472,11 @@ class Solutions(Answer):
         """The nearest sizes if there is no solution; None if there is one, or if the search finds none."""
         if self.all:
             return None
-        high, tried = self.wanted.high, _Tried()
+        high, tried = self.goal.high, _Tried()
         try:
             for _ in range(DOUBLED):  # with a limit of twice the target, everything beyond it is farther away
                 high *= 2
-                if found := replace(self, wanted=replace(self.wanted, low=None, high=high))._nearest(tried):
+                if found := replace(self, goal=replace(self.goal, low=None, high=high))._nearest(tried):
                     return found
         except SizeError:
             pass
@@ -488,7 +488,7 @@ class Solutions(Answer):
         last = self._last
         names = [name for name in self._names if name != last]
         best: Solution | None = None
-        for box in self._reach.looked(self._ordered(names), self.wanted.high, WORK):
+        for box in self._reach.looked(self._ordered(names), self.goal.high, WORK):
             for piece in _pieces(box):
                 tried.more(piece.count)
                 columns, count = self._fitting(piece)
@@ -496,7 +496,7 @@ class Solutions(Answer):
                     best = self._nearer(best, columns)[0] if count else best
                     continue
                 first, final = self._within(columns, last, count)
-                places = self._places(columns, last, self.wanted.aim, count)
+                places = self._places(columns, last, self.goal.aim, count)
                 best = self._walked(best, columns, last, numpy.minimum(places, final), (first, final), -1, tried)
                 best = self._walked(best, columns, last, numpy.maximum(places + 1, first), (first, final), 1, tried)
         return best
@@ -532,7 +532,7 @@ class Solutions(Answer):
         import numpy
 
         values, holds = self._answers(columns)
-        away = abs(values - self.wanted.aim) if len(values) else values
+        away = abs(values - self.goal.aim) if len(values) else values
         allowed = numpy.flatnonzero(holds)
         if len(allowed):
             place = int(allowed[away[allowed].argmin()])
@@ -541,7 +541,7 @@ class Solutions(Answer):
                 own |= self._free.rows(own, 1)[0]
                 best = self._solution({name: int(each[0]) for name, each in own.items()}, int(values[place]))
         loose = self._values(columns)
-        nearer = True if best is None else abs(loose - self.wanted.aim) < abs(best.difference)
+        nearer = True if best is None else abs(loose - self.goal.aim) < abs(best.difference)
         return best, ~holds & nearer
 
     def to_json(self) -> dict[str, Any]:
@@ -552,31 +552,31 @@ class Solutions(Answer):
             "quantity": measure.name,
             "unit": measure.unit,
             "conventions": dict(self.formula.conventions),
-            "formula": code(self.formula.written),
+            "formula": code(self.formula.display_expr),
             **ranks.facts(self.formula.ranks, self.model.known),
-            "wanted": {"least": self.wanted.low, "most": self.wanted.high},
+            "wanted": {"least": self.goal.low, "most": self.goal.high},
             "for": list(self._names),
             "given": self.numbers,
-            "where": {str(size): code(value) for size, value in self.follows.items()},
+            "where": {str(size): code(value) for size, value in self.relations.items()},
             "free": list(self._free.names),
             "count": len(self.all),
             "solutions": [each.to_json() for each in self.all[:LISTED]],
             "nearest": self.nearest.to_json() if self.nearest else None,
         }
 
-    def of_ranks(self) -> list[Line]:
+    def rank_lines(self) -> list[Line]:
         """Return the number of ranks if the values are per rank."""
         return ranks.stated(self.formula.ranks, self.model.known)
 
     def _posed(self) -> list[Line]:
         """Return the lines above the table: the target, fixed sizes, conventions and ranks."""
-        found: list[Line] = [[f"{self.formula.measure.title}: {self.wanted.said}, for {' and '.join(self._names)}"]]
+        found: list[Line] = [[f"{self.formula.measure.title}: {self.goal.text}, for {' and '.join(self._names)}"]]
         if self.numbers:
             found.append(["with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items())])
-        found += [["where ", Math.of(size), " = ", Math.of(value)] for size, value in self.follows.items()]
+        found += [["where ", Math.of(size), " = ", Math.of(value)] for size, value in self.relations.items()]
         found += [[line] for line in free_size_lines(self.free, self._free.names)]
         found += [[setting(name, choice)] for name, choice in conventions_of(self.formula).items()]
-        return [*found, *self.of_ranks()]
+        return [*found, *self.rank_lines()]
 
     @property
     def verdict(self) -> str:
@@ -607,7 +607,7 @@ class Solutions(Answer):
         return draw(self)
 
     def __repr__(self) -> str:
-        return f"<{self.formula.id} of {self.wanted.said}: {self.verdict}>"
+        return f"<{self.formula.id} of {self.goal.text}: {self.verdict}>"
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the question, a table of the first solutions, and the verdict."""
@@ -639,7 +639,7 @@ def _signed(difference: int) -> str:
 def _pieces(box: Sequence[Axis]) -> Iterator[RowChunk]:
     """Yield the pieces of a box, or a single row without sizes for an empty box."""
     if box:
-        yield from Grid(tuple(box)).pieces()
+        yield from Grid(tuple(box)).chunks()
     else:
         yield RowChunk({}, (1,))
 
@@ -734,4 +734,4 @@ def solve(
     posed = OpenModel.of(target, [each.name for each in sizes], [quantity], given, where, conventions)
     (formula,) = posed.formulas
     wanted = SearchGoal.of(total, at_most, within, formula.measure.unit)
-    return Solutions(posed.model, formula, sizes, posed.follows, posed.free, wanted)
+    return Solutions(posed.model, formula, sizes, posed.relations, posed.free, wanted)

@@ -85,7 +85,7 @@ def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tup
 
     model, given = resolve(target, pairs(options), sets, [quantity])
     found, measure = alternatives(model, quantity, given), find_quantity(quantity).measure
-    model.asked_by(variant.formula for variant in found if variant.formula is not None)
+    model.check_run_sizes(variant.formula for variant in found if variant.formula is not None)
     if as_json:
         facts = [variant.to_json() for variant in found]
         print_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})

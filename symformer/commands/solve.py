@@ -73,7 +73,7 @@ def command(
         **posed.conventions,
     )
     with progress("combinations") as told:
-        found = replace(found, told=told)
+        found = replace(found, progress=told)
         _ = found.all, found.nearest
     if output is not None:
         plot_output.put(output, found.plot)

@@ -104,14 +104,14 @@ def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> Non
         from ..documents.tables import write
 
         with progress(f"{found.rows.count:,} configs") as told:
-            count = write(replace(found, told=told), output, extension)
-        for line in found.counted(count):
+            count = write(replace(found, progress=told), output, extension)
+        for line in found.count_lines(count):
             print_error(line)
         print_error(f"wrote {output}")
         return
     with progress(f"{found.rows.count:,} configs") as told:
-        found = replace(found, told=told)
-        _ = found.first
+        found = replace(found, progress=told)
+        _ = found.first_rows
     if as_json:
         print_json(found.to_json())
         return

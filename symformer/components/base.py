@@ -124,11 +124,11 @@ class Component(Immutable, ABC):
         return ""
 
     @property
-    def unread(self) -> str:
+    def activation_refusal(self) -> str:
         """Return why the saved tensors of its torch class are not known, or "" if they are known."""
         return ""
 
-    def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
+    def for_quantity(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """Return the part whose ledger has a quantity under these conventions: itself, unless it is traced.
 
         Parameters
@@ -152,7 +152,7 @@ class Component(Immutable, ABC):
         --------
         >>> import symformer as sf
         >>> mlp = sf.component("mlp")
-        >>> mlp.answering(find_quantity("flops"), {}) is mlp
+        >>> mlp.for_quantity(find_quantity("flops"), {}) is mlp
         True
 
         """
@@ -194,7 +194,7 @@ class Component(Immutable, ABC):
         """
         return find_quantity(quantity).formula(self, self.name, conventions, dict(self.relations))
 
-    def under(self, relations: Relations) -> Component:
+    def with_relations(self, relations: Relations) -> Component:
         """Return this part with relations between sizes substituted into its own sizes.
 
         Parameters
@@ -211,7 +211,7 @@ class Component(Immutable, ABC):
         --------
         >>> import symformer as sf
         >>> from symformer.symbols import E, H
-        >>> sf.component("linear").under({H: 4*E}).params
+        >>> sf.component("linear").with_relations({H: 4*E}).params
         4*E**2 + 4*E
 
         """
@@ -290,7 +290,7 @@ class Component(Immutable, ABC):
             read[name] = value
         return read
 
-    def spell(self) -> str:
+    def options_text(self) -> str:
         """Return the options as text: ``head=lm, tied=true``.
 
         Returns
@@ -301,7 +301,7 @@ class Component(Immutable, ABC):
         Examples
         --------
         >>> import symformer as sf
-        >>> sf.component("linear").spell()
+        >>> sf.component("linear").options_text()
         'bias=true'
 
         """
@@ -310,7 +310,7 @@ class Component(Immutable, ABC):
         return ", ".join(said) or "no options"
 
     @property
-    def chosen(self) -> dict[str, str]:
+    def changed_options(self) -> dict[str, str]:
         """Return the options that differ from the defaults, as text."""
         defaults = {item.name: item.default for item in fields(self)}
         return {

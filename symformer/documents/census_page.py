@@ -94,7 +94,7 @@ def section(model_type: str, filed: CensusEntry, kept: CatalogueEntry) -> str:
 
 
 def _formula(formula: Formula) -> str:
-    chain = Chain((Label(formula.measure.letter, "", formula.written),), (tree(formula.written),))
+    chain = Chain((Label(formula.measure.letter, "", formula.display_expr),), (tree(formula.display_expr),))
     return FORMAT.display(Equation(chain))
 
 

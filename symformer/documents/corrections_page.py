@@ -77,21 +77,24 @@ def _number(entry: PublishedNumber) -> list[str]:
 
 def _explained(found: Explanation) -> list[str]:
     """Return our count, the difference in convention, and the remainder of the printed number."""
-    way, counted = found.plain.way, found.reading
-    lines = ["", f"Our count is {way.counts} of {plain(found.whose)}:", ""]
-    if way.numbers.keys() >= way.formula.written.free_symbols and way.scale == 1:
-        lines += math(arithmetic_steps(way.formula.written, dict(way.numbers)))
+    way, counted = found.own_count.method, found.match
+    lines = ["", f"Our count is {way.counts} of {plain(found.target_text)}:", ""]
+    if way.numbers.keys() >= way.formula.display_expr.free_symbols and way.scale == 1:
+        lines += math(arithmetic_steps(way.formula.display_expr, dict(way.numbers)))
     else:
-        lines += math([latex(Number(int(found.plain.value)))])
+        lines += math([latex(Number(int(found.own_count.value)))])
     if found.verdict == "convention":
-        change, ends = found.change, "" if found.how == "exact" else f", which rounds to {plain(found.printed.text)}"
+        change, ends = (
+            found.change,
+            "" if found.match_kind == "exact" else f", which rounds to {plain(found.printed.text)}",
+        )
         lines += ["", f"With {plain(' and '.join(counted.otherwise))}{ends}:", ""]
         if change is not None and change.free_symbols <= way.numbers.keys() and change.free_symbols:
             lines += math(arithmetic_steps(change, dict(way.numbers)), counted.steps())
         else:
             lines += math([], counted.steps())
     elif found.verdict == "unexplained" or (found.printed.whole and found.verdict == "rounded"):
-        here, there = found.plain.value, found.printed.value
+        here, there = found.own_count.value, found.printed.value
         more = "larger" if there > here else "smaller"
         lines += ["", f"The printed number is {more} by {number(abs(there - here))}." if there != here else ""]
         if counted.otherwise:

@@ -43,7 +43,7 @@ def page() -> str:
         by_verdict[entry.verdict].append(entry)
     counts = Counter({heading: len(by_verdict[verdict]) for verdict, (heading, _) in SECTIONS.items()})
     checks = [found for entry in formula_claims() if (found := entry.check)]
-    shown = [side for each in checks for side in (each.formula.written, each.difference)]
+    shown = [side for each in checks for side in (each.formula.display_expr, each.difference)]
     letters: set[Symbol] = set().union(*(side.free_symbols for side in shown))
     lines = [
         "# Published formulas",
@@ -77,7 +77,7 @@ def _section(verdict: str, entries: Iterable[PrintedFormula]) -> list[str]:
         if found is None:
             rows.append((*own, plain(entry.without)))
             continue
-        ours = (_with(entry, found), _target(entry, found), _math(found.formula.written))
+        ours = (_with(entry, found), _target(entry, found), _math(found.formula.display_expr))
         if verdict == "differs":
             rows.append((*own, *ours, _difference(entry, found.difference), plain(entry.because)))
         elif verdict == "convention":
@@ -105,7 +105,7 @@ def _printed(source: str) -> str:
 
 def _with(entry: PrintedFormula, found: FormulaCheck) -> str:
     """Return the meaning of their letters in ours if they differ; long meanings are left to the note."""
-    used = [each for each in found.named if name_symbol(each.name) in found.reading.expr.free_symbols]
+    used = [each for each in found.name_bindings if name_symbol(each.name) in found.parsed.expr.free_symbols]
     own = [each for each in used if each.name not in PARAMETERS or each.expr != COUNT]
     said = [f"{each.name} = {each.spelt}" for each in own if each.name != str(each.expr)]
     read = [f"read as {entry.read}"] if entry.read else []

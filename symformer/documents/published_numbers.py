@@ -77,7 +77,7 @@ def _target(entry: PublishedNumber) -> str:
         return ""
     own = presets().get(entry.target, {}).get("architecture", entry.target)
     name = f"[{entry.target}]({own}.md)" if own in names() else f"`{entry.target}`"
-    return name + plain(found.whose.removeprefix(entry.target))
+    return name + plain(found.target_text.removeprefix(entry.target))
 
 
 def _arithmetic(entry: PublishedNumber) -> str:
@@ -89,13 +89,13 @@ def _said(found: Explanation) -> str:
     """Return the arithmetic without the number and the target, which have their own columns."""
     if found.verdict == "exact":
         return "exact"
-    counted = found.reading
+    counted = found.match
     if found.verdict == "rounded":
-        how = "rounded" if found.how != "cut off" else "truncated, not rounded"
-        return f"{found.spell(found.value)}, {how}"
+        how = "rounded" if found.match_kind != "cut off" else "truncated, not rounded"
+        return f"{found.format_value(found.value)}, {how}"
     if found.verdict == "convention":
         return f"{' and '.join(counted.otherwise)}: {counted.steps()}"
     nearest = f" with {' and '.join(counted.otherwise)}" if counted.otherwise else ""
-    return f"symformer counts {found.spell(found.plain.value)}" + (
-        f"; the nearest is {found.spell(counted.value)}{nearest}" if nearest else ""
+    return f"symformer counts {found.format_value(found.own_count.value)}" + (
+        f"; the nearest is {found.format_value(counted.value)}{nearest}" if nearest else ""
     )

@@ -101,8 +101,8 @@ def _section(quantity: str, rules: RuleSet, models: Mapping[str, Model], shown: 
         if not isinstance(theirs, Formula):
             rows.append((f"`{name}`", plain(theirs), "", ""))
             continue
-        difference = ours.gathered(expand(_scale(theirs) * ours.written - theirs.written))
-        shown |= {theirs.written, difference}
+        difference = ours.collect_totals(expand(_scale(theirs) * ours.display_expr - theirs.display_expr))
+        shown |= {theirs.display_expr, difference}
         rows.append((f"`{name}`", f"$`{theirs.latex()}`$", f"$`{latex(difference)}`$", f"{theirs.value():,}"))
     less = "Ours / 2 - theirs" if rules.measure else "Ours - theirs"
     yield from table(("Model", "Formula", less, next(iter(_units(rules)))), rows)

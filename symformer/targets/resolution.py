@@ -74,10 +74,12 @@ def resolve(
             raise
         raise _of_option(named, error, quantities, known) from None
     for name in quantities:
-        model = model.sized(name, {key: conventions[key] for key in conventions if key in quantity(name).choices})
+        model = model.with_sizes_for(
+            name, {key: conventions[key] for key in conventions if key in quantity(name).choices}
+        )
     if is_factory:
-        return model.checked(), conventions
-    return (model.set(assignments(sets)) if sets else model.checked()), conventions
+        return model.validated(), conventions
+    return (model.set(assignments(sets)) if sets else model.validated()), conventions
 
 
 def _of_option(

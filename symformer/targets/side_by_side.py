@@ -151,7 +151,7 @@ class SideBySideTargets:
             known = find_quantity(name).choices
             with naming(model.target):
                 formula = model.formula(name, **{key: each for key, each in conventions.items() if key in known})
-            found |= formula.takes | formula.named
+            found |= formula.accepted_sizes | formula.defining_sizes
         return found
 
 

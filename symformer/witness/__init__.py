@@ -129,7 +129,8 @@ def trace(
     Returns
     -------
     Trace
-        ``.model.params`` is traced at once, other quantities on first use; ``.of(quantity)`` reports what was checked.
+        ``.model.params`` is traced at once, other quantities on first use; ``.for_quantity(quantity)`` reports what
+        was checked.
 
     Raises
     ------

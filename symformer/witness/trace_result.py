@@ -91,7 +91,7 @@ class Trace(Immutable):
     letters: Mapping[str, str] = field(default_factory=dict)
     source: Any = None
 
-    def of(self, quantity: str) -> Trace:
+    def for_quantity(self, quantity: str) -> Trace:
         """Return the trace of a quantity, found by running the model. Raises RuleError if a run cannot measure it."""
         if quantity == self.quantity:
             return self
