@@ -13,6 +13,7 @@ from sympy import Expr, Integer, Pow, Rational, expand
 from ..architectures import composed_model, names, presets, presets_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
+from ..language.aliases import Alias
 from ..language.errors import OptionError, ReadingError, quoted
 from ..language.notation.display_tree import Minus, Sum, Word, tree
 from ..language.notation.text import code, number
@@ -182,6 +183,11 @@ class FormulaCheck(Answer):
             errors = [[[each.at], [f"{each.ours:,}"], [number(each.theirs)], [each.percent]] for each in self.errors]
             found.append(Table([["at"], ["ours"], ["theirs"], ["error in %"]], errors, "lrrr"))
         return found
+
+    # Former names
+    says = Alias("verdict_text")
+    named = Alias("name_bindings")
+    reading = Alias("parsed")
 
 
 def check(

@@ -9,6 +9,7 @@ from itertools import combinations
 from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
 from ..formulas.formula import Formula
+from ..language.aliases import Alias
 from ..language.notation.text import code, text
 from .account_terms import PRIME, AccountTerm, account_terms, fingerprint, is_zero
 
@@ -28,6 +29,9 @@ class DifferenceRow:
     def to_json(self) -> dict[str, str]:
         """Return the row as ``check --json`` prints it."""
         return {"path": self.path, "said": self.statement, "ours": code(self.ours), "amount": code(self.amount)}
+
+    # Former names
+    said = Alias("statement")
 
 
 @dataclass(frozen=True)

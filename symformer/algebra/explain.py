@@ -14,6 +14,7 @@ from sympy import Expr, Rational
 
 from ..architectures import composed_model, presets
 from ..formulas import ranks
+from ..language.aliases import Alias
 from ..language.errors import ArithmeticTextError, OptionError, SymformerError
 from ..language.notation.display_tree import Word, tree
 from ..language.notation.text import code, number
@@ -222,6 +223,14 @@ class Explanation(Answer):
             steps = (tree(self.change), *([amount] if self.change.free_symbols else []))
             found.append(Equation(Chain((Word("difference"),), steps)))
         return found
+
+    # Former names
+    because = Alias("reason")
+    how = Alias("match_kind")
+    others = Alias("equally_good")
+    reading = Alias("match")
+    whose = Alias("target_text")
+    spell = Alias("format_value")
 
 
 def _some(paths: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from sympy import Expr, Symbol, expand
 
 from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
+from ..language.aliases import Alias
 from ..language.errors import OptionError, SizeError, listed
 from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import Tree
@@ -429,6 +430,15 @@ class Comparison(Answer):
         from .comparison_blocks import brief
 
         return brief(self, crossovers)
+
+    # Former names
+    own = Alias("renamed_letters")
+    places = Alias("positions")
+    special = Alias("differing_conventions")
+    shared = Alias("common_conventions")
+    loose = Alias("assumed_equal")
+    held = Alias("tied_crossovers")
+    per = Alias("divisor")
 
 
 def _exact(ratio: Fraction | None) -> int | str | None:

@@ -13,6 +13,7 @@ from sympy import Expr, Rational, Symbol
 from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
+from ..language.aliases import Alias
 from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import FractionNode as Quotient
@@ -252,6 +253,10 @@ class QuantityRatio(Answer):
             for size in sorted(used, key=RANK.__getitem__)
         ]
         return [Table([["Symbol"], ["Meaning"], ["Value"]], rows, "clr", caption=["Symbols."])] if rows else []
+
+    # Former names
+    above = Alias("numerator")
+    below = Alias("denominator")
 
 
 def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: str) -> QuantityRatio:

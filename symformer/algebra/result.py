@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from ..language.aliases import Alias
 from ..language.errors import DocumentError
 from ..language.frozen import Immutable
 from ..output.base_plot import Plot
@@ -64,3 +65,6 @@ class Answer(Tabular, Immutable, Shown):
     @abstractmethod
     def _picture(self, by: str) -> Plot:
         """Return the picture, with the size ``by`` as the x-axis if it is given."""
+
+    # Former names
+    of_ranks = Alias("rank_lines")

@@ -15,6 +15,7 @@ from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, ex
 from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.formula import Formula, lowest
+from ..language.aliases import Alias
 from ..language.errors import SizeError, SymformerError
 from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.text import code
@@ -96,6 +97,10 @@ class Change(Immutable):
             return None
         found = substitute(expr, self.numbers)
         return Fraction(int(found.p), int(found.q)) if isinstance(found, Rational) else None
+
+    # Former names
+    alone = Alias("univariate")
+    at = Alias("evaluate")
 
 
 def _in_the_end(expr: Expr, size: Symbol) -> Expr | None:
@@ -286,6 +291,9 @@ class Sensitivity(Answer):
         return found + [
             [Math.of(size), f" + 1 alone violates a condition: {why}"] for size, why in self.violated_conditions.items()
         ]
+
+    # Former names
+    broken = Alias("violated_conditions")
 
 
 def _code(expr: Expr | None) -> str | None:

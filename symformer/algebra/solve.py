@@ -20,6 +20,7 @@ from ..formulas.compiler import compiled, program
 from ..formulas.formula import Formula
 from ..formulas.program import ONE, Monomial, Polynomial, Program
 from ..formulas.program import RationalFunction as Quotient
+from ..language.aliases import Alias
 from ..language.amounts import amount
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenDict, Immutable
@@ -626,6 +627,11 @@ class Solutions(Answer):
         if len(self.all) > SHOWN:
             found.append(Paragraph([f"and {len(self.all) - SHOWN:,} more; JSON lists up to {LISTED:,}"]))
         return [*found, Paragraph([self.verdict])]
+
+    # Former names
+    open = Alias("unknowns")
+    follows = Alias("relations")
+    wanted = Alias("goal")
 
 
 def _is_width(name: str) -> bool:

@@ -15,6 +15,7 @@ from ..formulas.arrays import WIDE
 from ..formulas.compiled_formula import Compiled
 from ..formulas.compiler import compiled
 from ..formulas.formula import Formula
+from ..language.aliases import Alias
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenList
 from ..language.notation.text import code
@@ -261,6 +262,14 @@ class Sweep(Answer):
         if count > SHOWN:
             found.append(Paragraph([f"and {count - SHOWN:,} more; a file has all of them"]))
         return [*found, *(Paragraph([line]) for line in self.count_lines(count))]
+
+    # Former names
+    blocks = Alias("chunks")
+    left_out = Alias("rejected_by_condition")
+    counted = Alias("count_lines")
+    where = Alias("relations")
+    top = Alias("limit")
+    by = Alias("sort_by")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..formulas.formula import Formula
+from ..language.aliases import Alias
 from ..language.errors import WitnessError
 from ..language.frozen import Immutable
 from ..models.model import Model
@@ -91,6 +92,9 @@ class Certificate(Immutable):
         """
         facts = asdict(self)
         return {**{name: fact for name, fact in facts.items() if name != "depends_on"}, RESTS: self.depends_on}
+
+    # Former names
+    rests = Alias("depends_on")
 
 
 def write_certificates(architecture: str, certificates: Sequence[Certificate | None]) -> None:

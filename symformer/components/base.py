@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 from sympy import Expr
 
 from ..formulas.formula import Formula
+from ..language.aliases import Alias
 from ..language.errors import OptionError, UnknownNameError, choose
 from ..language.frozen import FrozenDict, Immutable
 from ..language.plugins import Plugins
@@ -316,6 +317,13 @@ class Component(Immutable, ABC):
         return {
             name: spell_option(getattr(self, name)) for name in self.choices() if getattr(self, name) != defaults[name]
         }
+
+    # Former names
+    unread = Alias("activation_refusal")
+    answering = Alias("for_quantity")
+    under = Alias("with_relations")
+    chosen = Alias("changed_options")
+    spell = Alias("options_text")
 
 
 @cache

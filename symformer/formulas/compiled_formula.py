@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..language.aliases import Alias
 from ..language.errors import SizeError, UnknownNameError
 from ..language.frozen import Immutable
 from .arrays import Arrays, library_of
@@ -78,3 +79,9 @@ class Compiled(Immutable):
 
     def __repr__(self) -> str:
         return f"<{self.id} of {', '.join(self.symbols)}>" if self.symbols else f"<{self.id}>"
+
+    # Former names
+    answers = Alias("evaluate_with_mask")
+    holds = Alias("conditions_hold")
+    given = Alias("defaults")
+    takes = Alias("accepted_sizes")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sympy import Add, Expr, Integer, Mul, Rational, Symbol, expand, fraction, igcd
 
+from ..language.aliases import Alias
 from ..language.arithmetic import parse
 from ..language.errors import RuleError, SizeError, UnknownNameError
 from ..language.frozen import Immutable
@@ -89,6 +90,9 @@ class Leading:
 
     def __repr__(self) -> str:
         return code(self.expr)
+
+    # Former names
+    left_out = Alias("omitted_share")
 
 
 @dataclass(frozen=True, eq=False)
@@ -826,6 +830,17 @@ class Formula(Operators, Tabular, Immutable, Shown):
             raise SizeError(f"{size} is {text(self.relations[size])} in {self.id}; set those sizes instead")
         return check_relation(size, value)
 
+    # Former names
+    asks = Alias("dependencies")
+    takes = Alias("accepted_sizes")
+    written = Alias("display_expr")
+    gathered = Alias("collect_totals")
+    simplified = Alias("display_relations")
+    of_row = Alias("row_total")
+    within = Alias("whole_account")
+    named = Alias("defining_sizes")
+    bases = Alias("operands")
+
 
 def affects_formula(condition: Condition, formula: Formula) -> bool:
     """Return True if a condition is about sizes of a formula: a window does not affect the parameters."""
@@ -919,6 +934,10 @@ class Ratio(Formula):
         if evaluate(self.denominator.expanded, numbers, self.denominator.id) == 0:
             raise SizeError(f"{self.id} is undefined: its {self.denominator.measure.title} are 0")
         return _quotient(self.expr, numbers, self.id)
+
+    # Former names
+    above = Alias("numerator")
+    over = Alias("denominator")
 
 
 @dataclass(frozen=True)

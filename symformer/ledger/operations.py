@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from sympy import Expr, Integer, Mul, cancel, floor, sympify
 
+from ..language.aliases import Alias
 from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shape_lines import Shape, shape_line, spell
@@ -546,6 +547,15 @@ class Operations:
     def _same(self, path: str, what: str, left: Shape, right: Shape) -> None:
         if len(left) != len(right) or not all(equal(a, b) for a, b in zip(left, right, strict=True)):
             raise ShapeError(f"{path}: {what} differ: {spell(left)} and {spell(right)}")
+
+    # Former names
+    look_back = Alias("causal_depthwise_convolution")
+    waves = Alias("sinusoids")
+    precede = Alias("prepend")
+    match = Alias("pairwise_products")
+    spread = Alias("repeat_heads")
+    mix = Alias("weighted_values")
+    join = Alias("concatenate")
 
 
 def _slides(length: Expr, kernel: Expr, stride: Expr | int, padding: Expr | int) -> Expr:

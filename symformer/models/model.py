@@ -13,6 +13,7 @@ from sympy import Expr, Integer, Symbol
 
 from ..components.base import Component
 from ..formulas.formula import Formula
+from ..language.aliases import Alias
 from ..language.errors import RuleError, SizeError, SymformerError, UnknownNameError
 from ..language.frozen import Immutable
 from ..language.notation.text import text
@@ -504,3 +505,9 @@ class Model(Immutable, Shown):
             [[Math.of(size)], [letter(size).meaning], [f"{number:,}"]] for size, number in self.known.items()
         ]
         return [*found, Table([["symbol"], ["meaning"], ["value"]], rows, "llr")] if rows else found
+
+    # Former names
+    asked_by = Alias("check_run_sizes")
+    checked = Alias("validated")
+    sized = Alias("with_sizes_for")
+    unchecked = Alias("set_unchecked")

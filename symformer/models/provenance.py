@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from ..language.aliases import Alias
 from ..language.frozen import Immutable
 from ..language.sizes import Numbers, Relations
 
@@ -95,3 +96,6 @@ class Provenance(Immutable):
     def for_quantity(self, quantity: str, also: Collection[str] = ()) -> Provenance:
         """Return the provenance of one quantity, with the places of the letters in ``also``."""
         return self.measured(quantity, also) if self.measured else self
+
+    # Former names
+    of = Alias("for_quantity")

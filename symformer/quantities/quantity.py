@@ -14,6 +14,7 @@ from sympy import Expr, Symbol
 
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, SizeSource
+from ..language.aliases import Alias
 from ..language.errors import OptionError, RuleError, UnknownNameError, choose
 from ..language.sizes import Condition, Divides, Relations, close_relations
 from ..language.symbols import B_vis, C, N_cp, S, Z
@@ -355,6 +356,14 @@ class Quantity:
         return tally(
             ledger.root, lambda entry: self.rules[entry.kind](entry, conventions), counts_storage=self.counts_storage
         )
+
+    # Former names
+    said = Alias("shown_conventions")
+    states = Alias("statement_for")
+    checking = Alias("check_description")
+    noted = Alias("notes_for")
+    defining = Alias("defining_sizes")
+    checked = Alias("checked_by")
 
 
 def _crosses(entry: Entry) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from sympy import Expr, Integer, Mul, Rational, Symbol
 
 from ..catalogue.measured_model import check_measurable, run_refusal
+from ..language.aliases import Alias
 from ..language.errors import WitnessError
 from ..language.frozen import Immutable
 from ..language.sizes import AtMost, Equals
@@ -121,6 +122,9 @@ class Trace(Immutable):
         """The operations that were identified, if any, and the quantities in which they agree with torch."""
         said: Callable[[], list[str]] = getattr(self.model.component, "report", list)
         return said()
+
+    # Former names
+    of = Alias("for_quantity")
 
 
 @dataclass(frozen=True)
