@@ -326,7 +326,7 @@ def test_adapters_work_in_every_command_and_in_python(target: str, tmp_path: Pat
             else architecture(target, lora="q_proj,v_proj")
         )
         assert found["value"] == model.set({"R": 8}).formula(quantity).value()
-    told = CliRunner().invoke(cli, ["derive", *asked[1:], "trainable-params", "-o", "-", "--as", "md"]).stdout
+    told = CliRunner().invoke(cli, ["derive", *asked[1:], "trainable-params", "-o", "-", "--format", "md"]).stdout
     assert "Low-rank updates (LoRA) are added to" in told
     assert "Only these are trained" in told
 

@@ -151,7 +151,7 @@ def test_cli_prints_blockwise_traffic() -> None:
     sizes = [f"--set={each}" for each in ("B=2", "S=100", "C_q=64")]
     run = ["show", "llama-2-7b", "-q", "traffic", "--option", "kernels=flash2", *sizes]
     assert "ceil(S/C_q)" in CliRunner().invoke(cli, run).stdout
-    shares = ["sweep", "llama-2-7b", "-q", "traffic", "--option", "kernels=flash2", "--over", "C_q=32:128:32"]
-    swept = CliRunner().invoke(cli, [*shares, "--given", "B=2", "--given", "S=100"]).stdout
+    shares = ["sweep", "llama-2-7b", "-q", "traffic", "--option", "kernels=flash2", "--grid", "C_q=32:128:32"]
+    swept = CliRunner().invoke(cli, [*shares, "--set", "B=2", "--set", "S=100"]).stdout
     two_blocks = sf.architecture("llama-2-7b").formula("traffic", kernels="flash2").value(B=2, S=100, C_q=64)
     assert f"{two_blocks:,}" in swept or str(two_blocks) in swept

@@ -162,7 +162,7 @@ def test_published_formulas_get_their_expected_verdict(name: str) -> None:
         case.target,
         case.quantity,
         part=case.part or None,
-        where=dict(case.where),
+        names=dict(case.where),
         paper=case.paper or None,
         **dict(case.options),
     )
@@ -331,9 +331,9 @@ def test_ambiguous_formula_error_lists_readings(text: str) -> None:
 def test_d_next_to_n_means_tokens_or_head_dimension(target: str, quantity: str, tokens: str) -> None:
     with pytest.raises(ReadingError, match=rf"D can be .* --where D={re.escape(tokens)}, or"):
         sf.check("6 N D", target, quantity)
-    assert sf.check("6 N D", target, quantity, where={"D": tokens}).verdict == "convention"
+    assert sf.check("6 N D", target, quantity, names={"D": tokens}).verdict == "convention"
     width = "E/A" if target == "gpt2" else "D"
-    assert sf.check("12 L A D", target, quantity, where={"D": width}).verdict == "differs"
+    assert sf.check("12 L A D", target, quantity, names={"D": width}).verdict == "differs"
 
 
 @dataclass(frozen=True)
@@ -411,7 +411,7 @@ def test_differing_formula_with_other_readings_is_an_error(name: str) -> None:
         sf.check(case.formula, case.target, case.quantity, part=case.part)
     for each in (*case.readings, "--where", "--paper"):
         assert each in str(refused.value), refused.value
-    found = sf.check(case.formula, case.target, case.quantity, part=case.part, where=case.right)
+    found = sf.check(case.formula, case.target, case.quantity, part=case.part, names=case.right)
     assert found.verdict == case.verdict, found
 
 
@@ -427,7 +427,7 @@ def test_a_reading_already_used_by_another_letter_is_not_offered() -> None:
 @pytest.mark.parametrize("target", ["gpt2", "opt"])
 def test_the_length_in_a_cache_formula_is_the_cache_length(letter: str, target: str) -> None:
     """2 tensors of 2 bytes for b sequences, l layers, E elements and C tokens; never P learned positions."""
-    found = sf.check(f"4 b l h {letter}", target, "kv-cache", where={"h": "E"})
+    found = sf.check(f"4 b l h {letter}", target, "kv-cache", names={"h": "E"})
     assert found.verdict == "equal"
     assert {each.name: each.spelt for each in found.name_bindings} == {"b": "B", "l": "L", "h": "E", letter: "C"}
 
@@ -449,7 +449,7 @@ def test_every_reading_is_stated_with_the_verdict() -> None:
             "meaning": "hidden size",
             "source": "--where",
         }
-    assert "| h | E | hidden size | --where |" in (sf.check("12lh^2", "gpt2", where={"h": "E"})._repr_markdown_() or "")
+    assert "| h | E | hidden size | --where |" in (sf.check("12lh^2", "gpt2", names={"h": "E"})._repr_markdown_() or "")
 
 
 # Kaplan et al. 2020, section 2.1: N excludes the vocabulary and the positions, so it is 12LE² for GPT-2.
@@ -478,7 +478,7 @@ def test_kaplan_parameter_count_depends_on_the_model() -> None:
 
 def test_unused_letter_meaning_is_refused() -> None:
     with pytest.raises(ReadingError, match="no such name"):
-        sf.check("12 L E^2", "gpt2", where={"h": "E"})
+        sf.check("12 L E^2", "gpt2", names={"h": "E"})
     with pytest.raises(UnknownNameError, match="paper"):
         sf.check("12 L E^2", "gpt2", paper="nobody1900")
     with pytest.raises(SymformerError, match="ratio"):
@@ -535,7 +535,7 @@ def test_letter_with_a_superscript_word_is_one_name() -> None:
     both = read("d_h^R n_h + d_h").names
     assert both == ("d_h^R", "n_h", "d_h")
     with pytest.raises(ReadingError, match="d_h is given, but the formula has no such name"):
-        sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", where={"d_h": "D"})
+        sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", names={"d_h": "D"})
 
 
 def test_memory_difference_is_found_quickly() -> None:
@@ -568,7 +568,7 @@ def test_large_formulas_are_refused_before_expansion(name: str, quantity: str) -
     formula, where = HEAVY[name]
     began = time.process_time()
     with pytest.raises(ReadingError, match=r"the expanded formula can have .* the limit of"):
-        sf.check(formula, "gpt2", quantity, where=where)
+        sf.check(formula, "gpt2", quantity, names=where)
     assert time.process_time() - began < 10
 
 

@@ -273,7 +273,7 @@ def test_hostile_names_of_three_models_are_escaped(tmp_path: Path) -> None:
     # 211·30 + 29·30 + 3·(12·900 + 13·30) + 60
     assert [side["value"] for side in told["rows"][-1]["models"]] == [40_830] * 3
     assert run(*targets).exit_code == 0
-    pages = {extension: run(*targets, "-o", "-", "--as", extension) for extension in ("html", "md", "tex", "typ")}
+    pages = {extension: run(*targets, "-o", "-", "--format", extension) for extension in ("html", "md", "tex", "typ")}
     for page in pages.values():
         assert page.exit_code == 0
         assert str(tmp_path) not in page.stdout
@@ -286,7 +286,7 @@ def test_hostile_names_of_three_models_are_escaped(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    (["gpt2"], "gpt2 is the only model given; name another one, or another quantity of this one with --over"),
+    (["gpt2"], "gpt2 is the only model given; name another one, or another quantity of this one with --divide-by"),
     ([], "Missing argument"),
     (["gpt2", "params"], "unexpected argument 'params'; a quantity is given as -q params"),
     (["gpt2", "llama", "E=3"], "unexpected argument 'E=3'; write --set E=3"),

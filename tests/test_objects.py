@@ -87,7 +87,7 @@ def test_nested_configs_and_numbers_of_other_libraries_are_accepted() -> None:
 def test_every_function_accepts_config_objects() -> None:
     config = transformers.GPT2Config(n_layer=48, n_embd=1600, n_head=25)
     for given in (XL, config):
-        assert sf.solve(given, GPT2_XL, for_="L").table()["L"] == [48]
+        assert sf.solve(given, GPT2_XL, unknowns="L").table()["L"] == [48]
         assert sf.sweep(given, {"L": [12, 48]}).table()["params"].tolist()[1] == GPT2_XL
         assert sf.compare(given, "gpt2-xl").difference == 0
         assert sf.over(given, "params", "params").value == 1

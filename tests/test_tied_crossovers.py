@@ -54,7 +54,7 @@ def drawn(chance: random.Random, quantity: str) -> tuple[Comparison, dict[str, i
     run = {"B": own["B"], "C": own["C"]} if quantity == "kv-cache" else {"B": own["B"], "S": own["S"]}
     gpt2 = sf.architecture("gpt2").set({"L": own["L_1"], "E": own["E_1"], "A": 1, "V": own["V_1"], "P": own["P"]} | run)
     second = {name.partition("_")[0]: own[name] for name in ("E_2", "V_2", "H", "D", "G", "A")}
-    return sf.compare(gpt2, sf.architecture("llama").set(second | run), quantity, same="params", by="L"), own
+    return sf.compare(gpt2, sf.architecture("llama").set(second | run), quantity, match="params", adjust="L"), own
 
 
 def own_name(size: Symbol) -> str:
@@ -120,10 +120,10 @@ def run(*arguments: str) -> str:
 
 def test_command_reports_both_models() -> None:
     """GPT-2 XL caches 48·1600 elements of keys per token, and Llama-2 7B L_2·4096 at the tied number of layers."""
-    told = run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--same", "params", "--by", "L", "--crossover", "P")
+    told = run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--match", "params", "--adjust", "L", "--crossover", "P")
     assert "With equal parameters, adjusting L_2:" in told
     assert "The difference does not depend on P." in told
-    facts = json.loads(run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--same", "params", "--by", "L", "--json"))
+    facts = json.loads(run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--match", "params", "--adjust", "L", "--json"))
     # 48·1600 = L_2·4096 for L_2 = 18.75, with 202,383,360·18.75 weights: P = (that + 262,148,096 - rest)/1600
     p = (Fraction(202_383_360 * 75, 4) + 262_148_096 - 12 * 48 * 1600**2 - 13 * 48 * 1600 - 50_259 * 1600) / 1600
     assert facts["tied"]["crossover"]["P"]["left"] == [[1, int(p)]]
@@ -131,6 +131,6 @@ def test_command_reports_both_models() -> None:
 
 
 def test_formula_with_a_min_gives_a_one_sentence_error() -> None:
-    windowed = ("gpt2-xl", "mistral", "-q", "kv-cache", "--same", "params", "--by", "L", "--crossover", "C")
+    windowed = ("gpt2-xl", "mistral", "-q", "kv-cache", "--match", "params", "--adjust", "L", "--crossover", "C")
     told = run(*windowed, "--option", "2:window=rolling")
     assert "no closed form shows which is larger: the difference contains a minimum or a maximum" in told

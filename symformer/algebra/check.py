@@ -13,7 +13,7 @@ from sympy import Expr, Integer, Pow, Rational, expand
 from ..architectures import composed_model, names, presets, presets_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
-from ..language.aliases import Alias
+from ..language.aliases import Alias, former
 from ..language.errors import OptionError, ReadingError, quoted
 from ..language.notation.display_tree import Minus, Sum, Word, tree
 from ..language.notation.text import code, number
@@ -27,6 +27,8 @@ from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Code, Equation, Heading, Line, Math, Paragraph, Table, setting
 from ..output.chain import Chain
 from ..papers.paper_letters import letters_of
+from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 from .account_terms import is_zero
 from .difference_rows import DifferenceRow, difference_rows, single_explanations
 from .name_binding import COUNT, STORED, NameBinding, ambiguity_error, bind_names, check_length, substitute_names
@@ -190,13 +192,14 @@ class FormulaCheck(Answer):
     reading = Alias("parsed")
 
 
+@former(where="names")
 def check(
     formula: str,
     against: Model | AnyTarget,
     quantity: str = "params",
     *,
     part: str | None = None,
-    where: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
     paper: str | None = None,
     **conventions: str,
 ) -> FormulaCheck:
@@ -208,7 +211,7 @@ def check(
         The published formula, or an equation with the formula on its right side.
     against, quantity, part, conventions
         Our formula: a model or its name, a quantity, a part of the model, and conventions of the quantity.
-    where
+    names
         The meanings of names, over our sizes: ``{"h": "E"}``, or ``{"P": "N"}`` for the number of parameters.
     paper
         The key of the paper whose notation the formula uses.
@@ -227,20 +230,22 @@ def check(
 
     Examples
     --------
-    >>> check("12lh^2(1 + 13/(12h) + (V+s)/(12lh))", "gpt2", where={"h": "E"})
+    >>> check("12lh^2(1 + 13/(12h) + (V+s)/(12lh))", "gpt2", names={"h": "E"})
     <gpt2.params: equal under a convention: the final norm is left out, ours - theirs = 2*E>
     >>> check("12 L E^2 + 13 L E + (V + P) E + 2E", "gpt2").verdict
     'equal'
 
     """
     model = composed_model(against)
+    question = find_quantity(quantity)
+    quantity, conventions = question.measure.name, spelled(conventions, question.choices)
     whole = model.formula(quantity, **conventions)
     if not whole.additive:
         raise OptionError(
             f"{quantity} is a ratio, which does not add up over parts; check its numerator and denominator"
         )
     ours = whole if part is None else whole.part(part)
-    said = {one_name(name): value for name, value in (where or {}).items()}
+    said = {one_name(name): value for name, value in (names or {}).items()}
     reading = read(formula, said)
     named = bind_names(reading.names, ours, said, letters_of(paper) if paper else {}, model.target, paper or "")
     theirs = _reckoned(model, reading, named, ours)

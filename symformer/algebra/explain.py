@@ -25,6 +25,8 @@ from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Equation, Line, Paragraph, Table
 from ..output.chain import Chain
+from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 from .counting.counting_changes import Rank, value_at
 from .counting.counting_methods import CountingMethod, counting_methods
 from .counting.counting_variants import CountingVariant, as_int, counting_variants, value_of
@@ -273,6 +275,9 @@ def explain(
 
     """
     model = composed_model(target)
+    if quantity is not None:
+        question = find_quantity(quantity)
+        quantity, conventions = question.measure.name, spelled(conventions, question.choices)
     if isinstance(number, float):
         raise ArithmeticTextError(f"{number} is a float, which does not keep its printed digits; give it as text")
     asked = number if isinstance(number, PrintedNumber) else printed(str(number))

@@ -12,7 +12,7 @@ from sympy import Expr, Symbol, expand
 
 from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
-from ..language.aliases import Alias
+from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, listed
 from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import Tree
@@ -399,12 +399,13 @@ class Comparison(Answer):
             f"{name} value": [sides[place].value for _, *sides in self.rows] for place, name in enumerate(self.names)
         }
 
-    def plot(self, path: str | None = None, *, by: str = "") -> Plot:
+    @former(by="x")
+    def plot(self, path: str | None = None, *, x: str = "") -> Plot:
         """Plot the rows side by side, or the totals against one size, with their crossovers.
 
-        With ``by``, that size is the x-axis and has the same value in all models.
+        With ``x``, that size is the x-axis and has the same value in all models.
         """
-        return self._put(path, by)
+        return self._put(path, x)
 
     def _picture(self, by: str) -> Plot:
         from .result_plots.comparison_plot import draw

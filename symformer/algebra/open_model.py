@@ -16,6 +16,7 @@ from ..language.symbols import RANK, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 
 Given = Mapping[str, int | Expr] | None
 Where = Mapping[str, str | Expr] | None
@@ -48,7 +49,7 @@ class OpenModel:
         model = composed_model(target)
         names = tuple(open_sizes)
         if twice := [name for name in given or {} if name in (where or {})]:
-            raise SizeError(f"{twice[0]} is in given and in where; keep one")
+            raise SizeError(f"{twice[0]} is in sizes and in relations; keep one")
         fixed = {
             name: check_relation(symbol(name), value) for name, value in {**(given or {}), **(where or {})}.items()
         }
@@ -77,6 +78,7 @@ class OpenModel:
 def _formulas(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> list[Formula]:
     """Return the formula of each quantity, with the conventions that apply to it. Raises UnknownNameError."""
     every = {key: choice for name in quantities for key, choice in find_quantity(name).choices.items()}
+    conventions = spelled(conventions, every)
     for key in conventions:
         if key not in every:
             raise UnknownNameError(f"convention of {' and '.join(quantities)}", key, every)

@@ -13,7 +13,7 @@ from sympy import Expr, Rational, Symbol
 from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
-from ..language.aliases import Alias
+from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import FractionNode as Quotient
@@ -40,6 +40,7 @@ from ..output.blocks import (
 )
 from ..output.chain import Chain
 from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 from .equal_totals import model_of
 from .quotient_blocks import bracketed, exactly, limits_of
 from .quotient_limits import Limit, limits, quotient
@@ -132,7 +133,7 @@ class QuantityRatio(Answer):
         return ranks.stated_of_each(sides)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the quotient as ``compare --over --json`` prints it; a fraction is a string "p/q"."""
+        """Return the quotient as ``compare --divide-by --json`` prints it; a fraction is a string "p/q"."""
         exact = self.value
         totals = {
             str(total): code(self.numerator.relations[total])
@@ -178,12 +179,13 @@ class QuantityRatio(Answer):
             "value": [self.value],
         }
 
-    def plot(self, path: str | None = None, *, by: str = "") -> Plot:
+    @former(by="x")
+    def plot(self, path: str | None = None, *, x: str = "") -> Plot:
         """Plot the quotient and its limit against one size.
 
         By default it is the only size without a number, or else the sequence length or the number of layers.
         """
-        return self._put(path, by)
+        return self._put(path, x)
 
     def _picture(self, by: str) -> Plot:
         from .result_plots.ratio_plot import draw
@@ -259,21 +261,22 @@ class QuantityRatio(Answer):
     below = Alias("denominator")
 
 
-def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: str) -> QuantityRatio:
+@former(quantity="numerator", divisor="denominator")
+def ratio(model: Model | AnyTarget, numerator: str, denominator: str, **conventions: str) -> QuantityRatio:
     """Divide one quantity of a model by another one.
 
     Parameters
     ----------
     model
         A model or its name.
-    quantity, divisor
-        The numerator and the denominator.
+    numerator, denominator
+        The two quantities.
     conventions
         Conventions, each applied to every quantity that has it.
 
     Returns
     -------
-    Ratio
+    QuantityRatio
         The quotient, its leading terms, its value and its limits.
 
     Raises
@@ -283,22 +286,26 @@ def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: s
 
     Examples
     --------
-    >>> over("gpt2", "flops", "params", attention="causal")
+    >>> ratio("gpt2", "flops", "params", attention="causal")
     (2*B*S**2*L + 24*B*S*L*E + 2*B*S*L + 2*B*S*V)/(12*L*E + 13*L + V + P + 2)
 
     """
     found = composed_model(model)
-    known = [find_quantity(name).choices for name in (quantity, divisor)]
+    known = [find_quantity(name).choices for name in (numerator, denominator)]
+    conventions = spelled(conventions, {**known[0], **known[1]})
     for name in conventions:
         if not any(name in each for each in known):
-            raise UnknownNameError(f"convention of {quantity} and {divisor}", name, {**known[0], **known[1]})
+            raise UnknownNameError(f"convention of {numerator} and {denominator}", name, {**known[0], **known[1]})
     formulas = []
-    for name, choices in zip((quantity, divisor), known, strict=True):
+    for name, choices in zip((numerator, denominator), known, strict=True):
         formula = found.formula(name, **{key: each for key, each in conventions.items() if key in choices})
         if not formula.additive:
             raise OptionError(f"{name} is a ratio itself; divide quantities that add up over parts")
         formulas.append(formula)
     return QuantityRatio(formulas[0], formulas[1])
+
+
+over = ratio  # its former name
 
 
 def _rational(expr: Any) -> Fraction:

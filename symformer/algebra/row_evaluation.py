@@ -66,7 +66,7 @@ class RowEvaluator:
             lacking |= {name for name in each.symbols if name not in known and name not in names}
         if lacking:
             spelt = ", ".join(sorted(lacking, key=lambda name: RANK[symbol(name)]))
-            raise SizeError(f"a sweep of {target} needs {spelt}; set a number with --given or values with --over")
+            raise SizeError(f"a sweep of {target} needs {spelt}; set a number with --set or values with --grid")
         said: set[str] = set()
         deciding: list[Program] = []  # programs with conditions on the free sizes
         for quantity, each in compiled.items():

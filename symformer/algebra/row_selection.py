@@ -97,7 +97,7 @@ class TopRows(RowSelection):
     def __init__(self, objective: Objective, count: int) -> None:
         super().__init__([objective])
         if not 1 <= count <= MOST:
-            raise OptionError(f"top={count:,} is out of range; choose 1 to {MOST:,}")
+            raise OptionError(f"limit={count:,} is out of range; choose 1 to {MOST:,}")
         self.count = count
 
     def _may(self, points: Sequence[Any]) -> Any:

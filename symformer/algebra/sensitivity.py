@@ -15,7 +15,7 @@ from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, ex
 from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.formula import Formula, lowest
-from ..language.aliases import Alias
+from ..language.aliases import Alias, former
 from ..language.errors import SizeError, SymformerError
 from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.text import code
@@ -236,9 +236,10 @@ class Sensitivity(Answer):
             "asymptote (others fixed)": [one.asymptote for one in each],
         }
 
-    def plot(self, path: str | None = None, *, by: str = "") -> Plot:
-        """Plot the elasticities as bars or, with ``by``, the quantity and its asymptote against that size."""
-        return self._put(path, by)
+    @former(by="x")
+    def plot(self, path: str | None = None, *, x: str = "") -> Plot:
+        """Plot the elasticities as bars or, with ``x``, the quantity and its asymptote against that size."""
+        return self._put(path, x)
 
     def _picture(self, by: str) -> Plot:
         from .result_plots.sensitivity_plot import draw

@@ -20,7 +20,7 @@ from ..formulas.compiler import compiled, program
 from ..formulas.formula import Formula
 from ..formulas.program import ONE, Monomial, Polynomial, Program
 from ..formulas.program import RationalFunction as Quotient
-from ..language.aliases import Alias
+from ..language.aliases import Alias, former
 from ..language.amounts import amount
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenDict, Immutable
@@ -62,20 +62,20 @@ class SearchGoal:
 
     @classmethod
     def of(
-        cls, total: int | float | str | None, at_most: int | float | str | None, within: int | str | None, unit: str
+        cls, total: int | float | str | None, at_most: int | float | str | None, tolerance: int | str | None, unit: str
     ) -> SearchGoal:
         """Return the target for a total or an upper limit. Raises OptionError, ArithmeticTextError."""
         if (total is None) == (at_most is None):
             raise OptionError("give exactly one of a total and an upper limit, such as --total 7e9 or --at-most 7e9")
         if at_most is not None:
-            if within is not None:
-                raise OptionError("--within needs --total and cannot be combined with --at-most; remove one of them")
+            if tolerance is not None:
+                raise OptionError("--tolerance needs --total and cannot be combined with --at-most; remove one of them")
             high = _whole(at_most, unit)
             return cls(f"at most {high:,} {unit}", high, None, high)
         aim = _whole(total, unit)
-        margin = Fraction(0) if within is None else _margin(within, aim, unit)
+        margin = Fraction(0) if tolerance is None else _margin(tolerance, aim, unit)
         low, high = -((margin - aim) // 1), (aim + margin) // 1
-        said = f"{aim:,} {unit}" + (f" within {str(within).strip()}" if within else "")
+        said = f"{aim:,} {unit}" + (f" within {str(tolerance).strip()}" if tolerance else "")
         return cls(said, aim, int(low), int(high))
 
 
@@ -96,13 +96,13 @@ def _margin(within: object, aim: int, unit: str) -> Fraction:
         return Fraction(within)
     if not isinstance(within, str) or not within.strip()[:1].isdigit():
         spelt = quoted(within) if isinstance(within, str) else repr(within)
-        raise OptionError(f"--within {spelt} is not a tolerance; give a percentage, such as '1%', or an amount")
+        raise OptionError(f"--tolerance {spelt} is not a tolerance; give a percentage, such as '1%', or an amount")
     found = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", within, re.ASCII)
     if found:
         share = Fraction(found[1]) / 100
         if share < 1:
             return share * aim
-        raise OptionError(f"--within {within.strip()} would accept every value from 0; choose less than 100%")
+        raise OptionError(f"--tolerance {within.strip()} would accept every value from 0; choose less than 100%")
     return Fraction(_whole(within, unit))
 
 
@@ -158,13 +158,13 @@ class Solutions(Answer):
         names = [each.name for each in self.unknowns]
         for name in names:
             if names.count(name) > 1:
-                raise SizeError(f"--for {name} is given twice; keep one")
+                raise SizeError(f"--find {name} is given twice; keep one")
             if name not in self._program.sizes_of({*self._program.value.above.names, *dict(self._program.value.below)}):
                 raise SizeError(f"{name} does not affect {self.formula.id} = {text(self.formula.display_expr)[:200]}")
         lacking = [name for name in self._compiled.symbols if name not in names and name not in self._compiled.defaults]
         if lacking:
             raise SizeError(
-                f"{self.formula.id} needs a value for {', '.join(lacking)}; set it with --given or solve for it"
+                f"{self.formula.id} needs a value for {', '.join(lacking)}; set it with --set or solve for it"
             )
 
     @cached_property
@@ -293,7 +293,7 @@ class Solutions(Answer):
         for columns in self._found():
             found += self._checked(columns)
             if len(found) > MOST:
-                raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --within, or give ranges")
+                raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --tolerance, or give ranges")
         if self.goal.low is None:
             best: dict[tuple[int, ...], Solution] = {}
             for each in found:
@@ -358,7 +358,7 @@ class Solutions(Answer):
         counts = numpy.maximum(top - bottom + 1, 0)
         total = int(counts.sum())
         if total > 10 * MOST:
-            raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --within, or give ranges")
+            raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --tolerance, or give ranges")
         if total:
             places = numpy.flatnonzero(counts)
             rows = numpy.repeat(places, counts[places])
@@ -664,16 +664,17 @@ def _run(made: Program, columns: Columns) -> Any:
     return compile_for_rows(made, columns).run(columns)[0]
 
 
+@former(for_="unknowns", within="tolerance", given="sizes", where="relations")
 def solve(
     target: Model | AnyTarget,
     total: int | float | str | None = None,
     *,
-    for_: str | Iterable[str],
+    unknowns: str | Iterable[str],
     at_most: int | float | str | None = None,
-    within: int | str | None = None,
+    tolerance: int | str | None = None,
     quantity: str = "params",
-    given: Given = None,
-    where: Where = None,
+    sizes: Given = None,
+    relations: Where = None,
     **conventions: str,
 ) -> Solutions:
     """Return all integer sizes that give a total, or that stay within an upper limit.
@@ -685,23 +686,24 @@ def solve(
     total
         The total to reach: an integer, or text with a unit prefix such as ``"7B"`` or ``"80GB"``. Give this or
         ``at_most``.
-    for_
+    unknowns
         The sizes to solve for: any positive integer, as in ``"L"``, or a range with a step, as in ``"E=512:8192:128"``;
         one of them, or a list.
     at_most
         The upper limit under which the first size is maximized, in the form of ``total``.
-    within
+    tolerance
         The tolerance around ``total``; without it, only exact solutions count. A percentage such as ``"1%"``, an amount
-        such as ``"50M"``, or an integer. ``within="1%"`` of 7e9 accepts 6.93e9 to 7.07e9.
+        such as ``"50M"``, or an integer. ``tolerance="1%"`` of 7e9 accepts 6.93e9 to 7.07e9.
     quantity
         The quantity whose total is given.
-    given
+    sizes
         The sizes to set before the search, in place of the target's own: numbers such as ``{"V": 32000}``, or
         expressions over other sizes. They are the same in every solution or follow from it, and are not columns of the
         table.
-    where
-        The sizes that follow from the unknowns, such as ``{"H": "4*E"}``. They are set as by ``given``, and each
-        solution shows their numbers too. A size is in ``for_``, ``given`` or ``where``, and in only one of them.
+    relations
+        The sizes that follow from the unknowns, such as ``{"H": "4*E"}``. They are set as by ``sizes``, and each
+        solution shows their numbers too. A size is in ``unknowns``, ``sizes`` or ``relations``, and in only one of
+        them.
     **conventions
         Conventions of the quantity, such as ``attention="causal"``.
 
@@ -723,21 +725,21 @@ def solve(
 
     Examples
     --------
-    >>> found = solve("llama-2-7b", 6738415616, for_="L")
+    >>> found = solve("llama-2-7b", 6738415616, unknowns="L")
     >>> [dict(each.sizes) for each in found.all]
     [{'L': 32}]
-    >>> solve("gpt2", "124M", for_="L", within="1%").table()["L"]
+    >>> solve("gpt2", "124M", unknowns="L", tolerance="1%").table()["L"]
     [12]
-    >>> solve("gpt2", at_most="1B", for_="L", given={"V": 32000, "P": 2048}).table()["L"]
+    >>> solve("gpt2", at_most="1B", unknowns="L", sizes={"V": 32000, "P": 2048}).table()["L"]
     [137]
-    >>> solve("gpt2", "1B", for_=["L", "E=768:2048:256"], within="1%", where={"H": "3*E"}).columns
+    >>> solve("gpt2", "1B", unknowns=["L", "E=768:2048:256"], tolerance="1%", relations={"H": "3*E"}).columns
     ('L', 'E', 'H', 'A')
 
     """
-    sizes = tuple(OpenSize.read(each) for each in ([for_] if isinstance(for_, str) else for_))
-    if not sizes:
-        raise SizeError("no size to solve for; name one, such as --for L")
-    posed = OpenModel.of(target, [each.name for each in sizes], [quantity], given, where, conventions)
+    unknown = tuple(OpenSize.read(each) for each in ([unknowns] if isinstance(unknowns, str) else unknowns))
+    if not unknown:
+        raise SizeError("no size to solve for; name one, such as --find L")
+    posed = OpenModel.of(target, [each.name for each in unknown], [quantity], sizes, relations, conventions)
     (formula,) = posed.formulas
-    wanted = SearchGoal.of(total, at_most, within, formula.measure.unit)
-    return Solutions(posed.model, formula, sizes, posed.relations, posed.free, wanted)
+    wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit)
+    return Solutions(posed.model, formula, unknown, posed.relations, posed.free, wanted)

@@ -15,7 +15,7 @@ from ..formulas.arrays import WIDE
 from ..formulas.compiled_formula import Compiled
 from ..formulas.compiler import compiled
 from ..formulas.formula import Formula
-from ..language.aliases import Alias
+from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenList
 from ..language.notation.text import code
@@ -64,9 +64,9 @@ class Sweep(Answer):
         """Validate all inputs before computing. Raises OptionError, SizeError."""
         super().__post_init__()
         if self.pareto and self.limit is not None:
-            raise OptionError("pareto and top cannot be combined; remove one of them")
+            raise OptionError("pareto and limit cannot be combined; remove one of them")
         if self.sort_by is not None and self.limit is None:
-            raise OptionError(f"sorting by {self.sort_by.name} needs a number of rows; set top")
+            raise OptionError(f"sorting by {self.sort_by.name} needs a number of rows; set limit")
         for each in (*self.pareto, *([self.sort_by] if self.sort_by else [])):
             if each.name not in self.columns or each.name in self.rows.labels:
                 numbers = [name for name in self.columns if name not in self.rows.labels]
@@ -193,7 +193,7 @@ class Sweep(Answer):
         if count > LISTED:
             raise OptionError(
                 f"{count:,} rows remain, but a JSON document has at most {LISTED:,}; write them to a file with -o, or "
-                "keep fewer with --filter, --pareto or --top"
+                "keep fewer with --filter, --pareto or --limit"
             )
         return {
             "target": self.model.target,
@@ -313,18 +313,19 @@ def _rows(over: Mapping[str, object] | RowSource | str) -> RowSource:
     return Grid(tuple(Axis.of(name, values) for name, values in over.items())) if isinstance(over, Mapping) else over
 
 
+@former(given="sizes", where="relations", top="limit", by="sort_by")
 def sweep(
     target: Model | AnyTarget,
-    grid: Mapping[str, object] | RowSource | str | None = None,
     /,
+    grid: Mapping[str, object] | RowSource | str | None = None,
     quantity: str | Sequence[str] = "params",
     *,
-    given: Given = None,
-    where: Where = None,
+    sizes: Given = None,
+    relations: Where = None,
     filters: Iterable[str] = (),
     pareto: Iterable[str] = (),
-    top: int | None = None,
-    by: str | None = None,
+    limit: int | None = None,
+    sort_by: str | None = None,
     **conventions: Any,
 ) -> Sweep:
     """Compute quantities of a model over a grid of sizes, or over the rows of a file.
@@ -334,20 +335,18 @@ def sweep(
     target
         A model or its name.
     grid
-        The values of each size, such as ``{"L": [12, 24]}``, or the name of a .csv, .parquet or .jsonl file. It may
-        also be the keyword argument ``over``. If it is positional, ``over="step"`` is the convention of
-        ``pipeline-bubble``.
+        The values of each size, such as ``{"L": [12, 24]}``, or the name of a .csv, .parquet or .jsonl file.
     quantity
         One or more quantities.
-    given
+    sizes
         Numbers or expressions for other sizes.
-    where
+    relations
         Sizes defined by others, such as ``{"H": "4*E"}``.
     filters
         Conditions on the rows, such as ``"params <= 7e9"``.
     pareto
         Two or more columns whose Pareto front is kept; the prefix ``max:`` maximizes a column.
-    top, by
+    limit, sort_by
         The number of rows to keep, and the column that sorts them, ascending or, with the prefix ``max:``, descending.
     conventions
         Conventions of the quantities.
@@ -364,20 +363,20 @@ def sweep(
 
     Examples
     --------
-    >>> found = sweep("gpt2", {"E": "768:1536:768", "L": [12, 24]}, where={"P": "E"})
+    >>> found = sweep("gpt2", {"E": "768:1536:768", "L": [12, 24]}, relations={"P": "E"})
     >>> [list(map(int, row)) for row in zip(*found.table().values())][::3]
     [[768, 12, 768, 12, 124243200], [1536, 24, 1536, 12, 759513600]]
 
     """
     if grid is None:
-        grid = conventions.pop("over", None)
+        grid = conventions.pop("over", None)  # its former name, unless it is a convention next to a grid
     if grid is None:
         raise SizeError("a sweep needs at least one size; give a grid, such as {'L': [12, 24]}, or a file")
     rows = _rows(grid)
     if not rows.names:
         raise SizeError("a sweep needs at least one size, such as E=512:8192:128")
     names = (quantity,) if isinstance(quantity, str) else tuple(dict.fromkeys(quantity))
-    posed = OpenModel.of(target, rows.names, names, given, where, conventions)
+    posed = OpenModel.of(target, rows.names, names, sizes, relations, conventions)
     units = {each.measure.name: each.measure.unit for each in posed.formulas}
     return Sweep(
         posed.model,
@@ -386,7 +385,7 @@ def sweep(
         tuple(posed.relations),
         tuple(Filter.read(each, units) for each in filters),
         tuple(map(Objective.read, pareto)),
-        top,
-        None if by is None else Objective.read(by),
+        limit,
+        None if sort_by is None else Objective.read(sort_by),
         posed.free,
     )

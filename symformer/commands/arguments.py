@@ -45,7 +45,6 @@ quantities = click.option(
     help="The quantity to count; repeatable.",
 )
 given = click.option(
-    "--given",
     "--set",
     "given",
     multiple=True,

@@ -23,6 +23,7 @@ from ..ledger.operations import Operations, record
 from ..ledger.placement import Cut
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
+from ..quantities.spellings import spelled
 
 Names = tuple[str, ...]  # the type of an option that is a list of names, separated by commas
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -193,7 +194,9 @@ class Component(Immutable, ABC):
         6*B*S*E*H
 
         """
-        return find_quantity(quantity).formula(self, self.name, conventions, dict(self.relations))
+        question = find_quantity(quantity)
+        given = spelled(conventions, question.choices)
+        return question.formula(self, self.name, given, dict(self.relations))
 
     def with_relations(self, relations: Relations) -> Component:
         """Return this part with relations between sizes substituted into its own sizes.

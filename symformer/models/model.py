@@ -34,7 +34,9 @@ from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Ledger, OperationKind
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Math, Table
 from ..output.notebook import Shown
+from ..quantities import canonical
 from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 from .provenance import Provenance
 
 
@@ -151,6 +153,7 @@ class Model(Immutable, Shown):
 
         """
         question = find_quantity(quantity)
+        quantity, conventions = question.measure.name, spelled(conventions, question.choices)
         self.check_format(quantity, conventions)
         model = self.with_sizes_for(quantity, conventions)
         return question.formula(model.component, model.id, conventions, model.relations, model)
@@ -218,6 +221,7 @@ class Model(Immutable, Shown):
         """
         if not self.provenance.config:
             return self
+        quantity = canonical(quantity)
         model = self._at_config(self.provenance.for_quantity(quantity))
         unknown = model._unknown(quantity, conventions) if conventions else frozenset()
         return model._at_config(self.provenance.for_quantity(quantity, unknown)) if unknown else model

@@ -1,4 +1,4 @@
-"""One formula as one line of a notation, ready to paste, as printed by ``show --as``."""
+"""One formula as one line of a notation, ready to paste, as printed by ``show --format``."""
 
 from __future__ import annotations
 

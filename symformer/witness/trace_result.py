@@ -16,6 +16,7 @@ from ..language.frozen import Immutable
 from ..language.sizes import AtMost, Equals
 from ..models.model import Model
 from ..models.provenance import Pinned
+from ..quantities import canonical
 from .interpolation import Point, UnfitError, monomial
 
 OTHERWISE = "the code behaves differently there than at the sampled sizes"
@@ -94,6 +95,7 @@ class Trace(Immutable):
 
     def for_quantity(self, quantity: str) -> Trace:
         """Return the trace of a quantity, found by running the model. Raises RuleError if a run cannot measure it."""
+        quantity = canonical(quantity)
         if quantity == self.quantity:
             return self
         if self.run is None:

@@ -84,7 +84,7 @@ def test_sweep(benchmark: Any) -> None:
     over = {"E": WIDTHS.tolist(), "L": DEPTHS.tolist(), "V": "1000:100000:100"}
 
     def work() -> int:
-        found = sweep("gpt2", over, given={"A": 1}, top=1, by="max:params")
+        found = sweep("gpt2", over, sizes={"A": 1}, limit=1, sort_by="max:params")
         return int(found.table()["params"][0])
 
     assert rated(benchmark, "sweep, the largest of all (at least 100)", work) == EXPECTED

@@ -56,7 +56,7 @@ def rows(found: Comparison) -> Bars:
         free = sorted(used - found.numbers.keys(), key=RANK.__getitem__)
         raise SizeError(
             f"a bar plot needs a value for {listed(free)}; set each one with --set"
-            + (f", or plot against it with by={str(free[0])!r} or --crossover {free[0]}" if len(free) == 1 else "")
+            + (f", or plot against it with x={str(free[0])!r} or --crossover {free[0]}" if len(free) == 1 else "")
         )
     told = names(found)
     columns = {name: [row[place] or 0 for row in values] for place, name in enumerate(told)}
