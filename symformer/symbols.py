@@ -16,20 +16,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from .language.symbols import LETTERED, SYMBOLS, letter, symbol
+from .language.symbols import LETTERS, SYMBOLS, letter, symbol
 
-__all__ = [*LETTERED, "letter", "symbol"]  # noqa: PLE0604
+__all__ = [*LETTERS, "letter", "symbol"]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    if name in LETTERED:
+    if name in LETTERS:
         return SYMBOLS[name]
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .language.errors import UnknownNameError
 
     try:
-        return symbol(name)  # a size of traced code, or an error that suggests the right name
+        return symbol(name)  # an error that suggests the right name
     except UnknownNameError as error:
         raise AttributeError(str(error)) from None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from symformer.documents.plots.memory_plot import amount as amount_with_unit
 from symformer.language.amounts import amount, is_amount
 from symformer.language.errors import ArithmeticTextError, OptionError
+from symformer.views.plots.memory_plot import amount as amount_with_unit
 
 PREFIXES = {"k": 3, "M": 6, "G": 9, "T": 12, "P": 15}  # powers of ten
 BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50}  # powers of two

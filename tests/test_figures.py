@@ -26,13 +26,13 @@ from symformer.documents.figures.figure_diff import mark_differences
 from symformer.documents.figures.figure_page import COLUMN, drawing
 from symformer.documents.figures.primitives import Drawing, Rect, Words
 from symformer.documents.figures.primitives import Path as Line
-from symformer.documents.plots.flops_plot import crossover, halves, overtaking
-from symformer.documents.plots.memory_plot import amount, largest
-from symformer.documents.plots.shares_plot import shares_of
 from symformer.language.errors import OptionError
 from symformer.language.symbols import S, symbol
 from symformer.targets.resolution import resolve
 from symformer.views.figure_facts import figure_facts
+from symformer.views.plots.flops_plot import crossover, halves, overtaking
+from symformer.views.plots.memory_plot import amount, largest
+from symformer.views.plots.shares_plot import shares_of
 
 SHOWN = ("gpt2", "llama-2-7b", "deepseek-v3", "t5", "vit", "mamba2", "transformer", "gemma2", "clip", "whisper", "palm")
 LIFTED = ("hf:qwen3_moe", "hf:bert")

@@ -13,9 +13,9 @@ from symformer import architecture
 from symformer.algebra.role_totals import ROLES, role_totals
 from symformer.commands.cli import cli
 from symformer.documents.figures.box_content import TINTS
-from symformer.documents.plots.shares_plot import STYLES, shares_of
 from symformer.language.sizes import evaluate
 from symformer.views.derivation_facts import purposes
+from symformer.views.plots.shares_plot import STYLES, shares_of
 
 # One layer of mamba2-2.7b: 2560 · (2 · 5120 + 2 · 128 + 80) into the mixer, a convolution of 4 positions and a bias for
 # each of 5120 + 2 · 128 channels, three numbers for each of 80 heads, a norm of 5120, and 5120 · 2560 out of it.

@@ -24,7 +24,7 @@ import symformer as sf
 from symformer.architectures import architecture_class, names
 from symformer.architectures.base_architecture import Architecture
 from symformer.catalogue.recognized_model import RecognizedModel
-from symformer.language.symbols import SYMBOLS, symbol
+from symformer.language.symbols import SYMBOLS, named_symbol, symbol
 from symformer.ledger.facts import Entry, OperationKind, Tensor, Weight
 from symformer.witness import trace_recognition, trace_sources
 from symformer.witness.dataflow_roles import Roles
@@ -165,7 +165,7 @@ def test_recognized_rows_match_the_composed_rows(name: str, tmp_path: Path) -> N
         above = re.sub(r"\.\w+\.(scores|mix)$", r".\1", path)
         return above if above in cores and path not in cores else path
 
-    theirs = rows(trace.model.ledger, {symbol(letter): value for letter, value in letters.items()}, placed)
+    theirs = rows(trace.model.ledger, {named_symbol(letter): value for letter, value in letters.items()}, placed)
     composed = rows(model.ledger, {**model.known, **run}, renamed)
     assert theirs
     assert composed == theirs

@@ -26,10 +26,10 @@ import symformer as sf
 from symformer import architectures
 from symformer.catalogue.measured_model import MEASURED
 from symformer.commands.cli import cli
+from symformer.language.arithmetic import parse
 from symformer.language.errors import WitnessError
 from symformer.language.notation.latex import latex
 from symformer.language.symbols import (
-    SYMBOLS,
     A,
     B,
     C_win,
@@ -45,6 +45,7 @@ from symformer.language.symbols import (
     L_moe,
     M,
     S,
+    name_size,
 )
 from symformer.quantities import quantities
 from symformer.witness import error_messages, ignored_at, run_traces, trace, values_at
@@ -705,7 +706,7 @@ def test_a_pinned_size_is_enforced_by_every_function(tmp_path: Path) -> None:
     doors: list[Callable[[], object]] = [
         lambda: neo.model.params.value({**sizes, "num_layers": 12}),
         lambda: neo.model.params.value(num_layers=12, **sizes),
-        lambda: neo.model.set({SYMBOLS["num_layers"]: Integer(12)}),
+        lambda: neo.model.set({name_size("num_layers"): Integer(12)}),
         lambda: neo.model.component.formula("params").value({**sizes, "num_layers": 12}),
         lambda: neo.for_quantity("flops").model.formula("flops").value({**sizes, "B": 1, "S": 7, "num_layers": 12}),
     ]
@@ -735,8 +736,9 @@ def test_a_derived_size_must_match_its_relation(given: dict[str, int]) -> None:
 def test_a_field_without_a_letter_becomes_a_symbol_of_its_own() -> None:
     found = letters(["hidden_size", "mamba_d_state"])
     assert [str(each) for each in found.values()] == ["E", "mamba_d_state"]
-    # the parser accepts it, and the formula prints in every notation
-    assert sf.component("mlp").params.partial(H="4*mamba_d_state").latex().count(r"\mathrm{mamba\_d\_state}") == 2
+    own = found["mamba_d_state"]
+    assert parse("4*mamba_d_state", own=[own]) == 4 * own
+    assert sf.component("mlp").params.partial(H=4 * own).latex().count(r"\mathrm{mamba\_d\_state}") == 2
 
 
 def test_the_command_prints_one_document_and_evaluates_at_a_config(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ..language.notation.text import code, number
 from ..language.parsing.equation import ParsedEquation, read
 from ..language.parsing.name_tokens import one_name
 from ..language.sizes import Numbers, substitute
-from ..language.symbols import RANK, letter, symbol
+from ..language.symbols import letter, named_symbol, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
@@ -158,7 +158,7 @@ class FormulaCheck(Answer):
         found += [Paragraph([setting(name, choice)]) for name, choice in self.formula.conventions.items()]
         found += map(Paragraph, self.rank_lines())
         free = self.formula.expanded.free_symbols | self.theirs.free_symbols
-        run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=RANK.__getitem__)
+        run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=print_order)
         if run and self.verdict != "equal":
             found.append(Paragraph([f"no number for {', '.join(map(str, run))}; set it to see the error in percent"]))
         return [*found, *self._tables()]
@@ -317,7 +317,7 @@ def _errors(model: Model, ours: Formula, theirs: Expr) -> list[Error]:
         facts = presets()[preset]
         options = model.component.options_from(facts.get("options", {}))
         if all(getattr(model.component, name) == choice for name, choice in options.items()):
-            numbers = {**{symbol(name): number for name, number in facts["sizes"].items()}, **model.numbers}
+            numbers = {**{named_symbol(name): number for name, number in facts["sizes"].items()}, **model.numbers}
             if needed <= numbers.keys() and (found := _error(preset, numbers, ours, theirs)):
                 each.append(found)
     worst = sorted(each[1:], key=lambda one: abs(one.share), reverse=True)[: PRESETS - 1]

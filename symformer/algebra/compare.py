@@ -94,12 +94,12 @@ def compare(
         raise OptionError(f"left and right need exactly two models, but {len(sides)} are given; pass formulas instead")
     given = [{**conventions, **(left or {})}, *({**conventions, **(right or {})} for _ in sides[1:])]
     formulas = _formulas(sides, quantity, given)
-    divisor = _product(per) if per else ONE
+    divisor = _product(per, formulas) if per else ONE
     ties: dict[int, TiedTotals] = {}
     if bool(match) != bool(str(adjust)):
         raise OptionError("match= and adjust= need each other: the totals to make equal, and the size to adjust")
     if match:
-        size = symbol(str(adjust))
+        size = symbol(str(adjust), _sizes(formulas))
         ties = {place: tied_totals(formulas[0], other, match, size) for place, other in enumerate(formulas) if place}
         formulas = [
             same_quantity_of(formula, ties[place].model, formula.measure.name) if place else formula
@@ -189,9 +189,13 @@ def _sides(
     }
 
 
-def _product(per: Expr | str) -> Expr:
+def _sizes(formulas: Sequence[Formula]) -> frozenset[Symbol]:
+    return frozenset[Symbol]().union(*(each.accepted_sizes for each in formulas))
+
+
+def _product(per: Expr | str, formulas: Sequence[Formula]) -> Expr:
     """Return the divisor, a product of sizes. Raises OptionError for anything else."""
-    found = parse(per) if isinstance(per, str) else per
+    found = parse(per, _sizes(formulas)) if isinstance(per, str) else per
     powers = found.as_powers_dict()
     if not powers or not all(base.is_Symbol and power.is_Integer and power > 0 for base, power in powers.items()):
         raise OptionError(f"{text(found)} is not a product of sizes; give one, such as B*C")

@@ -11,7 +11,7 @@ from sympy import Expr, Symbol, expand
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula, affects_formula
 from ..language.notation.display_tree import FractionNode, Label, Tree, tree, value
-from ..language.symbols import RANK, numbered
+from ..language.symbols import numbered, print_order
 from ..language.target import name_of
 from ..ledger.facts import ONE
 from ..models.model import Model
@@ -120,7 +120,7 @@ def sides_of(found: Comparison) -> tuple[ComparedModel, ...]:
     own: list[dict[Symbol, Symbol]] = [dict(side.own) for side in sides]
     spelled = {size.name for side in sides for size in side.mentioned}
     numbered_already = set().union(*own)
-    for size in sorted(set().union(*(side.mentioned for side in sides)) - numbered_already, key=RANK.__getitem__):
+    for size in sorted(set().union(*(side.mentioned for side in sides)) - numbered_already, key=print_order):
         having = [side for side in sides if size in side.mentioned]
         if all(_same(size, having[0], other) for other in having[1:]):
             continue

@@ -15,7 +15,7 @@ from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Minus, Sum, sizes_of, tree, value
 from ..language.notation.text import percent, text
 from ..language.sizes import substitute
-from ..language.symbols import RANK, letter, symbol
+from ..language.symbols import letter, named_symbol, print_order
 from ..output.blocks import (
     Block,
     BriefBlock,
@@ -171,8 +171,7 @@ class ComparisonBlocks:
         for side, total in zip(self.sides, self.found.totals, strict=True):
             found |= {size: side.relations[size] for size in self._totals(side) & total.expr.free_symbols}
         return [
-            Paragraph(["where ", Math.of(size), " = ", Math.of(found[size])])
-            for size in sorted(found, key=RANK.__getitem__)
+            Paragraph(["where ", Math.of(size), " = ", Math.of(found[size])]) for size in sorted(found, key=print_order)
         ]
 
     def _totals(self, side: ComparedModel) -> set[Symbol]:
@@ -183,7 +182,7 @@ class ComparisonBlocks:
         used = {size for each in formulas_in(shown) for size in sizes_of(each)}
         backs = [{name: size for size, name in side.own.items()} for side in self.sides]
         rows: dict[Symbol, list[list[Symbol]]] = {}
-        for size in sorted(used, key=RANK.__getitem__):
+        for size in sorted(used, key=print_order):
             whose = [back.get(size) for back in backs]
             if any(whose):
                 for place, own in enumerate(whose):
@@ -371,14 +370,14 @@ class ComparisonBlocks:
         """
         found = self.found
         said: list[BriefBlock] = [Heading(1, ["Which is larger"])]
-        names = [symbol(name) for name in dict.fromkeys(asked)]
+        names = [named_symbol(name) for name in dict.fromkeys(asked)]
         if found.tie is not None:
             said += self._held(found.tie, names)
         if (sign := constant_sign(found.difference)) is not None:
             return [*said, Paragraph([*self._larger(sign), " is larger for all sizes."])]
         known = expand(substitute(found.difference, dict(self.numbers)))
         if known.free_symbols and (sign := constant_sign(known)):
-            free = _or(sorted(known.free_symbols, key=RANK.__getitem__))
+            free = _or(sorted(known.free_symbols, key=print_order))
             said.append(Paragraph(["With these sizes, ", *self._larger(sign), " is larger for every ", *free, "."]))
         if names:
             return [*said, *self._asked(names)]
@@ -398,7 +397,7 @@ class ComparisonBlocks:
         solutions: list[CrossoverPoint] = []
         spans: dict[Symbol, Sequence[Span]] = {}
         for name in names:
-            own = sorted(self.found.letters(name) & difference.free_symbols, key=RANK.__getitem__)
+            own = sorted(self.found.letters(name) & difference.free_symbols, key=print_order)
             if not own:  # a size of another pair, or only of the tie
                 said.append(Paragraph(["The difference does not depend on ", Math.of(name), "."]))
             for size in own:
@@ -437,7 +436,7 @@ class ComparisonBlocks:
         several = " one of these holds:" * (len(solutions) > 1)
         said: list[BriefBlock] = [Paragraph([f"The totals are equal if{several}"])]
         for above in (1, -1):
-            ours = sorted((one for one in solutions if one.above == above), key=lambda one: RANK[one.size])
+            ours = sorted((one for one in solutions if one.above == above), key=lambda one: print_order(one.size))
             for one in ours:
                 said.append(Equation(Chain((tree(one.size),), (one.shown,)), id=f"{self.id}.{part}.{one.size}"))
             if ours:
@@ -515,7 +514,7 @@ def _off(left_out: Fraction) -> str:
 
 def _telling(solution: CrossoverPoint) -> tuple[bool, int, tuple[int, str]]:
     """Return a sort key that puts rows of tables and long formulas last."""
-    return letter(solution.size).unit == "rows", len(text(solution.shown)), RANK[solution.size]
+    return letter(solution.size).unit == "rows", len(text(solution.shown)), print_order(solution.size)
 
 
 def _rational(expr: Expr) -> Fraction | None:

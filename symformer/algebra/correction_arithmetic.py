@@ -15,7 +15,7 @@ from ..language.arithmetic import parse
 from ..language.notation.display_tree import Number, tree
 from ..language.notation.latex import latex
 from ..language.sizes import Numbers, evaluate
-from ..language.symbols import symbol
+from ..language.symbols import named_symbol
 
 NEAR = 5  # significant digits of a fraction
 
@@ -38,7 +38,7 @@ class WorkedLine:
     @property
     def numbers(self) -> Numbers:
         """The sizes by their symbols."""
-        return {symbol(name): number for name, number in self.sizes.items()}
+        return {named_symbol(name): number for name, number in self.sizes.items()}
 
     @cached_property
     def value(self) -> Fraction:

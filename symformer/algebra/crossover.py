@@ -42,7 +42,7 @@ from ..language.notation.display_tree import (
 )
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Condition, Divides, Numbers, substitute
-from ..language.symbols import RANK
+from ..language.symbols import print_order
 
 SHOWN = 24  # maximum number of terms of a readable solution
 MOST = 4_000  # maximum number of terms of a polynomial for the substitution size -> size + 1
@@ -134,7 +134,7 @@ def without_common_factor(difference: Expr) -> Expr:
 
 
 def _sizes(expr: Expr) -> list[Symbol]:
-    return sorted(expr.free_symbols, key=RANK.__getitem__)
+    return sorted(expr.free_symbols, key=print_order)
 
 
 def solve(left: Label, right: Label, size: Symbol) -> CrossoverPoint | None:

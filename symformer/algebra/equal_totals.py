@@ -17,7 +17,7 @@ from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Tree
 from ..language.notation.text import code, text
 from ..language.sizes import substitute
-from ..language.symbols import RANK, letter
+from ..language.symbols import letter, print_order
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .crossover import AllowedValues, coefficients, constant_sign, factored_difference
@@ -151,7 +151,7 @@ def tied_totals(first: Formula, second: Formula, quantity: str, by: Symbol) -> T
 def _linear(formula: Formula) -> list[Symbol]:
     """Return the sizes in which a formula is linear."""
     found = [each for each in formula.symbols if len(coefficients(formula.expanded, each)) == 2]
-    return sorted(found, key=RANK.__getitem__)
+    return sorted(found, key=print_order)
 
 
 def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | None, Beside, int | None]:

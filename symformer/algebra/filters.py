@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sympy import Expr, Integer, Symbol, expand
@@ -23,7 +23,7 @@ class Filter:
     right: Expr
 
     @classmethod
-    def read(cls, argument: str, units: Mapping[str, str]) -> Filter:
+    def read(cls, argument: str, units: Mapping[str, str], own: Collection[Symbol] = ()) -> Filter:
         """Parse a condition over sizes and quantities. Raises OptionError, ArithmeticTextError, UnknownNameError."""
         found = re.fullmatch(r"(.+?)(<=|>=|!=|==|=|<|>|\bdivides\b)(.+)", argument.strip(), re.DOTALL)
         if found is None:
@@ -32,7 +32,7 @@ class Filter:
             )
         words = found[1].strip(), found[3].strip()
         unit = next((units[each] for each in words if each in units), "")
-        left, right = (_side(each, units, unit) for each in words)
+        left, right = (_side(each, units, unit, own) for each in words)
         said = " ".join([words[0], found[2], words[1]])
         alone = [expand(left), expand(right)] if found[2] == "divides" else [expand(left - right)]
         if not any(each.free_symbols for each in alone):
@@ -57,10 +57,10 @@ class Filter:
         return cls(said, "is", left, right)
 
 
-def _side(word: str, units: Mapping[str, str], unit: str) -> Expr:
+def _side(word: str, units: Mapping[str, str], unit: str, own: Collection[Symbol]) -> Expr:
     if word in units:
         return _value(word)
-    return Integer(amount(word, unit)) if is_amount(word) else parse(word)
+    return Integer(amount(word, unit)) if is_amount(word) else parse(word, own)
 
 
 def _value(quantity: str) -> Symbol:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..formulas.program import Program
 from ..language.errors import SizeError
-from ..language.symbols import RANK, symbol
+from ..language.symbols import named_symbol, print_order
 from .box import SizeBox, definitions_of, names_of, separate_conditions
 from .row_program import compile_for_rows
 
@@ -51,13 +51,13 @@ class FreeSizes:
                 names |= more
             waiting -= names
             own = [program for sizes, program in parts if sizes & names]
-            self.groups.append(Group(sorted(names, key=lambda name: RANK[symbol(name)]), own, known))
+            self.groups.append(Group(sorted(names, key=lambda name: print_order(named_symbol(name))), own, known))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The sizes that can change from row to row, in the order of the alphabet."""
         every = [name for group in self.groups if group.on for name in group.names]
-        return tuple(sorted(every, key=lambda name: RANK[symbol(name)]))
+        return tuple(sorted(every, key=lambda name: print_order(named_symbol(name))))
 
     @property
     def constant(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from sympy import Integer, Symbol
 
 from ..language.errors import SizeError, quoted
 from ..language.sizes import check_relation, format_value, whole
-from ..language.symbols import symbol
+from ..language.symbols import named_symbol
 
 PIECE = 2**17  # combinations per piece: one megabyte of 64-bit integers
 MOST = 10**15  # maximum number of combinations
@@ -40,7 +40,7 @@ class Axis:
     @classmethod
     def of(cls, name: str, values: object) -> Axis:
         """Return an axis from text, a range, a number or several numbers. Raises SizeError."""
-        size = symbol(name)
+        size = named_symbol(name)
         if isinstance(values, str):
             parts = values.split(":") if ":" in values else values.split(",")
             found = [_number(size, each, values) for each in parts]

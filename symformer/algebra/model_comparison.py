@@ -18,7 +18,7 @@ from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import Tree
 from ..language.notation.text import code, text
 from ..language.sizes import Numbers
-from ..language.symbols import RANK, letter, symbol
+from ..language.symbols import letter, print_order, symbol
 from ..language.target import name_of
 from ..ledger.facts import ONE
 from ..models.model import Model
@@ -217,12 +217,17 @@ class Comparison(Answer):
     @cached_property
     def crossovers(self) -> Mapping[Symbol, CrossoverPoint]:
         """For each size, the value at which the totals are equal as a formula, if there is exactly one."""
-        sizes = sorted(self.difference.free_symbols, key=RANK.__getitem__)
+        sizes = sorted(self.difference.free_symbols, key=print_order)
         return FrozenDict({size: found for size in sizes if (found := zero_of(self.difference, size)) is not None})
+
+    @property
+    def all_sizes(self) -> frozenset[Symbol]:
+        """The sizes of all models, before letters are numbered."""
+        return frozenset[Symbol]().union(*(formula.accepted_sizes for formula in self.formulas))
 
     def crossover(self, size: Symbol | str) -> Mapping[Symbol, CrossoverPoint]:
         """Return the crossovers of one size by its letter: E finds E_1 and E_2. Raises SizeError if it is absent."""
-        base = symbol(str(size))
+        base = symbol(str(size), self.all_sizes)
         names = self.letters(base)
         if not names & self.difference.free_symbols:
             one, other = self.names
@@ -232,11 +237,11 @@ class Comparison(Answer):
     def check_crossovers(self, names: Iterable[str]) -> None:
         """Raise SizeError for a size that affects no difference."""
         for name in names:
-            size = symbol(name)
+            size = symbol(name, self.all_sizes)
             if not any(pair.letters(size) & pair._deciding for pair in self.pairs):
                 differ = set().union(*(pair._deciding for pair in self.pairs))
                 backs = {own: base for names in self.renamed_letters for base, own in names.items()}
-                known = sorted({backs.get(each, each) for each in differ}, key=RANK.__getitem__)
+                known = sorted({backs.get(each, each) for each in differ}, key=print_order)
                 has = f"it depends on {listed(known)}" if known else "it depends on no size"
                 raise SizeError(f"{name} does not affect the difference between {' and '.join(self.names)}: {has}")
 
@@ -252,7 +257,7 @@ class Comparison(Answer):
     def unset(self) -> list[Symbol]:
         """The sizes of the run in the totals that have no value."""
         used = set().union(*(side.expr.free_symbols for side in self.totals))
-        return sorted((size for size in used - self.numbers.keys() if letter(size).run), key=RANK.__getitem__)
+        return sorted((size for size in used - self.numbers.keys() if letter(size).run), key=print_order)
 
     def letters(self, size: Symbol) -> set[Symbol]:
         """Return the names of a size in the models."""
@@ -303,7 +308,7 @@ class Comparison(Answer):
             has = [size in sizes for sizes, each in zip(self.sizes, used, strict=True) if size in each]
             if any(has) and not all(has):
                 found.add(size)
-        return sorted(found, key=RANK.__getitem__)
+        return sorted(found, key=print_order)
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as ``compare --json`` prints it; a ratio that is not an integer is a string "p/q"."""

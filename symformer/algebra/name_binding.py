@@ -21,7 +21,7 @@ from ..language.errors import ReadingError, SizeError, listed, quoted
 from ..language.limits import ExpansionBound, Quotient
 from ..language.notation.text import code, text
 from ..language.parsing.name_tokens import name_symbol, one_name
-from ..language.symbols import LETTERS, RANK, SYMBOLS, letter
+from ..language.symbols import LETTERS, SYMBOLS, is_size, letter, print_order
 
 # Names that papers and code use for the sizes, in addition to config fields and our own alphabet. Readings separated by
 # a semicolon are all possible, so the name is ambiguous. A bar separates fallbacks: the first in the target counts.
@@ -121,7 +121,7 @@ class NameBinding:
 
 def meaning(expr: Expr) -> str:
     """The meaning of a size or of a common product of sizes; empty if it has none."""
-    if expr in RANK:
+    if is_size(expr):
         return letter(expr).meaning
     return _MEANINGS.get(str(expr), "")
 
@@ -190,7 +190,7 @@ def _stated(name: str, stated: str, formula: Formula, target: str) -> Expr:
     """Return the reading given by the user. Raises ReadingError for a size that the target lacks."""
     if stated.strip() in PARAMETERS:
         return COUNT
-    expr = parse(stated).xreplace(_absent(formula))
+    expr = parse(stated, formula.accepted_sizes).xreplace(_absent(formula))
     if strange := sorted(map(str, expr.free_symbols - formula.accepted_sizes)):
         raise ReadingError(f"{name}={stated}: {target} has no size {strange[0]}; it has {_sizes(formula)}")
     return expr
@@ -353,7 +353,7 @@ def _spelt(expr: Expr) -> str:
 
 
 def _sizes(formula: Formula) -> str:
-    return listed(sorted(formula.accepted_sizes, key=RANK.__getitem__))
+    return listed(sorted(formula.accepted_sizes, key=print_order))
 
 
 def substitute_names(expr: Expr, named: Iterable[NameBinding], formula: Formula) -> Expr:

@@ -12,7 +12,7 @@ from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.notation.text import text
 from ..language.sizes import check_relation
-from ..language.symbols import RANK, letter, symbol
+from ..language.symbols import letter, named_symbol, print_order, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
@@ -47,21 +47,23 @@ class OpenModel:
         except ImportError:
             raise OptionError("this needs numpy; run pip install numpy, or pip install symformer[sweep]") from None
         model = composed_model(target)
-        names = tuple(open_sizes)
+        names, own = tuple(open_sizes), model.settable
         if twice := [name for name in given or {} if name in (where or {})]:
             raise SizeError(f"{twice[0]} is in sizes and in relations; keep one")
         fixed = {
-            name: check_relation(symbol(name), value) for name, value in {**(given or {}), **(where or {})}.items()
+            name: check_relation(symbol(name, own), value, own)
+            for name, value in {**(given or {}), **(where or {})}.items()
         }
         for name in names:
             if name in fixed:
                 raise SizeError(f"{name} is an unknown, but is also set to {text(fixed[name])}; remove one of the two")
-        free = {name: symbol(name) for name in names if symbol(name) in model.settable}
+        sizes = {name: symbol(name, own) for name in names}
+        free = {name: size for name, size in sizes.items() if size in own}
         model = model.set_unchecked({**fixed, **free})
         formulas = _formulas(model, quantities, conventions)
         for name in names:
-            _concerns(symbol(name), formulas, model)
-        decided = _free(model, formulas, {*map(symbol, (*names, *fixed))})
+            _concerns(sizes[name], formulas, model)
+        decided = _free(model, formulas, {*map(named_symbol, (*names, *fixed))})
         if any(size in model.numbers for size in decided):
             model = replace(model, numbers={size: each for size, each in model.numbers.items() if size not in decided})
             formulas = _formulas(model, quantities, conventions)
@@ -69,7 +71,7 @@ class OpenModel:
         relations = {size: value for each in formulas for size, value in each.relations.items()}
         follows = {
             size: relations[size]
-            for size in map(symbol, where or {})
+            for size in map(named_symbol, where or {})
             if size in relations and not relations[size].is_number
         }
         return cls(model, tuple(formulas), follows, decided)
@@ -111,14 +113,14 @@ def _free(model: Model, formulas: Sequence[Formula], named: set[Symbol]) -> dict
     }:
         found |= more
     known = {size: number for each in formulas if each.source for size, number in each.source.known.items()}
-    return {size: known.get(size) for size in sorted(found, key=RANK.__getitem__)}
+    return {size: known.get(size) for size in sorted(found, key=print_order)}
 
 
 def free_size_lines(free: Mapping[Symbol, int | None], names: Iterable[str]) -> list[str]:
     """Return a line for each free size that states where its values come from."""
     found = []
     for name in names:
-        preferred = free.get(symbol(name))
+        preferred = free.get(named_symbol(name))
         closest = "the smallest value" if preferred is None else f"{preferred:,} or the closest value"
         found.append(
             f"{name} is not in the formula and was not given; each row uses {closest} that its conditions allow"

@@ -19,7 +19,7 @@ from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Tree, sizes_of, tree, value
 from ..language.notation.text import code
-from ..language.symbols import RANK, letter
+from ..language.symbols import letter, print_order
 from ..language.target import AnyTarget, name_of
 from ..models.model import Model
 from ..output.base_plot import Plot
@@ -114,13 +114,13 @@ class QuantityRatio(Answer):
     def unset(self) -> list[Symbol]:
         """The sizes of the run in the quotient that have no value."""
         used = value(self.ratio).free_symbols - self.model.known.keys()
-        return sorted((size for size in used if letter(size).run), key=RANK.__getitem__)
+        return sorted((size for size in used if letter(size).run), key=print_order)
 
     @property
     def missing(self) -> list[Symbol]:
         """The sizes without a number."""
         needed = {*self.numerator.symbols, *self.denominator.symbols} - self.model.known.keys()
-        return sorted(needed, key=RANK.__getitem__)
+        return sorted(needed, key=print_order)
 
     @cached_property
     def limits(self) -> Mapping[Symbol, Limit]:
@@ -137,7 +137,7 @@ class QuantityRatio(Answer):
         exact = self.value
         totals = {
             str(total): code(self.numerator.relations[total])
-            for total in sorted(self.numerator.totals, key=RANK.__getitem__)
+            for total in sorted(self.numerator.totals, key=print_order)
             if total in value(self.ratio).free_symbols
         }
         return {
@@ -200,7 +200,7 @@ class QuantityRatio(Answer):
         name = name_of(self.model.target) + (f" ({self.part})" if self.part else "")
         titles = f"{self.numerator.measure.title} over {self.denominator.measure.title}"
         used = value(self.ratio).free_symbols
-        totals = sorted(self.numerator.totals & used, key=RANK.__getitem__)
+        totals = sorted(self.numerator.totals & used, key=print_order)
         options = [[setting(name, choice)] for name, choice in self.model.component.changed_options.items()]
         found: list[BriefBlock] = [
             Heading(1, [f"{name}: {titles}, in {self.unit}"]),
@@ -252,7 +252,7 @@ class QuantityRatio(Answer):
         used = {size for each in formulas_in(shown) for size in sizes_of(each)}
         rows: list[list[Line]] = [
             [[Math.of(size)], [letter(size).meaning], [f"{known[size]:,}"] if size in known else []]
-            for size in sorted(used, key=RANK.__getitem__)
+            for size in sorted(used, key=print_order)
         ]
         return [Table([["Symbol"], ["Meaning"], ["Value"]], rows, "clr", caption=["Symbols."])] if rows else []
 

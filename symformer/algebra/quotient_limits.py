@@ -13,7 +13,7 @@ from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Tree, tree, value
 from ..language.notation.text import code
 from ..language.sizes import substitute
-from ..language.symbols import RANK
+from ..language.symbols import print_order
 from .crossover import coefficients, constant_sign
 
 MAX_PAIRS = 20_000  # maximum number of pairs of terms for a full polynomial cancellation
@@ -55,7 +55,7 @@ def limits(above: Expr, below: Expr) -> dict[Symbol, Limit]:
     if below == 0:
         return {}
     first, second = map(expand, fraction(lowest_terms(above, below)))
-    sizes = sorted(first.free_symbols | second.free_symbols, key=RANK.__getitem__)
+    sizes = sorted(first.free_symbols | second.free_symbols, key=print_order)
     return {size: found for size in sizes if (found := limit(first, second, size)) is not None}
 
 

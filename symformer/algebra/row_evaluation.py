@@ -13,7 +13,7 @@ from ..formulas.compiled_formula import Compiled
 from ..formulas.compiler import program, tested
 from ..formulas.program import Program, Range
 from ..language.errors import SizeError, quoted
-from ..language.symbols import RANK, symbol
+from ..language.symbols import named_symbol, print_order
 from .filters import Filter
 from .free_sizes import FreeSizes
 from .grid import RowChunk
@@ -65,7 +65,7 @@ class RowEvaluator:
             fixed |= known
             lacking |= {name for name in each.symbols if name not in known and name not in names}
         if lacking:
-            spelt = ", ".join(sorted(lacking, key=lambda name: RANK[symbol(name)]))
+            spelt = ", ".join(sorted(lacking, key=lambda name: print_order(named_symbol(name))))
             raise SizeError(f"a sweep of {target} needs {spelt}; set a number with --set or values with --grid")
         said: set[str] = set()
         deciding: list[Program] = []  # programs with conditions on the free sizes

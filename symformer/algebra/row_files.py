@@ -6,7 +6,7 @@ import csv
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -15,10 +15,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from sympy import Symbol
+
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import ConfigError, SizeError, SymformerError, listed, quoted
 from ..language.sizes import format_value, whole
-from ..language.symbols import SYMBOLS, symbol
+from ..language.symbols import SYMBOLS, named_symbol, symbol
 from .grid import PIECE, RowChunk
 
 FORMATS = ("csv", "parquet", "jsonl")
@@ -43,11 +45,15 @@ class RowFile:
     """The rows of a file. It is read twice: once to check every number, and once to compute with them."""
 
     path: str
+    own: frozenset[Symbol] = frozenset()  # sizes of the model that have no letter
 
     @classmethod
-    def open(cls, path: str) -> RowFile:
-        """Open a file and check every number in it. Raises ConfigError, SizeError."""
-        found = cls(path)
+    def open(cls, path: str, own: Iterable[Symbol] = ()) -> RowFile:
+        """Open a file and check every number in it. Raises ConfigError, SizeError.
+
+        A column is a size if its name is a letter of the alphabet or one of ``own``, the sizes of a model.
+        """
+        found = cls(path, frozenset(own))
         if found._format not in FORMATS:
             raise ConfigError(f"{path[:200]} has an unsupported format; use a .csv, .parquet or .jsonl file")
         if not Path(path).is_file():
@@ -77,7 +83,7 @@ class RowFile:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The sizes, in the order of the columns."""
-        found = tuple(name for name in self._columns if name in SYMBOLS)
+        found = tuple(name for name in self._columns if self._is_size(name))
         if not found:
             raise self._no_size(self._columns[0])
         return found
@@ -85,12 +91,15 @@ class RowFile:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The text columns, which are copied to the output, in their order."""
-        return tuple(name for name in self._columns if name not in SYMBOLS)
+        return tuple(name for name in self._columns if not self._is_size(name))
+
+    def _is_size(self, name: str) -> bool:
+        return name in SYMBOLS or named_symbol(name) in self.own
 
     def _no_size(self, name: str) -> ConfigError:
         """Return the error for a column whose name is not a size although it has numbers or is the only column."""
         try:
-            symbol(name)
+            symbol(name, self.own)
         except SymformerError as error:
             return ConfigError(
                 f"{self.path}: the column {quoted(name)} is not a size, and only text can be a label: {error}"

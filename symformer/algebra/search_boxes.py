@@ -12,6 +12,7 @@ from sympy import Symbol
 from ..formulas.program import CALL, Definition, Monomial, Program
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import SizeError
+from ..language.symbols import named_symbol
 from .grid import Axis
 
 MOST = 2 * 10**8  # maximum number of combinations
@@ -28,9 +29,7 @@ class OpenSize:
     def read(cls, argument: str) -> OpenSize:
         """Parse ``L``, ``E=512:8192:128`` or ``A=8,16``. Raises SizeError, UnknownNameError."""
         if "=" not in argument:
-            from ..language.symbols import symbol
-
-            return cls(symbol(argument.strip()))
+            return cls(named_symbol(argument.strip()))
         axis = Axis.read(argument)
         return cls(axis.size, axis.values if isinstance(axis.values, range) else tuple(sorted(axis.values)))
 

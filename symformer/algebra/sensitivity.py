@@ -160,7 +160,7 @@ class Sensitivity(Answer):
 
     def __getitem__(self, name: str) -> Change:
         """Return the change with one size. Raises SizeError if the formula does not depend on it."""
-        size = symbol(name)
+        size = symbol(name, self.formula.symbols)
         for each in self.changes:
             if each.size == size:
                 return each

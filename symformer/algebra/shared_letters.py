@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from sympy import Symbol
 
 from ..language.sizes import Numbers
-from ..language.symbols import RANK, numbered
+from ..language.symbols import numbered, print_order
 
 
 def own_letters(
@@ -26,7 +26,7 @@ def own_letters(
     """
     own: list[dict[Symbol, Symbol]] = [{} for _ in known]
     names = {size.name for sizes in used for size in sizes}
-    for size in sorted(set().union(*used), key=RANK.__getitem__):
+    for size in sorted(set().union(*used), key=print_order):
         places = [place for place, sizes in enumerate(used) if size in sizes]
         groups: dict[object, list[int]] = {}
         for place in places:

@@ -25,7 +25,7 @@ from ..language.amounts import amount
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.text import code, text
-from ..language.symbols import RANK, letter, symbol
+from ..language.symbols import letter, named_symbol, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
@@ -198,7 +198,7 @@ class Solutions(Answer):
         """The sizes with fixed numbers."""
         used = {*self._compiled.symbols, *(name for held in self._compiled.program.conditions for name in held.sizes)}
         known = {**self._compiled.defaults, **self._free.constant}
-        own = sorted(used.difference(self._names) & known.keys(), key=lambda name: RANK[symbol(name)])
+        own = sorted(used.difference(self._names) & known.keys(), key=lambda name: print_order(named_symbol(name)))
         return FrozenDict({name: known[name] for name in own})
 
     @cached_property
@@ -327,7 +327,9 @@ class Solutions(Answer):
     def _ordered(self, names: Iterable[str]) -> list[str]:
         """Sort sizes by their number of values, the largest last: its range follows from the values of the others."""
         high = self.goal.high
-        return sorted(names, key=lambda name: (len(self._reach.values(name, {}, high)), RANK[symbol(name)]))
+        return sorted(
+            names, key=lambda name: (len(self._reach.values(name, {}, high)), print_order(named_symbol(name)))
+        )
 
     def _of_piece(self, piece: RowChunk, last: str | None) -> Iterator[Columns]:
         import numpy
@@ -617,7 +619,7 @@ class Solutions(Answer):
             *map(Paragraph, self._posed()),
         ]
         if self.all:
-            head: list[Line] = [[Math.of(symbol(name))] for name in self.columns]
+            head: list[Line] = [[Math.of(named_symbol(name))] for name in self.columns]
             head += [[self.formula.measure.unit], ["off by"]]
             rows: list[list[Line]] = [
                 [*([f"{number:,}"] for number in (*one.sizes.values(), one.value)), [_signed(one.difference)]]
@@ -635,7 +637,7 @@ class Solutions(Answer):
 
 
 def _is_width(name: str) -> bool:
-    return letter(symbol(name)).unit == "elements"
+    return letter(named_symbol(name)).unit == "elements"
 
 
 def _signed(difference: int) -> str:

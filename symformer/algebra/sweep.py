@@ -10,6 +10,7 @@ from typing import Any
 
 from sympy import Expr, Symbol
 
+from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.arrays import WIDE
 from ..formulas.compiled_formula import Compiled
@@ -19,7 +20,7 @@ from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenList
 from ..language.notation.text import code
-from ..language.symbols import RANK, symbol
+from ..language.symbols import named_symbol, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
@@ -33,7 +34,6 @@ from .row_files import RowFile
 from .row_selection import Columns, Objective, ParetoFront, RowSelection, TopRows
 
 SHOWN = 20  # rows of a printed table
-_LETTERS = frozenset(map(str, RANK))
 LISTED = 10_000  # maximum number of rows in a JSON document
 HELD = 10**8  # maximum number of rows that table() returns
 WORK = 2 * 10**11  # limit on 64-bit operations per sweep: some minutes
@@ -91,13 +91,12 @@ class Sweep(Answer):
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return (
-            *self.rows.labels,
-            *self.rows.names,
-            *map(str, self.relations),
-            *self._work.free.names,
-            *self.quantities,
-        )
+        return (*self.rows.labels, *self.sizes, *self.quantities)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The columns that are sizes."""
+        return (*self.rows.names, *map(str, self.relations), *self._work.free.names)
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -120,7 +119,7 @@ class Sweep(Answer):
         own = used.difference(self.rows.names, map(str, self.free)) & known.keys()
         known |= self._work.free.constant
         own |= self._work.free.constant.keys()
-        return {name: known[name] for name in sorted(own, key=lambda each: RANK[symbol(each)])}
+        return {name: known[name] for name in sorted(own, key=lambda each: print_order(named_symbol(each)))}
 
     @cached_property
     def _compiled(self) -> tuple[Compiled, ...]:
@@ -255,7 +254,7 @@ class Sweep(Answer):
             *map(Paragraph, self._conditions()),
         ]
         if rows:
-            head = [[Math.of(symbol(name)) if name in _LETTERS else Code(name)] for name in self.columns]
+            head = [[Math.of(named_symbol(name)) if name in self.sizes else Code(name)] for name in self.columns]
             cells = [[[each if isinstance(each, str) else f"{each:,}"] for each in row] for row in rows[:SHOWN]]
             align = "".join("l" if name in self.rows.labels else "r" for name in self.columns)
             found.append(Table(head, cells, align))
@@ -307,9 +306,9 @@ class _Rows:
         return self.at(places) if len(places) else None
 
 
-def _rows(over: Mapping[str, object] | RowSource | str) -> RowSource:
+def _rows(over: Mapping[str, object] | RowSource | str, model: Model) -> RowSource:
     if isinstance(over, str):
-        return RowFile.open(over)
+        return RowFile.open(over, model.settable)
     return Grid(tuple(Axis.of(name, values) for name, values in over.items())) if isinstance(over, Mapping) else over
 
 
@@ -372,18 +371,19 @@ def sweep(
         grid = conventions.pop("over", None)  # its former name, unless it is a convention next to a grid
     if grid is None:
         raise SizeError("a sweep needs at least one size; give a grid, such as {'L': [12, 24]}, or a file")
-    rows = _rows(grid)
+    model = composed_model(target)
+    rows = _rows(grid, model)
     if not rows.names:
         raise SizeError("a sweep needs at least one size, such as E=512:8192:128")
     names = (quantity,) if isinstance(quantity, str) else tuple(dict.fromkeys(quantity))
-    posed = OpenModel.of(target, rows.names, names, sizes, relations, conventions)
+    posed = OpenModel.of(model, rows.names, names, sizes, relations, conventions)
     units = {each.measure.name: each.measure.unit for each in posed.formulas}
     return Sweep(
         posed.model,
         posed.formulas,
         rows,
         tuple(posed.relations),
-        tuple(Filter.read(each, units) for each in filters),
+        tuple(Filter.read(each, units, posed.model.settable) for each in filters),
         tuple(map(Objective.read, pareto)),
         limit,
         None if sort_by is None else Objective.read(sort_by),

@@ -11,7 +11,7 @@ from sympy import Expr, Integer, Symbol, expand, fraction, together
 from ..language.frozen import Immutable
 from ..language.notation.text import code
 from ..language.sizes import Numbers, substitute
-from ..language.symbols import RANK
+from ..language.symbols import print_order
 from .crossover import AllowedValues, CrossoverPoint, Span, constant_sign, spans, without_common_factor, zero_of
 from .equal_totals import TotalTie
 
@@ -36,7 +36,7 @@ class TiedCrossover(Immutable):
     @cached_property
     def sizes(self) -> tuple[Symbol, ...]:
         """The sizes that may affect the sign: all sizes of the difference and of the tie, without the tied size."""
-        return tuple(sorted(self.difference.free_symbols | self.tie.formula.free_symbols, key=RANK.__getitem__))
+        return tuple(sorted(self.difference.free_symbols | self.tie.formula.free_symbols, key=print_order))
 
     @cached_property
     def common(self) -> Expr:

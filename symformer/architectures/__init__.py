@@ -18,7 +18,7 @@ from ..configs.config_source import OpenedConfig, config_of
 from ..language.errors import ConfigError, OptionError, TargetError, UnknownNameError
 from ..language.registry import Registry
 from ..language.sizes import Numbers, format_value
-from ..language.symbols import symbol
+from ..language.symbols import named_symbol
 from ..language.target import AnyTarget, Target, TargetKind, parse
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, Provenance
@@ -143,7 +143,7 @@ def architecture(name: str, /, **options: Any) -> Model:
         raise UnknownNameError("architecture or preset", name, [*all_names(), *presets()])
     base = architecture_class(facts["architecture"] if facts else name)
     chosen = base.options_from({**(facts.get("options", {}) if facts else {}), **options})
-    sizes = {symbol(size): number for size, number in facts["sizes"].items()} if facts else {}
+    sizes = {named_symbol(size): number for size, number in facts["sizes"].items()} if facts else {}
     own = _component(base, base.options_from(facts.get("options", {}) if facts else {})).changed_options
     return _stated(_model(name, _component(base, chosen), sizes), own)
 

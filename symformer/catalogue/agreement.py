@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from ..language.errors import SymformerError, WitnessError
 from ..language.sizes import Numbers, evaluate
-from ..language.symbols import SYMBOLS, B, B_vis, C, S, S_enc
+from ..language.symbols import B, B_vis, C, S, S_enc, named_symbol
 from ..models.model import Model
 from .record import OPERATIONS, Record
 
@@ -49,7 +49,9 @@ def check_agreement(target: str, records: Mapping[str, Record], asked: str) -> N
 
 def _value(target: str, quantity: str, record: Record, run: Numbers) -> int | None:
     """Return the value of a record at its config and these sizes of a run, or None if it has no value."""
-    numbers = {SYMBOLS[letter]: record.config[name] for name, letter in record.letters.items() if name in record.config}
+    numbers = {
+        named_symbol(letter): record.config[name] for name, letter in record.letters.items() if name in record.config
+    }
     numbers = {**numbers, **run}
     try:
         formula = Model(target=target, component=record.lifted or record.counted).formula(quantity)

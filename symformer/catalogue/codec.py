@@ -140,7 +140,7 @@ def _default(item: dataclasses.Field[Any]) -> Any:
 
 @cache
 def _parsed(written: str) -> Expr:
-    return parse(written)
+    return parse(written, any_name=True)
 
 
 @cache

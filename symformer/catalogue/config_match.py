@@ -18,7 +18,7 @@ from ..configs.common_fields import CROSS_ATTENTION, INERT, adds_weights
 from ..configs.rotary import PARTLY
 from ..language.errors import CatalogueError, quoted
 from ..language.sizes import substitute
-from ..language.symbols import SYMBOLS
+from ..language.symbols import named_symbol
 from .entries import (
     BESIDE,
     COMMON,
@@ -481,7 +481,7 @@ def _follow(kept: CatalogueEntry, numbers: dict[str, int], left: Sequence[str]) 
         return
     letters = letters_of(kept)
     while left:
-        known = {SYMBOLS[letters[name]]: number for name, number in numbers.items() if name in letters}
+        known = {named_symbol(letters[name]): number for name, number in numbers.items() if name in letters}
         ready = [name for name in left if kept.entry.follows[name].free_symbols <= known.keys()]
         for name in ready:
             value = substitute(kept.entry.follows[name], known)

@@ -19,7 +19,7 @@ from ..language.errors import CatalogueError, ConfigError, SymformerError, quote
 from .codec import from_data
 from .entries import LONGEST, equal_values, violated_condition
 from .measured_model import DIFFUSERS
-from .record import Record, with_letters
+from .record import Record
 
 FOLDER = Path(__file__).parent / DIFFUSERS
 CLASS = "_class_name"
@@ -230,7 +230,6 @@ def _formula(kept: DiffusersClass, number: int) -> Record:
     """Return the record of a formula. Raises CatalogueError if it is damaged."""
     try:
         data = kept.formulas[number]
-        with_letters(data["letters"])
         counts = [row_of(kept.rows[row]) for row in data["traced"]["counts"]]
         found: Record = from_data(Record, {**data, "traced": {**data["traced"], "counts": counts}})
         _ = found.counted

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..language.errors import CatalogueError, SymformerError
 from .codec import from_data, to_data
-from .record import OPERATIONS, Record, with_letters
+from .record import OPERATIONS, Record
 
 VARIABLE = "SYMFORMER_CACHE"
 LIBRARIES = ("torch", "transformers")
@@ -42,7 +42,6 @@ class Store:
             said = json.loads(place.read_text("utf-8"))
             if not isinstance(said, dict) or said.get("key") != self.key or said.get("digest") != _of(said["record"]):
                 return None
-            with_letters(said["record"]["letters"])
             found: Record = from_data(Record, said["record"])
             _ = found.operations if quantity == OPERATIONS else found.counted
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, SymformerError):

@@ -19,12 +19,12 @@ from sympy import Expr
 from ..configs.common_fields import spelling
 from ..configs.rotary import ROPES, check_rotary
 from ..language.errors import CatalogueError, ConfigError, SizeError, SymformerError
-from ..language.symbols import SYMBOLS
+from ..language.symbols import named_symbol
 from ..ledger.facts import Activation
 from .codec import from_data
 from .json_merge import expand_rows, merge, without_sizes
 from .measured_model import STORED
-from .record import OPERATIONS, Find, Record, with_letters
+from .record import OPERATIONS, Find, Record
 
 FOLDER = Path(__file__).parent / "shelf"
 TYPES = "_types.json"  # the default class of each model type
@@ -222,9 +222,6 @@ def find_entry(name: str, model_type: str, number: int = 1) -> CatalogueEntry | 
 
 def read(data: Mapping[str, Any]) -> CatalogueEntry:
     """Return the entry in the data of a file. Raises CatalogueError."""
-    for known in (data["records"], *(turn["records"] for turn in data["turns"])):
-        for each in known.values():
-            with_letters(each["letters"])
     return CatalogueEntry(
         entry=from_data(ClassConfig, data["entry"]),
         switches=data["switches"],
@@ -305,7 +302,6 @@ def record(kept: CatalogueEntry, turned: tuple[int, ...], quantity: str, absent:
     data = merge(usual, [expand_rows(each, usual) for each in others])
     if len({*data["letters"].values()}) < len(data["letters"]):
         raise CatalogueError(f"{kept.entry.name} has two sizes with one letter")
-    with_letters(data["letters"])
     found: Record = from_data(Record, without_sizes(data, absent) if absent else data)
     return found
 
@@ -328,7 +324,7 @@ def field_name(name: str) -> str:
 
 def violated_condition(found: Record, numbers: Mapping[str, int]) -> str:
     """Return the first condition of a record that some sizes violate, or ""."""
-    known = {SYMBOLS[letter]: numbers[name] for name, letter in found.letters.items() if name in numbers}
+    known = {named_symbol(letter): numbers[name] for name, letter in found.letters.items() if name in numbers}
     for condition in (found.lifted or found.counted).constraints:
         try:
             condition.check(known)
@@ -346,7 +342,6 @@ def letters_of(kept: CatalogueEntry) -> Mapping[str, str]:
             for name, letter in record["letters"].items():
                 if letter not in found.values():
                     found.setdefault(name, letter)
-    with_letters(found)
     return found
 
 

@@ -110,7 +110,7 @@ def _at_zero(row: list[Any], words: re.Pattern[str]) -> list[Any] | None:
     elsewhere in the row.
     """
     place = 0 if isinstance(row[1], dict) else 1
-    copies = [str(parse(words.sub("0", each))) if words.search(each) else each for each in row[place]]
+    copies = [str(parse(words.sub("0", each), any_name=True)) if words.search(each) else each for each in row[place]]
     if "0" in copies:
         return None
     other = row[1 - place]

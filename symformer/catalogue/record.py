@@ -8,7 +8,6 @@ from typing import cast
 
 from ..components.base import Component
 from ..language.errors import CatalogueError
-from ..language.symbols import SYMBOLS, name_size
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, Provenance, TraceEvidence
 from ..quantities import quantity as find_quantity
@@ -101,10 +100,3 @@ def stored_model(target: str, record: Record) -> Model:
         places=record.places, reading=record.reading, by=record.by, config=record.config, assumed=record.assumed
     )
     return Model(target=target, component=record.counted, provenance=provenance).with_sizes_for(STORED).validated()
-
-
-def with_letters(letters: Mapping[str, str]) -> None:
-    """Register the letters of a record's sizes in the alphabet, so that its formulas can be parsed."""
-    for letter in letters.values():
-        if letter not in SYMBOLS:
-            name_size(letter)

@@ -93,8 +93,8 @@ def parse_open_model(
     from ..language.target import TargetKind, parse
     from ..targets.resolution import pairs, resolve
 
-    fixed = assignments([*given, *where])
     own = given if parse(target).kind is TargetKind.FACTORY else ()  # the sizes of a factory are its arguments
     model, conventions = resolve(target, pairs(options), own, quantities)
-    sides = [{str(name): fixed[name] for name in assignments(each)} for each in (given, where)]
+    fixed = assignments([*given, *where], model.settable)
+    sides = [{str(name): fixed[name] for name in assignments(each, model.settable)} for each in (given, where)]
     return OpenModelArguments(model, conventions, sides[0], sides[1])

@@ -47,7 +47,8 @@ def size(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[st
 
     model = _model(ctx)
     sizes = {str(size) for size in model.sizes} if model else set() if _named(ctx) else set(SYMBOLS)
-    known = [name for name, size in SYMBOLS.items() if name in sizes or letter(size).run]
+    known = [*SYMBOLS, *sorted(sizes - {*SYMBOLS})]
+    known = [name for name in known if name in sizes or letter(SYMBOLS[name]).run]
     return [f"{name}=" for name in known if name.startswith(incomplete)]
 
 

@@ -95,16 +95,16 @@ def _drawn(
     kind: str, models: Sequence[tuple[Model, Formula]], extension: str, part: str | None, device: str | None
 ) -> bytes:
     if kind == "shares":
-        from ..documents.plots.shares_plot import models_of, shares
+        from ..views.plots.shares_plot import models_of, shares
 
         _, formula = models[0]
         return shares(models_of(models, formula.measure.name, dict(formula.conventions)), extension)
     if kind == "flops":
-        from ..documents.plots.flops_plot import flops
+        from ..views.plots.flops_plot import flops
 
         return flops(models, extension)
     if kind == "memory":
-        from ..documents.plots.memory_plot import memory
+        from ..views.plots.memory_plot import memory
 
         return memory(models, extension, device)
     from ..documents.figures.architecture import architecture_figure
@@ -121,8 +121,8 @@ def _roofline(
     peak: str | None,
     bandwidth: str | None,
 ) -> bytes:
-    from ..documents.plots.roofline_plot import roofline
     from ..targets.resolution import pairs, resolve
+    from ..views.plots.roofline_plot import roofline
 
     found = [resolve(target, pairs(options), sets, ["intensity"]) for target in targets]
     return roofline([model for model, _ in found], found[0][1], extension, peak, bandwidth)

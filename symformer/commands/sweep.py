@@ -137,8 +137,9 @@ def _sweep(
     from ..algebra.row_files import RowFile
     from ..algebra.sweep import sweep
 
-    rows = Grid(tuple(map(Axis.read, axes))) if file is None else RowFile.open(file)
+    grid = Grid(tuple(map(Axis.read, axes))) if file is None else None
     posed = arguments.parse_open_model(target, quantities, given, where, options)
+    rows = grid or RowFile.open(str(file), posed.model.settable)
     return sweep(
         posed.model,
         rows,

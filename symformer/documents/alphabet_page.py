@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..language.notation.display_tree import TensorName
 from ..language.notation.latex import latex
-from ..language.symbols import LETTERED, LETTERS, SYMBOLS
+from ..language.symbols import LETTERS, SYMBOLS
 from ..quantities import quantities
 from .pages import plain, table
 
@@ -34,7 +34,7 @@ def page() -> str:
             "the run" if LETTERS[name].run else "the model",
             ", ".join(f"`{field}`" for field in LETTERS[name].config),
         ]
-        for name in LETTERED
+        for name in LETTERS
     ]
     measures = []
     for name, quantity in quantities().items():

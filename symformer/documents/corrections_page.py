@@ -12,7 +12,7 @@ from ..algebra.number_claims import PublishedNumber, number_claims
 from ..language.notation.display_tree import Number
 from ..language.notation.latex import latex
 from ..language.notation.text import number
-from ..language.symbols import RANK
+from ..language.symbols import print_order
 from .pages import anchor, plain, table
 
 FORMULAS = "Formulas"
@@ -112,7 +112,7 @@ def _formula(entry: PrintedFormula) -> list[str]:
 def _worked(working: Iterable[WorkedLine]) -> list[str]:
     lines: list[str] = []
     for each in working:
-        letters = sorted(each.numbers, key=RANK.__getitem__)
+        letters = sorted(each.numbers, key=print_order)
         given = ", ".join(f"{size} = {each.numbers[size]:,}" for size in letters) if each.over else ""
         lines += ["", plain(each.what[0].upper() + each.what[1:]) + (f"; {given}" if given else "") + ":", ""]
         lines += math(each.steps())

@@ -14,7 +14,7 @@ from ..formulas.formula import Formula, Ratio
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of, tree
 from ..language.notation.text import amount, number, percent
-from ..language.symbols import RANK, letter
+from ..language.symbols import letter, print_order
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
 from ..output.blocks import (
@@ -298,7 +298,7 @@ def _alphabet(found: Sequence[QuantityFacts], blocks: Sequence[Block]) -> list[B
         places = {**each.places, **places}
     rows: list[Sequence[Line]] = [
         [[Math.of(size)], [letter(size).meaning], _place(size, places.get(size.name)), _integer(known.get(size))]
-        for size in sorted(used, key=RANK.__getitem__)
+        for size in sorted(used, key=print_order)
     ]
     head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [subjects[0].column]]
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
@@ -335,7 +335,7 @@ def _leading(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
         return []
     several = isinstance(leading.expr, Add)
     free = found.formula.display_expr.free_symbols
-    held = sorted((size for size in free if not letter(size).growth), key=RANK.__getitem__)
+    held = sorted((size for size in free if not letter(size).growth), key=print_order)
     but: Line = maybe(held, " except ", *listed(*([Math.of(size)] for size in held)))
     grow = "leading terms" if several else "leading term"
     line: list[Piece] = [f"The {grow} as all sizes", *but, f" grow together {'are' if several else 'is'} "]

@@ -21,7 +21,7 @@ from ..language.notation.data import Data, data
 from ..language.notation.display_tree import tree
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
-from ..language.symbols import RANK, letter
+from ..language.symbols import letter, print_order
 from ..ledger.facts import ONE
 from ..models.provenance import ConfigLocation
 from ..papers import split_at_keys
@@ -208,7 +208,7 @@ def _parts(formula: Formula) -> dict[str, Expr]:
 
 
 def _ordered(sizes: set[Symbol]) -> list[Symbol]:
-    return sorted(sizes, key=RANK.__getitem__)
+    return sorted(sizes, key=print_order)
 
 
 def _place(place: ConfigLocation, size: str) -> str:

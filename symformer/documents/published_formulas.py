@@ -16,7 +16,7 @@ from ..language.arithmetic import parse
 from ..language.notation.latex import latex
 from ..language.notation.text import text
 from ..language.parsing.name_tokens import name_symbol
-from ..language.symbols import RANK, letter
+from ..language.symbols import letter, print_order
 from .pages import anchor, plain, table
 
 # The sections in order: the verdict, its heading, and its introduction.
@@ -63,7 +63,7 @@ def page() -> str:
         "",
         *table(
             ("Symbol", "Meaning"),
-            [(_math(size), letter(size).meaning) for size in sorted(letters, key=RANK.__getitem__)],
+            [(_math(size), letter(size).meaning) for size in sorted(letters, key=print_order)],
         ),
     ]
     return "\n".join([*lines, ""])

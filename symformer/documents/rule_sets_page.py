@@ -12,7 +12,7 @@ from ..architectures import architecture
 from ..formulas.formula import Formula
 from ..language.errors import SymformerError
 from ..language.notation.latex import latex
-from ..language.symbols import RANK, S, letter
+from ..language.symbols import S, letter, print_order
 from ..models.model import Model
 from ..papers import papers, split_at_keys
 from ..quantities import quantity as find_quantity
@@ -74,7 +74,7 @@ def page() -> str:
         for rules in sets.values():
             lines += ["", *_section(quantity, rules, models, shown)]
     letters = {size for expr in shown for size in expr.free_symbols}
-    rows = [(f"$`{latex(size)}`$", letter(size).meaning) for size in sorted(letters, key=RANK.__getitem__)]
+    rows = [(f"$`{latex(size)}`$", letter(size).meaning) for size in sorted(letters, key=print_order)]
     return "\n".join([*lines, "", "## Symbols", "", *table(("Symbol", "Meaning"), rows), ""])
 
 

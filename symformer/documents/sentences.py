@@ -36,7 +36,7 @@ def _lettered(words: str, sizes: Mapping[Symbol, Expr]) -> list[Piece]:
     for each in _LETTER.finditer(words):
         before, name, square = words[: each.start()], each[1], each[2]
         article = name == "A" and re.match(r" [a-z]", words[each.end() :]) and re.search(r"(^|[.] )$", before)
-        if name not in LETTERS or LETTERS[name].word or article:
+        if name not in LETTERS or article:
             continue
         size = sizes.get(SYMBOLS[name], SYMBOLS[name])
         found += [words[end : each.start()], Math.of(size**2 if square else size)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from ..language.notation.text import text
-from ..language.symbols import RANK
+from ..language.symbols import print_order
 from ..output.blocks import Code, Line, Math, Piece, listed
 from ..views.derivation_facts import DerivationFacts
 from ..views.formula_facts import SubjectFacts
@@ -67,7 +67,7 @@ class Subject:
         pieces: list[Piece] = ["one rank of " if self.facts.per_rank else "", Code(self.name)]
         sizes = {**self.facts.sizes, **self.facts.run}
         notes: list[Line] = [[Code(option)] for option in self.facts.options]
-        notes += [[Math.of(size), " = ", *_spelt(sizes[size])] for size in sorted(sizes, key=RANK.__getitem__)]
+        notes += [[Math.of(size), " = ", *_spelt(sizes[size])] for size in sorted(sizes, key=print_order)]
         return [*pieces, *([" with ", *listed(*notes)] if notes else [])]
 
 

@@ -31,7 +31,7 @@ from ..language.notation.display_tree import (
 )
 from ..language.notation.text import text
 from ..language.sizes import Relations, evaluate
-from ..language.symbols import RANK
+from ..language.symbols import print_order
 from ..ledger.facts import ONE
 from ..output.blocks import BriefBlock, Equation, Paragraph
 from ..output.chain import Chain
@@ -194,7 +194,7 @@ def _section(line: Line, labels: Mapping[int, Label], relations: Relations, tota
     special = expand(general.xreplace(relations))
     if special == 0:
         return Section((line,), table, None, composite)
-    replaced = tuple(sorted(general.free_symbols & relations.keys(), key=RANK.__getitem__))
+    replaced = tuple(sorted(general.free_symbols & relations.keys(), key=print_order))
     if composite:
         parts = [below for below in line.lines if below.each != 0]
         named = [

@@ -9,7 +9,7 @@ from sympy import Expr, Mul, Symbol, expand, igcd
 from ..language.errors import DerivationError
 from ..language.notation.display_tree import Product, Sum, Tree, house_key, ordered_terms, terms_tree, tree, value
 from ..language.notation.text import text
-from ..language.symbols import RANK, letter
+from ..language.symbols import letter, print_order
 
 MOST = 400  # maximum terms to factor
 LONG = 64  # characters of a bracket that fits a line
@@ -105,7 +105,7 @@ def _nested(terms: list[Expr]) -> Tree:
         shared = [size for size, count in counts.items() if count > 1]
         if not shared:
             break
-        best = min(shared, key=lambda size: (-counts[size], RANK[size]))
+        best = min(shared, key=lambda size: (-counts[size], print_order(size)))
         groups.append([term for term in rest if best in _factors(term)])
         rest = [term for term in rest if best not in _factors(term)]
     together = [(min(group, key=house_key), _before_brackets(group)) for group in groups]

@@ -31,7 +31,7 @@ from ..language.sizes import (
     substitute,
     whole,
 )
-from ..language.symbols import RANK, letter, symbol
+from ..language.symbols import letter, named_symbol, print_order, symbol
 from ..ledger.facts import ONE, sizes_of
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Paragraph
 from ..output.chain import Chain
@@ -231,7 +231,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
     @property
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols that need values, in the order of the alphabet."""
-        return tuple(sorted(self.expanded.free_symbols, key=RANK.__getitem__))
+        return tuple(sorted(self.expanded.free_symbols, key=print_order))
 
     @cached_property
     def dependencies(self) -> frozenset[Symbol]:
@@ -422,9 +422,10 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
     def _taken(self, name: str) -> Symbol:
         """Return the symbol with a name. Raises UnknownNameError, or SizeError if the formula has no such size."""
-        size = symbol(name)
-        if size not in self.accepted_sizes | self.defining_sizes:
-            known = ", ".join(map(str, sorted(self.accepted_sizes, key=RANK.__getitem__)))
+        own = self.accepted_sizes | self.defining_sizes
+        size = symbol(name, own)
+        if size not in own:
+            known = ", ".join(map(str, sorted(self.accepted_sizes, key=print_order)))
             raise SizeError(f"{self.id} has no size {name} ({letter(size).meaning}); it has {known}")
         return size
 
@@ -458,10 +459,10 @@ class Formula(Operators, Tabular, Immutable, Shown):
             target = self._taken(name)
             if target in self.totals:
                 raise SizeError(f"{target} is {text(self.relations[target])} in {self.id}; set those sizes instead")
-            relations[target] = check_relation(target, given)
+            relations[target] = check_relation(target, given, self.accepted_sizes)
             if relations[target] == target:  # D="D": free again
                 del relations[target]
-        fixed = (self.fixed | {symbol(name) for name in values}) & relations.keys()
+        fixed = (self.fixed | {named_symbol(name) for name in values}) & relations.keys()
         numbers = {target: int(value) for target, value in relations.items() if isinstance(value, Integer)}
         for constraint in self.constraints:
             constraint.check(numbers)
@@ -492,7 +493,13 @@ class Formula(Operators, Tabular, Immutable, Shown):
         True
 
         """
-        expr = other.expr if isinstance(other, Formula) else parse(other) if isinstance(other, str) else other
+        expr = (
+            other.expr
+            if isinstance(other, Formula)
+            else parse(other, self.accepted_sizes)
+            if isinstance(other, str)
+            else other
+        )
         return self._is(expr.xreplace(self.relations))
 
     def _is(self, expr: Expr) -> bool:
@@ -818,7 +825,9 @@ class Formula(Operators, Tabular, Immutable, Shown):
         12*E**2 + 13*E
 
         """
-        values = {size: self._sized(size, value) for size, value in substituted(given, named).items()}
+        values = {
+            size: self._sized(size, value) for size, value in substituted(given, named, self.accepted_sizes).items()
+        }
         replaced = {*values}
         if not any(replaced & value.free_symbols for value in values.values()) and not isinstance(self, Combination):
             return self.partial(**{str(size): value for size, value in values.items()})
@@ -828,7 +837,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         self._taken(str(size))
         if size in self.totals:
             raise SizeError(f"{size} is {text(self.relations[size])} in {self.id}; set those sizes instead")
-        return check_relation(size, value)
+        return check_relation(size, value, self.accepted_sizes)
 
     # Former names
     asks = Alias("dependencies")
@@ -886,7 +895,7 @@ class Ratio(Formula):
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols of numerator and denominator, including those that cancel."""
         both = self.expanded.free_symbols | self.denominator.expanded.free_symbols
-        return tuple(sorted(both, key=RANK.__getitem__))
+        return tuple(sorted(both, key=print_order))
 
     @cached_property
     def dependencies(self) -> frozenset[Symbol]:
@@ -949,7 +958,7 @@ class Sources(Immutable):
     @property
     def sizes(self) -> tuple[Symbol, ...]:
         """Return the sizes of all sources."""
-        return tuple(sorted({size for each in self.of for size in each.sizes}, key=RANK.__getitem__))
+        return tuple(sorted({size for each in self.of for size in each.sizes}, key=print_order))
 
     @cached_property
     def known(self) -> Numbers:
@@ -1089,7 +1098,9 @@ class Combination(Formula):
     def partial(self, **values: int | str | Expr) -> Combination:
         """Return the combination with some sizes fixed to an integer or to an expression over the others."""
         return self.moved(
-            close_relations({self._taken(name): self._sized(symbol(name), value) for name, value in values.items()})
+            close_relations(
+                {self._taken(name): self._sized(named_symbol(name), value) for name, value in values.items()}
+            )
         )
 
     def _is(self, expr: Expr) -> bool:
@@ -1108,7 +1119,7 @@ class Combination(Formula):
             own = {
                 name: number
                 for name, number in given.items()
-                if symbol(name) in each.accepted_sizes | each.defining_sizes
+                if named_symbol(name) in each.accepted_sizes | each.defining_sizes
             }
             for size, number in each._numbers(spec, own).items():
                 other, whose = found.setdefault(size, (number, each))
@@ -1118,7 +1129,7 @@ class Combination(Formula):
                         "the values of the formulas"
                     )
         numbers = {size: number for size, (number, _) in found.items()}
-        return numbers | {symbol(name): whole(name, number) for name, number in given.items()}
+        return numbers | {named_symbol(name): whole(name, number) for name, number in given.items()}
 
     def _taken(self, name: str) -> Symbol:
         size = super()._taken(name)

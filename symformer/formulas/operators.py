@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
@@ -19,7 +19,7 @@ from ..language.errors import SizeError
 from ..language.limits import MAX_DEGREE, MAX_DIGITS, ExpansionBound, Quotient, digits
 from ..language.notation.text import code
 from ..language.sizes import format_value, substitute
-from ..language.symbols import RANK, symbol
+from ..language.symbols import is_size, symbol
 
 if TYPE_CHECKING:
     from .formula import Formula
@@ -105,7 +105,7 @@ def operand(value: object) -> Expr | None:
     if not isinstance(value, Expr):
         return None
     for size in value.free_symbols:
-        if size not in RANK:
+        if not is_size(size):
             raise SizeError(
                 f"{size} in {format_value(value)} is a SymPy symbol, but not a size of symformer; import it, as in "
                 "`from symformer.symbols import E, L`"
@@ -113,14 +113,14 @@ def operand(value: object) -> Expr | None:
     return value
 
 
-def size_of(name: Symbol | str) -> Symbol:
-    """Return a size given as a symbol of the alphabet or as its name. Raises UnknownNameError, SizeError."""
+def size_of(name: Symbol | str, own: Collection[Symbol]) -> Symbol:
+    """Return a size of a formula, given as a symbol or as its name. Raises UnknownNameError, SizeError."""
     if isinstance(name, Symbol):
         operand(name)
         return name
     if not isinstance(name, str):
         raise SizeError(f"{format_value(name)} is not a size; name one, such as 'L' or symformer.symbols.L")
-    return symbol(name)
+    return symbol(name, own)
 
 
 def checked(expr: Expr, name: str) -> Expr:
@@ -370,7 +370,7 @@ class Operators:
                     raise SizeError(f"the order {each} of a derivative is not an integer from 0 to {MAX_DEGREE}")
                 names[-1:] = [names[-1]] * int(each)
             else:
-                names.append(size_of(each))
+                names.append(size_of(each, expr.free_symbols))
         for size in names:
             if any(size in call.free_symbols for call in expr.atoms(*_calls())):
                 raise SizeError(f"{self.id} has no derivative in {size}, which is inside ceil, floor, max or min")
@@ -412,7 +412,7 @@ class Operators:
         oo
 
         """
-        target = size_of(size)
+        target = size_of(size, self.expanded.free_symbols)
         if to is oo or to == oo:
             found = limit_of(self.expanded, target, self.id)
         else:
@@ -523,7 +523,9 @@ def _bracketed(name: str, sign: str, last: bool = False) -> str:
     return f"({name})" if needed and not whole else name
 
 
-def substituted(given: tuple[object, ...], named: Mapping[str, object]) -> dict[Symbol, Expr | str]:
+def substituted(
+    given: tuple[object, ...], named: Mapping[str, object], own: Collection[Symbol]
+) -> dict[Symbol, Expr | str]:
     """Return the substitutions of ``subs``: a pair, a mapping, a list of pairs, or keywords. Raises SizeError."""
     pairs: list[tuple[object, object]]
     match given:
@@ -541,7 +543,7 @@ def substituted(given: tuple[object, ...], named: Mapping[str, object]) -> dict[
             raise SizeError("subs needs a size and its value, a mapping or a list of pairs, such as subs({'L': 24})")
     found: dict[Symbol, Any] = {}
     for size, value in [*pairs, *named.items()]:
-        target = size_of(size)
+        target = size_of(size, own)
         if target in found:
             raise SizeError(f"{target} is substituted twice; keep one")
         found[target] = value

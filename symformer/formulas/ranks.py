@@ -10,7 +10,7 @@ from sympy import Expr, Symbol
 from ..language.notation.display_tree import Number, Word, tree
 from ..language.notation.text import code
 from ..language.sizes import substitute
-from ..language.symbols import RANK, N_dp, N_ep, letter
+from ..language.symbols import N_dp, N_ep, letter, print_order
 from ..ledger.facts import ONE
 from ..output.blocks import Equation, Line, Math, plain
 from ..output.chain import Chain
@@ -26,7 +26,7 @@ def count(ranks: Expr, numbers: Numbers) -> int | None:
 
 def degrees(ranks: Expr) -> list[Symbol]:
     """Return the degrees of parallelism whose product is the number of ranks, in the order of the alphabet."""
-    return sorted(ranks.free_symbols, key=RANK.__getitem__)
+    return sorted(ranks.free_symbols, key=print_order)
 
 
 def kinds(ranks: Expr) -> str:

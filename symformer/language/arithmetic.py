@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Collection
 
-from sympy import Expr, Integer, Rational, ceiling, expand, floor
+from sympy import Expr, Integer, Rational, Symbol, ceiling, expand, floor
 
-from .errors import QUOTED, ArithmeticTextError, UnknownNameError, listed, quoted
+from .errors import QUOTED, ArithmeticTextError, listed, quoted
 from .limits import CALLS, SYMBOL, ExpansionBound
-from .symbols import LETTERED, SYMBOLS
+from .symbols import LETTERS, named_symbol, symbol
 
 MAX_LENGTH = 2_000
 MAX_DEPTH = 60
@@ -25,20 +26,24 @@ _ONE_ARGUMENT = ("ceil", "floor")
 _Read = tuple[Expr, ExpansionBound]  # an expression and the bound on its expanded form
 
 
-def parse(text: str) -> Expr:
+def parse(text: str, own: Collection[Symbol] = (), *, any_name: bool = False) -> Expr:
     """Parse arithmetic to a SymPy expression.
 
     Parameters
     ----------
     text
-        Integers, symbols of the alphabet, ``+ - * / // **``, ``ceil``, ``floor``, ``max`` and ``min``.
+        Integers, names of sizes, ``+ - * / // **``, ``ceil``, ``floor``, ``max`` and ``min``.
+    own
+        The sizes of a model, which may be named as well as the letters of the alphabet.
+    any_name
+        Accept every name, for formulas that symformer saved itself.
 
     Raises
     ------
     ArithmeticTextError
         If the text is not arithmetic or exceeds a limit.
     UnknownNameError
-        If a name is not in the alphabet.
+        If a name is neither in the alphabet nor in ``own``.
 
     Examples
     --------
@@ -58,7 +63,7 @@ def parse(text: str) -> Expr:
             tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise _not_arithmetic(text) from None
-    return _Reader(text).read(tree.body, 0)[0]
+    return _Reader(text, own, any_name).read(tree.body, 0)[0]
 
 
 def _not_arithmetic(text: str) -> ArithmeticTextError:
@@ -70,8 +75,8 @@ class _Reader:
     short text, such as a power of a sum of powers, can have more terms than fit in memory.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, own: Collection[Symbol], any_name: bool) -> None:
+        self.text, self.own, self.any_name = text, own, any_name
 
     def read(self, node: ast.expr, depth: int) -> _Read:
         if depth > MAX_DEPTH:
@@ -86,11 +91,11 @@ class _Reader:
                     raise ArithmeticTextError(f"{value!r} is not written as an integer; use digits only")
                 raise ArithmeticTextError(f"{value!r} is not an integer; sizes are positive integers")
             case ast.Name(id=name):
-                if name not in SYMBOLS and name.lower() in NO_NUMBERS:
+                if self.any_name:
+                    return named_symbol(name), SYMBOL
+                if name.lower() in NO_NUMBERS:
                     raise ArithmeticTextError(f"{name} is not a number; sizes are positive integers")
-                if name not in SYMBOLS:
-                    raise UnknownNameError("symbol", name, SYMBOLS)
-                return SYMBOLS[name], SYMBOL
+                return symbol(name, self.own), SYMBOL
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 value, bound = self.read(operand, depth + 1)
                 # -(-V//64) is a ceiling in integer arithmetic; SymPy would keep it as -floor(-V/64)
@@ -108,7 +113,7 @@ class _Reader:
                 bound = self._held(ExpansionBound.call(ast.dump(node), [each for _, each in read]))
                 return CALLS[name](*(value for value, _ in read)), bound
         raise ArithmeticTextError(
-            f"{quoted(self.text)} is not plain arithmetic; use only integers, the symbols {listed(LETTERED)}, "
+            f"{quoted(self.text)} is not plain arithmetic; use only integers, the symbols {listed(LETTERS)}, "
             "+ - * / // ** and ceil, floor, max, min"
         )
 
@@ -153,7 +158,7 @@ class _Reader:
         return bound
 
 
-def size(text: str) -> Expr:
+def size(text: str, own: Collection[Symbol] = ()) -> Expr:
     """Parse a size: a positive integer up to 10**15, or arithmetic over the alphabet.
 
     Raises ArithmeticTextError and UnknownNameError.
@@ -161,7 +166,7 @@ def size(text: str) -> Expr:
     >>> size("768"), size("4*E")
     (768, 4*E)
     """
-    value = parse(text)
+    value = parse(text, own)
     if wrong := fault(value):
         raise ArithmeticTextError(f"{text.strip() if len(text) <= QUOTED else quoted(text)} {wrong}")
     return value

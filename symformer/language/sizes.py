@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Integral, Real
@@ -15,7 +15,7 @@ from .arithmetic import MAX_INTEGER, fault, size
 from .errors import ArithmeticTextError, SizeError, UnknownNameError
 from .limits import ExpansionBound, digits
 from .notation.text import text
-from .symbols import SYMBOLS, letter, symbol
+from .symbols import is_size, letter, symbol
 
 MAX_TERMS = 100  # of a size defined by other sizes: formulas contain powers of it and products with others
 
@@ -203,7 +203,7 @@ def substitute(expr: Expr, values: Mapping[Symbol, int | Expr]) -> Expr:
         return S.ComplexInfinity
 
 
-def assignment(argument: str) -> tuple[Symbol, Expr]:
+def assignment(argument: str, own: Collection[Symbol] = ()) -> tuple[Symbol, Expr]:
     """Parse NAME=VALUE, the argument of ``--set``.
 
     >>> assignment("H=4*E")
@@ -212,19 +212,19 @@ def assignment(argument: str) -> tuple[Symbol, Expr]:
     name, equals, value = argument.partition("=")
     if not equals or not name.strip() or not value.strip():
         raise SizeError(f"{format_value(argument)} is not of the form NAME=VALUE, such as E=768")
-    target = symbol(name.strip())
-    return target, check_relation(target, value.strip())
+    target = symbol(name.strip(), own)
+    return target, check_relation(target, value.strip(), own)
 
 
-def assignments(arguments: Iterable[str]) -> Relations:
-    """Parse several NAME=VALUE arguments. Raises SizeError for a duplicate name.
+def assignments(arguments: Iterable[str], own: Collection[Symbol] = ()) -> Relations:
+    """Parse several NAME=VALUE arguments over letters and the sizes of a model. Raises SizeError for a duplicate name.
 
     >>> assignments(["E=768", "H=4*E"])
     {E: 768, H: 4*E}
     """
     found: Relations = {}
     for argument in arguments:
-        target, value = assignment(argument)
+        target, value = assignment(argument, own)
         if target in found:
             raise SizeError(f"{target} is given twice, as {text(found[target])} and as {text(value)}; keep one")
         found[target] = value
@@ -255,8 +255,10 @@ def _integer(value: object) -> int | None:
         return None
 
 
-def check_relation(target: Symbol, value: object) -> Expr:
+def check_relation(target: Symbol, value: object, own: Collection[Symbol] = ()) -> Expr:
     """Return a size given as an integer, as text, or as an expression over other sizes. Raises SizeError.
+
+    The text may name letters of the alphabet and ``own``, the sizes of a model.
 
     >>> from symformer.language.symbols import E, H
     >>> check_relation(H, "4*E"), check_relation(H, 4 * E), check_relation(H, 3072)
@@ -264,13 +266,13 @@ def check_relation(target: Symbol, value: object) -> Expr:
     """
     if isinstance(value, str):
         try:
-            return size(value)
+            return size(value, own)
         except (ArithmeticTextError, UnknownNameError) as error:
             raise SizeError(f"{target}={value.strip()[:60]}: {error}") from None
     if not isinstance(value, Expr) or isinstance(value, Integer):
         return Integer(whole(str(target), value))
     for each in value.free_symbols:
-        if SYMBOLS.get(str(each)) != each:
+        if not is_size(each):
             raise SizeError(
                 f"{target}={format_value(value)}: {each} is not a size of symformer.language.symbols; use one"
             )

@@ -8,8 +8,10 @@ assumptions is a different symbol, and substituting it would silently have no ef
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
 
 from sympy import Symbol
 
@@ -143,10 +145,10 @@ _TABLE = (
 # intensity, and shares. Measure takes its letter from these; no size has one of them.
 MEASURES = frozenset("NFUQIY")
 
-LETTERS: dict[str, Letter] = {letter.name: letter for letter in _TABLE}
-LETTERED = tuple(LETTERS)  # without the names that are added from traced code
-SYMBOLS: dict[str, Symbol] = {name: Symbol(name, integer=True, positive=True) for name in LETTERS}
-RANK: dict[Symbol, tuple[int, str]] = {symbol: (rank, "") for rank, symbol in enumerate(SYMBOLS.values())}
+LETTERS: Mapping[str, Letter] = MappingProxyType({letter.name: letter for letter in _TABLE})
+SYMBOLS: Mapping[str, Symbol] = MappingProxyType({name: Symbol(name, integer=True, positive=True) for name in LETTERS})
+_FIELDS: Mapping[str, str] = {field: each.name for each in reversed(_TABLE) for field in each.config}
+_RANKS: Mapping[str, int] = {name: rank for rank, name in enumerate(LETTERS)}
 
 B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
     SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "N_tok", "C_win", "C_local")
@@ -172,8 +174,10 @@ N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))
 N_micro, N_virt, N_tps, N_dev, N_peak = (SYMBOLS[name] for name in ("N_micro", "N_virt", "N_tps", "N_dev", "N_peak"))
 
 
-def symbol(name: str) -> Symbol:
-    """Return the symbol with a given name.
+def symbol(name: str, own: Iterable[Symbol] = ()) -> Symbol:
+    """Return the symbol with a given name: a letter of the alphabet, or one of ``own``, the sizes of a model.
+
+    Only the alphabet is shared by all models: a size that a trace names by its config field belongs to that model.
 
     Raises
     ------
@@ -184,13 +188,17 @@ def symbol(name: str) -> Symbol:
     --------
     >>> symbol("E").is_positive
     True
+    >>> symbol("mamba_d_state", own=[name_size("mamba_d_state")])
+    mamba_d_state
 
     """
-    try:
+    if name in SYMBOLS:
         return SYMBOLS[name]
-    except KeyError:
-        hint = suggested_letter(name)
-        raise UnknownNameError("symbol", name, () if hint else SYMBOLS, hint) from None
+    known = {str(size): size for size in sorted(own, key=lambda size: (letter(size).run, print_order(size)))}
+    if name in known:
+        return known[name]
+    hint = suggested_letter(name)
+    raise UnknownNameError("symbol", name, () if hint else known or SYMBOLS, hint)
 
 
 def suggested_letter(name: str) -> str:
@@ -205,15 +213,9 @@ def suggested_letter(name: str) -> str:
 
 def _called(name: str) -> list[Letter]:
     """Return the letters for a config field or for the start of a meaning: ``hidden_size``, ``seq_len``."""
-    rows = [each for each in LETTERS.values() if not each.word]
     stem = re.split(r"[\W_]", name.lower())[0]
-    begins = [each for each in rows if len(stem) > 2 and each.meaning.startswith(stem)]
-    return [each for each in rows if name in each.config] or begins[:1]
-
-
-def letter(size: Symbol) -> Letter:
-    """Return the alphabet row of a symbol."""
-    return _NUMBERED.get(size) or LETTERS[size.name]
+    begins = [each for each in _TABLE if len(stem) > 2 and each.meaning.startswith(stem)]
+    return [each for each in _TABLE if name in each.config] or begins[:1]
 
 
 class NumberedSymbol(Symbol):  # type: ignore[misc]
@@ -225,9 +227,6 @@ class NumberedSymbol(Symbol):  # type: ignore[misc]
         return Symbol.class_key()  # type: ignore[no-any-return]
 
 
-_NUMBERED: dict[Symbol, Letter] = {}
-
-
 def numbered(size: Symbol, number: int, taken: Collection[str] = ()) -> Symbol:
     r"""Return the letter with a number as its subscript, for one of several models that have a size with this letter.
 
@@ -237,17 +236,49 @@ def numbered(size: Symbol, number: int, taken: Collection[str] = ()) -> Symbol:
     >>> numbered(E, 2), letter(numbered(L_enc, 1)).latex
     (E_2, 'L_{\\mathrm{enc,1}}')
     """
-    own, name = letter(size), f"{size}_{number}"
+    name = f"{size}_{number}"
     while name in taken:
         name += "_"
-    found = NumberedSymbol(name, integer=True, positive=True)
-    _NUMBERED[found] = replace(own, name=name, config=())
-    RANK[found] = (RANK[size][0], name)
-    return found
+    return NumberedSymbol(name, integer=True, positive=True)
+
+
+def _unnumbered(size: Symbol) -> str:
+    """Return the name without the number that ``numbered`` adds."""
+    name = str(size.name)
+    return name.rstrip("_").rpartition("_")[0] if isinstance(size, NumberedSymbol) else name
+
+
+@lru_cache(maxsize=4096)
+def letter(size: Symbol) -> Letter:
+    """Return the alphabet row of a symbol; a size without a letter has its own name."""
+    name = _unnumbered(size)
+    row = LETTERS.get(name) or Letter(name, "a size of the model's code", "", (name,), word=True)
+    return replace(row, name=size.name, config=()) if isinstance(size, NumberedSymbol) else row
+
+
+@lru_cache(maxsize=4096)
+def print_order(size: Symbol) -> tuple[int, str]:
+    """Return the place of a size in printing order: letters as in the table, then sizes without a letter by name."""
+    name = _unnumbered(size)
+    return _RANKS.get(name, len(_TABLE)), str(size.name) if size.name not in LETTERS else ""
+
+
+def is_size(expr: object) -> bool:
+    """Return whether an expression is a symbol of this alphabet, with its assumptions.
+
+    >>> is_size(E), is_size(Symbol("E"))
+    (True, False)
+    """
+    return isinstance(expr, NumberedSymbol) or (isinstance(expr, Symbol) and expr == named_symbol(expr.name))
+
+
+def named_symbol(name: str) -> Symbol:
+    """Return the symbol with a known name, such as a column of a table, without looking it up."""
+    return SYMBOLS.get(name) or Symbol(name, integer=True, positive=True)
 
 
 def name_size(field: str) -> Symbol:
-    r"""Return the symbol of a config field: its letter if it has one, else its own name, added to the alphabet.
+    r"""Return the symbol of a config field: its letter if it has one, or else its own name.
 
     A name that is the letter of a quantity gets the suffix ``_size``.
 
@@ -260,19 +291,14 @@ def name_size(field: str) -> Symbol:
     --------
     >>> name_size("hidden_size"), name_size("mamba_d_state"), name_size("N")
     (E, mamba_d_state, N_size)
-    >>> letter(symbol("mamba_d_state")).latex
+    >>> letter(name_size("mamba_d_state")).latex
     '\\mathrm{mamba\\_d\\_state}'
 
     """
-    for each in LETTERS.values():
-        if field in each.config:
-            return SYMBOLS[each.name]
+    if field in _FIELDS:
+        return SYMBOLS[_FIELDS[field]]
     name = re.sub(r"[.\[]", "_", field).removesuffix("]")
     name += "_size" * (name in MEASURES)
-    if (name in LETTERS and not LETTERS[name].word) or not name.isidentifier() or not name.isascii():
+    if name in LETTERS or not name.isidentifier() or not name.isascii():
         raise UnknownNameError("symbol", name, SYMBOLS)
-    if name not in LETTERS:
-        LETTERS[name] = Letter(name, "a size of the model's code", "", (field,), word=True)
-        SYMBOLS[name] = Symbol(name, integer=True, positive=True)
-        RANK[SYMBOLS[name]] = (len(_TABLE), name)  # sorted by name, independent of the order of tracing
-    return SYMBOLS[name]
+    return named_symbol(name)

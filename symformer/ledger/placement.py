@@ -17,7 +17,7 @@ from ..language.errors import RuleError
 from ..language.notation.text import text
 from ..language.shape_lines import Shape, shape_line
 from ..language.sizes import AtMost, Condition, Divides
-from ..language.symbols import RANK, A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V
+from ..language.symbols import A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_enc, V, print_order
 from .facts import (
     ARRANGING,
     ATTENDING,
@@ -194,7 +194,7 @@ def conditions(ledger: Ledger, placement: Placement, known: Sequence[Condition])
     implied = {rule.dividend for rule in known if isinstance(rule, Divides) and (N_tp, rule.divisor) in found}
     rules: list[Condition] = [
         Divides(below, above, "choose a multiple, or vocab=padded" if above == V else Divides.remedy)
-        for below, above in sorted(found, key=lambda pair: RANK[pair[1]])
+        for below, above in sorted(found, key=lambda pair: print_order(pair[1]))
         if above not in implied
     ]
     if placement.pipeline == "middle":

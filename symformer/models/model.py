@@ -29,7 +29,7 @@ from ..language.sizes import (
     substitute,
     whole,
 )
-from ..language.symbols import RANK, SYMBOLS, letter, suggested_letter, symbol
+from ..language.symbols import SYMBOLS, letter, named_symbol, print_order, suggested_letter, symbol
 from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Ledger, OperationKind
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Math, Table
@@ -116,7 +116,7 @@ class Model(Immutable, Shown):
             found |= value.free_symbols
         for constraint in self.constraints:
             found |= constraint.symbols
-        return tuple(sorted(found, key=RANK.__getitem__))
+        return tuple(sorted(found, key=print_order))
 
     @property
     def params(self) -> Formula:
@@ -229,7 +229,7 @@ class Model(Immutable, Shown):
     def _at_config(self, read: Provenance) -> Model:
         # A measured quantity can have sizes on which the parameters do not depend.
         places, config = read.places, {**self.provenance.config, **read.config}
-        own = {symbol(name): config[place.field] for name, place in places.items() if place.field in config}
+        own = {named_symbol(name): config[place.field] for name, place in places.items() if place.field in config}
         more = {size: number for size, number in own.items() if size not in (*self.numbers, *self.relations)}
         known = replace(self.provenance, numbers={**own, **self.provenance.numbers})
         return replace(self, numbers={**more, **self.numbers}, provenance=known)
@@ -251,7 +251,7 @@ class Model(Immutable, Shown):
         for target, value in close_relations({**self.component.totals, **self.relations}).items():
             if target not in numbers and value.free_symbols <= numbers.keys():
                 numbers[target] = evaluate_relation(target, value, numbers)
-        return {name: numbers[name] for name in sorted(numbers, key=RANK.__getitem__)}
+        return {name: numbers[name] for name in sorted(numbers, key=print_order)}
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
         """Return the sizes of this model, or of another target of the same architecture, for a formula.
@@ -368,14 +368,13 @@ class Model(Immutable, Shown):
         """
         numbers, relations = dict(self.numbers), dict(self.relations)
         for name, given in values.items():
-            target = symbol(str(name))
+            target = symbol(str(name), self.settable)
             if target not in self.settable:
-                # A traced model can have a size of this name, such as "layers".
                 hint = suggested_letter(str(name))
                 raise UnknownNameError(
                     f"symbol of {self.target}", str(name), () if hint else map(str, self.sizes), hint
                 )
-            value = check_relation(target, given)
+            value = check_relation(target, given, self.settable)
             numbers.pop(target, None)
             if isinstance(value, Integer):
                 numbers[target] = int(value)
@@ -424,7 +423,7 @@ class Model(Immutable, Shown):
             if formulas and name not in asked | named:
                 value = self.numbers.get(name) or text(self.relations[name])
                 whose = " and ".join(dict.fromkeys(formula.id for formula in formulas))
-                others = ", ".join(str(each) for each in sorted(asked, key=RANK.__getitem__) if letter(each).run)
+                others = ", ".join(str(each) for each in sorted(asked, key=print_order) if letter(each).run)
                 raise SizeError(
                     f"{name}={value} has no effect: {whose} does not depend on {name} ({letter(name).meaning})"
                     + (f"; its run sizes are {others}" if others else ", nor on any other run size")

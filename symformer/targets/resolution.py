@@ -80,7 +80,7 @@ def resolve(
         )
     if is_factory:
         return model.validated(), conventions
-    return (model.set(assignments(sets)) if sets else model.validated()), conventions
+    return (model.set(assignments(sets, model.settable)) if sets else model.validated()), conventions
 
 
 def _of_option(

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sympy import Symbol
+
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError, UnknownNameError, naming, quoted
 from ..language.sizes import Relations, assignments
@@ -129,7 +131,8 @@ class SideBySideTargets:
         return self._sized(models, conventions), conventions
 
     def _sized(self, models: Sequence[Model], conventions: Sequence[Mapping[str, str]]) -> list[Model]:
-        shared, own = assignments(self.sets[0]), [assignments(each) for each in self.sets[1:]]
+        every = frozenset[Symbol]().union(*(model.settable for model in models))
+        shared, own = assignments(self.sets[0], every), [assignments(each, every) for each in self.sets[1:]]
         taken = [self._taken(model, each) for model, each in zip(models, conventions, strict=True)]
         what = " or ".join(self._counted)
         for name in shared:

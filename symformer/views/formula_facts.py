@@ -12,7 +12,7 @@ from ..components.base import spell_option
 from ..formulas.formula import Formula, affects_formula
 from ..language.frozen import Immutable
 from ..language.sizes import Condition, Numbers
-from ..language.symbols import RANK, letter
+from ..language.symbols import letter, print_order
 from ..language.target import name_of
 from ..models.model import Model
 from ..models.provenance import Pinned, TraceEvidence
@@ -70,7 +70,7 @@ def changed_sizes(model: Model) -> dict[Symbol, Expr]:
         if not letter(size).run and own.get(size) != number
     }
     found |= {size: value for size, value in model.relations.items() if between.get(size) != value}
-    return {size: found[size] for size in sorted(found, key=RANK.__getitem__)}
+    return {size: found[size] for size in sorted(found, key=print_order)}
 
 
 def _changed_options(model: Model) -> tuple[str, ...]:

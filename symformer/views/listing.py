@@ -12,7 +12,7 @@ from .. import components as all_components
 from ..components.base import Component, spell_option
 from ..language.errors import SymformerError, UnknownNameError
 from ..language.frozen import Immutable
-from ..language.symbols import RANK, letter
+from ..language.symbols import letter, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.tabular import Tabular
@@ -546,7 +546,7 @@ def _choices(part: type[Component]) -> dict[str, tuple[str, ...]]:
 
 
 def _meanings(sizes: Any) -> dict[str, str]:
-    return {str(size): letter(size).meaning for size in sorted(sizes, key=RANK.__getitem__)}
+    return {str(size): letter(size).meaning for size in sorted(sizes, key=print_order)}
 
 
 def _published(params: Any) -> int | None:

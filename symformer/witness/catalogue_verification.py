@@ -21,7 +21,7 @@ from ..catalogue.measured_model import STORED
 from ..catalogue.record import model_of_records
 from ..language.errors import CatalogueError, SizeError, WitnessError
 from ..language.sizes import Equals
-from ..language.symbols import SYMBOLS
+from ..language.symbols import named_symbol
 from ..models.model import Model
 from ..models.provenance import Pinned
 from .inert_fields import TOKENS, FieldTrials, other_values
@@ -216,7 +216,7 @@ def _held(record: Mapping[str, Any], name: str, value: Any) -> Mapping[str, Any]
     kind = "traced" if "traced" in record else "lifted"
     found, reading = record[kind], record.get("reading", {})
     condition = to_data(
-        Equals(SYMBOLS[record["letters"][name]], Integer(value), f"the trace fixed it at {value:,}: {WHY}")
+        Equals(named_symbol(record["letters"][name]), Integer(value), f"the trace fixed it at {value:,}: {WHY}")
     )
     pinned = to_data(Pinned(name, value, WHY))
     return {

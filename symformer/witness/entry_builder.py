@@ -27,7 +27,7 @@ from ..catalogue.record import OPERATIONS, Record
 from ..configs.common_fields import INERT
 from ..language.errors import SymformerError, WitnessError
 from ..language.sizes import substitute
-from ..language.symbols import SYMBOLS
+from ..language.symbols import named_symbol
 from ..models.provenance import TraceEvidence
 from .catalogue_verification import CatalogueVerification
 from .config_integers import PLACES, whole_numbers
@@ -470,7 +470,7 @@ class EntryBuilder:
 
     def _follows(self, sizes: Mapping[str, int], letters: Mapping[str, str]) -> Iterator[tuple[str, Expr | None]]:
         """Yield the sizes whose default is derived from others, each with its expression, or None if unknown."""
-        known = {name: SYMBOLS[letter] for name, letter in letters.items() if name in sizes}
+        known = {name: named_symbol(letter) for name, letter in letters.items() if name in sizes}
         draw = random.Random(0)
         for name in sizes:
             if name in self.given:

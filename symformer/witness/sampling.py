@@ -12,7 +12,7 @@ from itertools import chain, count
 from math import gcd, lcm
 from random import Random
 
-from ..language.symbols import LETTERED, LETTERS
+from ..language.symbols import LETTERS
 from .interpolation import Point
 
 # Such a field is small while the shapes are found, if the code accepts it.
@@ -46,7 +46,7 @@ def is_window(name: str) -> bool:
 
 def is_optional(name: str) -> bool:
     """Return True if a size is non-essential, so that it may be fixed to save the rest."""
-    return name not in LETTERED and not is_essential(name) and name != ""
+    return name not in LETTERS and not is_essential(name) and name != ""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Divides, Numbers, Relations, evaluate_relation
-from ..language.symbols import RANK, C, N_new, P, S
+from ..language.symbols import C, N_new, P, S, print_order
 from ..ledger.facts import Entry, OperationKind
 from ..models.model import Model
 
@@ -98,7 +98,7 @@ class SamplingPlan:
                 elif S in numbers:  # a state has the same size after any number of tokens, and some must be read
                     numbers[C] = numbers[S]
                 numbers |= {size: evaluate_relation(size, value, numbers) for size, value in self.totals.items()}
-                return {size: numbers[size] for size in sorted(numbers, key=RANK.__getitem__)}
+                return {size: numbers[size] for size in sorted(numbers, key=print_order)}
 
 
 def new_tokens(formula: Formula) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     entries = [(count.xreplace(totals), entry) for count, entry in model.ledger]
     # Sizes that cost time to run (layers, passes) get a few small values that suffice; the others are sampled.
     counts = [count.xreplace(totals) for count, _ in (*entries, *model.ledger.weights)]
-    depths = sorted({name for count in counts for name in count.free_symbols}, key=RANK.__getitem__)
+    depths = sorted({name for count in counts for name in count.free_symbols}, key=print_order)
     products = [factors for formula in formulas for factors in _products(formula)]
     weights = [weight.shape for _, weight in model.ledger.weights]
     shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
@@ -135,7 +135,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         needed -= {S}  # S and C are the same tokens
         tensors = [tuple(dim.xreplace({S: C}) for dim in shape) for shape in tensors]
         products = [tuple(dim.xreplace({S: C}) for dim in factors) for factors in products]
-    widths = sorted(needed - {*depths, *totals, *looped, N_new}, key=RANK.__getitem__)
+    widths = sorted(needed - {*depths, *totals, *looped, N_new}, key=print_order)
     fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
     sides = _sides(products)
     drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]

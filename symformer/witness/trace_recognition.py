@@ -15,7 +15,7 @@ from ..catalogue.recognized_model import CHUNKS, OTHERWISE, RecognizedModel
 from ..language.errors import SizeError, SymformerError, WitnessError
 from ..language.shape_lines import Shape
 from ..language.sizes import Condition, Equals, without_implied
-from ..language.symbols import SYMBOLS, C
+from ..language.symbols import C, named_symbol
 from ..output.status_line import status_line
 from .error_messages import sentence
 from .interpolation import Point
@@ -59,10 +59,10 @@ def lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
 def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
     calls = Calls(runner.build, runner.calls(RUNS["flops"]), runner.calls(RUNS["kv-cache"]))
     component = cast(MeasuredModel, products.model.component)
-    letters = {name: SYMBOLS[letter] for name, letter in products.letters.items() if letter in SYMBOLS}
+    letters = {name: named_symbol(letter) for name, letter in products.letters.items()}
     products = replace(products, checked=tuple(with_dependent_sizes(products, point) for point in products.checked))
     sights = [sight_at(calls, point, letters) for point in products.checked]
-    windows = {name: SYMBOLS[size] for name, size in _windows(runner, products).items()}
+    windows = {name: named_symbol(size) for name, size in _windows(runner, products).items()}
     letters |= windows
     point = tiny_point(calls, products, windows)
     real = real_sight(calls, point, letters)
@@ -85,7 +85,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         return trained_at(calls, products.checked[0], letters)
 
     held = cast(MeasuredModel, stored.model.component)
-    same = {SYMBOLS[each]: tie.expr(letters) for each, tie in _ties(products, letters)}
+    same = {named_symbol(each): tie.expr(letters) for each, tie in _ties(products, letters)}
     same |= {each.size: each.value for each in component.conditions if isinstance(each, Equals)}
     counts = {(path, _known(shape, same)): _known(often, same) for (path, shape), often in held.counts.items()}
     reader = Recognizer(

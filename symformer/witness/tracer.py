@@ -18,7 +18,7 @@ from sympy import Add, Expr, Integer, Symbol, fraction, together
 from ..catalogue.measured_model import Class, MeasuredModel
 from ..language.errors import SizeError, UnknownNameError, WitnessError
 from ..language.sizes import AtMost, Condition, Divides, Equals, without_implied
-from ..language.symbols import RANK
+from ..language.symbols import print_order
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, Pinned, Provenance, TraceEvidence
 from ..output.status_line import status_line
@@ -199,7 +199,7 @@ class Tracer:
         used = {symbol for each in _exprs(found.counts) for symbol in each.free_symbols}
         used |= {symbol for each in (*loose, *edges, *ends) for symbol in each.symbols}
         names = {symbol: name for name, symbol in named.items()}
-        places = {str(symbol): names[symbol] for symbol in sorted(used, key=RANK.__getitem__)}
+        places = {str(symbol): names[symbol] for symbol in sorted(used, key=print_order)}
         component = replace(found, conditions=conditions)
         read = TraceEvidence(
             points=len(checked),

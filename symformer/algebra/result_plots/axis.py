@@ -12,7 +12,7 @@ from ...language.errors import SizeError
 from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.sizes import Numbers, substitute
-from ...language.symbols import RANK, letter
+from ...language.symbols import letter, print_order
 from ..crossover import AllowedValues
 
 POINTS = 64  # points per line
@@ -27,7 +27,7 @@ def label(size: Symbol) -> str:
 def only(expr: Expr, size: Symbol, numbers: Numbers, what: str) -> Expr:
     """Substitute the numbers of all sizes but one. Raises SizeError if a number is missing."""
     found = substitute(expr, {name: number for name, number in numbers.items() if name != size})
-    if lacking := sorted(found.free_symbols - {size}, key=RANK.__getitem__):
+    if lacking := sorted(found.free_symbols - {size}, key=print_order):
         names = ", ".join(map(str, lacking))
         raise SizeError(f"a plot of {what} needs a value for {names}; set each one with --set")
     return found

@@ -12,7 +12,7 @@ from ...language.errors import OptionError, SizeError, listed
 from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.notation.text import text
-from ...language.symbols import RANK, symbol
+from ...language.symbols import print_order, symbol
 from ...language.target import name_of
 from ...output.bars import Bars
 from ...output.base_plot import Plot
@@ -31,7 +31,7 @@ def draw(found: Comparison, by: str) -> Plot:
     """Return the plot of a comparison. Raises OptionError, SizeError."""
     if len(found.models) > MOST:
         raise OptionError(f"{len(found.models)} models do not fit in one plot; compare at most {MOST}")
-    return curves(found, symbol(by)) if by else rows(found)
+    return curves(found, symbol(by, found.all_sizes)) if by else rows(found)
 
 
 def names(found: Comparison) -> list[str]:
@@ -53,7 +53,7 @@ def rows(found: Comparison) -> Bars:
     values = [[side.value for side in sides] for _, *sides in found.rows]
     if any(each is None for row in values for each in row):
         used = set().union(*(side.expr.free_symbols for side in found.totals))
-        free = sorted(used - found.numbers.keys(), key=RANK.__getitem__)
+        free = sorted(used - found.numbers.keys(), key=print_order)
         raise SizeError(
             f"a bar plot needs a value for {listed(free)}; set each one with --set"
             + (f", or plot against it with x={str(free[0])!r} or --crossover {free[0]}" if len(free) == 1 else "")

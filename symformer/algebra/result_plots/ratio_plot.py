@@ -11,7 +11,7 @@ from ...formulas import ranks
 from ...language.errors import OptionError, SizeError, listed
 from ...language.notation.display_tree import tree, value
 from ...language.notation.latex import latex
-from ...language.symbols import RANK, letter, symbol
+from ...language.symbols import letter, print_order, symbol
 from ...language.target import name_of
 from ...output.chart import Chart, ReferenceLine, Series
 from ...output.style import MOST, literal
@@ -41,7 +41,8 @@ def draw(found: Sequence[QuantityRatio], by: str) -> Chart:
     """Return the plot of some quotients. Raises OptionError, SizeError."""
     if len(found) > MOST:
         raise OptionError(f"{len(found)} quotients do not fit in one plot; choose at most {MOST}")
-    size = symbol(by) if by else _usual(found)
+    own = frozenset[Symbol]().union(*(value(each.ratio).free_symbols for each in found))
+    size = symbol(by, own) if by else _usual(found)
     series: list[Series] = []
     across: list[ReferenceLine] = []
     notes: list[str] = []
@@ -49,7 +50,7 @@ def draw(found: Sequence[QuantityRatio], by: str) -> Chart:
     for each in found:
         ratio, name = value(each.ratio), literal(name_of(each.model.target) + (f" ({each.part})" if each.part else ""))
         if size not in ratio.free_symbols and len(found) == 1:
-            has = listed(sorted(ratio.free_symbols, key=RANK.__getitem__))
+            has = listed(sorted(ratio.free_symbols, key=print_order))
             raise SizeError(
                 f"{each.unit} of {each.model.target} does not depend on {size}"
                 + (f"; its sizes are {has}" if has else "")
@@ -89,7 +90,7 @@ def _usual(found: Sequence[QuantityRatio]) -> Symbol:
         )
     if len(free) == 1:
         return free.pop()
-    ordered = sorted(used, key=RANK.__getitem__)
+    ordered = sorted(used, key=print_order)
     usual = (each for name in ("S", "C", "L", "E") for each in ordered if each.name == name)
     return next(usual, ordered[0])
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ...language.errors import OptionError, SizeError
 from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
-from ...language.symbols import symbol
 from ...language.target import name_of
 from ...output.bars import Bars
 from ...output.base_plot import Plot
@@ -54,7 +53,7 @@ def bars(found: Sensitivity) -> Bars:
 def curve(found: Sensitivity, by: str) -> Chart:
     """Return the quantity and its asymptote against one size, holding the others fixed."""
     change = found[by]
-    size = symbol(by)
+    size = change.size
     if lacking := sorted(str(each) for each in change.univariate.free_symbols - {size}):
         raise SizeError(f"a plot needs a value for {', '.join(lacking)}; set each one with --set")
     allowed = AllowedValues.of(size, found.formula.constraints, found.model.known)

@@ -8,7 +8,7 @@ from ...language.errors import SizeError
 from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.sizes import substitute
-from ...language.symbols import symbol
+from ...language.symbols import named_symbol
 from ...output.chart import Chart, ReferenceLine, Series
 from ...output.style import escaped
 from ..crossover import AllowedValues
@@ -31,7 +31,7 @@ def line(found: Solutions) -> Chart:
     """Return the total against the only unknown size, with the target as a horizontal line and the solutions."""
     (open_,) = found.unknowns
     size = open_.size
-    numbers = {symbol(name): number for name, number in found.numbers.items()}
+    numbers = {named_symbol(name): number for name, number in found.numbers.items()}
     exact = substitute(found.formula.expanded, numbers)
     best = list(found.all) or [each for each in (found.nearest,) if each is not None]
     allowed = AllowedValues.of(size, found.formula.constraints, numbers)
@@ -82,6 +82,8 @@ def _notes(found: Solutions) -> list[str]:
     """Return the verdict, or the sizes of the only solution."""
     if len(found.all) == 1:
         only = found.all[0]
-        sizes = ", ".join(f"${latex(tree(symbol(name)))} = {grouped(number)}$" for name, number in only.sizes.items())
+        sizes = ", ".join(
+            f"${latex(tree(named_symbol(name)))} = {grouped(number)}$" for name, number in only.sizes.items()
+        )
         return [f"{sizes}: {only.value:,} {found.formula.measure.unit}"]
     return [escaped(part) for part in found.verdict.split("; ")]

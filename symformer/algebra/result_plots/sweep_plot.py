@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...language.errors import OptionError
 from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
-from ...language.symbols import SYMBOLS, symbol
+from ...language.symbols import SYMBOLS, named_symbol
 from ...language.target import name_of
 from ...output.base_plot import Plot
 from ...output.chart import Chart, Series
@@ -94,7 +94,7 @@ def line(found: Sweep) -> Chart:
     ]
     word = units.pop() if several else found.formulas[0].measure.title
     notes = [f"{len(xs):,} configs of {literal(name_of(found.model.target))}", *_drawn(len(xs), step)]
-    return Chart(label(symbol(name)), word, series, (), notes)
+    return Chart(label(named_symbol(name)), word, series, (), notes)
 
 
 def heat(found: Sweep) -> HeatMap:
@@ -113,7 +113,7 @@ def heat(found: Sweep) -> HeatMap:
         f"{len(numbers):,} configs of {literal(name_of(found.model.target))}" + f"; {blank:,} left out" * bool(blank)
     ]
     title = found.formulas[0].measure.title
-    return HeatMap(label(symbol(first)), label(symbol(second)), title, xs, ys, numbers, notes)
+    return HeatMap(label(named_symbol(first)), label(named_symbol(second)), title, xs, ys, numbers, notes)
 
 
 def _some(found: Sweep, names: tuple[str, str]) -> tuple[tuple[list[int], list[int]], int, int]:
@@ -141,4 +141,4 @@ def _column(found: Sweep, name: str) -> Any:
     for each in found.formulas:
         if each.measure.name == name:
             return escaped(each.measure.title)
-    return label(symbol(name)) if name in SYMBOLS else f"${latex(tree(symbol(name)))}$"
+    return label(named_symbol(name)) if name in SYMBOLS else f"${latex(tree(named_symbol(name)))}$"

@@ -13,7 +13,7 @@ from typing import Any
 
 from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceiling, floor, sqrt
 
-from ..symbols import RANK, letter
+from ..symbols import letter, print_order
 
 
 class Tree:
@@ -254,7 +254,7 @@ def house_key(expr: Expr) -> tuple[int, int, list[tuple[tuple[int, str], int]], 
     return (
         -sum(power for symbol, power in powers.items() if not letter(symbol).ranks),
         -sum(powers.values()),
-        sorted((RANK[symbol], -power) for symbol, power in powers.items()),
+        sorted((print_order(symbol), -power) for symbol, power in powers.items()),
         str(expr),
     )
 

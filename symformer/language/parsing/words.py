@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..symbols import LETTERED, LETTERS
+from ..symbols import LETTERS
 from .tokens import GREEK
 
 
@@ -32,11 +32,11 @@ BELOW = (
         rotary multiplier multiple group groups per tok new chunk ssm
         """
     )
-    | {part.lower() for name in LETTERED for part in name.split("_")[1:]}
+    | {part.lower() for name in LETTERS for part in name.split("_")[1:]}
     | {part for each in LETTERS.values() for field in each.config for part in field.split("_")}
 )
 # Names of several words joined by underscores, as in code.
-FIELDS = frozenset(field for each in LETTERS.values() for field in each.config) | frozenset(LETTERED)
+FIELDS = frozenset(field for each in LETTERS.values() for field in each.config) | frozenset(LETTERS)
 # Ambiguous: a product of letters or one name.
 EITHER = _words("tp pp dp ep cp kv ff bs nh")
 PROSE = _words(
