@@ -76,23 +76,23 @@ GRID = {"L": [12, 24]}
 PARAMETERS = {
     "solve": (
         lambda: sf.solve("gpt2", "124M", unknowns="L", tolerance="1%", sizes={"V": 50000}, relations={"H": "3*E"}),
-        lambda: sf.solve("gpt2", "124M", unknowns="L", tolerance="1%", sizes={"V": 50000}, relations={"H": "3*E"}),
+        lambda: sf.solve("gpt2", "124M", for_="L", within="1%", given={"V": 50000}, where={"H": "3*E"}),
     ),
     "sweep": (
         lambda: sf.sweep("gpt2", grid=GRID, sizes={"V": 7}, relations={"P": "E"}, limit=1, sort_by="max:params"),
-        lambda: sf.sweep("gpt2", grid=GRID, sizes={"V": 7}, relations={"P": "E"}, limit=1, sort_by="max:params"),
+        lambda: sf.sweep("gpt2", over=GRID, given={"V": 7}, where={"P": "E"}, top=1, by="max:params"),
     ),
     "compare": (
         lambda: sf.compare("gpt2-xl", "llama-2-7b", match="params", adjust="L"),
-        lambda: sf.compare("gpt2-xl", "llama-2-7b", match="params", adjust="L"),
+        lambda: sf.compare("gpt2-xl", "llama-2-7b", same="params", by="L"),
     ),
     "check": (
         lambda: sf.check("12 L h^2", "gpt2", names={"h": "E"}),
-        lambda: sf.check("12 L h^2", "gpt2", names={"h": "E"}),
+        lambda: sf.check("12 L h^2", "gpt2", where={"h": "E"}),
     ),
     "ratio": (
         lambda: sf.ratio("gpt2", numerator="flops", denominator="params"),
-        lambda: sf.over("gpt2", numerator="flops", denominator="params"),
+        lambda: sf.over("gpt2", quantity="flops", divisor="params"),
     ),
 }
 
@@ -105,7 +105,7 @@ def test_former_parameters_give_the_same_answer(name: str) -> None:
 
 def test_both_spellings_of_a_parameter_are_an_error() -> None:
     with pytest.raises(sf.OptionError, match="within is the former name of tolerance; give one of the two"):
-        sf.solve("gpt2", "124M", unknowns="L", tolerance="1%", tolerance="1%")
+        sf.solve("gpt2", "124M", unknowns="L", tolerance="1%", within="1%")
 
 
 # The command line

@@ -556,5 +556,5 @@ def test_help_of_solve_explains_given_where_and_within() -> None:
     assert "The sizes that follow from the unknowns" in doc
     assert sf.solve("gpt2", "124M", unknowns="L", tolerance="1%").table()["L"] == [12]
     assert sf.solve("gpt2", "124M", unknowns="L").table()["L"] == []  # 124,439,808 is not 124,000,000
-    with pytest.raises(sf.SizeError, match="H is in given and in where; keep one"):
+    with pytest.raises(sf.SizeError, match="H is in sizes and in relations; keep one"):
         sf.solve("gpt2", "124M", unknowns="L", sizes={"H": 3072}, relations={"H": "4*E"})

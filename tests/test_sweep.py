@@ -282,9 +282,9 @@ def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
         (["--grid", "E=768", "--filter", "__import__('os') < 3"], "is not plain arithmetic"),
         (["--grid", "E=768", "--pareto", "params"], "a Pareto front needs at least two different columns, not params"),
         (["--grid", "E=768", "--pareto", "params,flops"], "not a column; the numeric columns are E, A, params"),
-        (["--grid", "E=768", "--limit", "3", "--pareto", "E,params"], "pareto and top cannot be combined"),
-        (["--grid", "E=768", "--sort-by", "E"], "needs a number of rows; set top"),
-        (["--grid", "E=768", "--limit", "0"], "top=0 is out of range; choose 1 to 1,000,000"),
+        (["--grid", "E=768", "--limit", "3", "--pareto", "E,params"], "pareto and limit cannot be combined"),
+        (["--grid", "E=768", "--sort-by", "E"], "needs a number of rows; set limit"),
+        (["--grid", "E=768", "--limit", "0"], "limit=0 is out of range; choose 1 to 1,000,000"),
         (["--grid", "E=768", "--json", "-o", "x.csv"], "remove one of the two"),
         (["--grid", "E=768", "-o", "x.txt"], ".jsonl, .svg, .pdf, .png, not as .txt"),
         (["--grid", "E=768", "--from", "x.csv"], "--grid defines a grid and --from reads a file; remove one"),
@@ -449,7 +449,7 @@ def test_memory_does_not_grow_with_the_number_of_configs() -> None:
     code = """
 import resource, sys
 from symformer.algebra.sweep import sweep
-found = sweep("gpt2", {"E": f"12:{12 * int(sys.argv[1])}:12", "V": "1:1000"}, top=1, by="max:params")
+found = sweep("gpt2", {"E": f"12:{12 * int(sys.argv[1])}:12", "V": "1:1000"}, limit=1, sort_by="max:params")
 row = [int(column[0]) for column in found.table().values()]
 print(row[0], row[-1], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
