@@ -194,7 +194,7 @@ REFUSED = [
     (["gpt2", "llama-2-7b", "--match", "params", "--adjust", "L"],
      "no L gives llama-2-7b the parameters of gpt2, 124,439,808: without L, llama-2-7b already has 262,148,096"),
     (["llama-2-7b", "mistral-7b-v0.1", "-q", "kv-cache", "--match", "kv-cache", "--adjust", "C"], "is not linear in C"),
-    (["gpt2", "gpt2-xl", "--divide-by", "params", "--match", "params", "--adjust", "L"], "cannot be combined with --match"),
+    (["gpt2", "gpt2-xl", "--divide-by", "params", "--match", "params", "--adjust", "L"], "cannot be combined with"),
     (["gpt2", "--divide-by", "nothing"], "unknown quantity 'nothing'"),
     (["gpt2", "--divide-by", "intensity"], "intensity is itself a ratio"),
     (["gpt2", "-q", "intensity", "--divide-by", "params"], "intensity is itself a ratio"),
