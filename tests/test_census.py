@@ -137,14 +137,14 @@ def test_page_lists_and_counts_every_model_type() -> None:
     shown = made["census.md"].splitlines()
     # of three types with these heads, two can be built, and one has a formula
     assert shown[4].startswith(
-        "**1 of the 2 types that can be built (50.0 %) have a formula in which every main size is"
+        "**1 of the 2 types that can be built (50.0%) have a formula in which every main size is"
     )
     for row in (
         "|  | causal | masked | all |",
         "| Types | 2 | 1 | 3 |",
-        "| built from their default config | 1 | 1 | 2 |",
-        "| with formulas | 1 | 0 | 1 |",
-        "| with operations | 1 | 0 | 1 |",
+        "| Built from their default config | 1 | 1 | 2 |",
+        "| With formulas | 1 | 0 | 1 |",
+        "| With operations | 1 | 0 | 1 |",
         "| `wild` | x is odd |",
         "| `broken` | no \\* width |",
         "- [biogpt to biogpt](census-1.md)",

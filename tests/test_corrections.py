@@ -11,7 +11,8 @@ from sympy import expand
 from symformer.algebra.correction_arithmetic import WorkedLine
 from symformer.algebra.formula_claims import formula_claims
 from symformer.algebra.number_claims import number_claims
-from symformer.documents.corrections_page import math, page
+from symformer.documents.pages import display
+from symformer.documents.reference_pages import corrections
 from symformer.language.arithmetic import parse
 from symformer.language.errors import SizeError
 
@@ -64,7 +65,7 @@ def test_working_gives_the_printed_number() -> None:
 
 
 def test_every_correction_has_a_working() -> None:
-    text = page()
+    text = corrections()
     places = [text.index(f"**{re.sub('([_*])', chr(92) * 2 + chr(92) + '1', each.whose)}** prints") for each in AMISS]
     places += [text.index(f"(`{each.id}`)") for each in FORMULAS] + [len(text)]
     assert len(AMISS) == 46
@@ -73,21 +74,22 @@ def test_every_correction_has_a_working() -> None:
     heads = [line[3:] for line in text.splitlines() if line.startswith("## ")]
     anchors = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}  # as created by GitHub
     assert set(re.findall(r"\]\(#([^)]+)\)", text)) == anchors
-    assert text == page()
+    assert text == corrections()
 
 
 def test_formula_names_with_commas_are_separated() -> None:
-    (line,) = (line for line in page().splitlines() if line.startswith("Corrected [formulas]"))
+    (line,) = (line for line in corrections().splitlines() if line.startswith("Corrected [formulas]"))
     assert line.count("; ") == len(FORMULAS) - 1
     assert "eq. 8; EleutherAI" in line
 
 
 def test_long_sums_are_wrapped() -> None:
     steps = [" + ".join(f"{n} E" for n in range(60)), r"\approx 2"]
-    shown = math(steps)
-    assert (shown[1], shown[-2]) == (r"\begin{aligned}", r"\end{aligned}")
-    assert "".join(shown).count(r"\quad") > 2
-    assert math(["1 + 1", "2"]) == ["```math", "1 + 1 = 2", "```"]
+    shown = display(steps)
+    assert shown.startswith("```math\n\\begin{aligned}\n")
+    assert shown.endswith("\n\\end{aligned}\n```")
+    assert shown.count(r"\quad") > 2
+    assert display(["1 + 1", "2"]) == "```math\n1 + 1 = 2\n```"
 
 
 def test_working_requires_its_sizes() -> None:

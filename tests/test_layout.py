@@ -27,6 +27,7 @@ LAYOUT = (
     "ledger_dataflow",
     "legend",
     "live_data",
+    "pages",
     "part_sections",
     "sentences",
     "subject",

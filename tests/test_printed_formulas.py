@@ -17,7 +17,7 @@ from symformer.algebra.formula_claims import PrintedFormula, formula_claims
 from symformer.algebra.number_claims import number_claims
 from symformer.algebra.publications import publications
 from symformer.commands.cli import cli
-from symformer.documents.published_formulas import page
+from symformer.documents.reference_pages import published_formulas
 from symformer.language.arithmetic import parse
 from symformer.language.errors import DerivationError
 
@@ -81,7 +81,7 @@ def test_a_wrong_stored_verdict_is_detected(wrong: dict[str, Any]) -> None:
 
 def test_the_page_shows_each_formula_as_printed() -> None:
     """Korthikanti et al. 2022, eq. 1, is not expanded; ours is next to it, with the letters and the conventions."""
-    made = page()
+    made = published_formulas()
     rows = {line.split("`")[1]: line for line in made.splitlines() if line.startswith("| `")}
     assert rows.keys() == ENTRIES.keys()
     assert (

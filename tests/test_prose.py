@@ -90,7 +90,8 @@ def texts(root: Path) -> Iterator[str]:
         *sorted((root / "symformer/papers").glob("*.json")),
     ]
     documents = [*sorted(root.glob("*.md")), *sorted((root / "docs").iterdir())]
-    for place in (*sorted((root / "templates").iterdir()), *documents, *stored):
+    templates = [place for place in sorted((root / "templates").rglob("*")) if place.parent.name != "fonts"]
+    for place in (*templates, *documents, *stored):
         if place.is_file():
             yield place.read_text("utf-8")
 

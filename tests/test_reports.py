@@ -19,9 +19,9 @@ from symformer.documents.gallery_pages import (
     TRAINED_QUANTITIES,
     WHOLE,
     brief,
-    index,
+    index_rows,
 )
-from symformer.language.symbols import LETTERED
+from symformer.language.symbols import LETTERS
 from symformer.ledger.facts import OperationKind
 from symformer.ledger.operations import Operations
 from symformer.output.files import stale, write_all
@@ -41,7 +41,7 @@ def test_the_index_links_the_page_of_every_architecture() -> None:
 
 
 def test_the_index_shortens_long_formulas() -> None:
-    terms = [cell.count(" + ") + 1 for row in index() for cell in row.split(" | ")]
+    terms = [row.formula.count(" + ") + 1 for row in index_rows()]
     assert max(terms) == MOST_TERMS
     # 12 terms; the highest degree is the 4 of the experts' 3 matrices of E x M
     assert brief(architecture("gpt-oss").params) == r"3 L E X M + \cdots"
@@ -50,7 +50,7 @@ def test_the_index_shortens_long_formulas() -> None:
 def test_the_alphabet_lists_every_size_and_quantity() -> None:
     text = (ROOT / "reports" / "alphabet.md").read_text("utf-8")
     rows = re.findall(r"(?m)^\| `([^`]+)` \| \$`([^`]+)`\$ \| (\w.*?) \| (\w.*?) \|", text)
-    assert {name for name, *_ in rows} == {*LETTERED, *quantities()}
+    assert {name for name, *_ in rows} == {*LETTERS, *quantities()}
     symbols = Counter(symbol for _, symbol, *_ in rows)
     assert [symbol for symbol, times in symbols.items() if times > 1] == []
     assert ("kv-cache", r"U_{\mathrm{cache}}", "bytes of the key/value cache", "bytes") in rows

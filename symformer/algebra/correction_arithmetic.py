@@ -15,7 +15,7 @@ from ..language.arithmetic import parse
 from ..language.notation.display_tree import Number, tree
 from ..language.notation.latex import latex
 from ..language.sizes import Numbers, evaluate
-from ..language.symbols import named_symbol
+from ..language.symbols import named_symbol, print_order
 
 NEAR = 5  # significant digits of a fraction
 
@@ -37,8 +37,9 @@ class WorkedLine:
 
     @property
     def numbers(self) -> Numbers:
-        """The sizes by their symbols."""
-        return {named_symbol(name): number for name, number in self.sizes.items()}
+        """The sizes by their symbols, in printing order."""
+        found = {named_symbol(name): number for name, number in self.sizes.items()}
+        return {size: found[size] for size in sorted(found, key=print_order)}
 
     @cached_property
     def value(self) -> Fraction:
