@@ -103,15 +103,20 @@ def room(name: str) -> str:
     return name.partition(".")[0]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a module."""
+    return ast.parse(path.read_text("utf-8"))
+
+
 def imports(path: Path, package: Path = PACKAGE) -> Iterator[str]:
     """Yield all modules of the package that a file imports anywhere, except for type checking."""
-    tree = ast.parse(path.read_text("utf-8"))
-    guarded = [
-        node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    ]
+    tree = parsed(path)
+    every = list(ast.walk(tree))
+    guarded = [node for node in every if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
     left_out = {id(inner) for node in guarded for inner in ast.walk(node)}
     here = path.relative_to(package).parts[:-1]
-    for node in ast.walk(tree):
+    for node in every:
         if isinstance(node, ast.ImportFrom) and node.level and id(node) not in left_out:
             above = here[: len(here) - node.level + 1]
             base = ".".join([*above, *(node.module.split(".") if node.module else [])])
@@ -125,9 +130,13 @@ def _there(name: str, package: Path) -> bool:
     return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
 
 
-@cache
 def graph(package: Path = PACKAGE) -> Mapping[str, frozenset[str]]:
     """Return each module with its imports."""
+    return _graph(package)
+
+
+@cache
+def _graph(package: Path) -> Mapping[str, frozenset[str]]:
     return {
         named(path, package): frozenset(imports(path, package)) - {named(path, package), ""} for path in files(package)
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .floors import FLOOR, INNER, PACKAGE, arrows, count, cycles, files, graph, named, room
+from .floors import FLOOR, INNER, PACKAGE, arrows, count, cycles, files, graph, named, parsed, room
 
 
 def test_every_package_has_a_level() -> None:
@@ -72,7 +72,7 @@ def test_siblings_do_not_import_each_other(home: str) -> None:
     for path in (PACKAGE / home).glob("*.py"):
         if path.name == "__init__.py":
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ImportFrom) and node.level == 1:
                 assert node.module in shared, f"{path.name} imports its sibling {node.module}"
 
@@ -81,7 +81,7 @@ def test_torch_is_imported_only_by_the_witness() -> None:
     wrong, seen = [], 0
     for path in files():
         imported = set()
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Import):
                 imported |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level and node.module:

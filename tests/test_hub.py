@@ -21,7 +21,7 @@ from symformer.configs.hub_download import is_hub_url
 from symformer.language.errors import FetchError
 from symformer.targets.resolution import resolve
 
-from .hub import FIRST, SECOND, Answer, Hub, bomb, serving
+from .hub import FIRST, SECOND, Answer, Downloads, Hub, bomb, serving
 
 NAME = "ada/tiny"
 TINY = {
@@ -46,6 +46,26 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         found.put(NAME, TINY)
         found.put(NAME, DEEPER, SECOND, "v2", "feature/deeper")
         yield found
+
+
+@pytest.fixture(scope="module")
+def downloads() -> Iterator[Downloads]:
+    made = Downloads()
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def quick(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Download in a process that has imported the HTTP client, in tests of the server and the cache."""
+    start, new = client._START, subprocess.run
+
+    def ran(command: list[str], **how: Any) -> Any:
+        if command[1:] != ["-I", "-c", start]:
+            return new(command, **how)
+        return downloads.run(how["input"], how["env"])
+
+    monkeypatch.setattr(subprocess, "run", ran)
 
 
 def run(*arguments: str) -> Result:
@@ -79,7 +99,7 @@ def test_show_reads_a_hub_model_and_prints_its_commit(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize("revision", ["v2", "feature/deeper", SECOND])
-def test_revision_may_be_a_branch_a_tag_or_a_commit(hub: Hub, revision: str) -> None:
+def test_revision_may_be_a_branch_a_tag_or_a_commit(hub: Hub, quick: None, revision: str) -> None:
     model, _ = resolve(f"{NAME}@{revision}")
     assert model.params.value() == COUNT_DEEPER
     assert model.target == f"{NAME}@{revision}"
@@ -89,7 +109,7 @@ def test_revision_may_be_a_branch_a_tag_or_a_commit(hub: Hub, revision: str) -> 
     assert hub.asked == []  # a commit never changes
 
 
-def test_every_command_accepts_a_hub_id(hub: Hub, tmp_path: Path) -> None:
+def test_every_command_accepts_a_hub_id(hub: Hub, quick: None, tmp_path: Path) -> None:
     assert sf.from_config(NAME).params.value() == COUNT
     assert sf.architecture("gpt2").params.value(NAME) == COUNT
     tree = json.loads(run("tree", NAME, "--json").stdout)
@@ -106,7 +126,7 @@ def test_every_command_accepts_a_hub_id(hub: Hub, tmp_path: Path) -> None:
     assert model.set({"L": 4}).provenance.commit == FIRST
 
 
-def test_cached_config_is_read_offline(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_config_is_read_offline(hub: Hub, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
     client.fetch(NAME)
     hub.say(NAME, Answer(503))
     model, _ = resolve(NAME)
@@ -229,7 +249,9 @@ HOSTILE: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_server_gives_a_one_sentence_error_and_caches_nothing(hub: Hub, kind: str, tmp_path: Path) -> None:
+def test_hostile_server_gives_a_one_sentence_error_and_caches_nothing(
+    hub: Hub, quick: None, kind: str, tmp_path: Path
+) -> None:
     name, (make, words) = f"ada/{kind}", HOSTILE[kind]
     hub.put(name, TINY)
     make(hub, name)
@@ -242,7 +264,7 @@ def test_hostile_server_gives_a_one_sentence_error_and_caches_nothing(hub: Hub, 
 
 @pytest.mark.parametrize("kind", ["half", "login-disguised", "broken-later"])
 def test_refused_config_is_read_after_the_server_recovers(
-    hub: Hub, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, quick: None, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The previous state is restored: the commit of the revision, and other files."""
     before, beside = client.fetch(NAME), tmp_path / "home/hub/models--ada--tiny/snapshots" / FIRST / "model.safetensors"
@@ -318,7 +340,7 @@ def test_a_module_in_the_working_directory_is_not_run(hub: Hub, tmp_path: Path) 
     assert client.fetch(NAME).commit == FIRST
 
 
-def test_refusal_suggests_the_preset_of_that_name(hub: Hub) -> None:
+def test_refusal_suggests_the_preset_of_that_name(hub: Hub, quick: None) -> None:
     assert "symformer show gpt2" in refused("show", "openai-community/gpt2")
 
 

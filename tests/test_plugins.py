@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import symformer as sf
+from symformer.commands.cli import cli
 from symformer.language.errors import RegistrationError, UnknownNameError
 from symformer.symbols import E, H, L
 
@@ -127,14 +129,20 @@ def test_a_quantity_and_a_rule_set_of_another_package_are_counted(acme: Path) ->
 
 
 def test_the_command_line_lists_and_answers_them(acme: Path) -> None:
-    found = json.loads(run(acme, "list", "--json"))
+    found = json.loads(run(acme, "list", "--json"))  # in a new process
     assert "acme-tiny" in found["architectures"]
     assert "component:acme-twice" in found["components"]
     assert found["quantities"]["acme-tensors"] == "tensors"
-    shown = json.loads(run(acme, "show", "acme-tiny", "-q", "acme-tensors", "--json"))
+    shown = json.loads(printed("show", "acme-tiny", "-q", "acme-tensors", "--json"))
     assert (shown["architecture"], shown["formula"]) == ("acme-tiny", "9*L + 3")
-    assert "counted=acme-six" in run(acme, "list")
-    assert "@misc{" in run(acme, "cite", "acme-tiny.params.layers")
+    assert "counted=acme-six" in printed("list")
+    assert "@misc{" in printed("cite", "acme-tiny.params.layers")
+
+
+def printed(*arguments: str) -> str:
+    found = CliRunner().invoke(cli, arguments, prog_name="symformer")
+    assert found.exit_code == 0, found.stderr
+    return found.stdout
 
 
 def run(folder: Path, *arguments: str) -> str:

@@ -31,6 +31,7 @@ from symformer.language.arithmetic import parse as arithmetic
 from symformer.language.notation.text import amount
 from symformer.views import formula_blocks
 
+from .samples import sampled
 from .test_config_resolution import ARCEE
 
 PROGRAM = [sys.executable, "-m", "symformer"]
@@ -460,18 +461,21 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(
     ("line", "offered"),
-    [
-        ("symformer show component:gated", {"gated-mlp"}),  # bash keeps the text before the colon
-        ("symformer show gpt2-", {"gpt2-medium", "gpt2-large", "gpt2-xl"}),
-        ("symformer show models/", {"models/config.json"}),
-        ("symformer show uniq", {"unique.md"}),
-        ("symformer derive gpt2 -o uniq", {"unique.md"}),
-        ("symformer show gpt2 --option tied=", {"true", "false"}),
-        ("symformer show gpt2 -q flops --option attention=c", {"causal"}),
-        ("symformer show gpt2 --set V", {"V="}),
-        ("symformer cite gpt2.params.h.attn.c", {"gpt2.params.h.attn.c_attn", "gpt2.params.h.attn.c_proj"}),
-        ("symformer show nonsense --option ti", set()),
-    ],
+    sampled(
+        3,  # each starts bash and Python
+        [
+            ("symformer show component:gated", {"gated-mlp"}),  # bash keeps the text before the colon
+            ("symformer show gpt2-", {"gpt2-medium", "gpt2-large", "gpt2-xl"}),
+            ("symformer show models/", {"models/config.json"}),
+            ("symformer show uniq", {"unique.md"}),
+            ("symformer derive gpt2 -o uniq", {"unique.md"}),
+            ("symformer show gpt2 --option tied=", {"true", "false"}),
+            ("symformer show gpt2 -q flops --option attention=c", {"causal"}),
+            ("symformer show gpt2 --set V", {"V="}),
+            ("symformer cite gpt2.params.h.attn.c", {"gpt2.params.h.attn.c_attn", "gpt2.params.h.attn.c_proj"}),
+            ("symformer show nonsense --option ti", set()),
+        ],
+    ),
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_bash_completion(line: str, offered: set[str], in_a_folder: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -126,6 +128,18 @@ def test_templates_that_exceed_time_or_memory_are_stopped(monkeypatch: pytest.Mo
         fill(loop)
 
 
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fill in templates without a new process, where a test does not depend on its limits: it takes half a second."""
+
+    def run(command: list[str], input: bytes, **_: Any) -> SimpleNamespace:
+        assert command[-1] == template_process.__name__
+        return SimpleNamespace(stdout=json.dumps(template_process.fill(json.loads(input))).encode())
+
+    there = SimpleNamespace(run=run, TimeoutExpired=subprocess.TimeoutExpired)
+    monkeypatch.setattr(user_template, "subprocess", there)
+
+
 def derive(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["derive", "component:linear", *arguments], prog_name="symformer")
 
@@ -137,7 +151,7 @@ def test_a_template_is_selected_by_its_file_name(tmp_path: Path) -> None:
     assert (tmp_path / "x.md").read_text("utf-8").startswith("= Linear: parameters in closed form")
 
 
-def test_an_invalid_template_leaves_no_file(tmp_path: Path) -> None:
+def test_an_invalid_template_leaves_no_file(tmp_path: Path, in_process: None) -> None:
     for name, content in {"bad": b"<%= document.__class__ %>", "bytes": b"\xff\xfe", "large": b"x" * 1_000_001}.items():
         (tmp_path / name).write_bytes(content)
     for name, output, words in (
@@ -180,7 +194,7 @@ def test_the_template_readme_is_correct() -> None:
 @pytest.mark.parametrize(
     "tag", ["{{ document.title }}", "{{document.title|upper}}", "{% for block in document.blocks %}"]
 )
-def test_standard_jinja_tags_give_a_warning(tag: str, tmp_path: Path) -> None:
+def test_standard_jinja_tags_give_a_warning(tag: str, tmp_path: Path, in_process: None) -> None:
     template, output = tmp_path / "own.md", tmp_path / "out.md"
     template.write_text(f"first line\n# {tag}\n")
     arguments = ["--template", str(template), "-o", str(output)]
@@ -195,7 +209,7 @@ def test_standard_jinja_tags_give_a_warning(tag: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [r"{{\bf x}}", "\\newcommand{\\x}{% a comment", "{{ other }}", r"${{a}_{b}}$ {%}"])
-def test_braces_of_other_languages_are_not_tags(text: str, tmp_path: Path) -> None:
+def test_braces_of_other_languages_are_not_tags(text: str, tmp_path: Path, in_process: None) -> None:
     template = tmp_path / "own.tex"
     template.write_text(text)
     result = derive("--template", str(template), "-o", str(tmp_path / "out.tex"))

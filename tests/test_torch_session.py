@@ -14,11 +14,13 @@ import pytest
 import torch
 from click.testing import CliRunner
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import symformer as sf
 from symformer.commands.cli import cli
-from symformer.witness.dispatch_recorders import Products
+from symformer.witness.dispatch_recorders import FlopCounter, Products
 from symformer.witness.fake_shapes import Shapes
 from symformer.witness.torch_session import NOWHERE, Session, silence
 
@@ -244,3 +246,20 @@ def test_output_of_a_traced_model_is_not_part_of_the_answer(
 def test_verify_discards_the_output_of_its_models(capfd: pytest.CaptureFixture[str]) -> None:
     assert sf.verify("transformer-encoder-layer", quantity="flops").exact
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_the_counter_with_short_cuts_counts_as_torchs_own(mode: Any) -> None:
+    """In inference mode, products reach the counter as operations that it must decompose, such as ``matmul``."""
+    with torch.device("meta"):
+        attention, mixer = nn.MultiheadAttention(12, 3), nn.Conv1d(7, 14, 5, groups=7)
+        texts = [torch.empty(length, 2, 12) for length in (5, 11, 5)]
+    totals = []
+    for counter in (FlopCounterMode(display=False), FlopCounter()):
+        with sdpa_kernel(SDPBackend.MATH), mode(), counter:
+            for x in texts:
+                attention(x, x, x)
+                mixer(torch.empty(x.shape[1], 7, 9, device="meta"))
+                x.transpose(0, 1) @ torch.empty(2, 12, len(x), device="meta")
+        totals.append(counter.get_total_flops())
+    assert totals[0] == totals[1] > 0

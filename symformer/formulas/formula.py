@@ -407,7 +407,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         if isinstance(spec, Mapping):
             for name, number in spec.items():
                 size = self._taken(str(name))
-                if named.setdefault(size, whole(str(size), number)) != number:
+                if named.setdefault(size, whole(size, number)) != number:
                     raise SizeError(f"{size} is given twice, as {named[size]} and as {number}; keep one")
         given = {self._taken(name): whole(name, number) for name, number in extra.items()}
         if isinstance(spec, Mapping):

@@ -52,6 +52,9 @@ class FrozenList(list[V], Generic[V]):
         return type(self), (list(self),)
 
 
+_IMMUTABLE = frozenset((str, int, float, bool, type(None), frozenset, FrozenDict, FrozenList))
+
+
 def freeze(value: Any) -> Any:
     """Return a value with immutable dicts, lists and sets at every depth; the same object if it has no mutable ones.
 
@@ -59,12 +62,12 @@ def freeze(value: Any) -> Any:
     {'sizes': (768, frozenset({12}))}
     """
     kind = type(value)
+    if kind in _IMMUTABLE:
+        return value
     if kind is tuple or kind is list:
         found = [freeze(each) for each in value]
         same = kind is tuple and all(map(operator.is_, found, value))
         return value if same else tuple(found)
-    if kind in (FrozenDict, FrozenList, frozenset):
-        return value
     if isinstance(value, dict) and not hasattr(
         value, "__missing__"
     ):  # Counter and defaultdict return values for missing keys

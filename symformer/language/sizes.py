@@ -231,21 +231,23 @@ def assignments(arguments: Iterable[str], own: Collection[Symbol] = ()) -> Relat
     return found
 
 
-def whole(name: str, value: object) -> int:
+def whole(name: object, value: object) -> int:
     """Return a size given as a Python or JSON value. Raises SizeError, with ``name`` in the message."""
     number = _integer(value)
+    if number is not None and isinstance(value, Integral) and 1 <= number <= MAX_INTEGER:
+        return number
     spelt = str(value) if isinstance(value, Decimal) else format_value(value)
     if number is None:
         raise SizeError(f"{name} is {spelt}, which is not an integer")
-    if not isinstance(value, Integral) and 1 <= number <= MAX_INTEGER:
+    if 1 <= number <= MAX_INTEGER:
         raise SizeError(f"{name} is {spelt}, which is not written as an integer; write {number}")
-    if not 1 <= number <= MAX_INTEGER:
-        raise SizeError(f"{name} is {format_value(number)}; a size is an integer from 1 to {MAX_INTEGER:,}")
-    return number
+    raise SizeError(f"{name} is {format_value(number)}; a size is an integer from 1 to {MAX_INTEGER:,}")
 
 
 def _integer(value: object) -> int | None:
     """Return the integer that a number of any type equals, or None if it is not a number or not an integer."""
+    if type(value) is int:
+        return value
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         return None
     try:
@@ -270,7 +272,7 @@ def check_relation(target: Symbol, value: object, own: Collection[Symbol] = ()) 
         except (ArithmeticTextError, UnknownNameError) as error:
             raise SizeError(f"{target}={value.strip()[:60]}: {error}") from None
     if not isinstance(value, Expr) or isinstance(value, Integer):
-        return Integer(whole(str(target), value))
+        return Integer(whole(target, value))
     for each in value.free_symbols:
         if not is_size(each):
             raise SizeError(

@@ -147,6 +147,7 @@ MEASURES = frozenset("NFUQIY")
 
 LETTERS: Mapping[str, Letter] = MappingProxyType({letter.name: letter for letter in _TABLE})
 SYMBOLS: Mapping[str, Symbol] = MappingProxyType({name: Symbol(name, integer=True, positive=True) for name in LETTERS})
+RUN_SIZES = frozenset(SYMBOLS[name] for name, row in LETTERS.items() if row.run)
 _FIELDS: Mapping[str, str] = {field: each.name for each in reversed(_TABLE) for field in each.config}
 _RANKS: Mapping[str, int] = {name: rank for rank, name in enumerate(LETTERS)}
 

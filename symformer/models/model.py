@@ -29,7 +29,7 @@ from ..language.sizes import (
     substitute,
     whole,
 )
-from ..language.symbols import SYMBOLS, letter, named_symbol, print_order, suggested_letter, symbol
+from ..language.symbols import RUN_SIZES, letter, named_symbol, print_order, suggested_letter, symbol
 from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Ledger, OperationKind
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Math, Table
@@ -81,7 +81,7 @@ class Model(Immutable, Shown):
 
     def __post_init__(self) -> None:
         """Check and normalize every size and every relation."""
-        object.__setattr__(self, "numbers", {name: whole(str(name), number) for name, number in self.numbers.items()})
+        object.__setattr__(self, "numbers", {name: whole(name, number) for name, number in self.numbers.items()})
         object.__setattr__(
             self, "relations", {name: check_relation(name, value) for name, value in self.relations.items()}
         )
@@ -307,7 +307,7 @@ class Model(Immutable, Shown):
     @cached_property
     def settable(self) -> frozenset[Symbol]:
         """Return the sizes that can be set: the sizes of the model, and every size of a run."""
-        return frozenset({*self.sizes, *self.numbers, *(each for each in SYMBOLS.values() if letter(each).run)})
+        return frozenset({*self.sizes, *self.numbers, *RUN_SIZES})
 
     def set(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
         """Return the model with some sizes set.
@@ -368,7 +368,7 @@ class Model(Immutable, Shown):
         """
         numbers, relations = dict(self.numbers), dict(self.relations)
         for name, given in values.items():
-            target = symbol(str(name), self.settable)
+            target = symbol(name.name if isinstance(name, Symbol) else str(name), self.settable)
             if target not in self.settable:
                 hint = suggested_letter(str(name))
                 raise UnknownNameError(

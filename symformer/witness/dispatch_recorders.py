@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import CodeType, FrameType
 from typing import Any
 
@@ -18,7 +18,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
+from torch.utils.flop_counter import FlopCounterMode, _FlopCounterMode, flop_registry
 
 from ..language.errors import WitnessError
 from .fake_shapes import FakeShapes, Shapes
@@ -191,6 +191,57 @@ class Counter(OutputCache):
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 
+class FlopCounter(FlopCounterMode):
+    """Torch's own FLOP counter, for the whole model.
+
+    Torch's mode tests every call of an operation for exceptions and for a decomposition, which takes as long as the
+    operation itself. The answer depends only on the operation, so this counter keeps it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(display=False, custom_mapping=dict(FORMULAS))
+        self.mod_tracker = WholeModelCounter()  # type: ignore[assignment]
+
+    def __enter__(self) -> FlopCounter:
+        self.flop_counts.clear()
+        self.mode = FlopMode(self)
+        self.mode.__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+
+class WholeModelCounter(nullcontext[None]):
+    """A module tracker for torch's counter that counts only in the model as a whole."""
+
+    parents = frozenset(["Global"])
+
+
+class FlopMode(_FlopCounterMode):  # type: ignore[no-untyped-call]
+    """Torch's mode, with a short cut for operations that it neither decomposes nor treats as an exception."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func not in _PLAIN:
+            _PLAIN[func] = _is_plain(func)
+        if not _PLAIN[func]:
+            return super().__torch_dispatch__(func, types, args, kwargs)  # type: ignore[no-untyped-call]
+        kwargs = kwargs or {}
+        out = func(*args, **kwargs)
+        return self.counter._count_flops(func._overloadpacket, out, args, kwargs)  # type: ignore[no-untyped-call]
+
+
+_PLAIN: dict[Any, bool] = {}  # for each operation, whether torch's mode only calls and counts it
+
+
+def _is_plain(func: Any) -> bool:
+    if not isinstance(func, torch._ops.OpOverload) or func._can_decompose():
+        return False
+    returned = func._schema.returns  # the exceptions of torch's mode return a size, a stride or the like
+    return bool(returned) and all("Tensor" in str(each.type) for each in returned)
+
+
 class Products(OutputCache):
     """Every matrix product dispatched while this mode is active, by the module that ran it."""
 
@@ -218,7 +269,7 @@ class Products(OutputCache):
             return super().__torch_dispatch__(func, types, args, kwargs)
         out = SHAPES.call(func, args, kwargs)
         if packet in flop_registry:
-            self.flops += CORRECTED.get(packet, flop_registry[packet])(*args, **(kwargs or {}), out_val=out)
+            self.flops += FORMULAS.get(packet, flop_registry[packet])(*args, **(kwargs or {}), out_val=out)
         if packet in FACTORS:
             node = torch._C._current_autograd_node()
             if node is None:
@@ -268,6 +319,27 @@ def _grouped(*args: Any, out_val: Any = None, **facts: Any) -> int:
 _grouped._get_raw = True  # type: ignore[attr-defined]  # makes FlopCounterMode pass tensors, as to its own formulas
 # Operations that torch's counter overcounts, each with the formula to use instead.
 CORRECTED: Mapping[Any, Callable[..., int]] = {aten.convolution_backward: _grouped}
+
+
+def _remembered(formula: Callable[..., int]) -> Callable[..., int]:
+    """Return one of torch's formulas for a product of matrices, which computes each combination of shapes once."""
+    known: dict[Any, int] = {}
+
+    def flops(*args: Any, **facts: Any) -> int:
+        shapes = tuple(each.shape if isinstance(each, Tensor) else None for each in args)
+        if shapes not in known:
+            known[shapes] = formula(*args, **facts)
+        return known[shapes]
+
+    flops._get_raw = True  # type: ignore[attr-defined]
+    return flops
+
+
+# The formulas that replace those of torch's counter.
+FORMULAS: Mapping[Any, Callable[..., int]] = {
+    **CORRECTED,
+    **{packet: _remembered(flop_registry[packet]) for packet in (aten.mm, aten.addmm, aten.bmm, aten.baddbmm)},
+}
 # The sizes that each operation multiplies: the sizes of its output and of the sum. Two FLOPs per product.
 FACTORS: Mapping[Any, Callable[[Any, Any], list[Factors]]] = {
     aten.mm: lambda args, out: [(*args[0].shape, args[1].shape[1])],

@@ -19,7 +19,7 @@ aten = torch.ops.aten
 
 MOST = 100_000  # cached sets of arguments: some hundred bytes each
 CPU = torch.device("cpu")
-_SAID = (type(None), bool, int, float, torch.dtype, torch.layout, torch.device, torch.memory_format, str)
+_SAID = frozenset((type(None), bool, int, float, torch.dtype, torch.layout, torch.device, torch.memory_format, str))
 
 
 class TensorKey(NamedTuple):
@@ -58,15 +58,17 @@ class Shapes:
             key = (func, self._spelt(args), more, torch.get_default_dtype())
         except UnknownError:
             return func(*args, **(kwargs or {}))
-        made = self.made.get(key) or self._alike(key)
+        made = self.made.get(key)
         if made is None:
-            out = func(*args, **(kwargs or {}))
-            if key not in self.made:
-                made = self._made(out, args)
-                self._keep(key, made)
-                self._learn(key, made)
-            return out
-        self._keep(key, made)
+            made = self._alike(key)
+            if made is None:
+                out = func(*args, **(kwargs or {}))
+                if key not in self.made:
+                    made = self._made(out, args)
+                    self._keep(key, made)
+                    self._learn(key, made)
+                return out
+            self._keep(key, made)
         tensors = [self.new(each) for each in made]
         return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
@@ -87,24 +89,26 @@ class Shapes:
             self.made[key] = made
 
     def _views(self, func: Any) -> bool:
-        if func not in self.views:
+        known = self.views.get(func)
+        if known is None:
             schema = func._schema
-            self.views[func] = schema.is_mutable or any(each.alias_info is not None for each in schema.returns)
-        return self.views[func]
+            known = schema.is_mutable or any(each.alias_info is not None for each in schema.returns)
+            self.views[func] = known
+        return known
 
     def _spelt(self, args: Any) -> tuple[Hashable, ...]:
         """Return the arguments as torch sees them without data. Raises UnknownError."""
         found: list[Hashable] = []
         for each in args:
             kind = type(each)
-            if isinstance(each, Tensor):
+            if kind in _SAID:
+                found.append((kind, each))  # 1, 1.0 and True are equal as keys but not as arguments
+            elif isinstance(each, Tensor):
                 if not self.ours(each) or each.layout is not torch.strided or each.is_conj() or each.is_neg():
                     raise UnknownError
                 found.append(TensorKey(each.shape, each.stride(), each.dtype))
             elif kind in (list, tuple):
                 found.append(self._spelt(each))
-            elif kind in _SAID:
-                found.append((kind, each))  # 1, 1.0 and True are equal as keys but not as arguments
             else:
                 raise UnknownError
         return tuple(found)

@@ -12,7 +12,8 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import cached_property
 from typing import Any, cast
 
 import torch
@@ -20,13 +21,12 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode
 
 from ..language.errors import WitnessError
 from .dispatch_recorders import (
-    CORRECTED,
     Counter,
     FakeOutputCache,
+    FlopCounter,
     OutputCache,
     Products,
     Rows,
@@ -49,7 +49,11 @@ class Session:
     def __init__(self, build: Callable[[], nn.Module]) -> None:
         self._build = build
         self._models: dict[tuple[str, torch.dtype], nn.Module] = {}
-        self.fake = FakeTensorMode()
+
+    @cached_property
+    def fake(self) -> FakeTensorMode:
+        """Return the mode of the fake tensors. Most sessions need none, and it takes longer than a small model."""
+        return FakeTensorMode()
 
     def model(self, device: str = "meta", dtype: torch.dtype = torch.float32) -> nn.Module:
         """Return the model on a device: meta, cpu, or fake, which is a CPU without memory."""
@@ -70,10 +74,9 @@ class Session:
         self.run(run, seen, backward=backward, train=train)
         return seen
 
-    def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounterMode:
+    def flops(self, run: Run, *modes: Any, **how: Any) -> FlopCounter:
         """Return torch's own counter after a run; other modes may observe the same run."""
-        counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))
-        counter.mod_tracker = WholeModelCounter()  # type: ignore[assignment]
+        counter = FlopCounter()
         self.run(run, *(modes or [OutputCache()]), counter, **how)
         return counter
 
@@ -143,12 +146,6 @@ class Session:
                 entered.enter_context(self.fake)
                 entered.enter_context(FakeOutputCache(self.fake))
             yield
-
-
-class WholeModelCounter(nullcontext[None]):
-    """A module tracker for torch's counter that counts only in the model as a whole."""
-
-    parents = frozenset(["Global"])
 
 
 def _unmasked() -> AbstractContextManager[Any]:
@@ -241,6 +238,10 @@ class NullStream(io.TextIOBase):
 NOWHERE = NullStream()
 
 
+def _drop(logger: logging.Logger, record: logging.LogRecord) -> None:
+    """Discard a log record."""
+
+
 @contextmanager
 def silence() -> Iterator[None]:
     """Suppress everything that other code prints, warns or logs, and restore the previous state afterwards.
@@ -251,7 +252,8 @@ def silence() -> Iterator[None]:
     if sys.stdout is NOWHERE:
         yield
         return
-    streams, disabled, files = (sys.stdout, sys.stderr), logging.root.manager.disable, list[tuple[int, int]]()
+    streams, files = (sys.stdout, sys.stderr), list[tuple[int, int]]()
+    disabled, log = logging.root.manager.disable, logging.Logger.callHandlers
     nowhere = os.open(os.devnull, os.O_RDWR)
     with warnings.catch_warnings(), _contained():
         try:
@@ -261,7 +263,7 @@ def silence() -> Iterator[None]:
                     files.append((os.dup(number), number))
                     os.dup2(nowhere, number)
             sys.stdout = sys.stderr = NOWHERE
-            logging.disable(logging.CRITICAL)
+            cast(Any, logging.Logger).callHandlers = _drop  # logging.disable would visit every logger
             warnings.simplefilter("ignore")
             yield
         finally:
@@ -270,7 +272,9 @@ def silence() -> Iterator[None]:
                 os.dup2(copy, number)
                 os.close(copy)
             sys.stdout, sys.stderr = streams
-            logging.disable(disabled)
+            cast(Any, logging.Logger).callHandlers = log
+            if logging.root.manager.disable != disabled:
+                logging.disable(disabled)
             os.close(nowhere)
 
 

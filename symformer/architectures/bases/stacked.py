@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from sympy import Add, Expr
 
 from ...components import Component, Dropout, PositionEmbedding, TokenEmbedding
+from ...language.frozen import FrozenDict
 from ...language.sizes import Relations
 from ...language.symbols import L
 from ...ledger.facts import Order, Tensor
@@ -43,9 +45,10 @@ class Stacked(Architecture):
         """Return the stacks of layers in execution order."""
         return (Stack(self.names.layers, L, self.layer),)
 
-    @property
+    @cached_property
     def totals(self) -> Relations:
-        return {L: Add(*(stack.count for stack in self.stacks))} if len(self.stacks) > 1 else {}
+        stacks = self.stacks
+        return FrozenDict({L: Add(*(stack.count for stack in stacks))} if len(stacks) > 1 else {})
 
     @property
     def final_norm(self) -> Component | None:
