@@ -97,7 +97,7 @@ def test_every_output_form_is_written_per_target() -> None:
             == 0
         )
         assert (into / names[0]).read_bytes() == Path(alone).read_bytes()
-    with ZipFile("aszip/bert.zip") as archive:
+    with ZipFile("formatzip/bert.zip") as archive:
         assert archive.namelist() == ["anc/formulas.json", "main.tex"]
     assert "params" in Path("macros/gpt2.tex").read_text()
 
