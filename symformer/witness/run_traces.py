@@ -248,7 +248,7 @@ class Runner:
             check_measurable(quantity)
             self.admit(quantity, found.model.target)
             if self.like is not None and quantity in LIKE:
-                return whole(self.like.of(quantity))
+                return whole(self.like.for_quantity(quantity))
             bounded: Trace | None = None
             refusal: WitnessError | None = None
             way = RUNS[quantity]
@@ -368,7 +368,7 @@ def for_quantity(lifted: Trace, quantity: str) -> Trace:
     """Return the trace of identified operations with the sizes of one quantity. Raises RuleError."""
     model = lifted.model
     component: Any = replace(cast(Any, model.component), asked=quantity)
-    sizes = {str(size) for size in model.formula(quantity).asks}
+    sizes = {str(size) for size in model.formula(quantity).dependencies}
     symbols = {letter: name for name, letter in lifted.letters.items() if letter in sizes}
     places = {letter: ConfigLocation(name) for letter, name in symbols.items()}
     provenance = replace(model.provenance, places=places)
