@@ -59,18 +59,31 @@ class CatalogueVerification:
             found = self._still(found, blamed)
         raise WitnessError(f"the entry of {self.source.name} is wrong at {wrong}")
 
-    def agrees(self, kept: CatalogueEntry, point: Mapping[str, Any]) -> bool | None:
-        """Return True if torch agrees at a config; None if there is no such model or no answer."""
+    def miscounts(self, kept: CatalogueEntry, point: Mapping[str, Any]) -> bool:
+        """Return True if an entry answers a config with another number of parameters than torch."""
+        try:
+            model = self._model(kept, point)
+            stored = None if model is None else self.trials.stored(point)
+            return bool(model and stored and model.params.value() != sum(map(prod, stored.values())))
+        except SizeError:
+            return False
+
+    def _model(self, kept: CatalogueEntry, point: Mapping[str, Any]) -> Model | None:
+        """Return the model of an entry at a config, or None if the entry does not cover it."""
         try:
             fields = self.trials.fields(point)
         except WitnessError:  # layers without a pattern, at another depth
             return None
         beside = {"model_type": self.source.model_type, "architectures": [self.source.name]}
+        at = match_or_none(kept, {**beside, self.source.part: fields} if self.source.part else {**fields, **beside})
+        return None if at is None else model_of_records(self.source.name, finder(kept, at))
+
+    def agrees(self, kept: CatalogueEntry, point: Mapping[str, Any]) -> bool | None:
+        """Return True if torch agrees at a config; None if there is no such model or no answer."""
         try:
-            at = match_or_none(kept, {**beside, self.source.part: fields} if self.source.part else {**fields, **beside})
-            if at is None or (told := self.trials.told(point)) is None:
+            model = self._model(kept, point)
+            if model is None or (told := self.trials.told(point)) is None:
                 return None
-            model = model_of_records(self.source.name, finder(kept, at))
             stored, multiplied = (sum(map(prod, rows.values())) for rows in told[:2])
             if model.params.value() != stored:
                 return False

@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from time import process_time
 from typing import Any, cast
@@ -44,7 +44,9 @@ from .field_variants import (
     truncated_lists,
 )
 from .fields_read import common_names, fields_read_by
+from .head_divisors import HeadDivisors, grouped_heads, with_head_divisors
 from .inert_fields import OLDER, ROTARY, FieldTrials, holds, lists
+from .layer_periods import LayerPeriods
 from .row_interpolation import star
 from .sampling import DEEP, ENTRY, is_essential
 from .trace_result import Trace
@@ -120,11 +122,26 @@ class EntryBuilder:
         entry["idle"] = sorts(freed.idle, kept.entry.idle)
         entry["stored"] = sorts(freed.stored, kept.entry.stored)
         switches = dict(data["switches"])
+        if OPERATIONS in kept.records:
+            turns = {name: value for setting in settings[1:] for name, value in setting.items() if name in turned}
+            for turned_on in ({}, *([turns] if turns else [])):
+                periods = LayerPeriods(self.trials, kept.entry.sizes, turned_on)
+                entry, switches = periods.without_effects(entry, switches)
         for part in ("", *(f"{part}." for part in self.trials.parts())):
             rotary = self.usual.get(f"{part}rope_parameters")
             if isinstance(rotary, dict) and PARTIAL in rotary:
                 switches.setdefault(part + PARTIAL, rotary[PARTIAL])
-        return self.proving.proved({**data, "switches": switches, "entry": {n: v for n, v in entry.items() if v}})
+        found = {**data, "switches": switches, "entry": {n: v for n, v in entry.items() if v}}
+        heads = HeadDivisors(
+            self.trials,
+            tuple(kept.entry.sizes),
+            shallow | self.given | self.proving.asked(kept),
+            OPERATIONS in kept.records,
+            partial(self.proving.miscounts, read(found)),
+        )
+        return self.proving.proved(
+            with_head_divisors(found, self.trials, (*heads.found(), *grouped_heads(found["records"])))
+        )
 
     def _proved(self, known: Mapping[str, Record], turns: list[Structure]) -> dict[str, Any]:
         """Return the entry of these records, with as many switches as are correct. Raises WitnessError."""
@@ -476,7 +493,8 @@ class EntryBuilder:
             if name in self.given:
                 yield name, self._width(known)
                 continue
-            usual = {other: number for other, number in sizes.items() if other != name}
+            whole = ENTRY.sub("", name)  # a config states a list only with all of its entries
+            usual = {other: number for other, number in sizes.items() if ENTRY.sub("", other) != whole}
             alone = [{**usual, other: 2 * number} for other, number in usual.items()]
             every = [{other: number * draw.choice(TIMES) for other, number in usual.items()} for _ in range(TRIALS)]
             seen = []

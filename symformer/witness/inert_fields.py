@@ -112,6 +112,15 @@ class FieldTrials:
             return at.products(lambda model: run(model, TOKENS), backward=True).rows
         return None
 
+    def runs(self, point: Mapping[str, Any]) -> bool:
+        """Return True if the class can be built and run with these fields."""
+        run = caller_for(call_spec(self.source), RUNS["flops"])
+        with warnings.catch_warnings(), suppress(Exception):  # any error of the traced code
+            warnings.simplefilter("ignore")
+            given = self.fields(point)
+            return bool(session(lambda _: self.source.build(given), {}).products(lambda model: run(model, TOKENS)).rows)
+        return False
+
     def stored(self, point: Mapping[str, Any]) -> Rows | None:
         """Return the stored parameters with these fields, or None if the class rejects them."""
         return self._stored(lambda: self.fields(point))
