@@ -10,7 +10,7 @@
 24*E**2 + 26*E
 
 Functions: ``model``, ``architecture``, ``component``, ``from_config``, ``trace`` give models; ``compare``, ``check``,
-``explain``, ``over``, ``sensitivity``, ``solve``, ``sweep`` and ``verify`` answer questions about them;
+``explain``, ``ratio``, ``sensitivity``, ``solve``, ``sweep`` and ``verify`` answer questions about them;
 ``architectures``, ``presets``, ``components``, ``quantities`` and ``options`` list what there is. The sizes are SymPy
 symbols: ``from symformer.symbols import E, L``. Every error is a ``SymformerError``.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .algebra.check import check
     from .algebra.compare import compare
     from .algebra.explain import explain
-    from .algebra.quantity_ratio import over
+    from .algebra.quantity_ratio import over, ratio
     from .algebra.sensitivity import sensitivity
     from .algebra.solve import solve
     from .algebra.sweep import sweep
@@ -96,6 +96,7 @@ __all__ = [
     "over",
     "presets",
     "quantities",
+    "ratio",
     "sensitivity",
     "solve",
     "sweep",
@@ -142,6 +143,7 @@ _HOMES = {
     "over": "algebra.quantity_ratio",
     "presets": "views.listing",
     "quantities": "views.listing",
+    "ratio": "algebra.quantity_ratio",
     "sensitivity": "algebra.sensitivity",
     "solve": "algebra.solve",
     "sweep": "algebra.sweep",

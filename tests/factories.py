@@ -548,7 +548,7 @@ def afresh(name: str) -> Trace:
 def facts(name: str, quantity: str) -> dict[str, Any]:
     """Return the stored facts of a trace, or the reason why there is none."""
     try:
-        found = afresh(name).of(quantity)
+        found = afresh(name).for_quantity(quantity)
     except SymformerError as error:
         return {"refused": str(error)[:200]}
     return {

@@ -26,7 +26,7 @@ FLOORS = [
     ["views"],
     ["documents"],
     ["commands"],
-    ["__main__", "__init__", "symbols"],
+    ["__main__", "__init__", "extend", "symbols"],
 ]
 # The layers inside a folder. Modules not listed here are placed by their imports, which never form a cycle.
 INNER: Mapping[str, list[list[str]]] = {

@@ -184,7 +184,7 @@ def asked(config: Mapping[str, Any], alone: bool = False, quantities: Sequence[s
         for quantity in quantities:
             try:
                 formula = model.formula(quantity)
-                sizes = [str(size) for size in formula.asks]
+                sizes = [str(size) for size in formula.dependencies]
                 for tokens, known in theirs.items():
                     given = {name: value for name, value in (("B", BATCH), ("C", tokens)) if name in sizes}
                     if (value := formula.value(**given)) != known[quantity]:

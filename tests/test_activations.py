@@ -256,6 +256,6 @@ def test_half_precision_norms_match_saved_bytes(target: str) -> None:
     model = architecture(target)
     assert isinstance(model.component, Architecture)
     formula = model.formula("activations", dtype="bf16").partial(H="H")
-    sizes = {str(size): HALF[str(size)] for size in formula.asks if str(size) in HALF}
+    sizes = {str(size): HALF[str(size)] for size in formula.dependencies if str(size) in HALF}
     numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
     assert formula.value(sizes) == activation_bytes(model.component, numbers, dtype="bf16", fake=False) > 0

@@ -109,8 +109,10 @@ def adapted_by_peft(config: dict[str, Any], **lora: Any) -> Any:
 
 def value(model: Model, quantity: str, **conventions: str) -> int:
     formula = model.formula(quantity, **conventions)
-    run = {name: number for name, number in RUN.items() if name in map(str, formula.asks)}
-    return formula.value({str(name): number for name, number in model.known.items() if name in formula.takes}, **run)
+    run = {name: number for name, number in RUN.items() if name in map(str, formula.dependencies)}
+    return formula.value(
+        {str(name): number for name, number in model.known.items() if name in formula.accepted_sizes}, **run
+    )
 
 
 def counted(model: nn.Module, backward: bool) -> int:
@@ -324,7 +326,7 @@ def test_adapters_work_in_every_command_and_in_python(target: str, tmp_path: Pat
             else architecture(target, lora="q_proj,v_proj")
         )
         assert found["value"] == model.set({"R": 8}).formula(quantity).value()
-    told = CliRunner().invoke(cli, ["derive", *asked[1:], "trainable-params", "-o", "-", "--as", "md"]).stdout
+    told = CliRunner().invoke(cli, ["derive", *asked[1:], "trainable-params", "-o", "-", "--format", "md"]).stdout
     assert "Low-rank updates (LoRA) are added to" in told
     assert "Only these are trained" in told
 

@@ -392,7 +392,7 @@ def test_to_pandas_without_pandas_says_what_to_install(gpt2: sf.Model, monkeypat
 
 
 def test_to_markdown_gives_a_table() -> None:
-    lines = sf.solve("llama-2-7b", 6738415616, for_="L").to_markdown().splitlines()
+    lines = sf.solve("llama-2-7b", 6738415616, unknowns="L").to_markdown().splitlines()
     assert lines == [
         "| L | params | off by | buildable |",
         "|---:|---:|---:|---|",
@@ -473,7 +473,7 @@ def test_every_exception_is_exported() -> None:
         (lambda: sf.model("gpt2").params(hidden_size=8), r"did you mean E \(hidden size\)"),
         (lambda: sf.model("gpt2").params.part("h.atn"), "did you mean h.attn"),
         (lambda: sf.compare("gpt2", "llama-2-7b", "flop"), "did you mean flops"),
-        (lambda: sf.solve("gpt2", 10**9, for_="LL"), "did you mean L"),
+        (lambda: sf.solve("gpt2", 10**9, unknowns="LL"), "did you mean L"),
         (lambda: sf.sweep("gpt2", {"L": [1]}, quantity="parms"), "did you mean params"),
         (lambda: sf.verify("gpt2", quantity="flop"), "did you mean flops"),
         (lambda: sf.presets("gtp2"), "did you mean gpt2"),
@@ -554,7 +554,7 @@ def test_help_of_solve_explains_given_where_and_within() -> None:
     assert "The tolerance around ``total``; without it, only exact solutions count." in doc
     assert "The sizes to set before the search, in place of the target's own" in doc
     assert "The sizes that follow from the unknowns" in doc
-    assert sf.solve("gpt2", "124M", for_="L", within="1%").table()["L"] == [12]
-    assert sf.solve("gpt2", "124M", for_="L").table()["L"] == []  # 124,439,808 is not 124,000,000
-    with pytest.raises(sf.SizeError, match="H is in given and in where; keep one"):
-        sf.solve("gpt2", "124M", for_="L", given={"H": 3072}, where={"H": "4*E"})
+    assert sf.solve("gpt2", "124M", unknowns="L", tolerance="1%").table()["L"] == [12]
+    assert sf.solve("gpt2", "124M", unknowns="L").table()["L"] == []  # 124,439,808 is not 124,000,000
+    with pytest.raises(sf.SizeError, match="H is in sizes and in relations; keep one"):
+        sf.solve("gpt2", "124M", unknowns="L", sizes={"H": 3072}, relations={"H": "4*E"})

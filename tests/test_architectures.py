@@ -124,7 +124,7 @@ def test_leading_terms_of_gpt2_and_llama() -> None:
     leading = architecture("gpt2").params.leading()
     assert leading.expr == 12 * L * E**2
     numbers = architecture("gpt2").known
-    assert leading.left_out(numbers) == 1 - Fraction(12 * 12 * 768**2, 124_439_808)
+    assert leading.omitted_share(numbers) == 1 - Fraction(12 * 12 * 768**2, 124_439_808)
     assert repr(architecture("llama").params.leading()) == "2*L*E*A*D + 2*L*E*G*D + 3*L*E*H"
 
 
@@ -166,7 +166,7 @@ def test_every_architecture_has_a_description(name: str) -> None:
     totals = [target for target, _, _ in cases()[name].totals]
     assert any(target in presets() for target in totals)
     assert {presets()[target]["architecture"] if target in presets() else target for target in totals} == {name}
-    assert len({tuple(model.component.chosen.items()) for model in variants(architecture(name))}) == len(
+    assert len({tuple(model.component.changed_options.items()) for model in variants(architecture(name))}) == len(
         made_by.variants
     )
 

@@ -65,7 +65,9 @@ def core(formula: Formula, numbers: dict[str, int]) -> int:
     """Return the bytes that the core of attention moves in one layer, at 2 bytes per element."""
     rows = {row.path.rpartition(".")[2]: row for row in formula.rows}
     given = {symbol(name): number for name, number in numbers.items()}
-    total = sum(evaluate(rows[name].each.xreplace(formula.simplified), given, name) for name in ROWS if name in rows)
+    total = sum(
+        evaluate(rows[name].each.xreplace(formula.display_relations), given, name) for name in ROWS if name in rows
+    )
     assert total > 0
     return total // 2
 
@@ -93,7 +95,8 @@ def test_one_new_token(kernels: str) -> None:
     formula = sf.architecture("llama").formula("traffic", kernels=kernels, phase="decode")
     sizes = {"B": 3, "C": 13, "A": 6, "G": 2, "D": 10, "E": 17, "L": 1, size: 4}
     assert (
-        core(formula, {name: number for name, number in sizes.items() if symbol(name) in formula.asks}) == memory.moved
+        core(formula, {name: number for name, number in sizes.items() if symbol(name) in formula.dependencies})
+        == memory.moved
     )
 
 
@@ -108,7 +111,9 @@ def test_cross_attention_traffic_of_a_decoder(kernels: str) -> None:
     rows = [row for row in crossed.rows if "encoder_attn" in row.path and row.path.rpartition(".")[2] in ROWS]
     given = {symbol(name): number for name, number in {"B": 2, "S": 9, "S_enc": 23, "A": 4, "E": 20, size: 6}.items()}
     assert len(rows) == len(ROWS)
-    assert sum(evaluate(row.each.xreplace(crossed.simplified), given, row.path) for row in rows) == 2 * memory.moved
+    assert (
+        sum(evaluate(row.each.xreplace(crossed.display_relations), given, row.path) for row in rows) == 2 * memory.moved
+    )
 
 
 def test_traffic_limits_in_block_size() -> None:
@@ -139,14 +144,14 @@ def test_intensity_counts_masked_blocks_consistently() -> None:
     llama = sf.architecture("llama")
     with pytest.raises(RuleError, match="kernels=flash2 also reads masked blocks; choose attention=full to count them"):
         llama.formula("intensity", kernels="flash2", attention="causal")
-    assert llama.formula("intensity", kernels="flash2").over.equals(llama.formula("traffic", kernels="flash2"))  # type: ignore[attr-defined]
+    assert llama.formula("intensity", kernels="flash2").denominator.equals(llama.formula("traffic", kernels="flash2"))  # type: ignore[attr-defined]
 
 
 def test_cli_prints_blockwise_traffic() -> None:
     sizes = [f"--set={each}" for each in ("B=2", "S=100", "C_q=64")]
     run = ["show", "llama-2-7b", "-q", "traffic", "--option", "kernels=flash2", *sizes]
     assert "ceil(S/C_q)" in CliRunner().invoke(cli, run).stdout
-    shares = ["sweep", "llama-2-7b", "-q", "traffic", "--option", "kernels=flash2", "--over", "C_q=32:128:32"]
-    swept = CliRunner().invoke(cli, [*shares, "--given", "B=2", "--given", "S=100"]).stdout
+    shares = ["sweep", "llama-2-7b", "-q", "traffic", "--option", "kernels=flash2", "--grid", "C_q=32:128:32"]
+    swept = CliRunner().invoke(cli, [*shares, "--set", "B=2", "--set", "S=100"]).stdout
     two_blocks = sf.architecture("llama-2-7b").formula("traffic", kernels="flash2").value(B=2, S=100, C_q=64)
     assert f"{two_blocks:,}" in swept or str(two_blocks) in swept

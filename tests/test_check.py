@@ -162,7 +162,7 @@ def test_published_formulas_get_their_expected_verdict(name: str) -> None:
         case.target,
         case.quantity,
         part=case.part or None,
-        where=dict(case.where),
+        names=dict(case.where),
         paper=case.paper or None,
         **dict(case.options),
     )
@@ -273,7 +273,7 @@ def test_sixty_wrong_formulas_are_never_called_equal_and_their_rows_are_named() 
     named, missed = 0, []
     for wrong in spoilt(60, SEED):
         found = sf.check(wrong.formula, wrong.target)
-        assert found.verdict == "differs", f"seed {SEED}: {wrong.how} is called {found.says}"
+        assert found.verdict == "differs", f"seed {SEED}: {wrong.how} is called {found.verdict_text}"
         assert found.difference != 0
         if any(each.path == wrong.row or each.path.startswith(f"{wrong.row}.") for each in found.rows):
             named += 1
@@ -299,7 +299,7 @@ SAID = {
 def test_differing_row_is_reported_with_its_mistake(target: str, formula: str) -> None:
     found = sf.check(formula, target)
     assert found.verdict == "differs"
-    named = [(each.path, each.said) for each in found.rows]
+    named = [(each.path, each.statement) for each in found.rows]
     assert named[: len(SAID[target, formula])] == SAID[target, formula]
 
 
@@ -331,9 +331,9 @@ def test_ambiguous_formula_error_lists_readings(text: str) -> None:
 def test_d_next_to_n_means_tokens_or_head_dimension(target: str, quantity: str, tokens: str) -> None:
     with pytest.raises(ReadingError, match=rf"D can be .* --where D={re.escape(tokens)}, or"):
         sf.check("6 N D", target, quantity)
-    assert sf.check("6 N D", target, quantity, where={"D": tokens}).verdict == "convention"
+    assert sf.check("6 N D", target, quantity, names={"D": tokens}).verdict == "convention"
     width = "E/A" if target == "gpt2" else "D"
-    assert sf.check("12 L A D", target, quantity, where={"D": width}).verdict == "differs"
+    assert sf.check("12 L A D", target, quantity, names={"D": width}).verdict == "differs"
 
 
 @dataclass(frozen=True)
@@ -411,7 +411,7 @@ def test_differing_formula_with_other_readings_is_an_error(name: str) -> None:
         sf.check(case.formula, case.target, case.quantity, part=case.part)
     for each in (*case.readings, "--where", "--paper"):
         assert each in str(refused.value), refused.value
-    found = sf.check(case.formula, case.target, case.quantity, part=case.part, where=case.right)
+    found = sf.check(case.formula, case.target, case.quantity, part=case.part, names=case.right)
     assert found.verdict == case.verdict, found
 
 
@@ -420,16 +420,16 @@ def test_a_reading_already_used_by_another_letter_is_not_offered() -> None:
     found = sf.check("L(3EAD + 2EGD + 3EH + 2E) + 2VE + E", "llama")
     assert found.verdict == "differs"
     assert expand(found.difference - parse("-L*E*A*D")) == 0
-    assert not any(each.others for each in found.named)
+    assert not any(each.others for each in found.name_bindings)
 
 
 @pytest.mark.parametrize("letter", ["s", "S", "T", "seq_len", "context"])
 @pytest.mark.parametrize("target", ["gpt2", "opt"])
 def test_the_length_in_a_cache_formula_is_the_cache_length(letter: str, target: str) -> None:
     """2 tensors of 2 bytes for b sequences, l layers, E elements and C tokens; never P learned positions."""
-    found = sf.check(f"4 b l h {letter}", target, "kv-cache", where={"h": "E"})
+    found = sf.check(f"4 b l h {letter}", target, "kv-cache", names={"h": "E"})
     assert found.verdict == "equal"
-    assert {each.name: each.spelt for each in found.named} == {"b": "B", "l": "L", "h": "E", letter: "C"}
+    assert {each.name: each.spelt for each in found.name_bindings} == {"b": "B", "l": "L", "h": "E", letter: "C"}
 
 
 def test_every_reading_is_stated_with_the_verdict() -> None:
@@ -449,7 +449,7 @@ def test_every_reading_is_stated_with_the_verdict() -> None:
             "meaning": "hidden size",
             "source": "--where",
         }
-    assert "| h | E | hidden size | --where |" in (sf.check("12lh^2", "gpt2", where={"h": "E"})._repr_markdown_() or "")
+    assert "| h | E | hidden size | --where |" in (sf.check("12lh^2", "gpt2", names={"h": "E"})._repr_markdown_() or "")
 
 
 # Kaplan et al. 2020, section 2.1: N excludes the vocabulary and the positions, so it is 12LE² for GPT-2.
@@ -478,7 +478,7 @@ def test_kaplan_parameter_count_depends_on_the_model() -> None:
 
 def test_unused_letter_meaning_is_refused() -> None:
     with pytest.raises(ReadingError, match="no such name"):
-        sf.check("12 L E^2", "gpt2", where={"h": "E"})
+        sf.check("12 L E^2", "gpt2", names={"h": "E"})
     with pytest.raises(UnknownNameError, match="paper"):
         sf.check("12 L E^2", "gpt2", paper="nobody1900")
     with pytest.raises(SymformerError, match="ratio"):
@@ -530,12 +530,12 @@ def test_verdict_has_notebook_representations() -> None:
 def test_letter_with_a_superscript_word_is_one_name() -> None:
     """DeepSeek-V2's d_h^R is a separate size; a d_h next to it is not a size of the formula."""
     found = sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", paper="deepseek2024")
-    assert [each.name for each in found.named] == ["d_c", "d_h^R", "l"]
+    assert [each.name for each in found.name_bindings] == ["d_c", "d_h^R", "l"]
     assert "d_h =" not in (found._repr_markdown_() or "")
     both = read("d_h^R n_h + d_h").names
     assert both == ("d_h^R", "n_h", "d_h")
     with pytest.raises(ReadingError, match="d_h is given, but the formula has no such name"):
-        sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", where={"d_h": "D"})
+        sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", names={"d_h": "D"})
 
 
 def test_memory_difference_is_found_quickly() -> None:
@@ -568,7 +568,7 @@ def test_large_formulas_are_refused_before_expansion(name: str, quantity: str) -
     formula, where = HEAVY[name]
     began = time.process_time()
     with pytest.raises(ReadingError, match=r"the expanded formula can have .* the limit of"):
-        sf.check(formula, "gpt2", quantity, where=where)
+        sf.check(formula, "gpt2", quantity, names=where)
     assert time.process_time() - began < 10
 
 
@@ -581,5 +581,5 @@ def test_fraction_over_a_sum_is_parsed() -> None:
 def test_two_rows_together_explain_a_difference() -> None:
     """GPT-2 without its position table, PE, and without the bias of the output projection, LE."""
     found = sf.check("V E + 12 L E^2 + 12 L E + 2 E", "gpt2")
-    assert {(each.path, each.said) for each in found.rows} >= {("wpe", "is left out")}
+    assert {(each.path, each.statement) for each in found.rows} >= {("wpe", "is left out")}
     assert found.alternatives == "these together explain it:"

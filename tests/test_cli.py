@@ -135,7 +135,7 @@ REFUSED = [
     (["show", "gpt2", "--set", "batch_size=3"], ["unknown symbol 'batch_size'; did you mean B (batch size)?"]),
     (["show", "gpt2", "--set", "N_tp=3"], ["has no effect", "ranks need an option, such as tensor=on"]),
     (["show", "gpt2", "-q", "flops", "--set", "S=5000"], ["P=1024 (learned positions) is less than S=5000"]),
-    (["derive", "gpt2", "-o", "-", "--as", "md", "-q", "flops", "--set", "S=5000"], ["is less than S=5000"]),
+    (["derive", "gpt2", "-o", "-", "--format", "md", "-q", "flops", "--set", "S=5000"], ["is less than S=5000"]),
     (["gpt2"], ["'gpt2' is not a command; to show its formula: symformer show gpt2"]),
     (["show", "gpt2", "flops"], ["unexpected argument 'flops'; a quantity is given as -q flops"]),
     (["show", "flops", "gpt2"], ["unexpected argument 'gpt2'; a quantity is given as -q flops"]),

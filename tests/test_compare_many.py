@@ -115,7 +115,7 @@ def test_total_layer_count_is_used_only_without_counts_of_kinds() -> None:
     cache = sf.compare("deepseek-v2", "llama-2-70b", "kv-cache", per="B*C", totals=True)
     assert str(cache.totals[0].expr) == "2*D_rope*L_1 + 2*L_1*R_kv"
     # 60 layers of 1,152 bytes against 327,680: 284·1,152 = 327,168, and 285 are more
-    assert cache.crossings[cache.own[0][L]] == (Span(-1, 1, 284), Span(1, 285, None))
+    assert cache.crossings[cache.renamed_letters[0][L]] == (Span(-1, 1, 284), Span(1, 285, None))
     with_totals, without = (sf.compare("deepseek-v2", "mixtral-8x7b", totals=each) for each in (True, False))
     assert with_totals.difference == without.difference
     assert with_totals.crossings == without.crossings
@@ -191,7 +191,7 @@ def test_convention_of_one_side_only() -> None:
     gpt2 = sf.architecture("gpt2")
     sides = [gpt2.formula("activations", **given, recompute=each) for each in ("none", "selective", "full")]
     assert sf.compare(*sides).pairs[0].difference == 5 * B * S**2 * L * A
-    assert [each["recompute"] for each in sf.compare(*sides).special] == ["none", "selective", "full"]
+    assert [each["recompute"] for each in sf.compare(*sides).differing_conventions] == ["none", "selective", "full"]
 
 
 def test_size_of_one_side_only() -> None:
@@ -273,7 +273,7 @@ def test_hostile_names_of_three_models_are_escaped(tmp_path: Path) -> None:
     # 211·30 + 29·30 + 3·(12·900 + 13·30) + 60
     assert [side["value"] for side in told["rows"][-1]["models"]] == [40_830] * 3
     assert run(*targets).exit_code == 0
-    pages = {extension: run(*targets, "-o", "-", "--as", extension) for extension in ("html", "md", "tex", "typ")}
+    pages = {extension: run(*targets, "-o", "-", "--format", extension) for extension in ("html", "md", "tex", "typ")}
     for page in pages.values():
         assert page.exit_code == 0
         assert str(tmp_path) not in page.stdout
@@ -286,7 +286,7 @@ def test_hostile_names_of_three_models_are_escaped(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    (["gpt2"], "gpt2 is the only model given; name another one, or another quantity of this one with --over"),
+    (["gpt2"], "gpt2 is the only model given; name another one, or another quantity of this one with --divide-by"),
     ([], "Missing argument"),
     (["gpt2", "params"], "unexpected argument 'params'; a quantity is given as -q params"),
     (["gpt2", "llama", "E=3"], "unexpected argument 'E=3'; write --set E=3"),

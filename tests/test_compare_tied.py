@@ -26,7 +26,7 @@ from symformer.language.symbols import SYMBOLS, B, C, C_win, E, H, L, P, S, V
 from symformer.output.blocks import Equation
 
 BLOCKS = ("gpt2", "llama", "--part", "1:h", "--part", "2:layers", "--set", "2:D=E/A", "--set", "2:G=A")
-DENSE = ("mixtral-8x7b", "mistral-7b-v0.1", "--same", "active-params", "--by", "H")
+DENSE = ("mixtral-8x7b", "mistral-7b-v0.1", "--match", "active-params", "--adjust", "H")
 
 
 def run(*arguments: str) -> Result:
@@ -48,22 +48,22 @@ def at(formula: str, **sizes: int | Fraction) -> Fraction:
 
 def test_tie_blocks_with_equal_parameters() -> None:
     """12E² + 13E = 4E² + 3EH + 2E, from four attention matrices, three of the MLP and two norms: 3EH = 8E² + 11E."""
-    tied = compared(*BLOCKS, "--set", "1:E=E", "--same", "params", "--by", "H")["tied"]
+    tied = compared(*BLOCKS, "--set", "1:E=E", "--match", "params", "--adjust", "H")["tied"]
     assert tied["formula"] == "(8*E + 11)/3"
     assert (tied["exact"], tied["whole"], tied["value"]) == (None, [], None)
     assert (tied["difference"], tied["ratio"]) == ("0", "1")
     # with E = 768: 6,155/3; one unit of H is 3·768 = 2,304 parameters, of which two thirds and one third remain
-    told = compared(*BLOCKS, "--same", "params", "--by", "H")["tied"]
+    told = compared(*BLOCKS, "--match", "params", "--adjust", "H")["tied"]
     assert (told["exact"], told["value"]) == ("6155/3", 2_052)
     assert told["whole"] == [{"value": 2_051, "difference": 1_536}, {"value": 2_052, "difference": -768}]
-    said = run(*BLOCKS, "--same", "params", "--by", "H").stdout
+    said = run(*BLOCKS, "--match", "params", "--adjust", "H").stdout
     assert (
         "\nAt equal parameters\nllama (layers) (2) has as many parameters as gpt2 (h) (1) if\nH = (8E + 11)/3\n"
         "At these sizes, H = 6,155/3 ≈ 2,051.67. At H = 2,051, gpt2 (h) (1) has 1,536 more. "
         "At H = 2,052, gpt2 (h) (1) has 768 fewer. All numbers here use H = 2,052.\n"
     ) in said
     gpt2, llama = sf.architecture("gpt2").set({"E": "E"}), sf.architecture("llama").set({"D": "E/A", "G": "A"})
-    found = sf.compare(gpt2.params.part("h"), llama.params.part("layers"), same="params", by="H")
+    found = sf.compare(gpt2.params.part("h"), llama.params.part("layers"), match="params", adjust="H")
     assert found.tie is not None
     assert expand(found.tie.formula - (8 * E + 11) / 3) == 0
     assert found.tied_difference == 0
@@ -74,7 +74,7 @@ def test_flops_under_a_parameter_tie() -> None:
 
     GPT-2 multiplies 24BSE² + 4BS²E, and Llama 8BSE² + 6BSEH + 4BS²E, which is 24BSE² + 22BSE + 4BS²E: 22BSE more.
     """
-    found = compared(*BLOCKS, "-q", "flops", "--set", "1:E=E", "--same", "params", "--by", "H")
+    found = compared(*BLOCKS, "-q", "flops", "--set", "1:E=E", "--match", "params", "--adjust", "H")
     assert found["tied"]["quantity"] == "params"
     assert found["tied"]["formula"] == "(8*E + 11)/3"
     assert found["tied"]["difference"] == "-22*B*S*E"
@@ -96,7 +96,7 @@ def test_tie_dense_and_mixture_by_active_parameters() -> None:
 
 
 def test_three_models_are_tied_to_the_first() -> None:
-    told = compared("gpt2-xl", "gpt2", "gpt2-medium", "--same", "params", "--by", "L")
+    told = compared("gpt2-xl", "gpt2", "gpt2-medium", "--match", "params", "--adjust", "L")
     for pair, width in zip(told["pairs"], (768, 1_024), strict=True):
         # (V + P)E + L(12E² + 13E) + 2E = 1,557,611,200
         exact = Fraction(1_557_611_200 - (50_257 + 1_024 + 2) * width, 12 * width**2 + 13 * width)
@@ -124,7 +124,7 @@ def test_three_models_are_tied_to_the_first() -> None:
 )
 def test_tie_formula_equalizes_totals(arguments: list[str], by: str) -> None:
     """Evaluate the formula at the numbers printed next to it, and the second total at the result, with Python."""
-    told = compared(*arguments, "--same", "params", "--by", by)
+    told = compared(*arguments, "--match", "params", "--adjust", by)
     tied, total = told["tied"], told["rows"][-1]
     sizes = {**told["sizes"]["left"], **told["sizes"]["right"]}
     exact = at(tied["formula"], **{name: each for name, each in sizes.items() if name != tied["size"]})
@@ -141,10 +141,12 @@ def test_tie_formula_equalizes_totals(arguments: list[str], by: str) -> None:
 
 def test_tie_rounds_to_an_allowed_integer() -> None:
     # 4·B·12·768 bytes per token for gpt2, 4·B·48·1,600 for gpt2-xl: 100 tokens correspond to 12, for any B
-    tied = compared("gpt2", "gpt2-xl", "-q", "kv-cache", "--same", "kv-cache", "--by", "C", "--set", "1:C=100")["tied"]
+    tied = compared("gpt2", "gpt2-xl", "-q", "kv-cache", "--match", "kv-cache", "--adjust", "C", "--set", "1:C=100")[
+        "tied"
+    ]
     assert (tied["exact"], tied["value"], tied["whole"]) == (12, 12, [{"value": 12, "difference": 0}])
     # 4·80·8·128 = 327,680 bytes against 4·32·128·G: 20 groups; the nearest divisors of 32 heads are 16 and 32
-    groups = compared("llama-2-70b", "llama-2-7b", "-q", "kv-cache", "--same", "kv-cache", "--by", "G", "--set",
+    groups = compared("llama-2-70b", "llama-2-7b", "-q", "kv-cache", "--match", "kv-cache", "--adjust", "G", "--set",
                       "B=1", "--set", "C=1")["tied"]  # fmt: skip
     assert (groups["exact"], groups["value"]) == (20, 16)
     assert [each["value"] for each in groups["whole"]] == [16, 32]
@@ -153,7 +155,9 @@ def test_tie_rounds_to_an_allowed_integer() -> None:
 
 def test_tie_of_one_rank_and_a_whole_model() -> None:
     # an eighth of the 6,738,149,376 elements in matrices of llama-2-7b, and its norms of 266,240: 842,534,912
-    tied = compared("llama-2-7b", "gpt2-xl", "--left", "tensor=on", "--left", "N_tp=8", "--same", "params", "--by", "L")
+    tied = compared(
+        "llama-2-7b", "gpt2-xl", "--left", "tensor=on", "--left", "N_tp=8", "--match", "params", "--adjust", "L"
+    )
     assert tied["rows"][-1]["left"]["value"] == 842_534_912
     exact = Fraction(842_534_912 - (50_257 + 1_024 + 2) * 1_600, 12 * 1_600**2 + 13 * 1_600)
     assert (Fraction(tied["tied"]["exact"]), tied["tied"]["value"]) == (exact, 25)
@@ -162,7 +166,7 @@ def test_tie_of_one_rank_and_a_whole_model() -> None:
 
 
 def test_document_states_the_tie() -> None:
-    made = document([sf.compare("mixtral-8x7b", "mistral-7b-v0.1", same="active-params", by="H")], "0")
+    made = document([sf.compare("mixtral-8x7b", "mistral-7b-v0.1", match="active-params", adjust="H")], "0")
     (block,) = [each for each in made.blocks if isinstance(each, Equation) and each.id.endswith(".tied")]
     assert text(block.chain.steps[0]) == "(3KM + X)/3"
     page = render(made, "md").decode()
@@ -171,32 +175,32 @@ def test_document_states_the_tie() -> None:
     assert "28,674.67" in page
     assert "= 28,674, `mixtral-8x7b` (1) has 262,144 more." in page
     assert "= 28,675, `mixtral-8x7b` (1) has 131,072 fewer. All numbers here use" in page
-    assert run(*DENSE, "-o", "-", "--as", "html").exit_code == 0
+    assert run(*DENSE, "-o", "-", "--format", "html").exit_code == 0
 
 
 REFUSED = [
-    (["gpt2", "llama-2-7b", "--same", "params"], "--same names a total and --by the size to adjust"),
-    (["gpt2", "llama-2-7b", "--by", "L"], "give both"),
-    (["gpt2", "llama-2-7b", "--same", "params", "--by", "P"],
+    (["gpt2", "llama-2-7b", "--match", "params"], "--match names a total and --adjust the size to adjust"),
+    (["gpt2", "llama-2-7b", "--adjust", "L"], "give both"),
+    (["gpt2", "llama-2-7b", "--match", "params", "--adjust", "P"],
      "P (learned positions) does not affect params of llama-2-7b; it is linear in L, V, E, H, A, G, D; gpt2 "
      "depends on it: list that model second"),
-    (["gpt2", "gpt2-xl", "--same", "params", "--by", "E"], "params of gpt2-xl is not linear in E; choose a size"),
-    (["gpt2", "gpt2-xl", "--same", "params", "--by", "X"], "X (experts) does not affect params of gpt2-xl"),
-    (["gpt2", "gpt2-xl", "--same", "params", "--by", "Q"], "unknown symbol 'Q'"),
-    (["gpt2", "gpt2-xl", "--same", "parms", "--by", "L"], "unknown quantity 'parms'; did you mean params"),
-    (["gpt2", "gpt2-xl", "--same", "intensity", "--by", "L"], "intensity is a ratio and cannot be made equal"),
-    (["llama-2-7b", "deepseek-v2", "--same", "params", "--by", "L"], "L of deepseek-v2 is L_dense + L_moe; adjust one"),
+    (["gpt2", "gpt2-xl", "--match", "params", "--adjust", "E"], "params of gpt2-xl is not linear in E; choose a size"),
+    (["gpt2", "gpt2-xl", "--match", "params", "--adjust", "X"], "X (experts) does not affect params of gpt2-xl"),
+    (["gpt2", "gpt2-xl", "--match", "params", "--adjust", "Q"], "unknown symbol 'Q'"),
+    (["gpt2", "gpt2-xl", "--match", "parms", "--adjust", "L"], "unknown quantity 'parms'; did you mean params"),
+    (["gpt2", "gpt2-xl", "--match", "intensity", "--adjust", "L"], "intensity is a ratio and cannot be made equal"),
+    (["llama-2-7b", "deepseek-v2", "--match", "params", "--adjust", "L"], "L of deepseek-v2 is L_dense + L_moe"),
     # its tables and its final norm have 2·32,000·4,096 + 4,096
-    (["gpt2", "llama-2-7b", "--same", "params", "--by", "L"],
+    (["gpt2", "llama-2-7b", "--match", "params", "--adjust", "L"],
      "no L gives llama-2-7b the parameters of gpt2, 124,439,808: without L, llama-2-7b already has 262,148,096"),
-    (["llama-2-7b", "mistral-7b-v0.1", "-q", "kv-cache", "--same", "kv-cache", "--by", "C"], "is not linear in C"),
-    (["gpt2", "gpt2-xl", "--over", "params", "--same", "params", "--by", "L"], "cannot be combined with --same"),
-    (["gpt2", "--over", "nothing"], "unknown quantity 'nothing'"),
-    (["gpt2", "--over", "intensity"], "intensity is itself a ratio"),
-    (["gpt2", "-q", "intensity", "--over", "params"], "intensity is itself a ratio"),
-    (["gpt2", "-q", "flops", "-q", "traffic", "--over", "params", "-o", "x.md"], "--over divides one quantity"),
-    (["gpt2", "--over", "params", "--set", "X=3"], "X (experts) is not a size of gpt2 in params"),
-    (["gpt2", "--over", "communication"], "is 0 for all sizes, so the ratio is undefined"),
+    (["llama-2-7b", "mistral-7b-v0.1", "-q", "kv-cache", "--match", "kv-cache", "--adjust", "C"], "is not linear in C"),
+    (["gpt2", "gpt2-xl", "--divide-by", "params", "--match", "params", "--adjust", "L"], "cannot be combined with"),
+    (["gpt2", "--divide-by", "nothing"], "unknown quantity 'nothing'"),
+    (["gpt2", "--divide-by", "intensity"], "intensity is itself a ratio"),
+    (["gpt2", "-q", "intensity", "--divide-by", "params"], "intensity is itself a ratio"),
+    (["gpt2", "-q", "flops", "-q", "traffic", "--divide-by", "params", "-o", "x.md"], "--divide-by divides one"),
+    (["gpt2", "--divide-by", "params", "--set", "X=3"], "X (experts) is not a size of gpt2 in params"),
+    (["gpt2", "--divide-by", "communication"], "is 0 for all sizes, so the ratio is undefined"),
 ]  # fmt: skip
 
 
@@ -212,20 +216,20 @@ def test_invalid_arguments_give_a_one_sentence_error(arguments: list[str], words
 
 def test_invalid_arguments_are_refused_in_python() -> None:
     with pytest.raises(SizeError, match="no L gives llama-2-7b the parameters"):
-        sf.compare("gpt2", "llama-2-7b", same="params", by="L")
-    with pytest.raises(OptionError, match="same= and by= need each other"):
-        sf.compare("gpt2", "llama-2-7b", same="params")
+        sf.compare("gpt2", "llama-2-7b", match="params", adjust="L")
+    with pytest.raises(OptionError, match="match= and adjust= need each other"):
+        sf.compare("gpt2", "llama-2-7b", match="params")
     with pytest.raises(UnknownNameError, match="unknown convention 'attn' of flops and params"):
         over("gpt2", "flops", "params", attn="causal")
     # also for a Llama without sizes: 13LE, and tables of 2VE, are at least as large as with the same letters
     tables = sf.Model(target="table", component=sf.component("lm-head"), numbers={V: 11, E: 5})
     with pytest.raises(SizeError, match="no L gives llama the parameters of table"):
-        sf.compare(tables, sf.architecture("llama"), same="params", by="L")
+        sf.compare(tables, sf.architecture("llama"), match="params", adjust="L")
 
 
 def test_train_flops_per_parameter() -> None:
     """Per token, 72LE² in the matrices, 12LSE in attention and 6VE in the head, over 12LE² + … parameters."""
-    told = compared("gpt2", "--quantity", "train-flops", "--over", "params", "--set", "B=1", "--set", "S=1024")
+    told = compared("gpt2", "--quantity", "train-flops", "--divide-by", "params", "--set", "B=1", "--set", "S=1024")
     flops = 1_024 * (72 * 12 * 768**2 + 12 * 12 * 1_024 * 768 + 6 * 50_257 * 768)
     assert Fraction(told["ratio_value"]) == Fraction(flops, 124_439_808)
     assert told["ratio"] == "(12*B*S**2*L + 72*B*S*L*E + 6*B*S*V)/(12*L*E + 13*L + V + P + 2)"
@@ -238,15 +242,15 @@ def test_train_flops_per_parameter() -> None:
     }  # fmt: skip
     found = over("gpt2", "train-flops", "params")
     above, below = fraction(value(found.ratio))
-    assert expand(above * found.below.expanded - below * found.above.expanded) == 0
+    assert expand(above * found.denominator.expanded - below * found.numerator.expanded) == 0
     assert found.value is None  # B and S have no value
     assert [limit.value({B: 2, S: 3}) for limit in (found.limits[E], found.limits[V])] == [36, 36]
-    said = run("gpt2", "gpt2-xl", "-q", "flops", "--over", "params", "--option", "2:attention=causal").stdout
+    said = run("gpt2", "gpt2-xl", "-q", "flops", "--divide-by", "params", "--option", "2:attention=causal").stdout
     assert "\ngpt2-xl: forward FLOPs over parameters, in FLOPs/element\n" in said
     # 4BS²LE with all pairs, 2BS(S + 1)LE with the causal half
     assert "F/N = (4BSL(S + 6E) + 2BSV)/(L(12E + 13) + V + P + 2)\n" in said
     assert "F/N = (2BSL(S + 12E + 1) + 2BSV)/(L(12E + 13) + V + P + 2)\n" in said
-    two = compared("gpt2", "gpt2-xl", "-q", "flops", "--over", "params", "--option", "2:attention=causal")
+    two = compared("gpt2", "gpt2-xl", "-q", "flops", "--divide-by", "params", "--option", "2:attention=causal")
     assert [each["conventions"]["attention"] for each in two["models"]] == ["full", "causal"]
 
 
@@ -256,15 +260,15 @@ def test_document_of_a_quotient() -> None:
     assert made.title == "gpt2 and deepseek-v2-lite: training FLOPs over parameters"
     (first,) = [block for block in made.blocks if isinstance(block, Equation)]  # the other one does not fit a line
     above, below = fraction(value(first.chain.steps[0]))
-    assert expand(above * found[0].below.expanded - below * found[0].above.expanded) == 0
+    assert expand(above * found[0].denominator.expanded - below * found[0].numerator.expanded) == 0
     for extension in FORMATS:
         assert len(render(made, extension)) > 2_000
     assert render(made, "pdf") == render(made, "pdf")
     twice = [block for block in divided([found[0]] * 2, "0").blocks if isinstance(block, Equation)]
     assert [block.number for block in twice] == [1, 2]
     assert len({block.id for block in twice}) == 2
-    written = run("gpt2", "-q", "train-flops", "--over", "params", "--set", "B=1", "--set", "S=1024", "-o", "-",
-                  "--as", "md", "--flavour", "commonmark")  # fmt: skip
+    written = run("gpt2", "-q", "train-flops", "--divide-by", "params", "--set", "B=1", "--set", "S=1024", "-o", "-",
+                  "--format", "md", "--flavour", "commonmark")  # fmt: skip
     assert "F_train/N = (12BSL(S + 6E) + 6BSV)/(L(12E + 13) + V + P + 2)" in written.stdout
     assert "With these sizes, it is 1,139,251,200/162,031 ≈ 7,031.07 FLOPs/element." in written.stdout
 

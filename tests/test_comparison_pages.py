@@ -95,7 +95,7 @@ def equation(made: Document, last: str) -> Equation:
 def relations(found: Comparison) -> dict[Symbol, Expr]:
     """Return the numbers of the totals of layers, under both of their possible names."""
     given: dict[Symbol, Expr] = {}
-    for number, (formula, own) in enumerate(zip(found.formulas, found.own, strict=True), 1):
+    for number, (formula, own) in enumerate(zip(found.formulas, found.renamed_letters, strict=True), 1):
         for size, sum_ in formula.relations.items():
             given[numbered(size, number)] = sum_.xreplace(own)
     return given
@@ -211,7 +211,7 @@ def test_crossovers_by_hand() -> None:
 def changed(found: Comparison, size: Symbol, number: int) -> int | None:
     """Return the difference with one size changed, computed from the models; None if a condition does not allow it."""
     amounts = []
-    for model, formula, own in zip((found.left, found.right), found.formulas, found.own, strict=True):
+    for model, formula, own in zip((found.left, found.right), found.formulas, found.renamed_letters, strict=True):
         sizes = {str(each): 1 for each in (B, C) if each in formula.symbols}
         sizes |= {str(each): known for each, known in model.known.items() if each not in formula.relations}
         sizes |= {str(each): number for each in formula.symbols if own.get(each, each) == size}
@@ -379,7 +379,7 @@ def test_missing_glyphs_in_names_are_written_as_code_points(tiny: Path) -> None:
     assert result.exit_code == 0
     pdf = pypdfium2.PdfDocument(output)
     assert "[U+6A21][U+578B]/config.json" in pdf[0].get_textpage().get_text_range()
-    result = run("gpt2", str(folder), "-o", "-", "--as", "md")
+    result = run("gpt2", str(folder), "-o", "-", "--format", "md")
     assert (result.exit_code, "模型/config.json" in result.stdout) == (0, True)
 
 
@@ -402,7 +402,7 @@ def test_latex_compiles() -> None:
 
 def test_chapters_of_several_quantities(tmp_path: Path) -> None:
     result = run("gpt2", "llama-2-7b", "-q", "params", "-q", "flops", "--option", "attention=causal", "--set", "S=7",
-                 "-o", "-", "--as", "md", "--flavour", "commonmark")  # fmt: skip
+                 "-o", "-", "--format", "md", "--flavour", "commonmark")  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "# gpt2 and llama-2-7b: parameters and forward FLOPs (attention=causal) compared" in result.stdout
     assert "## Parameters\n" in result.stdout
@@ -413,11 +413,11 @@ def test_chapters_of_several_quantities(tmp_path: Path) -> None:
 REFUSED = [
     (["gpt2", "llama-2-7b", "-o", "x.docx"], "a comparison is written as .pdf, .tex, .md, .typ, .html, not as .docx"),
     (["gpt2", "llama-2-7b", "-o", "nowhere/x.pdf"], "the folder nowhere does not exist"),
-    (["gpt2", "llama-2-7b", "-o", "-"], "give the format, as in --as md"),
-    (["gpt2", "llama-2-7b", "-o", "x.pdf", "--as", "md"], "x.pdf ends in .pdf, but --as is md"),
+    (["gpt2", "llama-2-7b", "-o", "-"], "give the format, as in --format md"),
+    (["gpt2", "llama-2-7b", "-o", "x.pdf", "--format", "md"], "x.pdf ends in .pdf, but --format is md"),
     (["gpt2", "llama-2-7b", "-o", "x.pdf", "--flavour", "github"], "--flavour applies to Markdown only"),
     (["gpt2", "llama-2-7b", "-o", "x.pdf", "--json"], "remove one of the two"),
-    (["gpt2", "llama-2-7b", "--as", "md"], "--as applies to documents only; name the file with -o"),
+    (["gpt2", "llama-2-7b", "--format", "md"], "--format applies to documents only; name the file with -o"),
     (["gpt2", "llama-2-7b", "-q", "params", "-q", "flops"], "params and flops need a document with one chapter each"),
     (["gpt2", "nothing", "-o", "x.pdf"], "unknown target 'nothing'"),
     (["gpt2", "llama-2-7b", "-q", "intensity", "-o", "x.pdf"], "intensity is a ratio"),

@@ -30,7 +30,9 @@ def python(formula: Formula) -> Any:
 
 def drawn(formula: Formula, source: random.Random, most: int) -> dict[str, int]:
     return {
-        str(size): source.randint(1, most) for size in sorted(formula.takes, key=str) if size not in formula.relations
+        str(size): source.randint(1, most)
+        for size in sorted(formula.accepted_sizes, key=str)
+        if size not in formula.relations
     }
 
 
@@ -47,7 +49,7 @@ def test_compiled_formulas_equal_value_for_every_architecture(name: str) -> None
         compiled = formula.compile()
         rows = [drawn(formula, source, 6 if turn % 2 else 40) for turn in range(8)]
         columns = {size: np.array([row[size] for row in rows]) for size in rows[0]}
-        values, holds = compiled.answers(**columns)
+        values, holds = compiled.evaluate_with_mask(**columns)
         for place, row in enumerate(rows):
             try:
                 expected = formula.value(row)
@@ -68,7 +70,7 @@ def test_conditions_hold_at_some_rows_only() -> None:
     formula = sf.model("llama").params
     source = random.Random(5)  # noqa: S311
     rows = [drawn(formula, source, 6) for _ in range(100)]
-    _, holds = formula.compile().answers(**{name: np.array([row[name] for row in rows]) for name in rows[0]})
+    _, holds = formula.compile().evaluate_with_mask(**{name: np.array([row[name] for row in rows]) for name in rows[0]})
     assert 10 < holds.sum() < 60  # G divides A in 14 of 36 pairs, and 2 divides D in half of the rows: about a fifth
 
 
@@ -129,7 +131,7 @@ def test_floor_ceiling_min_and_max() -> None:
     names = ("E", "V_type", "K", "X")
     source = np.random.default_rng(3)
     columns = {name: source.integers(1, 200, 500) for name in names}
-    values, holds = compiled.answers(**columns)
+    values, holds = compiled.evaluate_with_mask(**columns)
     for place in range(500):
         e, v, k, x = (int(columns[name][place]) for name in names)
         layers = min(k, x // 3)
@@ -141,7 +143,7 @@ def test_floor_ceiling_min_and_max() -> None:
 
 def test_division_by_zero_refuses_the_row() -> None:
     formula = sf.model("component:mlp").params.partial(H="12//(E - 3)")
-    values, holds = formula.compile().answers(E=np.array([1, 3, 4, 5, 20]))
+    values, holds = formula.compile().evaluate_with_mask(E=np.array([1, 3, 4, 5, 20]))
     assert holds.tolist() == [False, False, True, True, False]  # -6, none, 12, 6, 0
     assert values[2:4].tolist() == [2 * 4 * 12 + 16, 2 * 5 * 6 + 11]
 
@@ -199,7 +201,9 @@ def test_torch_tensors() -> None:
     beyond = compiled(E=torch.tensor([10**12]), L=10**9, **given)
     layer = 4 * 32 * 128 + 3 * 11_008 + 2
     assert beyond.tolist() == [10**12 * (10**9 * layer + 2 * 32_000 + 1)]
-    values, holds = sf.model("gpt2").params.compile().answers(E=torch.tensor([768, 769]), L=torch.tensor([12, 12]))
+    values, holds = (
+        sf.model("gpt2").params.compile().evaluate_with_mask(E=torch.tensor([768, 769]), L=torch.tensor([12, 12]))
+    )
     assert (values[0].item(), holds.tolist()) == (124_439_808, [True, False])
     with pytest.raises(SymformerError, match="for A=12, E=769: it requires that A divides E"):
         sf.model("gpt2").params.compile()(E=torch.tensor([768, 769]))
@@ -223,7 +227,9 @@ def test_dask_arrays() -> None:
     expected = compiled(E=np.arange(1, 1001)[:, None], L=np.arange(1, 41), **given)
     assert (found.compute() == expected).all()
     assert compiled(E=da.from_array(np.array([10**12])), L=10**9, **given).compute().dtype == object
-    values, holds = sf.model("gpt2").params.compile().answers(E=da.from_array(np.array([768, 769]), chunks=1))
+    values, holds = (
+        sf.model("gpt2").params.compile().evaluate_with_mask(E=da.from_array(np.array([768, 769]), chunks=1))
+    )
     assert (int(values[0].compute()), holds.compute().tolist()) == (124_439_808, [True, False])
     lazy = sf.model("gpt2").params.compile()(E=da.from_array(np.array([768, 769]), chunks=1))
     with pytest.raises(SymformerError, match="for A=12, E=769: it requires that A divides E"):

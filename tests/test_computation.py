@@ -174,14 +174,14 @@ def test_roles_of_attention_weights(name: str, path: str, said: dict[str, str]) 
     ],
 )
 def test_common_factors_are_factored_out(target: str, shown: str) -> None:
-    assert text(factored(architecture(target).params.written)) == shown
+    assert text(factored(architecture(target).params.display_expr)) == shown
 
 
 @pytest.mark.parametrize("name", ["deepseek-v3", "mamba2", "t5", "nemotron-h", "vit", "clip", "gpt-oss"])
 def test_factoring_keeps_the_value(name: str) -> None:
     params = architecture(name).params
-    shown = factored(params.written)
-    assert expand(value(shown) - params.written) == 0
+    shown = factored(params.display_expr)
+    assert expand(value(shown) - params.display_expr) == 0
     assert "(" in latex(shown)
 
 
@@ -191,14 +191,14 @@ def test_roles_sum_to_the_total(name: str, quantity: str) -> None:
     formula = architecture(name).formula(quantity)
     parts = purposes(formula)
     assert len(parts) > 1
-    assert expand((sum(parts.values()) - formula.written).xreplace(formula.relations)) == 0
+    assert expand((sum(parts.values()) - formula.display_expr).xreplace(formula.relations)) == 0
 
 
 def test_adam_in_float32_uses_16_bytes_per_parameter() -> None:
     """Weight, gradient and two moments of 4 bytes each: Rajbhandari et al. 2020, section 3.1, in single precision."""
     parts = purposes(sf.architecture("gpt2").formula("train-memory", implementation="none"))
     assert [*parts] == ["weights", "gradients", "optimizer's state"]
-    params = sf.architecture("gpt2").params.written
+    params = sf.architecture("gpt2").params.display_expr
     assert expand(parts["weights"] - 4 * params) == 0
     assert expand(parts["gradients"] - 4 * params) == 0
     state = expand(parts["optimizer's state"] - 8 * params)  # plus the step counter of each weight, 4 bytes:

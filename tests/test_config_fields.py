@@ -184,7 +184,7 @@ def _answer(model: Model, quantity: str, conventions: Mapping[str, str]) -> int 
 
 def at(formula: Formula, model: Model) -> int:
     """Evaluate a formula at a model's sizes, for torch's run."""
-    asked = {name.name for name in formula.asks}
+    asked = {name.name for name in formula.dependencies}
     run = {name: number for name, number in RUN.items() if name in asked}
     return formula.value({name.name: number for name, number in model.known.items()}, **run)
 

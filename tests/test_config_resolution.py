@@ -181,8 +181,8 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["show", "mine.py:mlp", *AT], "= 12,964"),
         (["show", "./mine.py:mlp", *AT], "= 12,964"),
         (["trace", "mine.py:mlp", "--size", "E=64", "--size", "hidden=100"], "N = 2·E·hidden + E + hidden"),
-        (["derive", "../here/mine.py:mlp", *AT, "-o", "-", "--as", "md"], "12,964"),
-        (["derive", "mine:mlp", *AT, "-o", "-", "--as", "md"], "12,964"),
+        (["derive", "../here/mine.py:mlp", *AT, "-o", "-", "--format", "md"], "12,964"),
+        (["derive", "mine:mlp", *AT, "-o", "-", "--format", "md"], "12,964"),
         # also of gpt2, whose width is a multiple of 12 heads: 2*96*100 + 96 + 100
         (["compare", "mine:mlp", "gpt2", "--set", "E=96", "--set", "hidden=100"], "19,396"),
     ],

@@ -91,7 +91,7 @@ def test_convention_without_effect_is_not_printed(target: str) -> None:
             formula = model.formula(name)
         except SymformerError:
             continue
-        printed = question.said(formula)
+        printed = question.shown_conventions(formula)
         for convention in formula.conventions.keys() - printed.keys():
             for choice in question.choices[convention].meanings:
                 try:
@@ -99,7 +99,7 @@ def test_convention_without_effect_is_not_printed(target: str) -> None:
                 except SymformerError:
                     continue
                 same = other.expanded == formula.expanded
-                assert same or convention in question.said(other), f"{name}: {convention}={choice}"
+                assert same or convention in question.shown_conventions(other), f"{name}: {convention}={choice}"
                 left += 1
     assert left >= 4
     shown = CliRunner().invoke(cli, ["show", target, "-q", "flops"], prog_name="symformer").stdout

@@ -102,7 +102,9 @@ def numbers(part: Component) -> dict[str, int]:
 
 def at(part: Component, quantity: str, **conventions: str) -> int:
     formula = part.formula(quantity, **conventions)
-    return formula.value({name: size for name, size in numbers(part).items() if name in map(str, formula.takes)})
+    return formula.value(
+        {name: size for name, size in numbers(part).items() if name in map(str, formula.accepted_sizes)}
+    )
 
 
 def given(part: Component, device: str = "meta") -> torch.Tensor:

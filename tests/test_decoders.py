@@ -110,8 +110,8 @@ def test_rows_shared_by_two_layer_kinds_are_counted_once(name: str) -> None:
     first, second = {"gemma2": (L_local, L_global), "deepseek-v3": (L_dense, L_moe)}[name]
     attention = [line for line in params.root.parts() if line.name == "self_attn" and line.each != 0]
     assert [line.path for line in attention] == ["layers.*.self_attn"]
-    assert params.written.free_symbols >= {L}
-    assert expand(params.written.xreplace({L: first + second})) == params.expanded
+    assert params.display_expr.free_symbols >= {L}
+    assert expand(params.display_expr.xreplace({L: first + second})) == params.expanded
     assert L not in params.expanded.free_symbols
     # Every stored weight is under the list that all kinds share or under the list of its kind, never both.
     stored = [weight.path for _, weight in component(name).ledger.weights]
@@ -145,12 +145,12 @@ def test_equal_rows_of_layer_kinds_are_merged() -> None:
     model = architecture("gemma2")
     projections = 4 * B * L * E * A * D + 4 * B * L * E * G * D + 6 * B * L * E * H
     full = model.formula("flops")
-    assert full.written == expand(4 * B * S**2 * L * A * D + S * projections + 2 * B * S * V * E)
+    assert full.display_expr == expand(4 * B * S**2 * L * A * D + S * projections + 2 * B * S * V * E)
     assert full.derivation.whole.chain is not None
-    assert value(full.derivation.whole.chain.steps[-1]) == full.written
+    assert value(full.derivation.whole.chain.steps[-1]) == full.display_expr
     cached = 4 * B * A * D * (L_local * Min(C, C_win - 1) + L_global * C + L)
-    assert model.formula("decode-flops").written == expand(cached + projections + 2 * B * V * E)
-    causal = model.formula("flops", attention="causal").written
+    assert model.formula("decode-flops").display_expr == expand(cached + projections + 2 * B * V * E)
+    causal = model.formula("flops", attention="causal").display_expr
     assert causal.has(L_local)  # a window leaves fewer pairs
     assert causal.has(L_global)
 

@@ -26,7 +26,7 @@ E, X, K, TOKENS = 6, 12, 3, 41
 
 
 def derived(target: str, *arguments: str) -> str:
-    result = CliRunner().invoke(cli, ["derive", target, "-o", "-", "--as", "md", *arguments])
+    result = CliRunner().invoke(cli, ["derive", target, "-o", "-", "--format", "md", *arguments])
     assert result.exit_code == 0, result.output
     return result.stdout
 

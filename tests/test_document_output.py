@@ -167,7 +167,7 @@ def test_a_derivation_is_printed_in_the_given_format() -> None:
         "pdf": b"%PDF",
         "html": b"<!DOCTYPE",
     }.items():
-        result = derive("-o", "-", "--as", form)
+        result = derive("-o", "-", "--format", form)
         assert result.exit_code == 0
         assert result.stderr == ""
         assert result.stdout_bytes.startswith(start)
@@ -177,14 +177,14 @@ def test_a_derivation_is_printed_in_the_given_format() -> None:
 
 def test_conflicting_or_missing_formats_are_refused() -> None:
     for arguments, words in {
-        ("-o", "-"): "give the format, as in --as md",
-        ("-o", "x.md", "--as", "tex"): "x.md ends in .md, but --as is tex",
-        ("-o", "-", "--as", "doc"): "'doc' is not one of",
+        ("-o", "-"): "give the format, as in --format md",
+        ("-o", "x.md", "--format", "tex"): "x.md ends in .md, but --format is tex",
+        ("-o", "-", "--format", "doc"): "'doc' is not one of",
     }.items():
         result = derive(*arguments)
         assert result.exit_code == 2
         assert words in result.stderr
-    assert derive("-o", "x.md", "--as", "md").exit_code == 0
+    assert derive("-o", "x.md", "--format", "md").exit_code == 0
 
 
 # pdflatex
@@ -268,7 +268,7 @@ def test_a_deleted_working_directory_is_one_sentence(tmp_path: Path, monkeypatch
     absolute = str(tmp_path / "x.pdf")
     assert derive("-o", absolute).exit_code == 0
     assert Path(absolute).read_bytes().startswith(b"%PDF")
-    assert derive("-o", "-", "--as", "md").exit_code == 0
+    assert derive("-o", "-", "--format", "md").exit_code == 0
     assert CliRunner().invoke(cli, ["show", "gpt2"]).exit_code == 0
 
 
@@ -289,7 +289,7 @@ OVERWRITING = {
             "derive /dev/stdin",
             "derive gpt2 ./config.md --live",
             "compare gpt2 ./config.md",
-            "compare ./config.md -q flops --over params",
+            "compare ./config.md -q flops --divide-by params",
         ],
     ),
     "config.svg": (
@@ -297,9 +297,9 @@ OVERWRITING = {
         [
             "plot ./config.svg",
             "compare ./config.svg gpt2",
-            "solve ./config.svg --total 5000 --for L",
+            "solve ./config.svg --total 5000 --find L",
             "sensitivity ./config.svg",
-            "sweep ./config.svg --over L=1:5:1",
+            "sweep ./config.svg --grid L=1:5:1",
         ],
     ),
 }
@@ -342,7 +342,7 @@ def test_a_folder_that_contains_the_input_is_not_written_over_it(folder: Path) -
     Path("config.md").write_text(CONFIG)
     Path("linked.md").symlink_to("config.md")  # the file of ./linked is linked.md
     Path("linked").symlink_to("config.md")
-    result = CliRunner().invoke(cli, ["derive", "./linked", "-o", "./", "--as", "md"], prog_name="symformer")
+    result = CliRunner().invoke(cli, ["derive", "./linked", "-o", "./", "--format", "md"], prog_name="symformer")
     assert result.exit_code == 2
     assert "linked.md is an input of this command" in result.stderr
     assert Path("config.md").read_text() == CONFIG
@@ -371,6 +371,6 @@ def test_a_folder_with_a_file_extension_needs_a_trailing_slash(folder: Path) -> 
     assert (result.exit_code, result.stdout) == (2, "")
     assert "paper.md is a folder, but its name ends like a file; use -o paper.md/ to" in result.stderr
     assert left(folder / "paper.md") == []
-    assert derive("-o", "paper.md/", "--as", "typ").exit_code == 0
-    assert derive("-o", "v1.0", "--as", "typ").exit_code == 0
+    assert derive("-o", "paper.md/", "--format", "typ").exit_code == 0
+    assert derive("-o", "v1.0", "--format", "typ").exit_code == 0
     assert left(folder / "paper.md") == left(folder / "v1.0") == ["component-linear.typ"]

@@ -94,7 +94,7 @@ def test_every_step_is_an_identity_ending_in_the_formula(model: Model, quantity:
         if section.chain is not None:
             section.chain.prove(formula.relations)
     assert steps.whole.chain is not None
-    assert steps.whole.chain.steps[-1] == tree(formula.written)
+    assert steps.whole.chain.steps[-1] == tree(formula.display_expr)
 
 
 def test_derivation_steps_of_gpt2() -> None:
@@ -584,7 +584,7 @@ def test_provenance_is_one_object() -> None:
     composed = architecture("gpt2-xl")
     assert composed.provenance.numbers == composed.known
     assert composed.provenance.reading is None
-    assert composed.provenance.of("flops") is composed.provenance
+    assert composed.provenance.for_quantity("flops") is composed.provenance
     assert composed.provenance.places["E"].field == "n_embd"
     assert architecture("mistral-7b-v0.3").provenance.options == {"window": "false"}
 

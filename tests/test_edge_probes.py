@@ -122,7 +122,7 @@ def test_a_width_that_most_group_counts_round_down_is_refused() -> None:
 
 def test_a_batch_of_one_with_other_product_shapes_is_accepted() -> None:
     """4E² products for each of n² patches, and 2E for each pair of them."""
-    found = sf.trace(attention, {"E": 24, "A": 3, "n": 5}, inputs=thrice).of("flops")
+    found = sf.trace(attention, {"E": 24, "A": 3, "n": 5}, inputs=thrice).for_quantity("flops")
     assert found.model.formula("flops").equals("8*B*n**2*E**2 + 4*B*n**4*E")
     assert found.conditions == ["A divides E"]
 
@@ -146,14 +146,14 @@ def test_a_number_of_different_levels_is_pinned() -> None:
 
 def test_register_tokens_are_counted_in_addition_to_image_patches() -> None:
     """E² products for each of n² + registers + 1 tokens."""
-    found = sf.trace(registered, {"E": 24, "registers": 7, "n": 5}, inputs=tokens).of("flops")
+    found = sf.trace(registered, {"E": 24, "registers": 7, "n": 5}, inputs=tokens).for_quantity("flops")
     assert found.model.formula("flops").equals("2*B*(n**2 + registers + 1)*E**2")
     assert not found.pinned
     assert not found.conditions  # a batch of one multiplies the same, in another shape
 
 
 def test_code_that_accepts_only_odd_kernels_is_traced() -> None:
-    found = sf.trace(Residual, {"E": 24, "kernel": 5}, inputs=rows).of("flops")
+    found = sf.trace(Residual, {"E": 24, "kernel": 5}, inputs=rows).for_quantity("flops")
     assert found.model.formula("flops").equals("2*B*S*E**2*kernel")
     assert len(found.checked) == 3
 

@@ -126,7 +126,7 @@ def test_tower_convention_is_stated_for_encoder_decoders_only() -> None:
 def _stated(model: Any, quantity: str) -> str:
     from symformer.quantities import quantity as find
 
-    return find(quantity).states(model.formula(quantity))
+    return find(quantity).statement_for(model.formula(quantity))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_roberta_reserves_two_position_rows() -> None:
     ).eval()
     sizes = {"B": 3, "V": 29, "P": 13, "V_type": 4, "E": 12, "H": 7, "L": 2, "A": 3}
     flops = architecture("roberta").formula("flops")
-    asked = {name: size for name, size in sizes.items() if SYMBOLS[name] in flops.takes}
+    asked = {name: size for name, size in sizes.items() if SYMBOLS[name] in flops.accepted_sizes}
     assert flops.value(asked, S=11) > 0
     assert made(torch.full((3, 11), 5)).last_hidden_state.shape[1] == 11
     with pytest.raises(SymformerError, match=r"P - 2=11 is less than S=12 \(sequence length\)"):
@@ -96,7 +96,7 @@ def test_image_has_patches_and_a_class_token() -> None:
     ):
         vit.params.value({**sizes, "Z": 7})
     for quantity in ("flops", "activations"):
-        assert "over B images" in quantities()[quantity].states(vit.formula(quantity))
+        assert "over B images" in quantities()[quantity].statement_for(vit.formula(quantity))
     with pytest.raises(SymformerError, match="S"):
         vit.formula("flops").value({**sizes, "B": 8}, S=10)
     for option in ({"context": "on"}, {"tensor": "sequence"}):

@@ -42,7 +42,7 @@ def same() -> list[list[str]]:
 GROUPS = same()
 # presets of one component whose value is computed per quantity, if there are many; the next quantity uses others
 NEIGHBOURS = 3
-DERIVED = ["derive", "-o", "-", "--as", "md"]  # is long
+DERIVED = ["derive", "-o", "-", "--format", "md"]  # is long
 WAYS = (DERIVED, ["show"], ["show"], ["tree"], ["show"], ["show"], ["show"])
 APART = 5  # of this many targets in a row, one is tested for a quantity that is derived from another
 SHARE = 2  # of this many targets in a row, one is tested for any other quantity

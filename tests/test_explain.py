@@ -143,11 +143,11 @@ QUESTIONS: dict[str, tuple[str, str, str, int, str]] = {
 def test_public_questions_are_explained(question: str) -> None:
     target, number, verdict, value, because = QUESTIONS[question]
     found = explain(target, number)
-    assert found.verdict == verdict, found.because
+    assert found.verdict == verdict, found.reason
     assert found.value == value
-    assert because in found.because
-    assert found.because.startswith(f"{number} is ")
-    assert target in found.because
+    assert because in found.reason
+    assert found.reason.startswith(f"{number} is ")
+    assert target in found.reason
 
 
 # FLOPs, with sizes of a run, and the quantity if it is given.
@@ -193,8 +193,8 @@ RUNS: dict[str, tuple[str, str, dict[str, int], str | None, str, int, str]] = {
 def test_run_quantities_are_explained(question: str) -> None:
     target, number, sizes, quantity, verdict, value, because = RUNS[question]
     found = explain(sf.architecture(target).set({"B": 1, **sizes}) if sizes else target, number, quantity)
-    assert (found.verdict, found.value) == (verdict, value), found.because
-    assert because in found.because
+    assert (found.verdict, found.value) == (verdict, value), found.reason
+    assert because in found.reason
 
 
 def test_lora_parameters_are_explained() -> None:
@@ -204,7 +204,7 @@ def test_lora_parameters_are_explained() -> None:
     assert explain(model, "0.39M", "trainable-params").verdict == "rounded"
     printed = explain(model, "0.35M", "trainable-params")
     assert (printed.verdict, printed.value, printed.difference) == ("unexplained", 393_216, -43_216)
-    assert "lora=q_proj,v_proj, E = 1,024" in printed.because
+    assert "lora=q_proj,v_proj, E = 1,024" in printed.reason
 
 
 # The most plausible explanation of a number comes first: the plain count, exactly, in GB or in GiB; the size in the
@@ -237,16 +237,16 @@ PLAUSIBLE: dict[str, tuple[str, str, str, int, str]] = {
 def test_the_most_plausible_explanation_comes_first(name: str) -> None:
     target, number, verdict, value, because = PLAUSIBLE[name]
     found = explain(target, number)
-    assert (found.verdict, found.value) == (verdict, value), found.because
-    assert because in found.because
+    assert (found.verdict, found.value) == (verdict, value), found.reason
+    assert because in found.reason
 
 
 def test_an_exact_number_of_gib_is_reported_as_exact() -> None:
     """2 · 32 layers · 32 heads of 128 elements · 4,096 tokens · 2 bytes = 2^31, which is 2 GiB and 2.147 GB."""
     model = sf.architecture("llama-2-7b").set({"B": 1, "C": 4096})
     found = explain(model, "2 GB", "kv-cache")
-    assert (found.verdict, found.value, found.how) == ("convention", 2**31, "exact")
-    assert found.because.endswith("which is exactly 2 GiB")
+    assert (found.verdict, found.value, found.match_kind) == ("convention", 2**31, "exact")
+    assert found.reason.endswith("which is exactly 2 GiB")
     # to three digits it is 2.15 GB, rounded
     found = explain(model, "2.15 GB", "kv-cache")
     assert (found.verdict, found.value) == ("rounded", 2**31)
@@ -257,22 +257,22 @@ def test_packed_weights_are_not_offered_at_other_widths(number: str) -> None:
     """Packed formats are offered only if the other weights have 2 bytes, not 4."""
     for target in ("llama-2-7b", "llama-2-70b"):
         found = explain(target, number)
-        for each in (found.reading, *found.others):
+        for each in (found.match, *found.equally_good):
             packed = [name for name in each.otherwise if "bit" in name or "int8" in name or "fp8" in name]
-            assert not packed or each.way.scale == 2, found.because
+            assert not packed or each.method.scale == 2, found.reason
 
 
 def test_size_in_a_name_is_not_offered_for_other_sizes() -> None:
     """14 GB is not explained by 7B for a Llama with 16 layers, nor for 8x7b."""
     halved = explain(sf.architecture("llama-2-7b").set({"L": 16}), "14 GB")
-    assert "in its name" not in halved.because
-    assert "in its name" not in explain("mixtral-8x7b", "14 GB").because
+    assert "in its name" not in halved.reason
+    assert "in its name" not in explain("mixtral-8x7b", "14 GB").reason
 
 
 def test_size_in_a_name_is_within_a_quarter_of_the_count() -> None:
     """Gemma 7B has 8,537,680,896 parameters, 1.22 times the 7B in its name; Gemma 2B has 2,506,172,416, 1.253 times."""
-    assert "with the 7B in its name" in explain("gemma-7b", "14 GB").because
-    assert "in its name" not in explain("gemma-2b", "4 GB").because
+    assert "with the 7B in its name" in explain("gemma-7b", "14 GB").reason
+    assert "in its name" not in explain("gemma-2b", "4 GB").reason
 
 
 def test_given_convention_is_not_varied() -> None:
@@ -291,21 +291,21 @@ def test_rules_of_thumb() -> None:
     assert (found.verdict, found.value) == ("convention", 6 * 124_439_808 * 1024)
     found = explain("gpt2", "522,584,064,000", "train-flops")
     assert (found.verdict, found.value) == ("convention", 6 * 85_056_000 * 1024)
-    assert "every embedding left out" in found.because
+    assert "every embedding left out" in found.reason
 
 
 def test_padded_vocabulary_is_recognized() -> None:
     """NanoGPT pads 50,257 to 50,304: 47 more rows of 768."""
     found = explain("gpt2", "124,475,904")
     assert (found.verdict, found.difference) == ("convention", 47 * 768)
-    assert "a vocabulary of 50,304 (padded to a multiple of 64 or 128) instead of 50,257" in found.because
+    assert "a vocabulary of 50,304 (padded to a multiple of 64 or 128) instead of 50,257" in found.reason
 
 
 def test_fitting_vocabulary_is_only_a_hint() -> None:
     found = explain("gpt2", f"{124_439_808 + 3 * 768:,}")
     assert found.verdict == "unexplained"
-    assert found.because.endswith("with a vocabulary of 50,260 the match would be exact")
-    assert "vocabulary" not in explain("gpt2", "124,439,809").because
+    assert found.reason.endswith("with a vocabulary of 50,260 the match would be exact")
+    assert "vocabulary" not in explain("gpt2", "124,439,809").reason
 
 
 def test_explanations_use_exact_arithmetic() -> None:
@@ -338,7 +338,7 @@ def test_number_matched_by_many_counts_is_not_explained() -> None:
     model = sf.architecture("gpt2").set({"V": 50333})  # 124,498,176: 125M is 1,824 away
     found = explain(model, "125M")
     assert found.verdict == "unexplained"
-    assert "different counts match it" in found.because
+    assert "different counts match it" in found.reason
     assert explain("gpt2", "0.8 TFLOPs").verdict == "unexplained"  # one digit
 
 
@@ -352,8 +352,8 @@ def test_numbers_with_a_wrong_digit_are_not_explained() -> None:
         digit = random.choice([each for each in "0123456789" if each != entry.printed[place]])
         wrong = entry.printed[:place] + digit + entry.printed[place + 1 :]
         found = explain(entry.model, wrong)
-        assert found.verdict == "unexplained", (SEED, found.because)
-        assert f"{wrong} cannot be identified as a count of {entry.target}" in found.because
+        assert found.verdict == "unexplained", (SEED, found.reason)
+        assert f"{wrong} cannot be identified as a count of {entry.target}" in found.reason
 
 
 def test_large_numbers_are_matched_exactly() -> None:

@@ -75,7 +75,7 @@ def multiplied(family: Family, sizes: dict[str, int]) -> int | None:
 def held(name: str, quantity: str) -> int:
     """Return the number of points at which a formula equals torch; at all others, one of the two is refused."""
     family = FAMILIES[name]
-    found = afresh(name).of(quantity)
+    found = afresh(name).for_quantity(quantity)
     formula = found.model.formula(quantity)
     lengths = [each for each in inspect.signature(family.inputs).parameters if each not in family.sizes]
     asked = {*found.symbols, *(each.name for each in found.pinned)}
@@ -105,7 +105,7 @@ def test_factory_parameters_are_exact_or_refused(name: str) -> None:
 def test_factory_flops_are_exact_or_refused(name: str) -> None:
     if name in NOT_RUN:
         with pytest.raises(SymformerError):
-            afresh(name).of("flops")
+            afresh(name).for_quantity("flops")
         return
     assert held(name, "flops") >= 3
 

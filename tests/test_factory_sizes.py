@@ -85,7 +85,7 @@ def test_flops_of_a_stage_starting_at_one_block_depend_on_its_count() -> None:
     def build(E: int, L: int) -> nn.Module:
         return nn.Sequential(*(nn.Linear(2 * E if place else E, 2 * E) for place in range(L)))
 
-    found = trace(build, {"E": 8, "L": 1}, inputs=inputs).of("flops")
+    found = trace(build, {"E": 8, "L": 1}, inputs=inputs).for_quantity("flops")
     # 2·2E·2E per block, the first one half of it
     assert found.model.formula("flops").equals("8*B*S*L*E**2 - 4*B*S*E**2")
 
@@ -188,7 +188,7 @@ def test_flops_of_a_padded_width_are_rounded() -> None:
     def inputs(B: int, S: int, E: int) -> torch.Tensor:
         return torch.empty(B, S, E)
 
-    found = trace(Padded, {"V": 100, "E": 12}, inputs=inputs).of("flops")
+    found = trace(Padded, {"V": 100, "E": 12}, inputs=inputs).for_quantity("flops")
     assert found.model.formula("flops").equals("128*B*S*E*ceil(V/64)")
 
 

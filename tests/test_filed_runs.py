@@ -36,7 +36,7 @@ def test_catalogue_run_matches_torch(place: str) -> None:
     model, theirs = sf.model(place), counted(ARCEE)
     for quantity in ("flops", "train-flops"):
         assert model.formula(quantity).value(B=B, S=S) == theirs[quantity] > 0
-        assert model.provenance.of(quantity).by == "catalogue"
+        assert model.provenance.for_quantity(quantity).by == "catalogue"
     # keys and values, 3 layers, 2 heads of width 10, 2 bytes each
     assert model.formula("kv-cache").value(B=B, C=C) == 2 * 3 * 2 * 10 * 2 * B * C
     masked = model.formula("flops", attention="causal").value(B=B, S=S)

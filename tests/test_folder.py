@@ -64,7 +64,7 @@ def test_folder_files_equal_single_files() -> None:
 
 @pytest.mark.parametrize("extension", ["tex", "md", "typ", "html"])
 def test_one_format_applies_to_all_targets(extension: str) -> None:
-    assert derive("component:mlp", "component:linear", "-o", "out", "--as", extension).exit_code == 0
+    assert derive("component:mlp", "component:linear", "-o", "out", "--format", extension).exit_code == 0
     assert left() == [f"component-linear.{extension}", f"component-mlp.{extension}"]
     for name in ("linear", "mlp"):
         assert derive(f"component:{name}", "-o", f"x.{extension}").exit_code == 0
@@ -72,8 +72,8 @@ def test_one_format_applies_to_all_targets(extension: str) -> None:
 
 
 def test_single_target_is_written_into_a_folder() -> None:
-    assert derive("component:mlp", "-o", "out", "--as", "md", "--form", "short").exit_code == 0
-    assert derive("component:mlp", "-o", "x.md", "--form", "short").exit_code == 0
+    assert derive("component:mlp", "-o", "out", "--format", "md", "--length", "short").exit_code == 0
+    assert derive("component:mlp", "-o", "x.md", "--length", "short").exit_code == 0
     assert Path("out/component-mlp.md").read_bytes() == Path("x.md").read_bytes()
 
 
@@ -83,9 +83,9 @@ def test_every_output_form_is_written_per_target() -> None:
         ("--fragment",): ["bert.tex", "gpt2.tex"],
         ("--macros",): ["bert.tex", "gpt2.tex"],
         ("--live",): ["bert.html", "gpt2.html"],
-        ("--as", "zip"): ["bert.zip", "gpt2.zip"],
-        ("--as", "md", "--template", "own.md"): ["bert.md", "gpt2.md"],
-        ("--as", "md", "--flavour", "commonmark"): ["bert.md", "gpt2.md"],
+        ("--format", "zip"): ["bert.zip", "gpt2.zip"],
+        ("--format", "md", "--template", "own.md"): ["bert.md", "gpt2.md"],
+        ("--format", "md", "--flavour", "commonmark"): ["bert.md", "gpt2.md"],
     }.items():
         into = Path("-".join(option).replace("-", "").replace(".", "-"))
         into.mkdir()
@@ -93,10 +93,11 @@ def test_every_output_form_is_written_per_target() -> None:
         assert left(str(into)) == names
         alone = str(Path("alone").with_suffix(Path(names[0]).suffix))
         assert (
-            derive("bert", "-o", alone, *(each for each in option if each not in ("--as", "zip", "md"))).exit_code == 0
+            derive("bert", "-o", alone, *(each for each in option if each not in ("--format", "zip", "md"))).exit_code
+            == 0
         )
         assert (into / names[0]).read_bytes() == Path(alone).read_bytes()
-    with ZipFile("aszip/bert.zip") as archive:
+    with ZipFile("formatzip/bert.zip") as archive:
         assert archive.namelist() == ["anc/formulas.json", "main.tex"]
     assert "params" in Path("macros/gpt2.tex").read_text()
 
@@ -124,7 +125,9 @@ def test_failing_target_is_named_and_no_file_is_written() -> None:
 
 def test_file_path_accepts_only_one_document() -> None:
     assert "x.pdf is one document, but 2 TARGETs are given" in refused("gpt2", "bert", "-o", "x.pdf")
-    assert "standard output takes one document, but 3 TARGETs" in refused("gpt2", "bert", "t5", "-o", "-", "--as", "md")
+    assert "standard output takes one document, but 3 TARGETs" in refused(
+        "gpt2", "bert", "t5", "-o", "-", "--format", "md"
+    )
     assert "out/x is one document" in refused("gpt2", "bert", "-o", "out/x")
     Path("file").touch()
     assert "file/ cannot be created, because a file has that name" in refused("gpt2", "bert", "-o", "file/")
@@ -132,7 +135,7 @@ def test_file_path_accepts_only_one_document() -> None:
 
 
 def test_folder_is_created_after_validation(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert derive("component:mlp", "component:linear", "-o", "new/", "--as", "md").exit_code == 0
+    assert derive("component:mlp", "component:linear", "-o", "new/", "--format", "md").exit_code == 0
     assert left("new") == ["component-linear.md", "component-mlp.md"]
     refused("gpt2", "nope", "-o", "other/")
 
@@ -140,15 +143,15 @@ def test_folder_is_created_after_validation(monkeypatch: pytest.MonkeyPatch) -> 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", stopped)
-    assert derive("component:mlp", "-o", "other/", "--as", "md").exit_code == 130
+    assert derive("component:mlp", "-o", "other/", "--format", "md").exit_code == 130
     assert not Path("other").exists()
 
 
 def test_incompatible_options_are_refused() -> None:
     Path("own.typ").touch()
     for options, words in {
-        ("--live", "--as", "pdf"): "--live writes .html, but each file in out is .pdf",
-        ("--fragment", "--as", "md"): "a fragment is written as .tex, but --as is md",
+        ("--live", "--format", "pdf"): "--live writes .html, but each file in out is .pdf",
+        ("--fragment", "--format", "md"): "a fragment is written as .tex, but --format is md",
         ("--flavour", "github"): "--flavour applies to Markdown only, but each file in out is .pdf",
         ("--template", "own.typ"): "--template writes text, but each file in out is .pdf",
         ("--macros", "--fragment"): "remove one of the two",

@@ -109,11 +109,11 @@ def test_a_row_is_kept_if_some_value_of_the_free_sizes_is_allowed(place: int) ->
         stay = {tuple(point.values()): brute.value(point) for point in points if admissible[tuple(point.values())]}
         total = stay[source.choice(list(stay))] if stay else 1
         over = {name: list(values) for name, values in ranges.items()}
-        table = sf.sweep(case.target, over, case.quantity, given=case.given).table()
+        table = sf.sweep(case.target, over, case.quantity, sizes=case.given).table()
         rows = [dict(zip(table, map(int, row), strict=True)) for row in zip(*table.values(), strict=True)]
         assert {tuple(row[name] for name in case.open): row[case.quantity] for row in rows} == stay
         asked = [f"{name}={','.join(map(str, values))}" for name, values in ranges.items()]
-        found = sf.solve(case.target, total, for_=asked, quantity=case.quantity, given=case.given).all
+        found = sf.solve(case.target, total, unknowns=asked, quantity=case.quantity, sizes=case.given).all
         expected = {key for key, value in stay.items() if value == total}
         assert {tuple(each.sizes[name] for name in case.open) for each in found} == expected
         for row in [*rows, *(dict(each.sizes) for each in found)]:
@@ -130,12 +130,12 @@ def test_a_row_is_kept_if_some_value_of_the_free_sizes_is_allowed(place: int) ->
 
 def test_gpt2_medium_and_xl_are_found_with_other_numbers_of_heads() -> None:
     """Published sizes: 24 layers of width 1,024, and 48 of width 1,600, which is not a multiple of 12 heads."""
-    found = run("solve", "gpt2", "--total", "354823168", "--for", "L", "--for", "E")
+    found = run("solve", "gpt2", "--total", "354823168", "--find", "L", "--find", "E")
     assert {"L": 24, "E": 1024} in [{name: each["sizes"][name] for name in "LE"} for each in found["solutions"]]
     assert all(each["sizes"]["E"] % each["sizes"]["A"] == 0 for each in found["solutions"])
     assert found["free"] == ["A"]
     assert "A" not in found["given"]
-    grid = ("--over", "E=768,1024,1280,1600", "--over", "L=12,24,36,48")
+    grid = ("--grid", "E=768,1024,1280,1600", "--grid", "L=12,24,36,48")
     swept = run("sweep", "gpt2", *grid)
     assert swept["columns"] == ["E", "L", "A", "params"]
     assert (len(swept["rows"]), swept["left_out"]) == (16, {})
@@ -147,29 +147,29 @@ def test_gpt2_medium_and_xl_are_found_with_other_numbers_of_heads() -> None:
 
 def test_given_size_is_kept() -> None:
     """With 12 heads a width must be a multiple of 12: of the four widths, only 768 is."""
-    swept = run("sweep", "gpt2", "--over", "E=768,1024,1280,1600", "--given", "A=12")
+    swept = run("sweep", "gpt2", "--grid", "E=768,1024,1280,1600", "--set", "A=12")
     assert [row[0] for row in swept["rows"]] == [768]
     assert swept["free"] == []
-    one = run("solve", "gpt2", "--total", "354823168", "--for", "L", "--given", "E=1024")
+    one = run("solve", "gpt2", "--total", "354823168", "--find", "L", "--set", "E=1024")
     assert one["solutions"][0]["sizes"] == {"L": 24}  # no size that shares a condition with A varies
     assert one["given"]["E"] % one["given"]["A"] == 0
 
 
 def test_a_filter_on_a_free_size_acts_as_a_condition() -> None:
     """Heads of 64 elements each: 768, 1,024 and 1,600 allow it, with 12, 16 and 25 heads; 800 does not."""
-    swept = run("sweep", "gpt2", "--over", "E=768,800,1024,1600", "--filter", "E = 64*A")
+    swept = run("sweep", "gpt2", "--grid", "E=768,800,1024,1600", "--filter", "E = 64*A")
     assert [row[:2] for row in swept["rows"]] == [[768, 12], [1024, 16], [1600, 25]]
     assert list(swept["left_out"].values()) == [1]
-    few = run("sweep", "gpt2", "--over", "E=768,1024", "--filter", "A >= 16", "--filter", "params <= 10000000*A")
+    few = run("sweep", "gpt2", "--grid", "E=768,1024", "--filter", "A >= 16", "--filter", "params <= 10000000*A")
     # 12·12·E² + 13·12·E + (50,257 + 1,024 + 2)·E is 124,439,808 and 203,668,480
     assert [row[:2] for row in few["rows"]] == [[768, 16], [1024, 32]]
 
 
 def test_queries_over_run_sizes_keep_the_model_unchanged() -> None:
     """GPT-2 has 1,024 positions, which its FLOPs do not contain, and cannot run on more tokens."""
-    swept = run("sweep", "gpt2", "-q", "flops", "--over", "S=512,1024,2048", "--given", "B=1")
+    swept = run("sweep", "gpt2", "-q", "flops", "--grid", "S=512,1024,2048", "--set", "B=1")
     assert [row[0] for row in swept["rows"]] == [512, 1024]
-    wider = run("sweep", "gpt2", "-q", "flops", "--over", "S=512,1024,2048", "--over", "L=12,24", "--given", "B=1")
+    wider = run("sweep", "gpt2", "-q", "flops", "--grid", "S=512,1024,2048", "--grid", "L=12,24", "--set", "B=1")
     assert {(row[0], row[2]) for row in wider["rows"]} == {(512, 1024), (1024, 1024), (2048, 2048)}
 
 
@@ -184,7 +184,7 @@ def test_a_million_rows_get_other_values() -> None:
 
 def test_the_closest_divisor_is_found_for_many_rows() -> None:
     """Mamba's inner width is a multiple of the model's width, 768. A prime is a multiple of 1 and itself only."""
-    table = sf.sweep("mamba-130m", {"H_ssm": "2001:4001"}, "kv-cache", given={"B": 1}).table()
+    table = sf.sweep("mamba-130m", {"H_ssm": "2001:4001"}, "kv-cache", sizes={"B": 1}).table()
     assert len(table["E"]) == 2_001
     for width, chosen in zip(table["H_ssm"].tolist(), table["E"].tolist(), strict=True):
         divisors = [each for each in range(1, width + 1) if width % each == 0]

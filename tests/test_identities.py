@@ -93,7 +93,7 @@ class Point:
 
     def __call__(self, formula: Formula) -> Exact:
         above = self.total(formula.root)
-        return Fraction(above, self.total(formula.over.root)) if isinstance(formula, Ratio) else above
+        return Fraction(above, self.total(formula.denominator.root)) if isinstance(formula, Ratio) else above
 
     def holds(self, formula: Formula) -> bool:
         """Return True if these numbers satisfy the conditions of the formula."""

@@ -82,7 +82,7 @@ def test_flops_on_text_with_images_match_torch(model_type: str, tmp_path: Path) 
     each = found.formula("flops").value(**{**run, "B_vis": IMAGES + 1}) - found.formula("flops").value(**run)
     assert forward - alone == IMAGES * each
     assert "B_vis" not in map(str, found.formula("decode-flops").symbols)
-    assert any("are among the S" in line for line in found.provenance.of("flops").reading.beside)  # type: ignore[union-attr]
+    assert any("are among the S" in line for line in found.provenance.for_quantity("flops").reading.input_notes)  # type: ignore[union-attr]
 
 
 def counted_text(model: Any) -> int:

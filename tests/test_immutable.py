@@ -41,11 +41,11 @@ VALUES: dict[str, Callable[[], Any]] = {
     "a compiled formula": lambda: sf.model("gpt2").formula("flops").compile(),
     "a certificate": lambda: next(iter(certificates_of("gpt2"))),
     "a trace": traced,
-    "a trace of FLOPs": lambda: traced().of("flops"),
-    "a comparison": lambda: sf.compare("gpt2-xl", "llama-2-7b", same="params", by="L"),
+    "a trace of FLOPs": lambda: traced().for_quantity("flops"),
+    "a comparison": lambda: sf.compare("gpt2-xl", "llama-2-7b", match="params", adjust="L"),
     "a check": lambda: sf.check("12LE^2 + 13LE + VE + PE", "gpt2"),
     "an explanation": lambda: sf.explain("gpt2", "117M"),
-    "solutions": lambda: sf.solve("llama-2-7b", 6738415616, for_="L"),
+    "solutions": lambda: sf.solve("llama-2-7b", 6738415616, unknowns="L"),
     "a sweep": lambda: sf.sweep("gpt2", {"L": [12, 24]}),
     "a sensitivity": lambda: sf.sensitivity("gpt2"),
     "a quotient": lambda: sf.over("gpt2", "kv-cache", "params"),
@@ -71,7 +71,7 @@ def mutable(value: Any, path: str, seen: dict[int, Any]) -> Iterator[str]:
         inside = {f".{name}": each for name, each in getattr(value, "__dict__", {}).items()}
     for name, each in inside.items():
         # Private names are working state; a sweep counts the rows it leaves out on every read.
-        if not name.startswith("._") and (type(value), name) != (Sweep, ".seen"):
+        if not name.startswith("._") and (type(value), name) != (Sweep, ".rejected"):
             yield from mutable(each, path + name, seen)
 
 

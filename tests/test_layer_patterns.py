@@ -47,8 +47,8 @@ def test_layer_period_longer_than_a_shallow_model_is_traced(name: str, tmp_path:
     found = model(_written(tmp_path, name)).set(RUN)
     formula = found.formula("kv-cache", dtype="fp32")
     assert formula.value() == expected
-    reading = found.provenance.of("kv-cache").reading
+    reading = found.provenance.for_quantity("kv-cache").reading
     assert reading is not None
     assert (reading.points, reading.at_config) == (3, "row by row")
     # the rows of the table sum to the whole, although both kinds of layers have rows with the same name
-    assert sum(formula.of_row(row, found.sized("kv-cache").known) for row in formula.rows) == expected
+    assert sum(formula.row_total(row, found.with_sizes_for("kv-cache").known) for row in formula.rows) == expected

@@ -35,7 +35,17 @@ LAYOUT = (
 )
 # The packages and modules that answer questions. A layout module may name a type of theirs, but no function.
 ANSWERING = ("algebra.open_model", "architectures", "configs", "quantities", "targets", "witness")
-CALLS = {"formula", "formulas", "value", "left_out", "leading", "of_row", "evaluate", "certificate_for", "resolve"}
+CALLS = {
+    "formula",
+    "formulas",
+    "value",
+    "omitted_share",
+    "leading",
+    "row_total",
+    "evaluate",
+    "certificate_for",
+    "resolve",
+}
 
 
 @pytest.mark.parametrize("name", LAYOUT)
@@ -73,7 +83,7 @@ def test_a_derivation_is_laid_out_from_its_facts_alone(
         (Model, "known"),
         (Quantity, "formula"),
         (Formula, "value"),
-        (Formula, "of_row"),
+        (Formula, "row_total"),
         (certificates, "certificates_of"),
         (architectures, "presets"),
     ]:

@@ -64,7 +64,7 @@ def test_length_condition_of_each_quantity(quantity: str) -> None:
     }  # each limit is then 1,024 = P, or less
     if quantity == "kv-cache":
         run["C"] = 1_024
-    run = {name: number for name, number in run.items() if name in map(str, formula.asks)}
+    run = {name: number for name, number in run.items() if name in map(str, formula.dependencies)}
     assert formula.value(**run) > 0
     if reach is not None:
         more = {"S": 8 if reach == S else 1, "C": 1}

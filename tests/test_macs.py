@@ -96,7 +96,7 @@ def test_explain_and_check_distinguish_macs_from_flops() -> None:
     gpt2 = sf.architecture("gpt2").set({"B": 1, "S": 1024})
     assert sf.explain(gpt2, "145,824,153,600", "macs").verdict == "exact"
     twice = sf.explain(gpt2, "291,648,307,200", "macs")
-    assert twice.reading.otherwise == ("each multiply-add counted twice, as FLOPs",)
+    assert twice.match.otherwise == ("each multiply-add counted twice, as FLOPs",)
     with pytest.raises(SymformerError, match="is in FLOPs, but macs is counted in MACs"):
         sf.explain(gpt2, "1 GFLOPs", "macs")
     # 24BSLE² + 4BS²LE + 2BSVE, the FLOPs of GPT-2

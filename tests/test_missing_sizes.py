@@ -34,7 +34,7 @@ def facts(*arguments: str) -> dict[str, object]:
         (["tree", "llama-2-7b", "-q", "flops", "--set", "B=3"], ["S"]),
         (["compare", "gpt2", "llama-2-7b", "-q", "flops", "--set", "S=5"], {"left": ["B"], "right": ["B"]}),
         (["compare", "gpt2", "gpt2-xl", "llama-2-7b", "-q", "flops"], [["B", "S"]] * 3),
-        (["compare", "gpt2", "-q", "flops", "--over", "params", "--set", "S=5"], ["B"]),
+        (["compare", "gpt2", "-q", "flops", "--divide-by", "params", "--set", "S=5"], ["B"]),
     ],
 )
 def test_json_lists_the_sizes_that_are_missing(arguments: list[str], missing: object) -> None:
@@ -66,7 +66,9 @@ def test_every_model_accepts_the_sizes_that_define_a_quantity(quantity: str) -> 
     assert "has no effect" in run("tree", "mamba-130m", "-q", quantity, "--set", "B=3", "--set", "C=11").stdout
     both = run("compare", "mamba-130m", "llama-2-7b", "-q", quantity, "--set", "B=3", "--set", "C=11").stdout
     assert both.count("has no effect") == 1
-    page = run("derive", "mamba-130m", "-q", quantity, "--set", "B=3", "--set", "C=11", "-o", "-", "--as", "md").stdout
+    page = run(
+        "derive", "mamba-130m", "-q", quantity, "--set", "B=3", "--set", "C=11", "-o", "-", "--format", "md"
+    ).stdout
     assert "$`C`$ = 11 (tokens already in the cache) has no effect" in page
     formula = sf.architecture("mamba-130m").formula(quantity)
     assert formula.value(B=3, C=11) == formula.value(B=3) == values["mamba-130m", 5]
@@ -79,7 +81,7 @@ def test_a_size_that_defines_no_quantity_is_refused() -> None:
         assert "has no effect: mamba.kv-cache does not depend on" in result.stderr
     with pytest.raises(SizeError, match="has no size S"):
         sf.architecture("mamba-130m").formula("kv-cache").value(B=3, S=5)
-    solved = run("solve", "mamba-130m", "-q", "kv-cache", "--total", "1e9", "--for", "C", "--given", "B=1")
+    solved = run("solve", "mamba-130m", "-q", "kv-cache", "--total", "1e9", "--find", "C", "--set", "B=1")
     assert solved.exit_code == 2
     assert "C has no effect" in solved.stderr
 

@@ -65,7 +65,7 @@ def test_compare_has_a_row_for_mixers() -> None:
 
 @pytest.mark.parametrize(("target", "roles"), [("mamba2-2.7b", {"state-space mixer"}), ("nemotron-h-8b", set(SUBJECT))])
 def test_a_live_page_has_a_mixer_part(target: str, roles: set[str]) -> None:
-    page = CliRunner().invoke(cli, ["derive", target, "--live", "-o", "-", "--as", "html"]).stdout
+    page = CliRunner().invoke(cli, ["derive", target, "--live", "-o", "-", "--format", "html"]).stdout
     (data,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
     sheet = json.loads(data)
     (model,) = sheet["models"]

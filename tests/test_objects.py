@@ -87,11 +87,11 @@ def test_nested_configs_and_numbers_of_other_libraries_are_accepted() -> None:
 def test_every_function_accepts_config_objects() -> None:
     config = transformers.GPT2Config(n_layer=48, n_embd=1600, n_head=25)
     for given in (XL, config):
-        assert sf.solve(given, GPT2_XL, for_="L").table()["L"] == [48]
+        assert sf.solve(given, GPT2_XL, unknowns="L").table()["L"] == [48]
         assert sf.sweep(given, {"L": [12, 48]}).table()["params"].tolist()[1] == GPT2_XL
         assert sf.compare(given, "gpt2-xl").difference == 0
         assert sf.over(given, "params", "params").value == 1
-        assert sf.check("12LE^2 + 13LE + VE + PE + 2E", given).says == "equal"
+        assert sf.check("12LE^2 + 13LE + VE + PE + 2E", given).verdict_text == "equal"
         assert "1,557,611,200" in repr(sf.explain(given, "1.5B"))
         assert sf.sensitivity(given).model.params.value() == GPT2_XL
     assert sf.model("gpt2").params.value(config) == GPT2_XL

@@ -60,9 +60,9 @@ EQUATIONS = {
 
 @pytest.mark.parametrize("notation", EQUATIONS)
 def test_equation_is_one_line_in_every_notation(notation: str) -> None:
-    result = run("show", "gpt2", "--part", "h.attn", "--as", notation)
+    result = run("show", "gpt2", "--part", "h.attn", "--format", notation)
     assert (result.exit_code, result.stdout) == (0, EQUATIONS[notation] + "\n")
-    whole = run("show", "deepseek-v3", "-q", "flops", "--as", notation).stdout
+    whole = run("show", "deepseek-v3", "-q", "flops", "--format", notation).stdout
     assert whole.count("\n") == 1
 
 
@@ -91,7 +91,8 @@ def test_rows_of_a_part_sum_to_it(target: str) -> None:
         part = formula.part(line.key)
         assert (
             expand(
-                sum((row.total for row in part.rows), Rational(0)) - expand(part.root.each.xreplace(part.simplified))
+                sum((row.total for row in part.rows), Rational(0))
+                - expand(part.root.each.xreplace(part.display_relations))
             )
             == 0
         )
@@ -109,9 +110,9 @@ def test_rows_common_to_all_layers_are_labelled() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--as", "latex", "--json"], "--as latex prints only the equation and cannot be combined with --json"),
-        (["--as", "latex", "--conventions"], "remove one of the two"),
-        (["--as", "pdf"], "'pdf' is not one of"),
+        (["--format", "latex", "--json"], "--format latex prints only the equation and cannot be combined with --json"),
+        (["--format", "latex", "--conventions"], "remove one of the two"),
+        (["--format", "pdf"], "'pdf' is not one of"),
         (["--part", "h.atn"], "unknown part 'h.atn'; did you mean h.attn"),
         (["--part", ""], "the name of the part is empty"),
         (["--part", "h", "--conventions", "-q", "flops"], "remove one of the two"),
@@ -153,7 +154,7 @@ def test_fragment_and_cite_use_the_same_keys(target: str) -> None:
 
 
 def test_wide_equations_break_at_operators() -> None:
-    pieces = chunks(tree(sf.model("deepseek-v3").params.written), ROOM)
+    pieces = chunks(tree(sf.model("deepseek-v3").params.display_expr), ROOM)
     found = fill_lines(pieces, ROOM)
     assert len(found) > 3
     assert all(width <= ROOM for _, width in found)
@@ -181,7 +182,7 @@ def test_invalid_fragment_options_are_refused() -> None:
     for arguments, words in {
         ("-o", "x.md", "--fragment"): "a fragment is written as .tex, not as .md",
         ("-o", "x.tex", "--fragment", "--macros"): "remove one of the two",
-        ("-o", "-", "--as", "md", "--macros"): "a file of macros is written as .tex",
+        ("-o", "-", "--format", "md", "--macros"): "a file of macros is written as .tex",
     }.items():
         result = run("derive", "gpt2", *arguments)
         assert (result.exit_code, result.stdout) == (2, "")

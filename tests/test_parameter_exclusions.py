@@ -122,7 +122,7 @@ def test_exclusions_through_cli_and_documents(tmp_path: Path) -> None:
     assert "that is not excluded is counted" in said
     assert "The certificate is for the formula of all weights" in said
     solved = run(
-        cli, ["solve", "gpt2", "--total", "85056000", "--for", "L", "--option", "without=embeddings", "--json"]
+        cli, ["solve", "gpt2", "--total", "85056000", "--find", "L", "--option", "without=embeddings", "--json"]
     )
     assert json.loads(solved.stdout)["solutions"][0]["sizes"]["L"] == 12
     explained = sf.explain(sf.architecture("gpt2"), "85,056,000", "params", without="embeddings")

@@ -519,5 +519,5 @@ def test_all_kinds_of_parallelism_combined(data: str, forward: int, backward: in
         ("training", moved + returned + (forward + backward) * weights),
     ):
         formula = sf.architecture("mixtral").formula("communication", step=step, **way)
-        given = {name: number for name, number in {**sizes, **ranks}.items() if name in map(str, formula.asks)}
+        given = {name: number for name, number in {**sizes, **ranks}.items() if name in map(str, formula.dependencies)}
         assert formula.value(given) == elements, step

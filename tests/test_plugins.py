@@ -20,9 +20,7 @@ from symformer.symbols import E, H, L
 MODELS = '''
 from dataclasses import dataclass
 
-from symformer.architectures.base_architecture import Fields, WitnessSpec, usual
-from symformer.architectures.bases.llama_like import LlamaLike
-from symformer.components.base import Component
+from symformer.extend import Component, Fields, LlamaLike, WitnessSpec, usual
 from symformer.symbols import A, D, E, G, H, L, V
 
 
@@ -49,12 +47,7 @@ class Twice(Component):
 COUNTS = """
 from dataclasses import replace
 
-from symformer.formulas.account import Measure, Term
-from symformer.ledger.facts import STORING, OperationKind
-from symformer.quantities.rule_sets.common_rules import weights
-from symformer.quantities.rule_sets.rule_set import RuleSet
-from symformer.quantities.params import QUANTITY as PARAMS
-from symformer.quantities.quantity import counts_nothing, rows
+from symformer.extend import STORING, Measure, OperationKind, RuleSet, Term, counts_nothing, quantity, rows, weights
 
 
 def one_per_weight(entry, conventions):
@@ -62,7 +55,7 @@ def one_per_weight(entry, conventions):
 
 
 TENSORS = replace(
-    PARAMS,
+    quantity("params"),
     measure=Measure("acme-tensors", "tensors", "N_tensors", "tensors"),
     statement="The number of weight tensors.",
     rules={**rows(counts_nothing, *OperationKind), **rows(one_per_weight, *STORING)},

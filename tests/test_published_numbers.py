@@ -60,7 +60,9 @@ def test_every_number_has_the_verdict_on_file_or_a_reason() -> None:
         assert not entry.without
         if entry.verdict == "exact":
             assert f"{found.value:,}" == entry.printed.partition(" ")[0], entry.id
-        assert (found.reading.value == found.plain.value) == (not found.reading.otherwise) or found.how == "cut off"
+        assert (found.match.value == found.own_count.value) == (
+            not found.match.otherwise
+        ) or found.match_kind == "cut off"
 
 
 def test_the_number_of_published_numbers() -> None:

@@ -119,10 +119,10 @@ def test_a_trace_builds_the_unquantized_class(tmp_path: Path) -> None:
     path = written(tmp_path, {**ARCEE, **FP8})
     traced = sf.trace(path)
     assert values_at(traced, path) == stored(ARCEE)
-    cache = traced.of("kv-cache").model.sized("kv-cache").formula("kv-cache", dtype="bf16")
+    cache = traced.for_quantity("kv-cache").model.with_sizes_for("kv-cache").formula("kv-cache", dtype="bf16")
     assert cache.value(L=3, G=2, D=6, B=1, C=5) == 2 * 5 * 3 * 2 * 6 * 2  # keys and values, C, L, G, D, bytes
     with pytest.raises(RuleError, match=r"inference-memory of .* quantized by fp8"):
-        traced.of("inference-memory").model.formula("inference-memory")
+        traced.for_quantity("inference-memory").model.formula("inference-memory")
     plain = sf.trace(written(tmp_path, ARCEE, "plain.json"))
     with pytest.raises(RuleError, match=r"activations of .* quantized by fp8"):
         values_at(plain, path, "activations", {"B": 1, "S": 8})

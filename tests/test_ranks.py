@@ -86,7 +86,7 @@ def test_a_degree_that_divides_no_weights_still_counts_ranks() -> None:
 
 @pytest.mark.parametrize("form", ["full", "short"])
 def test_documents_state_the_number_of_ranks(form: str) -> None:
-    page = run("derive", *ASKED, "--form", form, "-o", "-", "--as", "md")
+    page = run("derive", *ASKED, "--length", form, "-o", "-", "--format", "md")
     product = r"$`N_{\mathrm{tp}} N_{\mathrm{ep}}`$"
     said = f"All numbers are per rank; the number of ranks is {product} = 32: {STATED}. {MULTIPLY}"
     assert page.count(said) == 1
@@ -99,7 +99,7 @@ def test_a_comparison_as_a_document_states_the_ranks_of_both_sides_once(tmp_path
 
 
 def test_a_live_page_knows_the_ranks_of_each_form() -> None:
-    page = run("derive", *ASKED, "--live", "-o", "-", "--as", "html")
+    page = run("derive", *ASKED, "--live", "-o", "-", "--format", "html")
     (data,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
     sheet = json.loads(data)
     (model,) = sheet["models"]
@@ -109,7 +109,7 @@ def test_a_live_page_knows_the_ranks_of_each_form() -> None:
         assert "N_tp" in json.dumps([sheet["trees"][each] for each in [number, *range(number)]])
         assert said.startswith(f"{STATED}. {MULTIPLY}")
         assert {"N_tp", "N_ep"} <= set(form["asks"])
-    whole = run("derive", "gpt2", "--live", "-o", "-", "--as", "html")
+    whole = run("derive", "gpt2", "--live", "-o", "-", "--format", "html")
     (data,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', whole, re.DOTALL)
     assert all("ranks" not in form for form in json.loads(data)["models"][0]["forms"])
 
@@ -123,7 +123,7 @@ def test_a_live_page_has_one_form_per_number_of_ranks() -> None:
 
 SUM = f"All numbers are per rank; the number of ranks is N_tp·N_ep = 32: {STATED}. {MULTIPLY}"
 RUN = ["--set", "B=1", "--set", "C=4096"]
-GIVEN = ["--given", "N_ep=4", "--given", "B=1", "--given", "C=4096"]
+GIVEN = ["--set", "N_ep=4", "--set", "B=1", "--set", "C=4096"]
 DEVICE = [*RUN, "--peak", "989TFLOPS", "--bandwidth", "3.35TB/s"]
 WITHOUT = [*ASKED[:-4], *RUN]  # without ranks
 
@@ -133,12 +133,12 @@ WITHOUT = [*ASKED[:-4], *RUN]  # without ranks
     [
         ["show", *ASKED, "--conventions"],
         ["show", *ASKED, "--part", "layers"],
-        ["solve", *ASKED[:-4], "--at-most", "80GB", "--for", "C", "--given", "N_tp=8", *GIVEN[:4]],
-        ["sweep", *WITHOUT, "--set", "N_tp=8", "--set", "N_ep=4", "--over", "V=32000,32064"],
+        ["solve", *ASKED[:-4], "--at-most", "80GB", "--find", "C", "--set", "N_tp=8", *GIVEN[:4]],
+        ["sweep", *WITHOUT, "--set", "N_tp=8", "--set", "N_ep=4", "--grid", "V=32000,32064"],
         ["sensitivity", *ASKED, *RUN],
         ["explain", "mixtral-8x7b", "12345GB", *ASKED[1:], *RUN],
         ["check", "2*V*E", "--where", "E=E", "--where", "V=V", "--against", *ASKED],
-        ["compare", *ASKED, "--over", "kv-cache", "--set", "B=1"],
+        ["compare", *ASKED, "--divide-by", "kv-cache", "--set", "B=1"],
     ],
     ids=lambda command: f"{command[0]} {command[-2]}",
 )
@@ -151,13 +151,13 @@ def test_every_command_states_the_number_of_ranks(command: list[str]) -> None:
 def test_json_has_the_number_of_ranks() -> None:
     facts = json.loads(run("show", *ASKED, "--json"))["ranks"]
     assert facts["given"] == {"N_tp": 8, "N_ep": 4}
-    swept = ["sweep", *WITHOUT, "--set", "N_tp=8", "--set", "N_ep=4", "--over", "V=32000,32064"]
+    swept = ["sweep", *WITHOUT, "--set", "N_tp=8", "--set", "N_ep=4", "--grid", "V=32000,32064"]
     assert [each["ranks"] for each in json.loads(run(*swept, "--json"))["quantities"]] == [facts]
     variants = json.loads(run("show", *ASKED, "--conventions", "--json"))["variants"]
     assert all(each["ranks"] == facts for each in variants if each["formula"])
     assert json.loads(run("sensitivity", *ASKED, *RUN, "--json"))["ranks"] == facts
-    assert json.loads(run("compare", *ASKED, "--over", "kv-cache", "--json"))["ranks"] == facts
-    solved = ["solve", *ASKED[:-4], "--at-most", "80GB", "--for", "C", "--given", "N_tp=8", *GIVEN[:4]]
+    assert json.loads(run("compare", *ASKED, "--divide-by", "kv-cache", "--json"))["ranks"] == facts
+    solved = ["solve", *ASKED[:-4], "--at-most", "80GB", "--find", "C", "--set", "N_tp=8", *GIVEN[:4]]
     assert json.loads(run(*solved, "--json"))["ranks"] == facts
     for command in (
         ["check", "2*V*E", "--where", "E=E", "--where", "V=V", "--against", *ASKED],
@@ -167,17 +167,17 @@ def test_json_has_the_number_of_ranks() -> None:
 
 
 def test_ranks_that_are_swept_or_solved_for_stay_symbols() -> None:
-    swept = run("sweep", *WITHOUT, "--over", "N_tp=8,16", "--over", "N_ep=2,4")
+    swept = run("sweep", *WITHOUT, "--grid", "N_tp=8,16", "--grid", "N_ep=2,4")
     assert f"the number of ranks is N_tp·N_ep: {STATED}. " in swept
     assert f"the number of ranks is N_tp·N_ep = 4·N_tp: {STATED}. " in run(
-        "solve", *ASKED[:-4], "--at-most", "80GB", "--for", "N_tp=1:64:1", *GIVEN
+        "solve", *ASKED[:-4], "--at-most", "80GB", "--find", "N_tp=1:64:1", *GIVEN
     )
 
 
 def test_answers_for_different_numbers_of_ranks_are_distinguished() -> None:
     """ZeRO shards what training needs, but the parameters of the model are not per rank."""
     options = ["--option", "data=zero3", "--option", "implementation=none"]
-    said = run("sweep", "llama-2-7b", "-q", "params", "-q", "train-memory", *options, "--over", "N_dp=2,4")
+    said = run("sweep", "llama-2-7b", "-q", "params", "-q", "train-memory", *options, "--grid", "N_dp=2,4")
     assert "All numbers of train-memory are per rank; the number of ranks is N_dp: data-parallel ranks." in said
     assert said.count("the number of ranks is") == 1
 
@@ -185,7 +185,7 @@ def test_answers_for_different_numbers_of_ranks_are_distinguished() -> None:
 @pytest.mark.parametrize("extension", ["csv", "jsonl", "parquet"])
 def test_a_file_of_a_sweep_has_the_number_of_ranks_of_each_row(extension: str, tmp_path: Path) -> None:
     path = tmp_path / f"rows.{extension}"
-    run("sweep", *WITHOUT, "--over", "N_tp=4,8", "--set", "N_ep=4", "-o", str(path))
+    run("sweep", *WITHOUT, "--grid", "N_tp=4,8", "--set", "N_ep=4", "-o", str(path))
     match extension:
         case "csv":
             head, *lines = (line.split(",") for line in path.read_text("utf-8").splitlines())
@@ -199,7 +199,7 @@ def test_a_file_of_a_sweep_has_the_number_of_ranks_of_each_row(extension: str, t
 
 def test_a_file_of_a_sweep_needs_the_number_of_ranks(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
-    asked = ["sweep", "llama-2-7b", "--option", "context=on", "--over", "V=32000,32064", "-o", str(path)]
+    asked = ["sweep", "llama-2-7b", "--option", "context=on", "--grid", "V=32000,32064", "-o", str(path)]
     result = CliRunner().invoke(cli, asked)
     assert result.exit_code == 2
     assert "N_cp" in result.stderr
@@ -207,7 +207,7 @@ def test_a_file_of_a_sweep_needs_the_number_of_ranks(tmp_path: Path) -> None:
 
 
 def test_an_equation_is_printed_alone_and_the_ranks_on_standard_error() -> None:
-    result = CliRunner().invoke(cli, ["show", *ASKED, "--as", "latex"])
+    result = CliRunner().invoke(cli, ["show", *ASKED, "--format", "latex"])
     assert "ranks" not in result.stdout
     assert SUM in result.stderr
 
@@ -217,12 +217,12 @@ def test_paper_exports_state_the_number_of_ranks() -> None:
     assert macros.count(f"the number of ranks is N_tp*N_ep = 32: {STATED.replace('×', 'x')}.") == 1
     assert macros.isascii()
     for form in ("full", "short"):
-        fragment = run("derive", *ASKED, "--fragment", "--form", form, "-o", "-")
+        fragment = run("derive", *ASKED, "--fragment", "--length", form, "-o", "-")
         assert (
             fragment.count(r"All numbers are per rank; the number of ranks is $N_{\mathrm{tp}} N_{\mathrm{ep}}$ = 32:")
             == 1
         )
-    page = run("compare", *ASKED, "--over", "kv-cache", "-o", "-", "--as", "md")
+    page = run("compare", *ASKED, "--divide-by", "kv-cache", "-o", "-", "--format", "md")
     assert page.count("All numbers are per rank; the number of ranks is") == 1
 
 
@@ -243,7 +243,7 @@ def test_a_notebook_states_the_number_of_ranks() -> None:
         sf.check("V*E", model, tensor="on"),
         sf.explain(model, "842534912", "params", tensor="on"),
         sf.sweep(model, {"V": [32000, 32064]}, tensor="on"),
-        sf.solve(model, "842534912", for_=["V"], tensor="on"),
+        sf.solve(model, "842534912", unknowns=["V"], tensor="on"),
         sf.over(model, "kv-cache", "params", tensor="on"),
     ]
     for answer in answers:
@@ -274,7 +274,7 @@ def test_a_notebook_states_the_number_of_ranks() -> None:
             *DEVICE,
         ],
         ["sensitivity", *ASKED, *RUN],
-        ["compare", *ASKED, "--over", "params", *RUN, "--by", "B"],
+        ["compare", *ASKED, "--divide-by", "params", *RUN, "--x", "B"],
         ["compare", "mixtral-8x22b", *ASKED, *RUN],
     ],
     ids=lambda command: " ".join(command[:3]),
@@ -290,5 +290,5 @@ def test_plots_state_the_number_of_ranks(command: list[str], tmp_path: Path, mon
 
 @pytest.mark.parametrize("part", [[], ["--kind", "part", "--part", "layers.self_attn"]])
 def test_a_figure_states_the_number_of_ranks(part: list[str]) -> None:
-    drawn = run("plot", "llama-2-7b", *part, "--option", "tensor=on", "--set", "N_tp=8", "-o", "-", "--as", "tex")
+    drawn = run("plot", "llama-2-7b", *part, "--option", "tensor=on", "--set", "N_tp=8", "-o", "-", "--format", "tex")
     assert "All numbers are per rank; the number of ranks is" in drawn

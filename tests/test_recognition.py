@@ -80,7 +80,7 @@ def lifted(model_type: str, head: str = "") -> Trace:
         return trace_recognition.lift(*asked)
 
     with patch.object(trace_sources, "lift", lift):
-        return trace_sources.trace_type(model_type, head).of("active-params")
+        return trace_sources.trace_type(model_type, head).for_quantity("active-params")
 
 
 def rows(
@@ -226,7 +226,7 @@ def test_recognized_model_matches_torch(model_type: str) -> None:
     ours = {}
     for quantity in theirs:
         formula = trace.model.formula(quantity)
-        ours[quantity] = formula.value({letter: known[letter] for letter in map(str, formula.asks)})
+        ours[quantity] = formula.value({letter: known[letter] for letter in map(str, formula.dependencies)})
     assert ours == theirs
 
 

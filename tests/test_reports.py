@@ -64,7 +64,7 @@ def test_the_operations_page_lists_every_operation_and_kind() -> None:
     assert not kinds & {*operations_page.OTHERS}
     assert kinds | {*operations_page.OTHERS} == {*OperationKind}
     views = {name for name, entry in entries.items() if not entry}
-    assert views == {"split", "heads", "spread", "merge", "channels_first", "channels_last"}
+    assert views == {"split", "heads", "repeat_heads", "merge", "channels_first", "channels_last"}
     rows = [line.split(" | ") for line in operations_page.page().splitlines() if line.startswith("| `linear")]
     # A matrix of H rows of E and H biases; 2 FLOPs per multiply-add, and 1 per added bias.
     assert rows[1][1:] == ["`x[B,S,E]`", "`y[B,S,H]`", "$`E H + H`$", "$`2 B S E H`$", "$`2 B S E H + B S H`$ |"]

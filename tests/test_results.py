@@ -30,11 +30,11 @@ LAYER, LLAMA = 67_108_864 + 135_266_304 + 8_192, 6_738_415_616
 ANSWERS: dict[str, Callable[[], Answer]] = {
     "compare": lambda: sf.compare("gpt2-xl", "llama-2-7b"),
     "of three": lambda: sf.compare("llama-2-7b", "llama-2-70b", "deepseek-v2", "kv-cache", per="B*C"),
-    "tied": lambda: sf.compare("gpt2-xl", "llama-2-7b", same="params", by="L"),
+    "tied": lambda: sf.compare("gpt2-xl", "llama-2-7b", match="params", adjust="L"),
     "over": lambda: sf.over(sf.model("gpt2").set({"B": 3}), "flops", "params"),
     "check": lambda: sf.check("12 L E^2 + V E", "gpt2"),
     "explain": lambda: sf.explain("gpt2", "163,037,184"),
-    "solve": lambda: sf.solve("llama-2-7b", LLAMA, for_="L"),
+    "solve": lambda: sf.solve("llama-2-7b", LLAMA, unknowns="L"),
     "sweep": lambda: sf.sweep("gpt2", {"E": [768, 1536], "L": "12:36:12"}),
     "sensitivity": lambda: sf.sensitivity("llama-2-7b"),
 }
@@ -82,7 +82,7 @@ def test_tables_contain_the_expected_rows() -> None:
     assert list(rows) == ["part", "gpt2-xl", "llama-2-7b", "gpt2-xl value", "llama-2-7b value"]
     assert rows["part"][-1] == "total"
     assert rows["llama-2-7b value"][-1] == LLAMA
-    assert sf.solve("llama-2-7b", LLAMA, for_="L").table()["L"] == [32]
+    assert sf.solve("llama-2-7b", LLAMA, unknowns="L").table()["L"] == [32]
     each = sf.sensitivity("llama-2-7b").table()
     assert each["one more value"][each["size"].index(L)] == LAYER
     counted = sf.explain("gpt2", "163,037,184").table()
@@ -104,7 +104,7 @@ def test_bars_equal_the_table_rows() -> None:
 
 def test_curves_cross_at_the_computed_point() -> None:
     # The cache of a token: 2·2·80·128·G = 40,960·G bytes in Llama-2 70B, and 2·60·(512 + 64) = 69,120 in DeepSeek-V2.
-    found = sf.compare("llama-2-70b", "deepseek-v2", "kv-cache", per="B*C").plot(by="G")
+    found = sf.compare("llama-2-70b", "deepseek-v2", "kv-cache", per="B*C").plot(x="G")
     assert isinstance(found, Chart)
     first, other, mark = found.series
     assert [*first.xs] == [1, 2, 4, 8]  # the divisors of 64 heads, up to its own 8
@@ -117,7 +117,7 @@ def test_curves_cross_at_the_computed_point() -> None:
 def test_a_ratio_plot_shows_the_limit() -> None:
     # The cache of a token over the parameters: 16,384·L over LAYER·L + 2·32,000·4096 + 4096.
     one = sf.model("llama-2-7b").set({"B": 1, "C": 1})
-    found = sf.over(one, "kv-cache", "params").plot(by="L")
+    found = sf.over(one, "kv-cache", "params").plot(x="L")
     assert isinstance(found, Chart)
     assert found.across[0].at == Fraction(16_384, LAYER)
     at = dict(zip(found.series[0].xs, found.series[0].ys, strict=True))
@@ -125,13 +125,13 @@ def test_a_ratio_plot_shows_the_limit() -> None:
 
 
 def test_solutions_are_marked_in_the_chart() -> None:
-    nearest = sf.solve("llama-2-7b", 7 * 10**9, for_="L").plot()
+    nearest = sf.solve("llama-2-7b", 7 * 10**9, unknowns="L").plot()
     assert isinstance(nearest, Chart)
     line, mark = nearest.series
     assert ([*mark.xs], [*mark.ys], mark.name) == ([33], [LLAMA + LAYER], "the nearest")
     assert dict(zip(line.xs, line.ys, strict=True))[33] == LLAMA + LAYER
     assert [each.at for each in nearest.across] == [7 * 10**9]
-    several = sf.solve("llama-2-7b", LLAMA, for_=["L=1:80:1", "H=64:16384:64"], within="1%").plot()
+    several = sf.solve("llama-2-7b", LLAMA, unknowns=["L=1:80:1", "H=64:16384:64"], tolerance="1%").plot()
     assert isinstance(several, Chart)
     both = [(x, y) for each in several.series for x, y in zip(each.xs, each.ys, strict=True)]
     assert (32, 11_008) in both
@@ -142,16 +142,16 @@ def test_solutions_are_marked_in_the_chart() -> None:
 
 def test_a_sweep_is_drawn_as_a_line_a_heat_map_or_a_pareto_front() -> None:
     given = {"A": 16}
-    line = sf.sweep("gpt2", {"L": [36, 12]}, given={"E": 1280, "A": 20}).plot()
+    line = sf.sweep("gpt2", {"L": [36, 12]}, sizes={"E": 1280, "A": 20}).plot()
     assert isinstance(line, Chart)
     assert ([*line.series[0].xs], line.series[0].ys[1]) == ([12, 36], 774_030_080)  # GPT-2 large
-    cells = sf.sweep("gpt2", {"E": [768, 1000, 1024], "L": [12, 24]}, given=given).plot()
+    cells = sf.sweep("gpt2", {"E": [768, 1000, 1024], "L": [12, 24]}, sizes=given).plot()
     assert isinstance(cells, HeatMap)
     assert cells.numbers[1024, 24] == 354_823_168  # GPT-2 medium
     assert (1000, 12) not in cells.numbers  # 16 heads do not divide 1000
     assert [*cells.notes] == ["4 configs of gpt2; 2 left out"]
     front = sf.sweep(
-        "gpt2", {"E": "16:256:16", "L": "1:20:1"}, ["params", "kv-cache"], given={**given, "B": 1, "C": 7},
+        "gpt2", {"E": "16:256:16", "L": "1:20:1"}, ["params", "kv-cache"], sizes={**given, "B": 1, "C": 7},
         pareto=["kv-cache", "max:params"],
     ).plot()  # fmt: skip
     assert isinstance(front, Chart)
@@ -165,7 +165,7 @@ def test_a_sweep_is_drawn_as_a_line_a_heat_map_or_a_pareto_front() -> None:
 def test_sweep_reads_a_file_like_the_command(tmp_path: Path) -> None:
     path = tmp_path / "configs.csv"
     path.write_text("E,L\n768,12\n1024,24\n")
-    found = sf.sweep("gpt2", str(path), given={"A": 16})
+    found = sf.sweep("gpt2", str(path), sizes={"A": 16})
     assert [int(each) for each in found.table()["params"]] == [124_439_808, 354_823_168]  # GPT-2 small and medium
     with pytest.raises(SymformerError, match="is not a file"):
         sf.sweep("gpt2", str(tmp_path / "none.csv"))
@@ -177,7 +177,7 @@ def test_elasticities_and_asymptote_are_drawn() -> None:
     assert isinstance(bars, Bars)
     at = dict(zip(bars.names, bars.series["elasticity"], strict=True))
     assert at["$L$"] == Fraction(32 * LAYER, LLAMA)
-    curve = found.plot(by="L")
+    curve = found.plot(x="L")
     assert isinstance(curve, Chart)
     exact, mark, end = curve.series
     assert ([*mark.xs], [*mark.ys]) == ([32], [LLAMA])
@@ -186,22 +186,22 @@ def test_elasticities_and_asymptote_are_drawn() -> None:
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no number": (lambda: sf.compare("gpt2", "llama-2-7b", "flops").plot(), "a bar plot needs a value for B, S"),
-    "another size free": (lambda: sf.compare("gpt2", "llama-2-7b", "flops").plot(by="L"), "gpt2 needs a value for B"),
-    "a size of neither": (lambda: sf.compare("gpt2", "llama-2-7b").plot(by="X"), "X does not affect gpt2 and"),
-    "a total": (lambda: sf.compare("gpt2", "deepseek-v2").plot(by="L"), r"L is L_dense \+ L_moe"),
-    "not in the quotient": (lambda: sf.over("gpt2", "kv-cache", "params").plot(by="X"), "gpt2 does not depend on X"),
+    "another size free": (lambda: sf.compare("gpt2", "llama-2-7b", "flops").plot(x="L"), "gpt2 needs a value for B"),
+    "a size of neither": (lambda: sf.compare("gpt2", "llama-2-7b").plot(x="X"), "X does not affect gpt2 and"),
+    "a total": (lambda: sf.compare("gpt2", "deepseek-v2").plot(x="L"), r"L is L_dense \+ L_moe"),
+    "not in the quotient": (lambda: sf.over("gpt2", "kv-cache", "params").plot(x="X"), "gpt2 does not depend on X"),
     "three sizes": (lambda: sf.sweep("gpt2", {"E": [768], "L": [1, 2], "V": [3, 4]}).plot(), "a plot has two axes"),
     "a front of three": (
         lambda: sf.sweep("gpt2", {"E": [768], "L": [1, 2]}, pareto=["params", "E", "L"]).plot(),
         "a plot can show a front of two objectives, not 3",
     ),
-    "the first": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, top=1).plot(), "cannot show the first rows of a table"),
+    "the first": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, limit=1).plot(), "cannot show the first rows of a table"),
     "no row": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, filters=["L = 3"]).plot(), "no rows remain"),
     "units": (
-        lambda: sf.sweep("gpt2", {"L": [1, 2]}, ["params", "kv-cache", "flops"], given={"B": 1, "C": 2, "S": 3}).plot(),
+        lambda: sf.sweep("gpt2", {"L": [1, 2]}, ["params", "kv-cache", "flops"], sizes={"B": 1, "C": 2, "S": 3}).plot(),
         "cannot share an axis",
     ),
-    "no such size": (lambda: sf.sensitivity("gpt2").plot(by="X"), "gpt2.params does not depend on X"),
+    "no such size": (lambda: sf.sensitivity("gpt2").plot(x="X"), "gpt2.params does not depend on X"),
     "no numbers": (lambda: sf.sensitivity("bert").plot(), "a plot of elasticities needs a value"),
     "a file of text": (lambda: sf.sensitivity("gpt2").plot("a.txt"), r"a plot is written as \.svg, \.pdf, \.png"),
     "no folder": (lambda: sf.sensitivity("gpt2").plot("no/such/a.svg"), "the folder no/such does not exist"),
@@ -218,10 +218,10 @@ def test_results_without_a_figure_are_refused(name: str) -> None:
 LINES: dict[str, str] = {
     "compare.svg": "compare gpt2 gpt2-xl",
     "crossover.png": "compare llama-2-70b deepseek-v2 -q kv-cache --per B*C --crossover G",
-    "over.svg": "compare gpt2 llama-2-7b -q kv-cache --over params --set B=1 --by C",
-    "solve.pdf": "solve llama-2-7b --total 6738415616 --for L",
-    "sweep.svg": "sweep gpt2 --over L=1:9:2",
-    "sensitivity.png": "sensitivity gpt2 --by E",
+    "over.svg": "compare gpt2 llama-2-7b -q kv-cache --divide-by params --set B=1 --x C",
+    "solve.pdf": "solve llama-2-7b --total 6738415616 --find L",
+    "sweep.svg": "sweep gpt2 --grid L=1:9:2",
+    "sensitivity.png": "sensitivity gpt2 --x E",
 }
 
 
@@ -239,11 +239,11 @@ def test_commands_write_figures(name: str, tmp_path: Path) -> None:
     [
         ("compare gpt2 gpt2-xl --crossover L --crossover E -o a.svg", "one size on its x-axis"),
         ("compare gpt2 gpt2-xl --crossover L -o a.pdf", "applies to terminal output and plots"),
-        ("compare gpt2 gpt2-xl -o a.svg --as md", "--as applies to documents only"),
-        ("compare gpt2 -q flops --over params --by S", "name its file with -o"),
-        ("solve gpt2 --total 7e9 --for L -o a.svg --json", "remove one of the two"),
-        ("sensitivity gpt2 --by L", "name its file with -o"),
-        ("sweep gpt2 --over L=1:9:2 -o a.tex", "a sweep is written as .csv, .parquet, .jsonl, .svg, .pdf, .png"),
+        ("compare gpt2 gpt2-xl -o a.svg --format md", "--format applies to documents only"),
+        ("compare gpt2 -q flops --divide-by params --x S", "name its file with -o"),
+        ("solve gpt2 --total 7e9 --find L -o a.svg --json", "remove one of the two"),
+        ("sensitivity gpt2 --x L", "name its file with -o"),
+        ("sweep gpt2 --grid L=1:9:2 -o a.tex", "a sweep is written as .csv, .parquet, .jsonl, .svg, .pdf, .png"),
     ],
 )
 def test_commands_refuse_invalid_figure_requests(line: str, said: str) -> None:

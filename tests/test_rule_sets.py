@@ -216,7 +216,7 @@ def run(*arguments: str) -> Result:
 
 
 def value(formula: sf.Formula, sizes: dict[str, int]) -> int:
-    return formula.value({name: size for name, size in sizes.items() if name in map(str, formula.takes)})
+    return formula.value({name: size for name, size in sizes.items() if name in map(str, formula.accepted_sizes)})
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -304,8 +304,8 @@ def test_every_rule_set_answers_or_refuses(target: str) -> None:
             except RuleError:
                 continue
             answered += 1
-            assert sum(row.total for row in formula.rows).expand() == formula.written.expand()
-            assert {*formula.symbols} <= {*model.sizes, *formula.takes}
+            assert sum(row.total for row in formula.rows).expand() == formula.display_expr.expand()
+            assert {*formula.symbols} <= {*model.sizes, *formula.accepted_sizes}
     assert (answered > 3) == (target not in ("modernbert", "whisper", "clip"))
 
 

@@ -103,7 +103,7 @@ def test_run_flops_of_a_traced_model_follow_from_its_train_flops() -> None:
 
 def test_run_flops_and_the_6nd_rule_differ_by_attention() -> None:
     """Kaplan's and Chinchilla's 6ND equals ours without attention's products; per parameter, ours is at least 6."""
-    found = sf.check("6 N D", "gpt2", "run-flops", where={"D": "N_tok"})
+    found = sf.check("6 N D", "gpt2", "run-flops", names={"D": "N_tok"})
     assert [each.name for each in found.conventions] == [
         "the attention core (scores and weighted values) is left out",
         "its parameter count includes only the layers' matrices and the head",
@@ -113,8 +113,8 @@ def test_run_flops_and_the_6nd_rule_differ_by_attention() -> None:
     assert 6 < ratio / (300 * 10**9) < 6.2
     explained = sf.explain(gpt3(), "3.14e23 FLOPs", "run-flops")
     assert explained.verdict == "convention"
-    said = [explained.reading, *explained.others]
-    assert any("attention" in each.otherwise[0] and each.way.formula.measure.name == "params" for each in said)
+    said = [explained.match, *explained.equally_good]
+    assert any("attention" in each.otherwise[0] and each.method.formula.measure.name == "params" for each in said)
 
 
 def test_cli_and_python_agree_on_run_flops() -> None:
@@ -132,7 +132,7 @@ def test_cli_and_python_agree_on_run_flops() -> None:
     assert "depends on N_tok; give it as --set N_tok=" in asked.stderr
     assert H in sf.architecture("llama").formula("run-flops").symbols
     solved = run(
-        cli, ["solve", "gpt2", "-q", "run-flops", "--total", "1e21", "--given", "S=1024", "--for", "N_tok", "--json"]
+        cli, ["solve", "gpt2", "-q", "run-flops", "--total", "1e21", "--set", "S=1024", "--find", "N_tok", "--json"]
     )
     # one token of GPT-2 takes 12·1,024·12·768 + 72·12·768² + 6·50,257·768 = 854,438,400 FLOPs
     nearest = json.loads(solved.stdout)["nearest"]

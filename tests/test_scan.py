@@ -70,7 +70,7 @@ B = 2
 def at(model: Model, quantity: str, sizes: dict[str, int], **facts: object) -> int:
     run = {name: number for name, number in facts.items() if isinstance(number, int)}
     formula = model.formula(quantity, **{name: str(value) for name, value in facts.items() if name not in run})
-    asked = {str(name) for name in formula.asks} | set(sizes)
+    asked = {str(name) for name in formula.dependencies} | set(sizes)
     return formula.value(sizes, **{name: number for name, number in run.items() if name in asked})
 
 
@@ -155,7 +155,7 @@ def test_the_bytes_of_a_convolution_state_by_hand() -> None:
 def test_traffic_of_a_convolution_state_during_decoding_is_refused() -> None:
     x = input_of("x", (SYMBOLS["B"], SYMBOLS["E"], SYMBOLS["S"]))
     ops = Operations(ChunkedScan())
-    ops.look_back("conv1d", x, SYMBOLS["K_conv"])
+    ops.causal_depthwise_convolution("conv1d", x, SYMBOLS["K_conv"])
     _, entry = next(iter(Ledger(ops.root, None)))
     assert RULES[entry.kind](entry, {"phase": "prefill", "dtype": "bf16"})
     with pytest.raises(SymformerError, match="of a convolution state depend on the kernel"):

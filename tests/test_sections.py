@@ -216,9 +216,9 @@ def test_clip_refuses_unsupported_quantities() -> None:
 def test_statements_mention_texts_and_images() -> None:
     clip = architecture("clip")
     for quantity in ("flops", "train-flops", "activations", "train-memory"):
-        said = quantities()[quantity].states(clip.formula(quantity))
+        said = quantities()[quantity].statement_for(clip.formula(quantity))
         assert "over B sequences of S tokens and B_vis images" in said
-    assert "except those of image positions, which it stores" in quantities()["activations"].states(
+    assert "except those of image positions, which it stores" in quantities()["activations"].statement_for(
         clip.formula("activations")
     )
 

@@ -94,10 +94,10 @@ def test_one_more_equals_the_difference_of_two_values(target: str, quantity: str
         except sf.SymformerError as error:
             refused.append((change.size, str(error)))
             continue
-        assert change.at(change.one_more) == more - formula.value(), change.size
+        assert change.evaluate(change.one_more) == more - formula.value(), change.size
         compared += 1
     assert compared >= 2
-    assert dict(refused) == dict(sensitivity(model, quantity).broken)
+    assert dict(refused) == dict(sensitivity(model, quantity).violated_conditions)
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_duplicate_arguments_are_refused(
 def test_repeatable_options_may_be_repeated() -> None:
     assert run("show", "gpt2", "--json", "--json").exit_code == 0
     assert run("show", "component:mlp", "--set", "E=3", "--set", "H=5").exit_code == 0
-    assert run("derive", "component:mlp", "-q", "params", "-q", "flops", "-o", "-", "--as", "md").exit_code == 0
+    assert run("derive", "component:mlp", "-q", "params", "-q", "flops", "-o", "-", "--format", "md").exit_code == 0
 
 
 @pytest.mark.parametrize(

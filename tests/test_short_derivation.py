@@ -136,7 +136,7 @@ def test_chapters_are_listed_and_share_one_symbol_table() -> None:
 
 
 def test_short_form_of_macros_is_refused() -> None:
-    result = CliRunner().invoke(cli, ["derive", "gpt2", "-o", "x.tex", "--macros", "--form", "short"])
+    result = CliRunner().invoke(cli, ["derive", "gpt2", "-o", "x.tex", "--macros", "--length", "short"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "remove one of the two" in result.stderr
 

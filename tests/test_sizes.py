@@ -296,8 +296,8 @@ def test_intensity_is_simplified_and_has_parts_and_partials() -> None:
     assert "Entry" not in repr(whole)
     # four products of a head's widths and two of scores, at 2 per multiply-add, over their own bytes only
     part = whole.part("layers.self_attn")
-    assert part.above.equals("4*B*S**2*A*D + 4*B*S*E*A*D + 4*B*S*E*G*D")
-    assert not part.over.expanded.has(V, H, L)
+    assert part.numerator.equals("4*B*S**2*A*D + 4*B*S*E*A*D + 4*B*S*E*G*D")
+    assert not part.denominator.expanded.has(V, H, L)
     mlp = sf.component("mlp").formula("intensity", dtype="fp32")
     # 4BSEH over 4 bytes each of 2BSE (x, y), 4BSH (up writes, act reads and writes, down reads) and 2EH + H + E
     assert mlp.equals("B*S*E*H/2/(B*S*E + 2*B*S*H + (2*E*H + H + E)/2)")
@@ -337,13 +337,13 @@ def test_sizes_without_a_letter_belong_to_their_model() -> None:
         lambda: parse("2*attention_hidden_size"),
         lambda: sf.model("gpt2").set({"attention_hidden_size": 24}),
         lambda: sf.model("gpt2").set({"H": "3*attention_hidden_size"}),
-        lambda: sf.solve("gpt2", 10**9, for_="attention_hidden_size"),
+        lambda: sf.solve("gpt2", 10**9, unknowns="attention_hidden_size"),
         lambda: sf.sweep("gpt2", {"attention_hidden_size": [24, 32]}),
         lambda: sf.model("gpt2").params.partial(H="attention_hidden_size"),
     )
     for ask in asks:
         assert "attention_hidden_size" in refused(ask)
-    found = sf.sweep(rwkv, {"attention_hidden_size": [24, 32]}, given={"L": 2, "E": 5, "H": 7, "V": 11})
+    found = sf.sweep(rwkv, {"attention_hidden_size": [24, 32]}, sizes={"L": 2, "E": 5, "H": 7, "V": 11})
     # each of the L layers has four E-wide matrices and two vectors of this size: 8 more give 8*L*(4*E + 2)
     low, high = found.table()["params"]
     assert high - low == 2 * (4 * 5 + 2) * 8

@@ -12,7 +12,7 @@ from symformer.commands.cli import cli
 
 
 def order(target: str, total: str | None, sizes: list[str], **given: str) -> list[tuple[int, ...]]:
-    found = sf.solve(target, total, for_=sizes, **given)  # type: ignore[arg-type]
+    found = sf.solve(target, total, unknowns=sizes, **given)  # type: ignore[arg-type]
     return [tuple(each.sizes.values()) for each in found.all]
 
 
@@ -40,7 +40,7 @@ def test_heads_that_divide_the_width_are_first() -> None:
     """Llama with one layer, E = 128 and D = 64: a query head is 2·128·64 = 16,384; 1, 2 and 4 divide 128."""
     sizes = {"V": 1, "E": 128, "H": 64, "L": 1, "G": 1, "D": 64}
     rest = 2 * 128 * 64 + 3 * 128 * 64 + 5 * 128  # keys and values, the MLP, three norms and two tables of one row
-    found = sf.solve("llama", str(3 * 16_384 + rest), for_=["A=1:5:1"], within="60%", given=sizes)
+    found = sf.solve("llama", str(3 * 16_384 + rest), unknowns=["A=1:5:1"], tolerance="60%", sizes=sizes)
     assert [(each.sizes["A"], each.value, each.buildable) for each in found.all] == [
         (heads, heads * 16_384 + rest, heads in (1, 2, 4)) for heads in (4, 2, 1, 3, 5)
     ]
@@ -56,7 +56,7 @@ def test_heads_that_divide_the_width_are_first() -> None:
     ],
 )
 def test_a_limit_is_inclusive(limit: str, expected: dict[int, int]) -> None:
-    found = sf.solve("component:mlp", at_most=limit, for_=["E=1:400:1", "H=64:128:64"])
+    found = sf.solve("component:mlp", at_most=limit, unknowns=["E=1:400:1", "H=64:128:64"])
     assert {each.sizes["H"]: each.sizes["E"] for each in found.all} == expected
     assert all(each.value == 2 * e * h + e + h for each in found.all for e, h in [(each.sizes["E"], each.sizes["H"])])
 
@@ -66,8 +66,8 @@ def test_only_some_solutions_are_printed_but_all_are_counted() -> None:
 
     99 % of 14,600 are 14,454, so the tolerance is from 146 to 29,054.
     """
-    sizes = ["--for", "E=9:120:1", "--for", "H=9:120:1"]
-    command = ["solve", "component:mlp", "--total", "14600", "--within", "99%", *sizes]
+    sizes = ["--find", "E=9:120:1", "--find", "H=9:120:1"]
+    command = ["solve", "component:mlp", "--total", "14600", "--tolerance", "99%", *sizes]
     found = json.loads(CliRunner().invoke(cli, [*command, "--json"], prog_name="symformer").stdout)
     assert found["count"] == 112 * 112 == 12_544
     assert len(found["solutions"]) == 10_000

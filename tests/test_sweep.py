@@ -65,7 +65,7 @@ def test_each_row_equals_the_output_of_show(target: str, over: Mapping[str, str]
         for name, number in run_sizes.items()
         if name not in over and name in map(str, sf.model(target).formula(quantity).symbols)
     }
-    found = sweep(target, over, quantity, given=given)
+    found = sweep(target, over, quantity, sizes=given)
     rows = {row[:-1]: row[-1] for row in rows_of(found)}
     left_out = 0
     for row in product(*(Axis.of(name, values).values for name, values in over.items())):
@@ -73,7 +73,7 @@ def test_each_row_equals_the_output_of_show(target: str, over: Mapping[str, str]
         try:
             model, _ = resolve(target, {}, sets, [quantity])
             formula = model.formula(quantity)
-            model.asked_by([formula])
+            model.check_run_sizes([formula])
             expected = formula.value()
         except SymformerError:
             left_out += 1
@@ -81,12 +81,12 @@ def test_each_row_equals_the_output_of_show(target: str, over: Mapping[str, str]
         else:
             assert rows[row] == expected, row
     assert found.rows.count == len(rows) + left_out
-    assert sum(found.left_out.values()) == left_out
+    assert sum(found.rejected_by_condition.values()) == left_out
     assert rows
 
 
 def test_the_last_size_varies_fastest_and_both_ends_are_included() -> None:
-    found = listed("component:mlp", "--over", "E=2:4:2", "--over", "H=5,3")
+    found = listed("component:mlp", "--grid", "E=2:4:2", "--grid", "H=5,3")
     assert found["columns"] == ["E", "H", "params"]
     # 2EH + E + H
     assert found["rows"] == [[2, 5, 27], [2, 3, 17], [4, 5, 49], [4, 3, 31]]
@@ -95,7 +95,7 @@ def test_the_last_size_varies_fastest_and_both_ends_are_included() -> None:
 
 def test_several_quantities_and_dependent_sizes() -> None:
     found = listed(
-        *("gpt2", "--over", "E=768,1536", "-q", "params", "-q", "flops", "--given", "B=1", "--given", "S=10"),
+        *("gpt2", "--grid", "E=768,1536", "-q", "params", "-q", "flops", "--set", "B=1", "--set", "S=10"),
         *("--where", "A=E/64", "--where", "P = E"),
     )
     assert found["columns"] == ["E", "A", "P", "params", "flops"]
@@ -109,7 +109,7 @@ def test_several_quantities_and_dependent_sizes() -> None:
 
 
 def test_rows_with_a_non_integer_dependent_size_are_skipped() -> None:
-    arguments = ["gpt2", "--over", "E=64:288:32", "--where", "A=E/64", "--top", "2", "--by", "max:A"]
+    arguments = ["gpt2", "--grid", "E=64:288:32", "--where", "A=E/64", "--limit", "2", "--sort-by", "max:A"]
     found = listed(*arguments)
     assert [row[:2] for row in found["rows"]] == [[256, 4], [192, 3]]
     assert found["left_out"] == {"A = E/64 is an integer from 1 to 1,000,000,000,000,000": 4}
@@ -138,11 +138,11 @@ def test_a_grid_is_split_into_pieces_in_order(shape: tuple[int, int, int], room:
     axes = tuple(Axis.of(name, range(1, count + 1)) for name, count in zip("ELH", shape, strict=True))
     found = [
         row
-        for piece in Grid(axes).pieces()
+        for piece in Grid(axes).chunks()
         for row in zip(*(piece.column(name).tolist() for name in "ELH"), strict=True)
     ]
     assert found == list(product(*(axis.values for axis in axes)))
-    assert all(piece.count <= room for piece in Grid(axes).pieces())
+    assert all(piece.count <= room for piece in Grid(axes).chunks())
 
 
 FILTERS: dict[str, Callable[[int, int, int], bool]] = {
@@ -170,7 +170,7 @@ def test_filters_agree_with_python() -> None:
         found = sweep(model, {"E": "1:40", "H": "1:60"}, filters=[said])
         assert rows_of(found) == expected, said
         assert 0 < len(expected) < len(every), said
-        assert sum(found.left_out.values()) == len(every) - len(expected)
+        assert sum(found.rejected_by_condition.values()) == len(every) - len(expected)
 
 
 def beats(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
@@ -195,7 +195,7 @@ def test_a_pareto_front_has_exactly_the_undominated_rows(count: int, most: int, 
 
 def test_the_pareto_front_of_a_sweep() -> None:
     """The most parameters for the smallest H: 2EH + E + H with E up to 5 has one row for each H, the one with E = 5."""
-    found = listed("component:mlp", "--over", "E=1:5", "--over", "H=1:4", "--pareto", "max:params,H")
+    found = listed("component:mlp", "--grid", "E=1:5", "--grid", "H=1:4", "--pareto", "max:params,H")
     assert sorted(found["rows"]) == [[5, h, 2 * 5 * h + 5 + h] for h in range(1, 5)]
     assert found["pareto"] == ["most params", "least H"]
 
@@ -253,44 +253,44 @@ def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--over", "E=512:8190:128"], "does not reach 8190 in steps of 128 (the end is included); end at 8064"),
-        (["--over", "E=9:5:1"], "'E=9:5:1' stops below its start; write E=5:9:1"),
-        (["--over", "E=1:5:0"], "E=0: 0 is not positive; a size is at least 1"),
-        (["--over", "E=1:5:1:1"], "'E=1:5:1:1' has 4 numbers; a range is START:STOP:STEP, including both ends"),
-        (["--over", "E=1:"], "E=1:: a value is missing; write START:STOP:STEP, or VALUE,VALUE"),
-        (["--over", "E"], "'E' is not of the form NAME=START:STOP:STEP, such as E=512:8192:128"),
-        (["--over", "E=1,2,1"], "E has the value 1 twice; give each value once"),
-        (["--over", "E=4*L"], "E=4*L is not a number; define a size by others with --where"),
-        (["--over", "E=1,2", "--over", "E=3"], "E is given twice; keep one"),
-        (["--over", "Q=1,2"], "unknown symbol 'Q'"),
-        (["--over", "S=1,2"], "S has no effect: gpt2.params does not depend on S (sequence length), and gpt2"),
-        (["--over", "E=768", "--given", "E=5"], "E is an unknown, but is also set to 5; remove one of the two"),
-        (["--over", "E=1:1000000000", "--over", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
-        (["--over", "E=1:1000000", "--over", "L=1:1000000"], "gpt2 would be computed at 1,000,000,000,000 rows, and"),
-        (["--over", "E=768", "-q", "flops"], "a sweep of gpt2 needs B, S; set a number with --given"),
-        (["--over", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, not an integer"),
-        (["--over", "E=768", "--filter", "params"], "'params' is not a condition"),
-        (["--over", "E=768", "--filter", "flops < 3"], "unknown symbol 'flops'"),
-        (["--over", "E=768", "--filter", "0 divides E"], "'0 divides E' is never true, because 0 divides no number"),
-        (["--over", "E=768", "--filter", "5 < 3"], "'5 < 3' is the same for every row"),
-        (["--over", "E=768", "--filter", "2*E != E + E"], "'2*E != E + E' is the same for every row"),
-        (["--over", "E=768", "--filter", "7 divides 9"], "'7 divides 9' is the same for every row"),
-        (["--over", "E=768", "--filter", "E - E divides L"], "0 divides no number"),
-        (["--over", "L=nan"], "L=nan: nan is not a number; sizes are positive integers"),
-        (["--over", "E=1:inf"], "E=inf: inf is not a number; sizes are positive integers"),
-        (["--over", "E=768", "--filter", "S < 3"], "'S < 3' needs a value for S"),
-        (["--over", "E=768", "--filter", "__import__('os') < 3"], "is not plain arithmetic"),
-        (["--over", "E=768", "--pareto", "params"], "a Pareto front needs at least two different columns, not params"),
-        (["--over", "E=768", "--pareto", "params,flops"], "not a column; the numeric columns are E, A, params"),
-        (["--over", "E=768", "--top", "3", "--pareto", "E,params"], "pareto and top cannot be combined"),
-        (["--over", "E=768", "--by", "E"], "needs a number of rows; set top"),
-        (["--over", "E=768", "--top", "0"], "top=0 is out of range; choose 1 to 1,000,000"),
-        (["--over", "E=768", "--json", "-o", "x.csv"], "remove one of the two"),
-        (["--over", "E=768", "-o", "x.txt"], ".jsonl, .svg, .pdf, .png, not as .txt"),
-        (["--over", "E=768", "--from", "x.csv"], "--over defines a grid and --from reads a file; remove one"),
-        ([], "define a grid with --over, or read a file with --from"),
+        (["--grid", "E=512:8190:128"], "does not reach 8190 in steps of 128 (the end is included); end at 8064"),
+        (["--grid", "E=9:5:1"], "'E=9:5:1' stops below its start; write E=5:9:1"),
+        (["--grid", "E=1:5:0"], "E=0: 0 is not positive; a size is at least 1"),
+        (["--grid", "E=1:5:1:1"], "'E=1:5:1:1' has 4 numbers; a range is START:STOP:STEP, including both ends"),
+        (["--grid", "E=1:"], "E=1:: a value is missing; write START:STOP:STEP, or VALUE,VALUE"),
+        (["--grid", "E"], "'E' is not of the form NAME=START:STOP:STEP, such as E=512:8192:128"),
+        (["--grid", "E=1,2,1"], "E has the value 1 twice; give each value once"),
+        (["--grid", "E=4*L"], "E=4*L is not a number; define a size by others with --where"),
+        (["--grid", "E=1,2", "--grid", "E=3"], "E is given twice; keep one"),
+        (["--grid", "Q=1,2"], "unknown symbol 'Q'"),
+        (["--grid", "S=1,2"], "S has no effect: gpt2.params does not depend on S (sequence length), and gpt2"),
+        (["--grid", "E=768", "--set", "E=5"], "E is an unknown, but is also set to 5; remove one of the two"),
+        (["--grid", "E=1:1000000000", "--grid", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
+        (["--grid", "E=1:1000000", "--grid", "L=1:1000000"], "gpt2 would be computed at 1,000,000,000,000 rows, and"),
+        (["--grid", "E=768", "-q", "flops"], "a sweep of gpt2 needs B, S; set a number with --set"),
+        (["--grid", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, not an integer"),
+        (["--grid", "E=768", "--filter", "params"], "'params' is not a condition"),
+        (["--grid", "E=768", "--filter", "flops < 3"], "unknown symbol 'flops'"),
+        (["--grid", "E=768", "--filter", "0 divides E"], "'0 divides E' is never true, because 0 divides no number"),
+        (["--grid", "E=768", "--filter", "5 < 3"], "'5 < 3' is the same for every row"),
+        (["--grid", "E=768", "--filter", "2*E != E + E"], "'2*E != E + E' is the same for every row"),
+        (["--grid", "E=768", "--filter", "7 divides 9"], "'7 divides 9' is the same for every row"),
+        (["--grid", "E=768", "--filter", "E - E divides L"], "0 divides no number"),
+        (["--grid", "L=nan"], "L=nan: nan is not a number; sizes are positive integers"),
+        (["--grid", "E=1:inf"], "E=inf: inf is not a number; sizes are positive integers"),
+        (["--grid", "E=768", "--filter", "S < 3"], "'S < 3' needs a value for S"),
+        (["--grid", "E=768", "--filter", "__import__('os') < 3"], "is not plain arithmetic"),
+        (["--grid", "E=768", "--pareto", "params"], "a Pareto front needs at least two different columns, not params"),
+        (["--grid", "E=768", "--pareto", "params,flops"], "not a column; the numeric columns are E, A, params"),
+        (["--grid", "E=768", "--limit", "3", "--pareto", "E,params"], "pareto and limit cannot be combined"),
+        (["--grid", "E=768", "--sort-by", "E"], "needs a number of rows; set limit"),
+        (["--grid", "E=768", "--limit", "0"], "limit=0 is out of range; choose 1 to 1,000,000"),
+        (["--grid", "E=768", "--json", "-o", "x.csv"], "remove one of the two"),
+        (["--grid", "E=768", "-o", "x.txt"], ".jsonl, .svg, .pdf, .png, not as .txt"),
+        (["--grid", "E=768", "--from", "x.csv"], "--grid defines a grid and --from reads a file; remove one"),
+        ([], "define a grid with --grid, or read a file with --from"),
         (["--from", "nowhere.csv"], "nowhere.csv is not a file"),
-        (["--over", "E=12:240000:12", "--json"], "rows remain, but a JSON document has at most 10,000"),
+        (["--grid", "E=12:240000:12", "--json"], "rows remain, but a JSON document has at most 10,000"),
     ],
 )  # fmt: skip
 def test_invalid_sweeps_are_refused_in_one_sentence(arguments: list[str], said: str) -> None:
@@ -353,7 +353,7 @@ def test_a_file_of_another_encoding_is_refused(tmp_path: Path, name: str, conten
 
 
 def test_files_of_every_format_survive_a_round_trip(tmp_path: Path, monkeypatch: Any) -> None:
-    arguments = ["component:mlp", "--over", "E=1:300", "--over", "H=2:40:2"]
+    arguments = ["component:mlp", "--grid", "E=1:300", "--grid", "H=2:40:2"]
     for name in ("a.csv", "a.parquet", "a.jsonl"):
         result = run(*arguments, "-o", str(tmp_path / name))
         assert (result.exit_code, result.stdout) == (0, ""), result.output
@@ -384,7 +384,7 @@ def test_numbers_beyond_64_bits_in_files(tmp_path: Path) -> None:
 
     for name in ("a.csv", "a.parquet", "a.jsonl"):
         assert run(
-            "component:mlp", "--over", "E=1,1000000000000", "--over", "H=7,1000000000", "-o", str(tmp_path / name)
+            "component:mlp", "--grid", "E=1,1000000000000", "--grid", "H=7,1000000000", "-o", str(tmp_path / name)
         )
     expected = [2 * e * h + e + h for e in (1, 10**12) for h in (7, 10**9)]
     assert expected[-1] > 2**63
@@ -395,8 +395,8 @@ def test_numbers_beyond_64_bits_in_files(tmp_path: Path) -> None:
     b, s, n, e, v = 10**15, 10**12, 10**15, 10**12, 10**15
     # 24BLSE² alone: 24 * 10**15 * 10**15 * 10**12 * 10**24 has 68 digits, and 76 are supported
     sizes = {"B": b, "S": s, "P": s, "L": n, "A": 1, "V": v}
-    given = [word for name, number in sizes.items() for word in ("--given", f"{name}={number}")]
-    result = run("gpt2", "--over", f"E={e}", "-q", "flops", *given, "-o", str(tmp_path / "b.parquet"))
+    given = [word for name, number in sizes.items() for word in ("--set", f"{name}={number}")]
+    result = run("gpt2", "--grid", f"E={e}", "-q", "flops", *given, "-o", str(tmp_path / "b.parquet"))
     assert result.exit_code == 0, result.output
     (row,) = pyarrow.parquet.read_table(tmp_path / "b.parquet").to_pylist()
     assert int(row["flops"]) == 24 * b * s * n * e**2 + 4 * b * s**2 * n * e + 2 * b * s * v * e
@@ -425,9 +425,9 @@ def test_text_columns_are_copied_to_the_output(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(table.drop_columns(["params", "A"]), tmp_path / "again.parquet")
     assert listed("gpt2", "--from", str(tmp_path / "again.parquet"))["rows"] == expected
     assert 'médium      a "b"  1,024' in run("gpt2", "--from", str(tmp_path / "in.csv")).stdout
-    few = listed("gpt2", "--from", str(tmp_path / "in.csv"), "--top", "1", "--by", "max:params")
+    few = listed("gpt2", "--from", str(tmp_path / "in.csv"), "--limit", "1", "--sort-by", "max:params")
     assert [row[0] for row in few["rows"]] == ["médium"]
-    refused = run("gpt2", "--from", str(tmp_path / "in.csv"), "--top", "1", "--by", "name")
+    refused = run("gpt2", "--from", str(tmp_path / "in.csv"), "--limit", "1", "--sort-by", "name")
     assert "'name' is not a column; the numeric columns are E, L, A, params" in refused.stderr
 
 
@@ -449,7 +449,7 @@ def test_memory_does_not_grow_with_the_number_of_configs() -> None:
     code = """
 import resource, sys
 from symformer.algebra.sweep import sweep
-found = sweep("gpt2", {"E": f"12:{12 * int(sys.argv[1])}:12", "V": "1:1000"}, top=1, by="max:params")
+found = sweep("gpt2", {"E": f"12:{12 * int(sys.argv[1])}:12", "V": "1:1000"}, limit=1, sort_by="max:params")
 row = [int(column[0]) for column in found.table().values()]
 print(row[0], row[-1], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
@@ -474,7 +474,7 @@ def test_a_sweep_of_larger_numbers_has_fewer_rows() -> None:
 def test_progress_is_reported_until_the_last_row() -> None:
     told: list[tuple[int, int]] = []
     found = sf.sweep("gpt2", {"L": "1:700", "V": "1:700"})
-    replace(found, told=lambda done, total: told.append((done, total))).table()
+    replace(found, progress=lambda done, total: told.append((done, total))).table()
     assert len(told) > 2
     assert told[-1] == (490_000, 490_000)
     assert told == sorted(told)
@@ -490,7 +490,7 @@ def test_a_front_of_three_objectives_has_a_work_limit(monkeypatch: Any) -> None:
 
 
 def test_a_notebook_shows_the_sweep() -> None:
-    found = sweep("gpt2", {"E": "768,1536,770"}, given={"A": 12})
+    found = sweep("gpt2", {"E": "768,1536,770"}, sizes={"A": 12})
     html = found._repr_html_() or ""
     assert "<p>2 of 3 configs</p><p>left out: 1 that violate A divides E</p>" in html
     assert "124,439,808" in html
@@ -507,7 +507,7 @@ def test_sweep_in_python() -> None:
 
 def test_a_convention_named_over_is_distinct_from_the_grid() -> None:
     """``pipeline-bubble`` has a convention of that name, but it is a ratio, which no sweep supports."""
-    assert rows_of(sf.sweep("gpt2", over={"L": [12]}))[0][-1] == 124_439_808
+    assert rows_of(sf.sweep("gpt2", grid={"L": [12]}))[0][-1] == 124_439_808
     for over in ({"L": [12, 24]}, {"N_micro": [8]}):
         with pytest.raises(SymformerError, match=r"gpt2\.pipeline-bubble is a ratio, not an integer"):
             sf.sweep("gpt2", over, "pipeline-bubble", over="step")
@@ -519,5 +519,5 @@ def test_a_convention_named_over_is_distinct_from_the_grid() -> None:
 
 def test_the_help_has_examples_that_run() -> None:
     text = run("--help").stdout
-    assert "--over" in text
+    assert "--grid" in text
     assert "symformer sweep llama-2-7b" in text

@@ -74,7 +74,7 @@ class _Observed:
     constraints = ()
     totals = {}
     library = "transformers"
-    unread = ""
+    activation_refusal = ""
     totals = {}
     title = "Observed"
     name = "observed"
@@ -85,7 +85,7 @@ class _Observed:
         entry = Entry(OperationKind.OBSERVED, "h.*.keys", (), output, weights=weights, measured=measured)
         self.ledger = Ledger(Scope("", self, items=[entry]), None)
 
-    def answering(self, question, given):
+    def for_quantity(self, question, given):
         return self
 
 

@@ -233,7 +233,7 @@ def test_no_field_of_a_part_hides_an_attribute() -> None:
     parts += [architectures.architecture(name).component for name in architectures.names()]
     assert len(parts) > 30
     for part in parts:
-        assert isinstance(part.chosen, dict)
+        assert isinstance(part.changed_options, dict)
         assert isinstance(part.choices(), dict)
         assert part.name
         assert part.ledger

@@ -54,7 +54,7 @@ def drawn(chance: random.Random, quantity: str) -> tuple[Comparison, dict[str, i
     run = {"B": own["B"], "C": own["C"]} if quantity == "kv-cache" else {"B": own["B"], "S": own["S"]}
     gpt2 = sf.architecture("gpt2").set({"L": own["L_1"], "E": own["E_1"], "A": 1, "V": own["V_1"], "P": own["P"]} | run)
     second = {name.partition("_")[0]: own[name] for name in ("E_2", "V_2", "H", "D", "G", "A")}
-    return sf.compare(gpt2, sf.architecture("llama").set(second | run), quantity, same="params", by="L"), own
+    return sf.compare(gpt2, sf.architecture("llama").set(second | run), quantity, match="params", adjust="L"), own
 
 
 def own_name(size: Symbol) -> str:
@@ -70,17 +70,17 @@ def test_crossovers_match_every_integer_by_hand(quantity: str) -> None:
             found, own = drawn(chance, quantity)
         except SizeError:  # the second has more parameters even without layers
             continue
-        assert found.held is not None
+        assert found.tied_crossovers is not None
         for name in ("L_1", "V_1", "P", "H", "V_2"):
-            (size,) = [each for each in found.held.sizes if own_name(each) == name]
-            spans = found.held.crossing(size)
+            (size,) = [each for each in found.tied_crossovers.sizes if own_name(each) == name]
+            spans = found.tied_crossovers.crossing(size)
             turned += len(spans) > 1
             for number in range(1, FAR):
                 here = own | {name: number}
                 first, rest, layer = totals(here)
                 layers = (first - rest) / layer
                 side = [each.sign for each in spans if each.first <= number and (each.last or FAR) >= number]
-                if layers <= 0 or number not in found.held.allowed.get(size, AllowedValues()):
+                if layers <= 0 or number not in found.tied_crossovers.allowed.get(size, AllowedValues()):
                     assert side == [], (name, number, own)
                     continue
                 mine, other = amounts(here, layers, quantity)
@@ -93,13 +93,15 @@ def test_crossovers_match_every_integer_by_hand(quantity: str) -> None:
 def test_totals_are_equal_at_a_solution() -> None:
     """At the value of the formula, and with the tied layers there, the two caches are equal."""
     found, own = drawn(random.Random(SEED), "kv-cache")  # noqa: S311
-    assert found.held is not None
+    assert found.tied_crossovers is not None
     checked = 0
-    for size in found.held.sizes:
-        solution = found.held.solution(size)
+    for size in found.tied_crossovers.sizes:
+        solution = found.tied_crossovers.solution(size)
         if solution is None or "√" in str(solution.shown):
             continue
-        at = substitute(value(solution.shown), {each: own[own_name(each)] for each in found.held.sizes if each != size})
+        at = substitute(
+            value(solution.shown), {each: own[own_name(each)] for each in found.tied_crossovers.sizes if each != size}
+        )
         if not at.is_Rational or at <= 0:
             continue
         here = own | {own_name(size): Fraction(int(at.p), int(at.q))}  # type: ignore[dict-item]
@@ -118,10 +120,10 @@ def run(*arguments: str) -> str:
 
 def test_command_reports_both_models() -> None:
     """GPT-2 XL caches 48·1600 elements of keys per token, and Llama-2 7B L_2·4096 at the tied number of layers."""
-    told = run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--same", "params", "--by", "L", "--crossover", "P")
+    told = run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--match", "params", "--adjust", "L", "--crossover", "P")
     assert "With equal parameters, adjusting L_2:" in told
     assert "The difference does not depend on P." in told
-    facts = json.loads(run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--same", "params", "--by", "L", "--json"))
+    facts = json.loads(run("gpt2-xl", "llama-2-7b", "-q", "kv-cache", "--match", "params", "--adjust", "L", "--json"))
     # 48·1600 = L_2·4096 for L_2 = 18.75, with 202,383,360·18.75 weights: P = (that + 262,148,096 - rest)/1600
     p = (Fraction(202_383_360 * 75, 4) + 262_148_096 - 12 * 48 * 1600**2 - 13 * 48 * 1600 - 50_259 * 1600) / 1600
     assert facts["tied"]["crossover"]["P"]["left"] == [[1, int(p)]]
@@ -129,6 +131,6 @@ def test_command_reports_both_models() -> None:
 
 
 def test_formula_with_a_min_gives_a_one_sentence_error() -> None:
-    windowed = ("gpt2-xl", "mistral", "-q", "kv-cache", "--same", "params", "--by", "L", "--crossover", "C")
+    windowed = ("gpt2-xl", "mistral", "-q", "kv-cache", "--match", "params", "--adjust", "L", "--crossover", "C")
     told = run(*windowed, "--option", "2:window=rolling")
     assert "no closed form shows which is larger: the difference contains a minimum or a maximum" in told

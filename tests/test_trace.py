@@ -159,7 +159,7 @@ def test_composed_and_traced_formulas_are_the_same_polynomial(name: str, quantit
 def test_stored_traces_match_fresh_traces(name: str, quantity: str) -> None:
     if (name, quantity) in traced.UNKNOWN:
         return
-    assert traced.facts(traced.afresh(name).of(quantity)) == traced.on_file()["traces"][name][quantity]
+    assert traced.facts(traced.afresh(name).for_quantity(quantity)) == traced.on_file()["traces"][name][quantity]
 
 
 def test_stored_traces_are_from_the_installed_library_versions() -> None:
@@ -251,7 +251,7 @@ def test_models_of_public_packages_trace_exactly(package: str) -> None:
     found = trace(build, sizes, inputs=token_ids)
     assert found.model.params.equals(params), found.model.params
     assert found.model.formula("flops").equals(flops), found.model.formula("flops")
-    assert ("S is at most P" in found.of("flops").conditions) == ("P" in sizes)
+    assert ("S is at most P" in found.for_quantity("flops").conditions) == ("P" in sizes)
     with torch.device("meta"):
         stored = sum(each.numel() for each in build(**sizes).parameters())
     assert found.model.params.value({name: sizes[name] for name in found.symbols}) == stored > 0
@@ -290,7 +290,7 @@ def test_a_module_that_cannot_be_run_is_refused(
     inputs: Callable[..., Any] | None, quantity: str, sentence: str
 ) -> None:
     with pytest.raises(sf.SymformerError, match=sentence):
-        trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, inputs=inputs or "").of(quantity)
+        trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, inputs=inputs or "").for_quantity(quantity)
 
 
 def batches(B: int, S: int, E: int) -> torch.Tensor:
@@ -366,7 +366,7 @@ def test_a_length_is_bounded_by_a_size(build: Callable[..., nn.Module], sizes: d
     """A table of P rows has no row for token P + 1, whether or not the code checks: with real data it would fail."""
     found = trace(build, sizes, inputs=token_ids)
     assert found.model.formula("flops").equals("2*B*S*E**2")
-    assert found.of("flops").conditions == [bound]
+    assert found.for_quantity("flops").conditions == [bound]
     size = bound.split()[4]
     more = 2 if bound.endswith("2") else 0
     sizes = {"B": 2, size: 31, "E": 3}
@@ -409,14 +409,14 @@ def test_an_index_above_the_last_row_is_refused_without_data(look: Callable[...,
 
 def test_a_constant_in_the_code_bounds_a_length() -> None:
     found = trace(at_most_90, {"V": 101, "E": 24}, inputs=token_ids)
-    assert found.of("flops").conditions == ["S is at most 90"]
+    assert found.for_quantity("flops").conditions == ["S is at most 90"]
 
 
 def test_the_positions_of_gpt2_bound_its_lengths() -> None:
     """OpenAI's table has 1,024 rows, and a cache of C tokens needs C of them."""
     stored = traced.afresh("gpt2")
-    assert "S is at most P" in stored.of("flops").conditions
-    assert "C is at most P" in stored.of("kv-cache").conditions
+    assert "S is at most P" in stored.for_quantity("flops").conditions
+    assert "C is at most P" in stored.for_quantity("kv-cache").conditions
     with pytest.raises(sf.SymformerError, match=r"P=1024 .* is less than S=1025"):
         stored.model.formula("flops").value({"B": 1, "S": 1025, "L": 2, "V": 101, "E": 24, "A": 3, "P": 1024})
 
@@ -494,7 +494,9 @@ class Cycled(nn.Module):
 def test_repeat_count_is_a_size() -> None:
     found = trace(Cycled, {"E": 24, "L": 2, "cycles": 3}, inputs=batches)
     assert found.model.formula("flops").equals("2*B*S*L*E**2*cycles")
-    assert max(point["cycles"] for point in found.of("flops").checked) < 10  # each further repetition runs all of them
+    assert (
+        max(point["cycles"] for point in found.for_quantity("flops").checked) < 10
+    )  # each further repetition runs all of them
 
 
 class Recurrent(nn.Module):
@@ -512,7 +514,7 @@ class Recurrent(nn.Module):
 
 
 def test_code_that_loops_over_tokens_is_run_on_few_tokens() -> None:
-    found = trace(Recurrent, {"E": 24}, inputs=batches).of("flops")
+    found = trace(Recurrent, {"E": 24}, inputs=batches).for_quantity("flops")
     assert found.model.formula("flops").equals("2*B*S*E**2")
     assert max(point["S"] for point in found.checked) <= 16
     # a length 64 times as large was tried once
@@ -522,7 +524,7 @@ def test_code_that_loops_over_tokens_is_run_on_few_tokens() -> None:
 def test_a_trace_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_traces, "LIMIT", 0)
     with pytest.raises(WitnessError, match="no formula was found in 0 seconds and 0 builds"):
-        trace(Recurrent, {"E": 24}, inputs=batches).of("flops")
+        trace(Recurrent, {"E": 24}, inputs=batches).for_quantity("flops")
 
 
 class Trains(nn.Module):
@@ -706,7 +708,7 @@ def test_a_pinned_size_is_enforced_by_every_function(tmp_path: Path) -> None:
         lambda: neo.model.params.value(num_layers=12, **sizes),
         lambda: neo.model.set({name_size("num_layers"): Integer(12)}),
         lambda: neo.model.component.formula("params").value({**sizes, "num_layers": 12}),
-        lambda: neo.of("flops").model.formula("flops").value({**sizes, "B": 1, "S": 7, "num_layers": 12}),
+        lambda: neo.for_quantity("flops").model.formula("flops").value({**sizes, "B": 1, "S": 7, "num_layers": 12}),
     ]
     for door in doors:
         with pytest.raises(sf.SymformerError, match="num_layers=12 is not 2; the trace fixed it at 2"):
@@ -928,7 +930,7 @@ def test_a_class_is_run_according_to_its_kind_or_refused_by_name(tmp_path: Path)
     assert found.equals("L*(8*B*S*E**2 + 4*B*S*E*H + 4*B*S**2*E) + 2*B*S*E*N_class")
     name = "WhisperForConditionalGeneration"
     with pytest.raises(sf.SymformerError, match=f"{name} reads input_features; only models that read tokens"):
-        trace(config_of(tmp_path, *CLASSES[name], name)).of("flops")
+        trace(config_of(tmp_path, *CLASSES[name], name)).for_quantity("flops")
 
 
 def test_a_switch_that_the_class_ignores_is_named(tmp_path: Path) -> None:
@@ -1032,7 +1034,7 @@ def test_activations_of_a_factory_are_refused_before_a_run(monkeypatch: pytest.M
     """It is refused before a run: saved tensors depend on a named implementation, and this code has none."""
     found = trace(encoder, {"E": 24, "A": 3, "H": 11, "L": 2}, inputs=tokens)
     monkeypatch.setattr(run_traces, "Tracer", None)
-    for door in (found.of, found.model.formula):
+    for door in (found.for_quantity, found.model.formula):
         with pytest.raises(sf.SymformerError, match="activations depend on a named implementation"):
             door("activations")
 
@@ -1053,8 +1055,8 @@ def test_an_unknown_type_is_one_sentence() -> None:
 def test_quantities_unknown_to_a_trace_are_refused(quantity: str) -> None:
     """A trace knows weights and products, but no elementwise operation; zero would be wrong, in any interface."""
     stored = traced.afresh("gpt2")
-    for asked in (stored, stored.of("flops"), stored.of("kv-cache")):
-        for door in (asked.model.formula, asked.model.component.formula, asked.of):
+    for asked in (stored, stored.for_quantity("flops"), stored.for_quantity("kv-cache")):
+        for door in (asked.model.formula, asked.model.component.formula, asked.for_quantity):
             with pytest.raises(sf.SymformerError, match=f"{quantity} needs the elementwise operations too"):
                 door(quantity)
         question = quantities()[quantity]
@@ -1068,7 +1070,7 @@ def test_a_trace_gives_the_requested_quantity() -> None:
     forward = 4 * 2 * 49 * 3 * 5 + 24 * 2 * 7 * 3 * 25 + 2 * 2 * 7 * 11 * 5
     sizes = {"B": 2, "S": 7, "L": 3, "V": 11, "E": 5}
     stored = traced.afresh("gpt2")
-    for asked in (stored, stored.of("flops"), stored.of("train-flops")):
+    for asked in (stored, stored.for_quantity("flops"), stored.for_quantity("train-flops")):
         for found in (
             asked.model.formula,
             asked.model.component.formula,
@@ -1079,7 +1081,7 @@ def test_a_trace_gives_the_requested_quantity() -> None:
             assert found("params").equals("12*L*E**2 + 13*L*E + V*E + P*E + 2*E")
     training = quantities()["train-flops"]
     with pytest.raises(sf.SymformerError, match="this was traced for flops"):
-        training.account(stored.of("flops").model.ledger, training.choose({}))
+        training.account(stored.for_quantity("flops").model.ledger, training.choose({}))
     with pytest.raises(sf.SymformerError, match="tensor=on: a trace does not show how a model is divided among ranks"):
         stored.model.formula("params", tensor="on")
 
@@ -1197,7 +1199,7 @@ def test_a_product_that_torch_does_not_count_is_refused(product: Callable[..., A
 
     found = trace(Scored, {"E": 9}, inputs=states)
     with pytest.raises(WitnessError, match=rf"aten\.{operation} multiplies and sums, but torch's FLOP counter"):
-        found.of("flops")
+        found.for_quantity("flops")
 
 
 def normed(E: int) -> nn.Module:
@@ -1207,7 +1209,7 @@ def normed(E: int) -> nn.Module:
 def test_a_run_without_products_is_reported() -> None:
     found = trace(normed, {"E": 9}, inputs=states)
     with pytest.raises(WitnessError, match=r"a run of the model has no matrix product$"):
-        found.of("flops")
+        found.for_quantity("flops")
 
 
 FIELDS = {"num_attention_heads": A, "num_key_value_heads": G, "head_dim": D, "sliding_window": C_win, "B": B, "S": S}

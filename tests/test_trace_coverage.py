@@ -147,7 +147,7 @@ def test_names_that_differ_only_in_their_numbers_are_refused() -> None:
 
 @pytest.mark.parametrize("quantity", sampled(2, ["flops", "train-flops"]))
 def test_traced_and_composed_image_models_have_equal_flops(quantity: str) -> None:
-    theirs = sf.trace("hf:vit", head="image").of(quantity).model.formula(quantity)
+    theirs = sf.trace("hf:vit", head="image").for_quantity(quantity).model.formula(quantity)
     ours = sf.architecture("vit", head="classifier").formula(quantity)
     assert theirs.expr.has(floor)  # an image of whole patches, as ours requires
     assert expand(theirs.expr.replace(floor, lambda whole: whole) - ours.expr) == 0
@@ -165,7 +165,7 @@ def test_a_model_for_images_of_any_shape_states_that_it_ran_without_images() -> 
 
 def test_a_model_for_images_of_any_size_is_refused() -> None:
     with pytest.raises(WitnessError, match="the config has no image_size, so the size of its images is unknown"):
-        sf.trace("hf:resnet", head="image").of("flops")
+        sf.trace("hf:resnet", head="image").for_quantity("flops")
 
 
 class Patterned(nn.Module):

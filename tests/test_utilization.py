@@ -72,14 +72,14 @@ def test_the_numerator_of_mfu_is_the_training_flops(target: str) -> None:
     model = sf.architecture(target)
     for way in ({}, {"attention": "causal"}):
         found, step = model.formula("mfu", **way), model.formula("train-flops", **way)
-        assert (found.above.expanded - step.expanded * N_tps / (B * S)).expand() == 0  # type: ignore[attr-defined]
-        assert found.over.code() == "N_dev*N_peak"  # type: ignore[attr-defined]
+        assert (found.numerator.expanded - step.expanded * N_tps / (B * S)).expand() == 0  # type: ignore[attr-defined]
+        assert found.denominator.code() == "N_dev*N_peak"  # type: ignore[attr-defined]
 
 
 def test_mfu_of_a_traced_model() -> None:
     model = sf.model("hf:bloom")
     step = model.formula("train-flops")
-    assert (model.formula("mfu").above.expanded - step.expanded * N_tps / (B * S)).expand() == 0  # type: ignore[attr-defined]
+    assert (model.formula("mfu").numerator.expanded - step.expanded * N_tps / (B * S)).expand() == 0  # type: ignore[attr-defined]
 
 
 def test_unsupported_requests_for_utilization_are_refused() -> None:
@@ -97,7 +97,7 @@ def test_a_printed_utilization_is_explained() -> None:
     palm = sf.architecture("palm-540b").set(PALM)
     found = sf.explain(palm, "46.2 %", "mfu")
     assert found.verdict == "rounded"
-    assert "46.23%, rounded to 3 digits" in found.because
+    assert "46.23%, rounded to 3 digits" in found.reason
     assert sf.explain(palm, "45.7 %", "mfu").verdict == "unexplained"
     with pytest.raises(OptionError, match=r"'46.2 %' is a percentage; name the quantity, as in -q mfu"):
         sf.explain(palm, "46.2 %")

@@ -36,7 +36,7 @@ VARIANTS = [variant for name in names() for variant in variants(architecture(nam
 
 
 def spell(model: Model) -> str:
-    return " ".join([model.id, *(f"{name}={value}" for name, value in model.component.chosen.items())])
+    return " ".join([model.id, *(f"{name}={value}" for name, value in model.component.changed_options.items())])
 
 
 AGAIN = 12  # of this many variants, one is compared with torch again, in addition to the default of each architecture
@@ -53,7 +53,7 @@ def test_stored_certificates_are_current_and_hold_at_their_first_point(place: in
     The seed gives the same points; ``symformer verify --all`` checks all of them, and this test does for WHOLE.
     """
     made, wrong, held = [], {}, 0
-    again = place % AGAIN == 0 or not model.component.chosen
+    again = place % AGAIN == 0 or not model.component.changed_options
     for check in checks(model):
         kept = [certificate_for(model, claim.formula) for claim in check.claims]
         assert None not in kept, "run: symformer verify --all --write"
@@ -73,7 +73,9 @@ def test_stored_certificates_are_current_and_hold_at_their_first_point(place: in
         wrong |= check.compare_at(check.claims, session)
     assert len(wrong) == len(made) == (held if again else 0)
     assert not any(wrong.values())
-    assert held == sum(kept.options == model.component.chosen for kept in certificates_of(model.id)), "one is left over"
+    assert held == sum(kept.options == model.component.changed_options for kept in certificates_of(model.id)), (
+        "one is left over"
+    )
 
 
 WHOLE = ("feed-forward-lm", "palm")  # all of its points take no longer than one point of another
@@ -94,13 +96,15 @@ def test_every_bound_is_small_or_relies_on_a_small_one() -> None:
     resting = 0
     for name in names():
         for kept in certificates_of(name):
-            if not kept.rests:
+            if not kept.depends_on:
                 assert kept.bound <= 1e-12
                 assert kept.points >= 3
                 continue
-            first = [each for each in certificates_of(name) if each.digest == kept.rests and not each.options]
+            first = [each for each in certificates_of(name) if each.digest == kept.depends_on and not each.options]
             assert kept.options
-            assert any((each.id, each.conventions, each.rests) == (kept.id, kept.conventions, "") for each in first)
+            assert any(
+                (each.id, each.conventions, each.depends_on) == (kept.id, kept.conventions, "") for each in first
+            )
             assert kept.points >= 2
             assert kept.bound < 0.001
             resting += 1
@@ -127,11 +131,12 @@ def test_no_certificate_is_unused() -> None:
     """Every certificate belongs to a variant, as tested above, and none to anything else."""
     kept = [(name, each) for name in names() for each in certificates_of(name)]
     assert all(
-        any(each.options == model.component.chosen for model in variants(architecture(name))) for name, each in kept
+        any(each.options == model.component.changed_options for model in variants(architecture(name)))
+        for name, each in kept
     )
     counted = {each.id.removeprefix(f"{name}.") for name, each in kept}
     # a ratio depends on its two sides; quantities that torch does not count state their check
-    assert counted | {"intensity"} == {name for name, question in quantities().items() if not question.checked}
+    assert counted | {"intensity"} == {name for name, question in quantities().items() if not question.checked_by}
 
 
 def test_every_preset_is_verified_at_full_size() -> None:

@@ -83,7 +83,7 @@ def remake(names: list[str]) -> None:
         traces[name] = {}
         for quantity in MEASURED:
             if (name, quantity) not in UNKNOWN:
-                traces[name][quantity] = facts(afresh(name).of(quantity))
+                traces[name][quantity] = facts(afresh(name).for_quantity(quantity))
         found = {"versions": versions(), "traces": traces}
         FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
 

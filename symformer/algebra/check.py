@@ -13,6 +13,7 @@ from sympy import Expr, Integer, Pow, Rational, expand
 from ..architectures import composed_model, names, presets, presets_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
+from ..language.aliases import Alias, former
 from ..language.errors import OptionError, ReadingError, quoted
 from ..language.notation.display_tree import Minus, Sum, Word, tree
 from ..language.notation.text import code, number
@@ -26,6 +27,8 @@ from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Code, Equation, Heading, Line, Math, Paragraph, Table, setting
 from ..output.chain import Chain
 from ..papers.paper_letters import letters_of
+from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 from .account_terms import is_zero
 from .difference_rows import DifferenceRow, difference_rows, single_explanations
 from .name_binding import COUNT, STORED, NameBinding, ambiguity_error, bind_names, check_length, substitute_names
@@ -70,8 +73,8 @@ class FormulaCheck(Answer):
 
     model: Model
     formula: Formula
-    reading: ParsedEquation
-    named: tuple[NameBinding, ...]
+    parsed: ParsedEquation
+    name_bindings: tuple[NameBinding, ...]
     theirs: Expr  # the printed formula over our sizes
     verdict: str  # "equal", "convention" or "differs"
     conventions: tuple[PaperConvention, ...]
@@ -80,7 +83,7 @@ class FormulaCheck(Answer):
     errors: tuple[Error, ...]
 
     @property
-    def says(self) -> str:
+    def verdict_text(self) -> str:
         """The verdict in words."""
         if self.verdict == "equal":
             return "equal"
@@ -88,14 +91,14 @@ class FormulaCheck(Answer):
             return "equal under a convention: " + "; ".join(each.name for each in self.conventions)
         return "differs"
 
-    def of_ranks(self) -> list[Line]:
+    def rank_lines(self) -> list[Line]:
         """Return the number of ranks if the values are per rank."""
         return ranks.stated(self.formula.ranks, self.model.known)
 
     @property
     def alternatives(self) -> str:
         """The heading of the rows: each explains the difference, or all together do."""
-        if any("similar terms" in each.said for each in self.rows):
+        if any("similar terms" in each.statement for each in self.rows):
             return "no single row explains it; rows with matching terms:"
         alone = all(each.amount == self.difference for each in self.rows)
         several = "one of these explains it:" if len(self.rows) > 1 else "this explains it:"
@@ -107,10 +110,10 @@ class FormulaCheck(Answer):
             "target": self.model.target,
             "quantity": self.formula.measure.name,
             "unit": self.formula.measure.unit,
-            "part": self.formula.root.path or self.formula.root.key if self.formula.within else None,
-            "formula": self.reading.text,
-            "names": {each.name: code(each.expr) for each in self.named if each.expr != COUNT},
-            "readings": [each.to_json() for each in self.named],
+            "part": self.formula.root.path or self.formula.root.key if self.formula.whole_account else None,
+            "formula": self.parsed.text,
+            "names": {each.name: code(each.expr) for each in self.name_bindings if each.expr != COUNT},
+            "readings": [each.to_json() for each in self.name_bindings],
             "theirs": code(self.theirs),
             "ours": self.formula.code(),
             **ranks.facts(self.formula.ranks, self.model.known),
@@ -119,13 +122,13 @@ class FormulaCheck(Answer):
             "difference": code(self.difference),
             "rows": [each.to_json() for each in self.rows],
             "error": [each.to_json() for each in self.errors],
-            "options": {**self.formula.conventions, **self.model.component.chosen},
+            "options": {**self.formula.conventions, **self.model.component.changed_options},
         }
 
     def table(self) -> dict[str, list[Any]]:
         """Return the conventions or rows that explain the difference, if there are any."""
         found = [("", each.name, expand(-each.added)) for each in self.conventions]
-        found += [(each.path, each.said, each.amount) for each in self.rows]
+        found += [(each.path, each.statement, each.amount) for each in self.rows]
         names = ("row", "in the printed formula", "difference")
         return {name: [each[place] for each in found] for place, name in enumerate(names)}
 
@@ -137,14 +140,14 @@ class FormulaCheck(Answer):
 
     def __repr__(self) -> str:
         difference = "" if self.difference == 0 else f", ours - theirs = {code(self.difference)}"
-        return f"<{self.formula.id}: {self.says}{difference}>"
+        return f"<{self.formula.id}: {self.verdict_text}{difference}>"
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the verdict, both formulas and their difference, the meanings of the names, and the reasons."""
         what = self.formula.measure.title
-        part = f" of one {self.formula.root.path or self.formula.root.key}" if self.formula.within else ""
+        part = f" of one {self.formula.root.path or self.formula.root.key}" if self.formula.whole_account else ""
         found: list[BriefBlock] = [
-            Heading(1, [f"{what}{part} of {self.model.target}: {self.says}"]),
+            Heading(1, [f"{what}{part} of {self.model.target}: {self.verdict_text}"]),
             *self._equations(),
             *(
                 Paragraph([f"{each.name} (", Math.of(each.added), ")"])
@@ -153,7 +156,7 @@ class FormulaCheck(Answer):
             ),
         ]
         found += [Paragraph([setting(name, choice)]) for name, choice in self.formula.conventions.items()]
-        found += map(Paragraph, self.of_ranks())
+        found += map(Paragraph, self.rank_lines())
         free = self.formula.expanded.free_symbols | self.theirs.free_symbols
         run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=print_order)
         if run and self.verdict != "equal":
@@ -162,7 +165,7 @@ class FormulaCheck(Answer):
 
     def _equations(self) -> list[BriefBlock]:
         theirs, ours = Word("theirs"), Word("ours")
-        sides = ((theirs, self.theirs), (ours, self.formula.written))
+        sides = ((theirs, self.theirs), (ours, self.formula.display_expr))
         found: list[BriefBlock] = [Equation(Chain((name,), (tree(expr),))) for name, expr in sides]
         if self.difference != 0:
             found.append(Equation(Chain((Sum((ours, Minus(theirs))),), (tree(self.difference),))))
@@ -171,11 +174,11 @@ class FormulaCheck(Answer):
     def _tables(self) -> list[BriefBlock]:
         """Return the tables of the names, of the rows that explain the difference, and of the errors."""
         found: list[BriefBlock] = []
-        if self.named:
-            names = [[[each.name], [each.spelt], [each.meaning], [each.source]] for each in self.named]
+        if self.name_bindings:
+            names = [[[each.name], [each.spelt], [each.meaning], [each.source]] for each in self.name_bindings]
             found.append(Table([["name"], ["read as"], ["meaning"], ["source"]], names, "llll"))
         if self.rows:
-            rows: list[list[Line]] = [[[Code(each.path)], [each.said], [Math.of(each.ours)]] for each in self.rows]
+            rows: list[list[Line]] = [[[Code(each.path)], [each.statement], [Math.of(each.ours)]] for each in self.rows]
             head = [["row"], ["in the printed formula"], ["ours"]]
             found.append(Table(head, rows, "lll", caption=[self.alternatives]))
         if self.errors:
@@ -183,14 +186,20 @@ class FormulaCheck(Answer):
             found.append(Table([["at"], ["ours"], ["theirs"], ["error in %"]], errors, "lrrr"))
         return found
 
+    # Former names
+    says = Alias("verdict_text")
+    named = Alias("name_bindings")
+    reading = Alias("parsed")
 
+
+@former(where="names")
 def check(
     formula: str,
     against: Model | AnyTarget,
     quantity: str = "params",
     *,
     part: str | None = None,
-    where: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
     paper: str | None = None,
     **conventions: str,
 ) -> FormulaCheck:
@@ -202,7 +211,7 @@ def check(
         The published formula, or an equation with the formula on its right side.
     against, quantity, part, conventions
         Our formula: a model or its name, a quantity, a part of the model, and conventions of the quantity.
-    where
+    names
         The meanings of names, over our sizes: ``{"h": "E"}``, or ``{"P": "N"}`` for the number of parameters.
     paper
         The key of the paper whose notation the formula uses.
@@ -221,20 +230,22 @@ def check(
 
     Examples
     --------
-    >>> check("12lh^2(1 + 13/(12h) + (V+s)/(12lh))", "gpt2", where={"h": "E"})
+    >>> check("12lh^2(1 + 13/(12h) + (V+s)/(12lh))", "gpt2", names={"h": "E"})
     <gpt2.params: equal under a convention: the final norm is left out, ours - theirs = 2*E>
     >>> check("12 L E^2 + 13 L E + (V + P) E + 2E", "gpt2").verdict
     'equal'
 
     """
     model = composed_model(against)
+    question = find_quantity(quantity)
+    quantity, conventions = question.measure.name, spelled(conventions, question.choices)
     whole = model.formula(quantity, **conventions)
     if not whole.additive:
         raise OptionError(
             f"{quantity} is a ratio, which does not add up over parts; check its numerator and denominator"
         )
     ours = whole if part is None else whole.part(part)
-    said = {one_name(name): value for name, value in (where or {}).items()}
+    said = {one_name(name): value for name, value in (names or {}).items()}
     reading = read(formula, said)
     named = bind_names(reading.names, ours, said, letters_of(paper) if paper else {}, model.target, paper or "")
     theirs = _reckoned(model, reading, named, ours)

@@ -9,6 +9,7 @@ from sympy import Expr, Integer, Symbol, expand
 
 from ..architectures import composed_model
 from ..formulas.formula import Formula
+from ..language.aliases import former
 from ..language.arithmetic import parse
 from ..language.errors import OptionError, UnknownNameError, naming
 from ..language.notation.text import text
@@ -17,7 +18,7 @@ from ..language.symbols import symbol
 from ..language.target import AnyTarget
 from ..ledger.facts import ONE
 from ..models.model import Model
-from ..quantities import is_quantity, quantities
+from ..quantities import canonical, is_quantity, quantities
 from .equal_totals import TiedTotals, model_of, same_quantity_of, tied_totals
 from .model_comparison import Comparison, ComparisonCell, Row
 from .role_totals import ROLES, has_only_totals, role_totals
@@ -26,14 +27,15 @@ from .shared_letters import own_letters, renamed_numbers
 Asked = Model | Formula | AnyTarget
 
 
+@former(same="match", by="adjust")
 def compare(
     a: Asked,
     b: Asked,
     *more: Asked,
     quantity: str = "",
     per: Expr | str = "",
-    same: str = "",
-    by: Symbol | str = "",
+    match: str = "",
+    adjust: Symbol | str = "",
     left: Mapping[str, str] | None = None,
     right: Mapping[str, str] | None = None,
     totals: bool = False,
@@ -49,8 +51,9 @@ def compare(
         The quantity to compare, ``"params"`` by default. It may also be the last positional argument.
     per
         A product of sizes that divides everything, such as ``"B*C"``.
-    same, by
-        A quantity to make equal in all models, and the size to adjust for it: ``same="params", by="L"`` chooses the L
+    match, adjust
+        A quantity to make equal in all models, and the size to adjust for it: ``match="params", adjust="L"`` chooses
+        the L
         of every model but the first.
     left, right
         Conventions of the first or the second of two models.
@@ -84,6 +87,7 @@ def compare(
     sides = [a, b, *more]
     if not quantity and isinstance(sides[-1], str) and is_quantity(sides[-1]):
         quantity = str(sides.pop())
+    quantity = canonical(quantity)
     if len(sides) < 2:
         raise OptionError("a comparison needs at least two models; for a single model, use its formula")
     if (left or right) and len(sides) > 2:
@@ -92,11 +96,11 @@ def compare(
     formulas = _formulas(sides, quantity, given)
     divisor = _product(per, formulas) if per else ONE
     ties: dict[int, TiedTotals] = {}
-    if bool(same) != bool(str(by)):
-        raise OptionError("same= and by= need each other: the totals to make equal, and the size to adjust")
-    if same:
-        size = symbol(str(by), _sizes(formulas))
-        ties = {place: tied_totals(formulas[0], other, same, size) for place, other in enumerate(formulas) if place}
+    if bool(match) != bool(str(adjust)):
+        raise OptionError("match= and adjust= need each other: the totals to make equal, and the size to adjust")
+    if match:
+        size = symbol(str(adjust), _sizes(formulas))
+        ties = {place: tied_totals(formulas[0], other, match, size) for place, other in enumerate(formulas) if place}
         formulas = [
             same_quantity_of(formula, ties[place].model, formula.measure.name) if place else formula
             for place, formula in enumerate(formulas)
@@ -148,14 +152,14 @@ def _compared(formulas: Sequence[Formula], ties: Mapping[int, TiedTotals], per: 
     parts = [{**(role_totals(formula) if told else {}), "total": formula.expanded} for formula in formulas]
     for formula, exprs in zip(formulas, parts, strict=True):
         for role, expr in exprs.items():
-            amount = formula.gathered(expr) if totals and has_only_totals(formula) else expr
+            amount = formula.collect_totals(expr) if totals and has_only_totals(formula) else expr
             exprs[role] = amount if per == 1 else _over(amount, per, formula)
     used = [{size for expr in exprs.values() for size in expr.free_symbols} for exprs in parts]
     for place, tie in ties.items():
         used[0] |= tie.first.expanded.free_symbols
         used[place] |= tie.second.expanded.free_symbols
     known = [model.known for model in models]
-    own = own_letters(known, used, {(place, tie.by) for place, tie in ties.items()})
+    own = own_letters(known, used, {(place, tie.size) for place, tie in ties.items()})
     sides = [_sides(*each) for each in zip(formulas, parts, known, own, strict=True)]
     none = ComparisonCell(Integer(0), 0)
     rows: list[Row] = [(role, *(each.get(role, none) for each in sides)) for role in (*ROLES, "total")]
@@ -186,7 +190,7 @@ def _sides(
 
 
 def _sizes(formulas: Sequence[Formula]) -> frozenset[Symbol]:
-    return frozenset[Symbol]().union(*(each.takes for each in formulas))
+    return frozenset[Symbol]().union(*(each.accepted_sizes for each in formulas))
 
 
 def _product(per: Expr | str, formulas: Sequence[Formula]) -> Expr:
@@ -202,5 +206,5 @@ def _over(expr: Expr, per: Expr, formula: Formula) -> Expr:
     """Divide an amount by a product of sizes. Raises OptionError if a term does not contain the product."""
     found = expand(expr / per)
     if not found.is_polynomial(*per.free_symbols):
-        raise OptionError(f"{formula.id} is not proportional to {text(per)}: it is {text(formula.written)}")
+        raise OptionError(f"{formula.id} is not proportional to {text(per)}: it is {text(formula.display_expr)}")
     return found

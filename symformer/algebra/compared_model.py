@@ -37,7 +37,7 @@ class ComparedModel:
 
     @property
     def name(self) -> str:
-        part = f" ({self.formula.root.key})" if self.formula.within is not None else ""
+        part = f" ({self.formula.root.key})" if self.formula.whole_account is not None else ""
         return name_of(self.model.target) + part
 
     @property
@@ -88,13 +88,13 @@ class ComparedModel:
         own = {*formula.symbols, *(size for rule in formula.constraints for size in rule.symbols)}
         related = [{size, *value.free_symbols} for size, value in formula.relations.items()]
         required = [rule.symbols for rule in formula.constraints if affects_formula(rule, formula)]
-        used = {*formula.symbols, *formula.written.free_symbols}
+        used = {*formula.symbols, *formula.display_expr.free_symbols}
         return used.union(*(each for each in related if each & own), *required)
 
     @property
     def written(self) -> Expr:
         """Its formula, in which a symbol for a total replaces the sum."""
-        return self.renamed(expand(self.formula.written / self.per))
+        return self.renamed(expand(self.formula.display_expr / self.per))
 
     @property
     def relations(self) -> dict[Symbol, Expr]:
@@ -104,7 +104,7 @@ class ComparedModel:
     def gathered(self, expr: Expr) -> Expr:
         """Return an expression in the letters of this side, with the kinds of layers gathered."""
         theirs = expr.xreplace({name: size for size, name in self.own.items()})
-        return self.renamed(self.formula.gathered(theirs))
+        return self.renamed(self.formula.collect_totals(theirs))
 
     @property
     def steps(self) -> Sequence[Tree]:
@@ -114,9 +114,9 @@ class ComparedModel:
 
 def sides_of(found: Comparison) -> tuple[ComparedModel, ...]:
     """Return all sides; letters that are only in conditions also get an index if their values differ."""
-    each = zip(found.places, found.models, found.formulas, found.own, strict=True)
+    each = zip(found.positions, found.models, found.formulas, found.renamed_letters, strict=True)
     targets = [model.target for model in found.models]
-    sides = [replace(ComparedModel(*one), twin=targets.count(one[1].target) > 1, per=found.per) for one in each]
+    sides = [replace(ComparedModel(*one), twin=targets.count(one[1].target) > 1, per=found.divisor) for one in each]
     own: list[dict[Symbol, Symbol]] = [dict(side.own) for side in sides]
     spelled = {size.name for side in sides for size in side.mentioned}
     numbered_already = set().union(*own)

@@ -56,10 +56,10 @@ def brief(found: Comparison, crossovers: Sequence[str] = ()) -> list[BriefBlock]
     facts = [
         *parts.result(),
         *(Paragraph(side.named) for side in parts.sides if side.named),
-        *(Paragraph([setting(name, choice)]) for name, choice in found.shared.items()),
+        *(Paragraph([setting(name, choice)]) for name, choice in found.common_conventions.items()),
         *parts.special(),
         *parts.options(),
-        *map(Paragraph, found.of_ranks()),
+        *map(Paragraph, found.rank_lines()),
         *parts.totals(),
     ]
     rest = [*parts.table(), *parts.pairs(crossovers)]
@@ -68,7 +68,7 @@ def brief(found: Comparison, crossovers: Sequence[str] = ()) -> list[BriefBlock]
 
 def per(found: Comparison) -> str:
     """Return the suffix of a title or a unit for divided amounts, as in ``bytes per BC``."""
-    return "" if found.per == 1 else f" per {text(found.per)}"
+    return "" if found.divisor == 1 else f" per {text(found.divisor)}"
 
 
 class ComparisonBlocks:
@@ -94,7 +94,7 @@ class ComparisonBlocks:
         self.sides = sides or sides_of(found)
         self.measure = found.formulas[0].measure
         stems = [formula.id.rpartition(".")[0] for formula in found.formulas]
-        places = f".{found.places[-1]}" if whole else ""
+        places = f".{found.positions[-1]}" if whole else ""
         self.id = f"{'-and-'.join(stems)}.{self.measure.name}{places}"
         self.whole = whole or self.id
         self.most = most
@@ -152,13 +152,13 @@ class ComparisonBlocks:
                     ".",
                 ]
             )
-            for side, special in zip(self.sides, self.found.special, strict=True)
+            for side, special in zip(self.sides, self.found.differing_conventions, strict=True)
             for name, choice in special.items()
         ]
 
     def options(self) -> list[BriefBlock]:
         """Return the options of each model that differ from the defaults."""
-        chosen = [(side, side.model.component.chosen) for side in self.sides]
+        chosen = [(side, side.model.component.changed_options) for side in self.sides]
         return [
             Paragraph([*side.called, " has ", *listed(*([setting(name, each)] for name, each in has.items())), "."])
             for side, has in chosen
@@ -209,7 +209,7 @@ class ComparisonBlocks:
         said: list[BriefBlock] = []
         if cells:
             said.append(Table(head, cells, "cl" + "r" * (len(head) - 2), caption=["Symbols."]))
-        if lacking := self.found.loose:
+        if lacking := self.found.assumed_equal:
             have, are = ("has", "is") if len(lacking) == 1 else ("have", "are")
             which = "both" if len(self.sides) == 2 else "all"
             line = f" {have} no value in one of the models and {are} assumed equal in {which}."
@@ -294,7 +294,7 @@ class ComparisonBlocks:
             line += ["At these sizes, ", *exact, "."] if exact else []
         elif exact:
             line += [*opens, " if ", *exact, "."]
-        for number, more in tie.beside:
+        for number, more in tie.nearest:
             if number == tie.exact or more is None:
                 continue
             line += [*maybe(line, " "), "At ", Math.of(tie.size), f" = {number:,}, ", *first.called]
@@ -326,7 +326,7 @@ class ComparisonBlocks:
             return [*said, Paragraph([f"The totals are equal for all sizes. Their ratio is {ratio}."])]
         leading = Leading.of(found.difference)
         if leading.rest != 0:
-            left_out = leading.left_out(self.numbers) if found.difference_value else None
+            left_out = leading.omitted_share(self.numbers) if found.difference_value else None
             line += [*maybe(line, " "), "As all sizes grow together, its leading part is ", Math.of(leading.expr)]
             line += [f", which {_off(left_out)} with these sizes."] if left_out else ["."]
         return [*said, *([Paragraph(line)] if line else [])]
@@ -416,7 +416,7 @@ class ComparisonBlocks:
         return self.sides[0 if sign > 0 else 1].called
 
     def _solution(self, size: Symbol) -> CrossoverPoint | None:
-        if self.found.per != 1:  # avoids a fraction such as U/(BC) inside another fraction
+        if self.found.divisor != 1:  # avoids a fraction such as U/(BC) inside another fraction
             return zero_of(self.found.difference, size)
         left, right = (side.label for side in self.sides)
         return solve(left, right, size)
@@ -463,7 +463,7 @@ class ComparisonBlocks:
 
     def _held(self, tie: TotalTie, names: Sequence[Symbol]) -> list[BriefBlock]:
         """Return the crossovers with equal totals: the adjusted size follows the one that changes."""
-        held = self.found.held
+        held = self.found.tied_crossovers
         titled: Line = [f"With equal {tie.measure.title}, adjusting ", Math.of(tie.size)]
         if held is None:
             why = ", no closed form shows which is larger: the difference contains a minimum or a maximum."
@@ -523,7 +523,7 @@ def _rational(expr: Expr) -> Fraction | None:
 
 def _ranges(spans: Sequence[Span], sign: int) -> str:
     """Return the ranges of integers with one sign in words."""
-    return ", ".join(each.said for each in spans if each.sign == sign) or "never"
+    return ", ".join(each.text for each in spans if each.sign == sign) or "never"
 
 
 def _or(sizes: Sequence[Symbol]) -> list[Piece]:

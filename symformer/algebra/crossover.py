@@ -57,7 +57,7 @@ class Span:
     last: int | None
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The range in words: ``≥ 946``, ``1 to 75`` or ``20``."""
         if self.last is None:
             return f"≥ {self.first:,}"

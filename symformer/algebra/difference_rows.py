@@ -9,6 +9,7 @@ from itertools import combinations
 from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
 from ..formulas.formula import Formula
+from ..language.aliases import Alias
 from ..language.notation.text import code, text
 from .account_terms import PRIME, AccountTerm, account_terms, fingerprint, is_zero
 
@@ -21,13 +22,16 @@ class DifferenceRow:
     """One row, and how the printed formula treats it."""
 
     path: str
-    said: str  # "is left out", "has A instead of G"
+    statement: str  # "is left out", "has A instead of G"
     ours: Expr  # the row's total in our formula
     amount: Expr  # the part of the difference that it explains
 
     def to_json(self) -> dict[str, str]:
         """Return the row as ``check --json`` prints it."""
-        return {"path": self.path, "said": self.said, "ours": code(self.ours), "amount": code(self.amount)}
+        return {"path": self.path, "said": self.statement, "ours": code(self.ours), "amount": code(self.amount)}
+
+    # Former names
+    said = Alias("statement")
 
 
 @dataclass(frozen=True)

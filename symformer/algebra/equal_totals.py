@@ -36,7 +36,7 @@ class TotalTie:
     size: Symbol  # the size, with its name in the comparison
     formula: Expr
     exact: Fraction | None  # None if a size has no number
-    beside: Beside  # the nearest allowed integers, each with the first total minus the second
+    nearest: Beside  # the nearest allowed integers, each with the first total minus the second
     chosen: int | None  # the nearer of these integers, used in the comparison
 
     @property
@@ -49,7 +49,7 @@ class TotalTie:
             else Quotient(factored_difference(above), factored_difference(below))
         )
 
-    def put_into(self, above: Expr, below: Expr | None = None) -> Expr | None:
+    def substitute(self, above: Expr, below: Expr | None = None) -> Expr | None:
         """Substitute the tie into an amount, or a quotient of two. Return None if it contains a min or max."""
         parts = [above] if below is None else [above, below]
         if not all(each.is_rational_function(*each.free_symbols) for each in parts):
@@ -69,7 +69,7 @@ class TotalTie:
             "size": str(self.size),
             "formula": code(self.shown),
             "exact": None if exact is None else int(exact) if exact.denominator == 1 else str(exact),
-            "whole": [{"value": number, "difference": more} for number, more in self.beside],
+            "whole": [{"value": number, "difference": more} for number, more in self.nearest],
             "value": self.chosen,
         }
 
@@ -80,27 +80,27 @@ class TiedTotals:
 
     first: Formula
     second: Formula
-    by: Symbol
+    size: Symbol
     exact: Fraction | None
-    beside: Beside
+    nearest: Beside
     chosen: int | None
 
     @property
     def model(self) -> Model:
         """The second model with the chosen number, or unchanged if there is none."""
         model = model_of(self.second)
-        return model if self.chosen is None else model.set({self.by: self.chosen})
+        return model if self.chosen is None else model.set({self.size: self.chosen})
 
     def called(self, mine: Mapping[Symbol, Symbol], other: Mapping[Symbol, Symbol]) -> TotalTie:
         """Return the tie with a comparison's names for the sizes. Raises SizeError if there is no solution."""
-        size = other.get(self.by, self.by)
+        size = other.get(self.size, self.size)
         first, second = self.first.expanded.xreplace(dict(mine)), self.second.expanded.xreplace(dict(other))
         each, rest = coefficients(second, size)
         found = lowest_terms((first - rest).expand(), each)
         sign = constant_sign(fraction(found)[0])
         if self.exact is None and sign is not None and sign < 1:
-            raise SizeError(_none(self.first, self.second, self.by, text(first), text(rest)))
-        return TotalTie(self.first.measure, size, found, self.exact, self.beside, self.chosen)
+            raise SizeError(_none(self.first, self.second, self.size, text(first), text(rest)))
+        return TotalTie(self.first.measure, size, found, self.exact, self.nearest, self.chosen)
 
 
 def model_of(formula: Formula) -> Model:
@@ -115,7 +115,7 @@ def same_quantity_of(formula: Formula, model: Model, quantity: str) -> Formula:
     known = find_quantity(quantity).choices
     conventions = {name: choice for name, choice in formula.conventions.items() if name in known}
     found = model.formula(quantity, **conventions)
-    return found.part(formula.root.key) if formula.within is not None else found
+    return found.part(formula.root.key) if formula.whole_account is not None else found
 
 
 def tied_totals(first: Formula, second: Formula, quantity: str, by: Symbol) -> TiedTotals:

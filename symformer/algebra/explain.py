@@ -14,6 +14,7 @@ from sympy import Expr, Rational
 
 from ..architectures import composed_model, presets
 from ..formulas import ranks
+from ..language.aliases import Alias
 from ..language.errors import ArithmeticTextError, OptionError, SymformerError
 from ..language.notation.display_tree import Word, tree
 from ..language.notation.text import code, number
@@ -24,6 +25,8 @@ from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Equation, Line, Paragraph, Table
 from ..output.chain import Chain
+from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 from .counting.counting_changes import Rank, value_at
 from .counting.counting_methods import CountingMethod, counting_methods
 from .counting.counting_variants import CountingVariant, as_int, counting_variants, value_of
@@ -47,24 +50,24 @@ class Explanation(Answer):
     model: Model
     printed: PrintedNumber
     verdict: Verdict
-    plain: CountingVariant  # symformer's own count
-    reading: CountingVariant  # the matching count, or the nearest one
-    others: tuple[CountingVariant, ...] = ()  # equally good counts
+    own_count: CountingVariant  # symformer's own count
+    match: CountingVariant  # the matching count, or the nearest one
+    equally_good: tuple[CountingVariant, ...] = ()  # equally good counts
     doubt: str = ""  # why a matching count is not reported as an explanation
 
     @property
-    def how(self) -> str:
+    def match_kind(self) -> str:
         """How the number represents the count: exact, rounded or cut off."""
-        return self.reading.how(self.printed)
+        return self.match.match_kind(self.printed)
 
     @cached_property
-    def whose(self) -> str:
+    def target_text(self) -> str:
         """The target, with the sizes and options that differ from the target's own."""
         target, known = self.model.target, self.model.known
         named = composed_model(target) if target in presets() else None
         theirs = named.known if named is not None else {}
-        options = self.model.component.chosen
-        usual = named.component.chosen if named is not None else {}
+        options = self.model.component.changed_options
+        usual = named.component.changed_options if named is not None else {}
         other = [f"{name}={value}" for name, value in options.items() if usual.get(name) != value]
         run = {B, S, C, N_tok, N_tps, N_dev, N_peak}
         own = {size: value for size, value in known.items() if theirs.get(size) != value and size not in run}
@@ -74,42 +77,42 @@ class Explanation(Answer):
     @property
     def value(self) -> int | Fraction:
         """The exact value of the matching count, or of symformer's count if none matches."""
-        return as_int((self.plain if self.verdict == "unexplained" else self.reading).value)
+        return as_int((self.own_count if self.verdict == "unexplained" else self.match).value)
 
     @property
     def difference(self) -> int | Fraction:
         """The matching count minus symformer's count, or the printed number minus it if no count matches."""
-        counted = self.printed.value if self.verdict == "unexplained" else self.reading.value
-        return as_int(counted - self.plain.value)
+        counted = self.printed.value if self.verdict == "unexplained" else self.match.value
+        return as_int(counted - self.own_count.value)
 
     @cached_property
     def change(self) -> Expr | None:
         """The difference as a formula, or None if it has none."""
-        return None if self.verdict == "unexplained" else self.reading.change(self.plain.way)
+        return None if self.verdict == "unexplained" else self.match.change(self.own_count.method)
 
     @property
-    def because(self) -> str:
+    def reason(self) -> str:
         """One sentence that states what the number counts, with the arithmetic."""
-        shown, target, found = self.printed.text, self.whose, self.reading
-        counts = f"{found.way.counts} of {target}"
+        shown, target, found = self.printed.text, self.target_text, self.match
+        counts = f"{found.method.counts} of {target}"
         if self.verdict in ("exact", "rounded"):
             if self.verdict == "exact":
                 return f"{shown} is {counts}, exactly"
             digits = self.printed.digits_of(found.value)
             said = {"rounded": f"rounded to {digits}", "cut off": f"truncated to {digits}"}
-            return f"{shown} is {counts}, {self.spell(found.value)}, {said.get(self.how, 'exactly')}"
+            return f"{shown} is {counts}, {self.format_value(found.value)}, {said.get(self.match_kind, 'exactly')}"
         if self.verdict == "convention":
-            ends = "exactly" if self.how == "exact" else f"which rounds to {shown}"
+            ends = "exactly" if self.match_kind == "exact" else f"which rounds to {shown}"
             if self.printed.letter:
                 near = _near(found.value / self.printed.scale)
-                ends = f"which is {'exactly ' * (self.how == 'exact')}{near} {self.printed.letter}iB"
-            if found.way.nominal:
-                ends += f"; the exact count is {self.spell(self._counted_exactly)}"
+                ends = f"which is {'exactly ' * (self.match_kind == 'exact')}{near} {self.printed.letter}iB"
+            if found.method.nominal:
+                ends += f"; the exact count is {self.format_value(self._counted_exactly)}"
             return f"{shown} is {counts}, {_with(found.otherwise)}: {found.steps()}, {ends}"
         away = self.printed.value - found.value
         side = "less" if away > 0 else "more"
-        near = f"{found.way.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
-        nearest = f"{near}, is {self.spell(found.value)} ({self.spell(abs(away))} {side})"
+        near = f"{found.method.counts}{', ' + _with(found.otherwise) if found.otherwise else ''}"
+        nearest = f"{near}, is {self.format_value(found.value)} ({self.format_value(abs(away))} {side})"
         return f"{shown} cannot be identified as a count of {target}: " + (
             self.doubt or f"the nearest count, {nearest}{self.hint}"
         )
@@ -117,22 +120,22 @@ class Explanation(Answer):
     @property
     def _counted_exactly(self) -> Fraction:
         """The exact count behind the size in the name of the model, in the same unit."""
-        way = self.reading.way
+        way = self.match.method
         return way.scale * value_at(way.formula.root.each, way.numbers)
 
-    def spell(self, value: Fraction | int) -> str:
+    def format_value(self, value: Fraction | int) -> str:
         """Return a count with separators, or a share as a percentage with two decimals."""
-        return f"{float(round(value, 2)):.2f}%" if self.plain.way.unit == PERCENT else number(as_int(value))
+        return f"{float(round(value, 2)):.2f}%" if self.own_count.method.unit == PERCENT else number(as_int(value))
 
     @property
     def hint(self) -> str:
         """For an unexplained integer, the vocabulary size that would match it, although no source states that size."""
-        way, asked = self.plain.way, self.printed
+        way, asked = self.own_count.method, self.printed
         tokens = way.numbers.get(V)
         if tokens is None or not asked.whole or asked.zeros is not None or way.unit != "elements":
             return ""
         row = way.scale * value_at(way.whole.diff(V), way.numbers)
-        rows = (asked.value - self.plain.value) / row if row else Fraction(1, 2)
+        rows = (asked.value - self.own_count.value) / row if row else Fraction(1, 2)
         if rows.denominator != 1 or not tokens / 2 < tokens + rows < 2 * tokens:
             return ""
         return f"; with a vocabulary of {int(tokens + rows):,} the match would be exact"
@@ -140,29 +143,29 @@ class Explanation(Answer):
     @property
     def meanings(self) -> dict[str, str]:
         """The meaning of each convention in the explanation."""
-        switches = self.reading.switches if self.verdict == "convention" else ()
+        switches = self.match.changes if self.verdict == "convention" else ()
         return {switch.says: switch.meaning for switch in switches if switch.meaning}
 
     @property
     def alternatives(self) -> list[str]:
         """The equally good explanations, one line each."""
-        return [f"{_with(each.otherwise)}: {each.steps()}" for each in self.others]
+        return [f"{_with(each.otherwise)}: {each.steps()}" for each in self.equally_good]
 
     @property
     def rows(self) -> list[tuple[str, tuple[str, ...], int | Fraction]]:
         """The changed conventions: each with its rows and the difference that it makes alone."""
-        way, found = self.reading.way, list[tuple[str, tuple[str, ...], int | Fraction]]()
-        before = way.value - self.plain.value
-        if before and way.unit == self.plain.way.unit and self.verdict == "convention":
+        way, found = self.match.method, list[tuple[str, tuple[str, ...], int | Fraction]]()
+        before = way.value - self.own_count.value
+        if before and way.unit == self.own_count.method.unit and self.verdict == "convention":
             found.append((" and ".join(way.says) or way.counts, (), as_int(before)))
-        for switch in self.reading.switches if self.verdict == "convention" else ():
+        for switch in self.match.changes if self.verdict == "convention" else ():
             alone = value_of(way, (switch,)) - way.value
             found.append((switch.says, switch.rows, as_int(alone)))
         return found
 
-    def of_ranks(self) -> list[Line]:
+    def rank_lines(self) -> list[Line]:
         """Return the number of ranks if the values are per rank."""
-        return ranks.stated(self.reading.way.formula.ranks, self.model.known)
+        return ranks.stated(self.match.method.formula.ranks, self.model.known)
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as ``explain --json`` prints it; a fraction is a string "p/q"."""
@@ -171,27 +174,27 @@ class Explanation(Answer):
             "target": self.model.target,
             "number": self.printed.text,
             "verdict": self.verdict,
-            "because": self.because,
+            "because": self.reason,
             **{name: each if isinstance(each, int) else str(each) for name, each in spelt.items()},
             "formula": None if self.change is None else code(self.change),
-            "counts": self.reading.way.formula.measure.name,
-            "unit": self.reading.way.unit,
-            **ranks.facts(self.reading.way.formula.ranks, self.model.known),
-            "fits": self.how or None,
-            "otherwise": list(self.reading.otherwise) if self.verdict == "convention" else [],
+            "counts": self.match.method.formula.measure.name,
+            "unit": self.match.method.unit,
+            **ranks.facts(self.match.method.formula.ranks, self.model.known),
+            "fits": self.match_kind or None,
+            "otherwise": list(self.match.otherwise) if self.verdict == "convention" else [],
             "rows": [
                 {"what": what, "rows": list(rows), "value": each if isinstance(each, int) else str(each)}
                 for what, rows, each in self.rows
             ],
             "meanings": self.meanings,
             "alternatives": self.alternatives,
-            "options": self.model.component.chosen,
-            "symbols": {str(size): value for size, value in self.plain.way.numbers.items()},
+            "options": self.model.component.changed_options,
+            "symbols": {str(size): value for size, value in self.own_count.method.numbers.items()},
         }  # fmt: skip
 
     def table(self) -> dict[str, list[Any]]:
         """Return symformer's count and the changed conventions, each with the difference that it makes alone."""
-        plain: tuple[str, tuple[str, ...], int | Fraction] = ("symformer's count", (), as_int(self.plain.value))
+        plain: tuple[str, tuple[str, ...], int | Fraction] = ("symformer's count", (), as_int(self.own_count.value))
         columns = zip(*(plain, *self.rows), strict=True)
         return {name: list(column) for name, column in zip(("what", "rows", "value"), columns, strict=True)}
 
@@ -199,29 +202,37 @@ class Explanation(Answer):
         raise OptionError("an explanation is a sentence and has no plot; print it, or use table()")
 
     def __repr__(self) -> str:
-        return f"<{self.verdict}: {self.because}>"
+        return f"<{self.verdict}: {self.reason}>"
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the sentence, symformer's count, and a table of the changed conventions with their meanings."""
-        plain = self.plain
-        ours = plain.way.formula
+        plain = self.own_count
+        ours = plain.method.formula
         found: list[BriefBlock] = [
-            Paragraph([self.because]),
+            Paragraph([self.reason]),
             *(Paragraph([f"or {line}"]) for line in self.alternatives),
-            Equation(Chain((ours.label,), (tree(ours.written),))),
-            *map(Paragraph, self.of_ranks()),
+            Equation(Chain((ours.label,), (tree(ours.display_expr),))),
+            *map(Paragraph, self.rank_lines()),
         ]
         if self.verdict != "convention":
             return found
         rows: list[list[Line]] = [[["symformer's count"], [], [number(as_int(plain.value))]]]
         rows += [[[what], [_some(paths)], [number(each)]] for what, paths, each in self.rows]
-        found.append(Table([[], ["rows"], [self.reading.way.unit]], rows, "llr"))
+        found.append(Table([[], ["rows"], [self.match.method.unit]], rows, "llr"))
         found += [Paragraph([f"{name}: {meaning}"]) for name, meaning in self.meanings.items()]
         if self.change is not None and self.change != 0:
             amount = tree(Rational(self.difference.numerator, self.difference.denominator))
             steps = (tree(self.change), *([amount] if self.change.free_symbols else []))
             found.append(Equation(Chain((Word("difference"),), steps)))
         return found
+
+    # Former names
+    because = Alias("reason")
+    how = Alias("match_kind")
+    others = Alias("equally_good")
+    reading = Alias("match")
+    whose = Alias("target_text")
+    spell = Alias("format_value")
 
 
 def _some(paths: Sequence[str]) -> str:
@@ -249,7 +260,7 @@ def explain(
     Returns
     -------
     Explanation
-        ``because`` is the sentence; ``table()`` has the terms.
+        ``reason`` is the sentence; ``table()`` has the terms.
 
     Raises
     ------
@@ -258,12 +269,15 @@ def explain(
 
     Examples
     --------
-    >>> explain("gpt2", "163,037,184").because
+    >>> explain("gpt2", "163,037,184").reason
     '163,037,184 is every parameter of gpt2, with the tied head counted a second time: 124,439,808 + 38,597,376 = \
 163,037,184, exactly'
 
     """
     model = composed_model(target)
+    if quantity is not None:
+        question = find_quantity(quantity)
+        quantity, conventions = question.measure.name, spelled(conventions, question.choices)
     if isinstance(number, float):
         raise ArithmeticTextError(f"{number} is a float, which does not keep its printed digits; give it as text")
     asked = number if isinstance(number, PrintedNumber) else printed(str(number))
@@ -323,10 +337,10 @@ def _counted(
     model: Model, asked: PrintedNumber, best: CountingVariant, supply: Iterable[CountingMethod]
 ) -> Explanation:
     """Return the explanation by a plain count; if it is truncated, counts that round to the number are as good."""
-    how, others = best.how(asked), list[CountingVariant]()
+    how, others = best.match_kind(asked), list[CountingVariant]()
     if how == "cut off":
-        level = counting_variants([best.way, *supply], 1)
-        others = [each for each in _fitting(asked, level, 1) if each.how(asked) == "rounded"]
+        level = counting_variants([best.method, *supply], 1)
+        others = [each for each in _fitting(asked, level, 1) if each.match_kind(asked) == "rounded"]
     verdict: Verdict = "exact" if how == "exact" and asked.whole else "rounded"
     return Explanation(model, asked, verdict, best, best, tuple(others[:HANDFUL]))
 
@@ -365,14 +379,14 @@ def _fitting(
             if before is None or each.rank < before.rank:
                 found[each.value] = each
     order = ("exact", "rounded", "cut off")
-    return sorted(found.values(), key=lambda each: (each.rank, order.index(each.how(asked))))
+    return sorted(found.values(), key=lambda each: (each.rank, order.index(each.match_kind(asked))))
 
 
 def _doubted(
     asked: PrintedNumber, fits: Sequence[CountingVariant], level: Sequence[CountingVariant], count: int
 ) -> str:
     """Return why a match proves nothing: too many counts match, or as many as by chance. Empty for a valid match."""
-    if asked.digits < FEWEST and fits[0].how(asked) != "exact":
+    if asked.digits < FEWEST and fits[0].match_kind(asked) != "exact":
         return f"the count {_with(fits[0].otherwise)} matches, but too many other counts match a single digit too"
     if len(fits) > HANDFUL:
         examples = "; ".join(_with(each.otherwise) for each in fits[:3])

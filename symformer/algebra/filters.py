@@ -17,7 +17,7 @@ from ..language.errors import OptionError, quoted
 class Filter:
     """A condition on the rows of a sweep: ``params <= 7e9``, ``H = 4*E``, ``64 divides E``."""
 
-    said: str
+    text: str
     how: str
     left: Expr
     right: Expr

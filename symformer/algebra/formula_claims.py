@@ -83,7 +83,7 @@ class PrintedFormula:
             self.asked,
             self.quantity,
             part=self.part,
-            where=self.names,
+            names=self.names,
             paper=self.letters,
             **self.options,
         )

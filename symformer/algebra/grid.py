@@ -189,7 +189,7 @@ class Grid:
             room //= length if cuts == 1 else room + 1
         return tuple(reversed(found))
 
-    def pieces(self) -> Iterator[RowChunk]:
+    def chunks(self) -> Iterator[RowChunk]:
         """Yield all combinations, one piece at a time."""
         shape = self.shape
         lengths = [len(each.values) for each in self.axes]

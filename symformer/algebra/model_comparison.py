@@ -12,6 +12,7 @@ from sympy import Expr, Symbol, expand
 
 from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
+from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, listed
 from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import Tree
@@ -62,10 +63,12 @@ class Comparison(Answer):
     formulas: tuple[Formula, ...]
     rows: tuple[Row, ...]  # by role; the last is the total
     sizes: tuple[Numbers, ...]  # the known numbers of the symbols in each side's formulas
-    own: tuple[Mapping[Symbol, Symbol], ...]  # each side's letters that differ between models, with their new names
-    places: tuple[int, ...]  # positions from 1; a pair keeps the positions of the full comparison
+    renamed_letters: tuple[
+        Mapping[Symbol, Symbol], ...
+    ]  # each side's letters that differ between models, with their new names
+    positions: tuple[int, ...]  # positions from 1; a pair keeps the positions of the full comparison
     ties: Mapping[int, TotalTie] = field(default_factory=dict)  # by position, the tie that makes the totals equal
-    per: Expr = ONE  # the divisor of everything: B·C for the bytes per token
+    divisor: Expr = ONE  # the divisor of everything: B·C for the bytes per token
 
     @property
     def left(self) -> Model:
@@ -85,7 +88,7 @@ class Comparison(Answer):
     @property
     def parts(self) -> list[str]:
         """The compared part of each model, one copy of it; empty for the whole model."""
-        return [formula.root.key if formula.within is not None else "" for formula in self.formulas]
+        return [formula.root.key if formula.whole_account is not None else "" for formula in self.formulas]
 
     @property
     def names(self) -> list[str]:
@@ -95,7 +98,7 @@ class Comparison(Answer):
     def _named(self, targets: Sequence[str]) -> list[str]:
         whole = list(zip(targets, self.parts, strict=True))
         found = []
-        for place, (target, part) in zip(self.places, whole, strict=True):
+        for place, (target, part) in zip(self.positions, whole, strict=True):
             told = [str(place)] * (whole.count((target, part)) > 1) + [part] * bool(part)
             found.append(f"{target} ({', '.join(told)})" if told else target)
         return found
@@ -119,10 +122,10 @@ class Comparison(Answer):
             (self.formulas[0], self.formulas[other]),
             tuple(row for row in rows if row[0] == "total" or any(side.expr != 0 for side in row[1:])),
             (self.sizes[0], self.sizes[other]),
-            (self.own[0], self.own[other]),
-            (self.places[0], self.places[other]),
-            {place: tie for place, tie in self.ties.items() if place == self.places[other]},
-            self.per,
+            (self.renamed_letters[0], self.renamed_letters[other]),
+            (self.positions[0], self.positions[other]),
+            {place: tie for place, tie in self.ties.items() if place == self.positions[other]},
+            self.divisor,
         )
 
     def _pair(self, each: Sequence[T]) -> tuple[T, T]:
@@ -177,18 +180,18 @@ class Comparison(Answer):
     @property
     def tie(self) -> TotalTie | None:
         """The tie that makes the two totals equal, or None."""
-        return self.ties.get(self._pair(self.places)[1])
+        return self.ties.get(self._pair(self.positions)[1])
 
     @cached_property
     def tied_difference(self) -> Expr | None:
         """The difference while the totals are tied, or None if they are not."""
-        return self.tie and self.tie.put_into(self.difference)
+        return self.tie and self.tie.substitute(self.difference)
 
     @cached_property
     def tied_ratio(self) -> Expr | None:
         """The ratio while the totals are tied, or None if they are not."""
         left, right = self._pair(self.totals)
-        return self.tie and self.tie.put_into(left.expr, right.expr)
+        return self.tie and self.tie.substitute(left.expr, right.expr)
 
     @cached_property
     def crossings(self) -> Mapping[Symbol, tuple[Span, ...]]:
@@ -199,7 +202,7 @@ class Comparison(Answer):
     def _allowed(self) -> dict[Symbol, AllowedValues]:
         """The values of each size that the conditions of both formulas allow."""
         allowed: dict[Symbol, AllowedValues] = {}
-        for model, formula, own in zip(self._pair(self.models), self.formulas, self.own, strict=True):
+        for model, formula, own in zip(self._pair(self.models), self.formulas, self.renamed_letters, strict=True):
             for size in formula.symbols:
                 name = own.get(size, size)
                 found = AllowedValues.of(size, formula.constraints, model.known)
@@ -207,7 +210,7 @@ class Comparison(Answer):
         return allowed
 
     @cached_property
-    def held(self) -> TiedCrossover | None:
+    def tied_crossovers(self) -> TiedCrossover | None:
         """The crossovers while the totals stay tied; None without a tie, or if the difference has a min or max."""
         return None if self.tie is None else TiedCrossover.of(self.tie, self.difference, self.numbers, self._allowed)
 
@@ -220,7 +223,7 @@ class Comparison(Answer):
     @property
     def all_sizes(self) -> frozenset[Symbol]:
         """The sizes of all models, before letters are numbered."""
-        return frozenset[Symbol]().union(*(formula.takes for formula in self.formulas))
+        return frozenset[Symbol]().union(*(formula.accepted_sizes for formula in self.formulas))
 
     def crossover(self, size: Symbol | str) -> Mapping[Symbol, CrossoverPoint]:
         """Return the crossovers of one size by its letter: E finds E_1 and E_2. Raises SizeError if it is absent."""
@@ -237,7 +240,7 @@ class Comparison(Answer):
             size = symbol(name, self.all_sizes)
             if not any(pair.letters(size) & pair._deciding for pair in self.pairs):
                 differ = set().union(*(pair._deciding for pair in self.pairs))
-                backs = {own: base for names in self.own for base, own in names.items()}
+                backs = {own: base for names in self.renamed_letters for base, own in names.items()}
                 known = sorted({backs.get(each, each) for each in differ}, key=print_order)
                 has = f"it depends on {listed(known)}" if known else "it depends on no size"
                 raise SizeError(f"{name} does not affect the difference between {' and '.join(self.names)}: {has}")
@@ -245,7 +248,10 @@ class Comparison(Answer):
     @property
     def _deciding(self) -> set[Symbol]:
         """The sizes in the difference of two models, and those in their difference at equal totals."""
-        return {*self.difference.free_symbols, *(self.held.sizes if self.held is not None else ())}
+        return {
+            *self.difference.free_symbols,
+            *(self.tied_crossovers.sizes if self.tied_crossovers is not None else ()),
+        }
 
     @property
     def unset(self) -> list[Symbol]:
@@ -255,7 +261,7 @@ class Comparison(Answer):
 
     def letters(self, size: Symbol) -> set[Symbol]:
         """Return the names of a size in the models."""
-        return {own.get(size, size) for own in self.own}
+        return {own.get(size, size) for own in self.renamed_letters}
 
     @property
     def no_ratio(self) -> str:
@@ -264,7 +270,7 @@ class Comparison(Answer):
         return "the second is 0" if right.expr == 0 or right.value == 0 else ""
 
     @cached_property
-    def shared(self) -> Mapping[str, str]:
+    def common_conventions(self) -> Mapping[str, str]:
         """The conventions that all models share."""
         first, *others = (formula.conventions for formula in self.formulas)
         usual = self._usual
@@ -276,14 +282,15 @@ class Comparison(Answer):
         return FrozenDict(alike)
 
     @property
-    def special(self) -> list[dict[str, str]]:
+    def differing_conventions(self) -> list[dict[str, str]]:
         """The conventions of each model that not all models share."""
         usual = self._usual
         return [
             {
                 name: choice
                 for name, choice in formula.conventions.items()
-                if name not in self.shared and (name in self.formulas[0].conventions or usual.get(name) != choice)
+                if name not in self.common_conventions
+                and (name in self.formulas[0].conventions or usual.get(name) != choice)
             }
             for formula in self.formulas
         ]
@@ -293,7 +300,7 @@ class Comparison(Answer):
         return {name: each.default for name, each in find_quantity(self.formulas[0].measure.name).choices.items()}
 
     @property
-    def loose(self) -> list[Symbol]:
+    def assumed_equal(self) -> list[Symbol]:
         """Letters with a number in only some models, which are assumed to be the same size in all."""
         used = [side.expr.free_symbols for side in self.totals]
         found = set()
@@ -307,17 +314,17 @@ class Comparison(Answer):
         """Return the comparison as ``compare --json`` prints it; a ratio that is not an integer is a string "p/q"."""
         measure = self.formulas[0].measure
         head: dict[str, Any] = {"quantity": measure.name, "unit": measure.unit}
-        if self.per != 1:
-            head["per"] = code(self.per)
-        head["conventions"] = self.shared
+        if self.divisor != 1:
+            head["per"] = code(self.divisor)
+        head["conventions"] = self.common_conventions
         sides = ("left", "right")
         if any(self.parts):
             head["parts"] = dict(zip(sides, self.parts, strict=True)) if len(self.models) == 2 else self.parts
-        options = [model.component.chosen for model in self.models]
+        options = [model.component.changed_options for model in self.models]
         sizes = [{str(size): number for size, number in each.items()} for each in self.sizes]
         if len(self.models) == 2:
-            if any(self.special):
-                head["conventions_of"] = dict(zip(sides, self.special, strict=True))
+            if any(self.differing_conventions):
+                head["conventions_of"] = dict(zip(sides, self.differing_conventions, strict=True))
             return {
                 "left": self.left.target,
                 "right": self.right.target,
@@ -330,8 +337,8 @@ class Comparison(Answer):
                 ],
                 **self._differs(),
             }
-        if any(self.special):
-            head["conventions_of"] = self.special
+        if any(self.differing_conventions):
+            head["conventions_of"] = self.differing_conventions
         return {
             "models": [model.target for model in self.models],
             **head,
@@ -339,7 +346,12 @@ class Comparison(Answer):
             "sizes": sizes,
             "rows": [{"part": role, "models": [each.to_json() for each in sides]} for role, *sides in self.rows],
             "pairs": [
-                {"left": pair.left.target, "right": pair.right.target, "places": list(pair.places), **pair._differs()}
+                {
+                    "left": pair.left.target,
+                    "right": pair.right.target,
+                    "places": list(pair.positions),
+                    **pair._differs(),
+                }
                 for pair in self.pairs
             ],
         }
@@ -376,7 +388,11 @@ class Comparison(Answer):
             "tied": {
                 **self.tie.to_json(),
                 **{name: None if expr is None else code(expr) for name, expr in under.items()},
-                **(self.held.to_json() if self.held is not None else {"crossover": None, "crossover_formulas": None}),
+                **(
+                    self.tied_crossovers.to_json()
+                    if self.tied_crossovers is not None
+                    else {"crossover": None, "crossover_formulas": None}
+                ),
             },
         }
 
@@ -388,12 +404,13 @@ class Comparison(Answer):
             f"{name} value": [sides[place].value for _, *sides in self.rows] for place, name in enumerate(self.names)
         }
 
-    def plot(self, path: str | None = None, *, by: str = "") -> Plot:
+    @former(by="x")
+    def plot(self, path: str | None = None, *, x: str = "") -> Plot:
         """Plot the rows side by side, or the totals against one size, with their crossovers.
 
-        With ``by``, that size is the x-axis and has the same value in all models.
+        With ``x``, that size is the x-axis and has the same value in all models.
         """
-        return self._put(path, by)
+        return self._put(path, x)
 
     def _picture(self, by: str) -> Plot:
         from .result_plots.comparison_plot import draw
@@ -405,7 +422,7 @@ class Comparison(Answer):
         each = [f"of {model.target}, {amount}" for model, amount in zip(self.models, amounts, strict=True)]
         return f"<{self.formulas[0].measure.name} {', '.join(each[:-1])}, and {each[-1]}>"
 
-    def of_ranks(self) -> list[Line]:
+    def rank_lines(self) -> list[Line]:
         """Return the number of ranks of each model if the values are per rank."""
         names = self._named([name_of(model.target) for model in self.models])
         sides = [
@@ -419,6 +436,15 @@ class Comparison(Answer):
         from .comparison_blocks import brief
 
         return brief(self, crossovers)
+
+    # Former names
+    own = Alias("renamed_letters")
+    places = Alias("positions")
+    special = Alias("differing_conventions")
+    shared = Alias("common_conventions")
+    loose = Alias("assumed_equal")
+    held = Alias("tied_crossovers")
+    per = Alias("divisor")
 
 
 def _exact(ratio: Fraction | None) -> int | str | None:

@@ -190,8 +190,8 @@ def _stated(name: str, stated: str, formula: Formula, target: str) -> Expr:
     """Return the reading given by the user. Raises ReadingError for a size that the target lacks."""
     if stated.strip() in PARAMETERS:
         return COUNT
-    expr = parse(stated, formula.takes).xreplace(_absent(formula))
-    if strange := sorted(map(str, expr.free_symbols - formula.takes)):
+    expr = parse(stated, formula.accepted_sizes).xreplace(_absent(formula))
+    if strange := sorted(map(str, expr.free_symbols - formula.accepted_sizes)):
         raise ReadingError(f"{name}={stated}: {target} has no size {strange[0]}; it has {_sizes(formula)}")
     return expr
 
@@ -206,7 +206,7 @@ def _told(stated: str, formula: Formula) -> tuple[Expr, str] | None:
         return COUNT, counts
     for way in filter(None, stated.split("|")):
         expr = parse(way).xreplace(_absent(formula))
-        if expr.free_symbols <= formula.takes:
+        if expr.free_symbols <= formula.accepted_sizes:
             return expr, ""
     return None
 
@@ -244,14 +244,14 @@ def _taken(expr: Expr, taken: AbstractSet[Expr]) -> bool:
 
 def _elsewhere(name: str, formula: Formula) -> tuple[Expr, ...]:
     """Return the rarer readings of a name that occur in our formula."""
-    if name == "N" and formula.measure.name not in STORED and formula.within is None:
+    if name == "N" and formula.measure.name not in STORED and formula.whole_account is None:
         return ()  # N is the number of parameters, except in a formula of parameters or of one part
     there = formula.expanded.free_symbols | ({COUNT} if formula.measure.name not in STORED else set())
     found = []
     for ways in _table(_ELSEWHERE).get(name, ()):
         for way in ways:
             expr = COUNT if way == "COUNT" else parse(way)
-            if expr.free_symbols <= formula.takes | {COUNT}:
+            if expr.free_symbols <= formula.accepted_sizes | {COUNT}:
                 found += [expr] if expr.as_numer_denom()[0].free_symbols <= there else []
                 break
     return tuple(found)
@@ -277,7 +277,7 @@ def ambiguity_error(named: Iterable[NameBinding], paper: str = "") -> ReadingErr
 
 def _absent(formula: Formula) -> dict[Symbol, Expr]:
     """Return sizes that the target defines by others: E/A for the head dimension, A for the key/value heads."""
-    taken, e, a, g, d = formula.takes, SYMBOLS["E"], SYMBOLS["A"], SYMBOLS["G"], SYMBOLS["D"]
+    taken, e, a, g, d = formula.accepted_sizes, SYMBOLS["E"], SYMBOLS["A"], SYMBOLS["G"], SYMBOLS["D"]
     found: dict[Symbol, Expr] = {}
     if d not in taken and {e, a} <= taken:
         found[d] = e / a
@@ -288,7 +288,7 @@ def _absent(formula: Formula) -> dict[Symbol, Expr]:
 
 def _candidates(name: str, formula: Formula) -> tuple[list[Expr], str]:
     """Return the possible readings of a name, and their source."""
-    taken = formula.takes
+    taken = formula.accepted_sizes
     if name in LETTERS and SYMBOLS[name] in taken:
         return [SYMBOLS[name]], "the alphabet"
     fields = [SYMBOLS[each.name] for each in LETTERS.values() if name in each.config and SYMBOLS[each.name] in taken]
@@ -314,7 +314,7 @@ def _tokens(formula: Formula) -> list[Expr]:
     if formula.measure.unit not in ("FLOPs", "MACs"):
         return []
     ways = (SYMBOLS["N_tok"], SYMBOLS["B"] * SYMBOLS["S"])
-    return [each for each in ways if each.free_symbols <= formula.takes][:1]
+    return [each for each in ways if each.free_symbols <= formula.accepted_sizes][:1]
 
 
 @cache
@@ -353,7 +353,7 @@ def _spelt(expr: Expr) -> str:
 
 
 def _sizes(formula: Formula) -> str:
-    return listed(sorted(formula.takes, key=print_order))
+    return listed(sorted(formula.accepted_sizes, key=print_order))
 
 
 def substitute_names(expr: Expr, named: Iterable[NameBinding], formula: Formula) -> Expr:

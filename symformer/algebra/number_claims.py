@@ -72,7 +72,7 @@ class PublishedNumber:
             return None
         found = explain(self.model, self.printed, self.quantity)
         if found.verdict != self.verdict:
-            raise DerivationError(f"{self.id} is recorded as {self.verdict}, but is {found.verdict}: {found.because}")
+            raise DerivationError(f"{self.id} is recorded as {self.verdict}, but is {found.verdict}: {found.reason}")
         return found
 
 

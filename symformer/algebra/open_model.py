@@ -16,6 +16,7 @@ from ..language.symbols import letter, named_symbol, print_order, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 
 Given = Mapping[str, int | Expr] | None
 Where = Mapping[str, str | Expr] | None
@@ -27,7 +28,7 @@ class OpenModel:
 
     model: Model
     formulas: tuple[Formula, ...]
-    follows: Mapping[Symbol, Expr]  # the sizes that are defined by others
+    relations: Mapping[Symbol, Expr]  # the sizes that are defined by others
     free: Mapping[Symbol, int | None]  # the sizes determined by conditions, each with its value in the model
 
     @classmethod
@@ -48,7 +49,7 @@ class OpenModel:
         model = composed_model(target)
         names, own = tuple(open_sizes), model.settable
         if twice := [name for name in given or {} if name in (where or {})]:
-            raise SizeError(f"{twice[0]} is in given and in where; keep one")
+            raise SizeError(f"{twice[0]} is in sizes and in relations; keep one")
         fixed = {
             name: check_relation(symbol(name, own), value, own)
             for name, value in {**(given or {}), **(where or {})}.items()
@@ -58,7 +59,7 @@ class OpenModel:
                 raise SizeError(f"{name} is an unknown, but is also set to {text(fixed[name])}; remove one of the two")
         sizes = {name: symbol(name, own) for name in names}
         free = {name: size for name, size in sizes.items() if size in own}
-        model = model.unchecked({**fixed, **free})
+        model = model.set_unchecked({**fixed, **free})
         formulas = _formulas(model, quantities, conventions)
         for name in names:
             _concerns(sizes[name], formulas, model)
@@ -66,7 +67,7 @@ class OpenModel:
         if any(size in model.numbers for size in decided):
             model = replace(model, numbers={size: each for size, each in model.numbers.items() if size not in decided})
             formulas = _formulas(model, quantities, conventions)
-        model.checked().asked_by(formulas)
+        model.validated().check_run_sizes(formulas)
         relations = {size: value for each in formulas for size, value in each.relations.items()}
         follows = {
             size: relations[size]
@@ -79,6 +80,7 @@ class OpenModel:
 def _formulas(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> list[Formula]:
     """Return the formula of each quantity, with the conventions that apply to it. Raises UnknownNameError."""
     every = {key: choice for name in quantities for key, choice in find_quantity(name).choices.items()}
+    conventions = spelled(conventions, every)
     for key in conventions:
         if key not in every:
             raise UnknownNameError(f"convention of {' and '.join(quantities)}", key, every)
@@ -128,7 +130,7 @@ def free_size_lines(free: Mapping[Symbol, int | None], names: Iterable[str]) -> 
 
 def conventions_of(formula: Formula) -> dict[str, str]:
     """Return the conventions that affect a formula."""
-    return find_quantity(formula.measure.name).said(formula)
+    return find_quantity(formula.measure.name).shown_conventions(formula)
 
 
 def _concerns(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
@@ -136,7 +138,7 @@ def _concerns(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
     for each in formulas:
         if size in each.totals:
             raise SizeError(f"{size} is {text(each.relations[size])} in {each.id}; use those sizes instead")
-    if not any(size in each.takes for each in formulas):
+    if not any(size in each.accepted_sizes for each in formulas):
         ids = " and ".join(each.id for each in formulas)
         what = letter(size).meaning
         raise SizeError(

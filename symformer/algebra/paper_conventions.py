@@ -117,7 +117,7 @@ def _scales(formula: Formula, whole: Expr) -> list[tuple[str, Expr]]:
         found += [
             (f"{name + ', and ' if name else ''}elements are counted instead of bytes", by / W) for name, by in found
         ]
-    if formula.within is not None and formula.copies != 1:
+    if formula.whole_account is not None and formula.copies != 1:
         found += [
             (
                 f"all {text(formula.copies)} copies are counted instead of one" + (f", and {name}" if name else ""),
@@ -136,7 +136,7 @@ def _scales(formula: Formula, whole: Expr) -> list[tuple[str, Expr]]:
 def groups_of(formula: Formula, parts: Sequence[AccountTerm]) -> list[list[PaperConvention]]:
     """Return groups of switches for the pieces of a formula; at most one switch per group applies."""
     if formula.measure.name in STORED:
-        groups = _stored(parts, whole=formula.within is None)
+        groups = _stored(parts, whole=formula.whole_account is None)
     elif formula.measure.unit in ("FLOPs", "MACs"):
         groups = _multiplied(parts)
     else:

@@ -13,6 +13,7 @@ from sympy import Expr, Rational, Symbol
 from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.formula import Formula, Leading
+from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import FractionNode as Quotient
@@ -39,6 +40,7 @@ from ..output.blocks import (
 )
 from ..output.chain import Chain
 from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 from .equal_totals import model_of
 from .quotient_blocks import bracketed, exactly, limits_of
 from .quotient_limits import Limit, limits, quotient
@@ -50,28 +52,32 @@ from .role_totals import has_only_totals
 class QuantityRatio(Answer):
     """The quotient of two formulas of one model."""
 
-    above: Formula
-    below: Formula
+    numerator: Formula
+    denominator: Formula
 
     @property
     def model(self) -> Model:
         """The model of both formulas."""
-        return model_of(self.above)
+        return model_of(self.numerator)
 
     @property
     def part(self) -> str:
         """The part of the model, one copy, that both formulas describe; empty for the whole model."""
-        return self.above.root.key if self.above.within is not None else ""
+        return self.numerator.root.key if self.numerator.whole_account is not None else ""
 
     @cached_property
     def sides(self) -> tuple[Expr, Expr]:
         """Both polynomials, with a total such as L in place of its summands if they occur in neither."""
-        both = (self.above, self.below)
-        whole = [each.written for each in both] if all(map(has_only_totals, both)) else [each.expanded for each in both]
+        both = (self.numerator, self.denominator)
+        whole = (
+            [each.display_expr for each in both]
+            if all(map(has_only_totals, both))
+            else [each.expanded for each in both]
+        )
         kinds = {kind for each in both for total in each.totals for kind in each.relations[total].free_symbols}
         used = whole[0].free_symbols | whole[1].free_symbols
         if used & kinds and used & (
-            self.above.totals | self.below.totals
+            self.numerator.totals | self.denominator.totals
         ):  # a total on one side, summands on the other
             whole = [each.expanded for each in both]
         return whole[0], whole[1]
@@ -79,14 +85,14 @@ class QuantityRatio(Answer):
     @property
     def unit(self) -> str:
         """The unit of the quotient: ``FLOPs/element``."""
-        return f"{self.above.measure.unit}/{self.below.measure.unit.removesuffix('s')}"
+        return f"{self.numerator.measure.unit}/{self.denominator.measure.unit.removesuffix('s')}"
 
     @cached_property
     def ratio(self) -> Tree:
         """The quotient in lowest terms."""
         found = quotient(*self.sides)
         if found is None:
-            raise SizeError(f"{self.below.id} is 0 for all sizes, so the ratio is undefined")
+            raise SizeError(f"{self.denominator.id} is 0 for all sizes, so the ratio is undefined")
         return found
 
     @cached_property
@@ -99,10 +105,10 @@ class QuantityRatio(Answer):
     def value(self) -> Fraction | None:
         """The exact value, or None if a size has no number or the denominator is 0."""
         known = self.model.known
-        if not {*self.above.symbols, *self.below.symbols} <= known.keys():
+        if not {*self.numerator.symbols, *self.denominator.symbols} <= known.keys():
             return None if value(self.ratio).free_symbols else _rational(value(self.ratio))
-        below = self.below.value()
-        return Fraction(self.above.value(), below) if below else None
+        below = self.denominator.value()
+        return Fraction(self.numerator.value(), below) if below else None
 
     @property
     def unset(self) -> list[Symbol]:
@@ -113,7 +119,7 @@ class QuantityRatio(Answer):
     @property
     def missing(self) -> list[Symbol]:
         """The sizes without a number."""
-        needed = {*self.above.symbols, *self.below.symbols} - self.model.known.keys()
+        needed = {*self.numerator.symbols, *self.denominator.symbols} - self.model.known.keys()
         return sorted(needed, key=print_order)
 
     @cached_property
@@ -121,28 +127,28 @@ class QuantityRatio(Answer):
         """The limit of the quotient as each size alone tends to infinity."""
         return FrozenDict(limits(*self.sides))
 
-    def of_ranks(self) -> list[Line]:
+    def rank_lines(self) -> list[Line]:
         """Return the number of ranks of each quantity if the values are per rank."""
-        sides = [(each.measure.name, each.ranks, self.model.known) for each in (self.above, self.below)]
+        sides = [(each.measure.name, each.ranks, self.model.known) for each in (self.numerator, self.denominator)]
         return ranks.stated_of_each(sides)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the quotient as ``compare --over --json`` prints it; a fraction is a string "p/q"."""
+        """Return the quotient as ``compare --divide-by --json`` prints it; a fraction is a string "p/q"."""
         exact = self.value
         totals = {
-            str(total): code(self.above.relations[total])
-            for total in sorted(self.above.totals, key=print_order)
+            str(total): code(self.numerator.relations[total])
+            for total in sorted(self.numerator.totals, key=print_order)
             if total in value(self.ratio).free_symbols
         }
         return {
             "target": self.model.target,
             **({"part": self.part} if self.part else {}),
-            "quantity": self.above.measure.name,
-            "over": self.below.measure.name,
+            "quantity": self.numerator.measure.name,
+            "over": self.denominator.measure.name,
             "unit": self.unit,
             **self._ranks_json,
             "conventions": self.conventions,
-            "options": self.model.component.chosen,
+            "options": self.model.component.changed_options,
             "symbols": {str(size): number for size, number in self.model.known.items()},
             **({"totals": totals} if totals else {}),
             "ratio": code(self.ratio),
@@ -155,10 +161,14 @@ class QuantityRatio(Answer):
     @property
     def _ranks_json(self) -> dict[str, Any]:
         """The numbers of ranks as JSON data, by quantity if they differ between the two."""
-        both = [ranks.facts(each.ranks, self.model.known).get("ranks") for each in (self.above, self.below)]
+        both = [ranks.facts(each.ranks, self.model.known).get("ranks") for each in (self.numerator, self.denominator)]
         if both[0] == both[1]:
             return {"ranks": both[0]} if both[0] else {}
-        return {"ranks": {each.measure.name: one for each, one in zip((self.above, self.below), both, strict=True)}}
+        return {
+            "ranks": {
+                each.measure.name: one for each, one in zip((self.numerator, self.denominator), both, strict=True)
+            }
+        }
 
     def table(self) -> dict[str, list[Any]]:
         """Return one row: the quotient, its leading terms and its value."""
@@ -169,12 +179,13 @@ class QuantityRatio(Answer):
             "value": [self.value],
         }
 
-    def plot(self, path: str | None = None, *, by: str = "") -> Plot:
+    @former(by="x")
+    def plot(self, path: str | None = None, *, x: str = "") -> Plot:
         """Plot the quotient and its limit against one size.
 
         By default it is the only size without a number, or else the sequence length or the number of layers.
         """
-        return self._put(path, by)
+        return self._put(path, x)
 
     def _picture(self, by: str) -> Plot:
         from .result_plots.ratio_plot import draw
@@ -187,24 +198,27 @@ class QuantityRatio(Answer):
     def to_blocks(self) -> list[BriefBlock]:
         """Return the quotient, its value, its leading terms and limits, the conventions and the symbols."""
         name = name_of(self.model.target) + (f" ({self.part})" if self.part else "")
-        titles = f"{self.above.measure.title} over {self.below.measure.title}"
+        titles = f"{self.numerator.measure.title} over {self.denominator.measure.title}"
         used = value(self.ratio).free_symbols
-        totals = sorted(self.above.totals & used, key=print_order)
-        options = [[setting(name, choice)] for name, choice in self.model.component.chosen.items()]
+        totals = sorted(self.numerator.totals & used, key=print_order)
+        options = [[setting(name, choice)] for name, choice in self.model.component.changed_options.items()]
         found: list[BriefBlock] = [
             Heading(1, [f"{name}: {titles}, in {self.unit}"]),
             *self.result(),
             *(Paragraph([setting(name, choice)]) for name, choice in self.conventions.items()),
             *([Paragraph(["with ", *listed(*options)])] if options else []),
-            *map(Paragraph, self.of_ranks()),
-            *(Paragraph(["where ", Math.of(total), " = ", Math.of(self.above.relations[total])]) for total in totals),
+            *map(Paragraph, self.rank_lines()),
+            *(
+                Paragraph(["where ", Math.of(total), " = ", Math.of(self.numerator.relations[total])])
+                for total in totals
+            ),
         ]
         return [*found, *self.symbol_table(found)]
 
     @property
     def conventions(self) -> dict[str, str]:
         """The conventions of both quantities."""
-        return {**self.below.conventions, **self.above.conventions}
+        return {**self.denominator.conventions, **self.numerator.conventions}
 
     def result(self, id: str = "", most: int | None = None) -> list[BriefBlock]:
         """Return the quotient as an equation, its value, its leading terms and its limits.
@@ -217,7 +231,7 @@ class QuantityRatio(Answer):
             The number of characters of a formula that fits the page, or None for the terminal and notebooks.
 
         """
-        labels = [Label(each.measure.letter, "", each.expanded) for each in (self.above, self.below)]
+        labels = [Label(each.measure.letter, "", each.expanded) for each in (self.numerator, self.denominator)]
         exact, shown = self.value, bracketed(self.ratio, most)
         found: list[BriefBlock] = []
         line: list[Piece] = []
@@ -242,22 +256,27 @@ class QuantityRatio(Answer):
         ]
         return [Table([["Symbol"], ["Meaning"], ["Value"]], rows, "clr", caption=["Symbols."])] if rows else []
 
+    # Former names
+    above = Alias("numerator")
+    below = Alias("denominator")
 
-def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: str) -> QuantityRatio:
+
+@former(quantity="numerator", divisor="denominator")
+def ratio(model: Model | AnyTarget, numerator: str, denominator: str, **conventions: str) -> QuantityRatio:
     """Divide one quantity of a model by another one.
 
     Parameters
     ----------
     model
         A model or its name.
-    quantity, divisor
-        The numerator and the denominator.
+    numerator, denominator
+        The two quantities.
     conventions
         Conventions, each applied to every quantity that has it.
 
     Returns
     -------
-    Ratio
+    QuantityRatio
         The quotient, its leading terms, its value and its limits.
 
     Raises
@@ -267,22 +286,26 @@ def over(model: Model | AnyTarget, quantity: str, divisor: str, **conventions: s
 
     Examples
     --------
-    >>> over("gpt2", "flops", "params", attention="causal")
+    >>> ratio("gpt2", "flops", "params", attention="causal")
     (2*B*S**2*L + 24*B*S*L*E + 2*B*S*L + 2*B*S*V)/(12*L*E + 13*L + V + P + 2)
 
     """
     found = composed_model(model)
-    known = [find_quantity(name).choices for name in (quantity, divisor)]
+    known = [find_quantity(name).choices for name in (numerator, denominator)]
+    conventions = spelled(conventions, {**known[0], **known[1]})
     for name in conventions:
         if not any(name in each for each in known):
-            raise UnknownNameError(f"convention of {quantity} and {divisor}", name, {**known[0], **known[1]})
+            raise UnknownNameError(f"convention of {numerator} and {denominator}", name, {**known[0], **known[1]})
     formulas = []
-    for name, choices in zip((quantity, divisor), known, strict=True):
+    for name, choices in zip((numerator, denominator), known, strict=True):
         formula = found.formula(name, **{key: each for key, each in conventions.items() if key in choices})
         if not formula.additive:
             raise OptionError(f"{name} is a ratio itself; divide quantities that add up over parts")
         formulas.append(formula)
     return QuantityRatio(formulas[0], formulas[1])
+
+
+over = ratio  # its former name
 
 
 def _rational(expr: Any) -> Fraction:

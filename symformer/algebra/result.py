@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from ..language.aliases import Alias
 from ..language.errors import DocumentError
 from ..language.frozen import Immutable
 from ..output.base_plot import Plot
@@ -35,7 +36,7 @@ class Answer(Tabular, Immutable, Shown):
         """Return the data that the command prints with ``--json``."""
 
     @abstractmethod
-    def of_ranks(self) -> list[Line]:
+    def rank_lines(self) -> list[Line]:
         """Return a line for each number of ranks if the values are per rank, and [] for whole models."""
 
     def latex(self) -> str:
@@ -56,7 +57,7 @@ class Answer(Tabular, Immutable, Shown):
         """Return the picture, and write it to a file after checking that the file can be written."""
         if path is not None:
             check_output(path, "a plot", FORMATS)
-        found = self._picture(by).with_notes(map(rank_notes.line, self.of_ranks()))
+        found = self._picture(by).with_notes(map(rank_notes.line, self.rank_lines()))
         if path is not None:
             found.write(path)
         return found
@@ -64,3 +65,6 @@ class Answer(Tabular, Immutable, Shown):
     @abstractmethod
     def _picture(self, by: str) -> Plot:
         """Return the picture, with the size ``by`` as the x-axis if it is given."""
+
+    # Former names
+    of_ranks = Alias("rank_lines")

@@ -35,5 +35,5 @@ def has_only_totals(formula: Formula) -> bool:
 
     If it contains both, neither can change alone.
     """
-    sizes = formula.written.free_symbols
+    sizes = formula.display_expr.free_symbols
     return not any(formula.relations[total].free_symbols & sizes for total in formula.totals & sizes)

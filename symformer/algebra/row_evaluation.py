@@ -38,7 +38,7 @@ class RowSource(Protocol):
     @property
     def shape(self) -> tuple[int, ...]: ...
 
-    def pieces(self) -> Iterator[RowChunk]: ...
+    def chunks(self) -> Iterator[RowChunk]: ...
 
 
 class RowEvaluator:
@@ -61,12 +61,12 @@ class RowEvaluator:
         lacking = set[str]()
         fixed: dict[str, int] = {}
         for each in compiled.values():
-            known = {name: number for name, number in each.given.items() if name not in names and name not in free}
+            known = {name: number for name, number in each.defaults.items() if name not in names and name not in free}
             fixed |= known
             lacking |= {name for name in each.symbols if name not in known and name not in names}
         if lacking:
             spelt = ", ".join(sorted(lacking, key=lambda name: print_order(named_symbol(name))))
-            raise SizeError(f"a sweep of {target} needs {spelt}; set a number with --given or values with --over")
+            raise SizeError(f"a sweep of {target} needs {spelt}; set a number with --set or values with --grid")
         said: set[str] = set()
         deciding: list[Program] = []  # programs with conditions on the free sizes
         for quantity, each in compiled.items():
@@ -88,8 +88,8 @@ class RowEvaluator:
             sides = [side.xreplace(relations) for side in (condition.left, condition.right)]
             asked = {str(name) for side in sides for name in side.free_symbols}
             if unknown := sorted(asked - {*fixed, *names, *compiled, *free}):
-                raise SizeError(f"{quoted(condition.said)} needs a value for {', '.join(unknown)}")
-            made = tested(condition.said, condition.how, *sides).at(fixed)
+                raise SizeError(f"{quoted(condition.text)} needs a value for {', '.join(unknown)}")
+            made = tested(condition.text, condition.how, *sides).at(fixed)
             if asked & free.keys():
                 deciding.append(made)
             else:

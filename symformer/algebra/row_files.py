@@ -143,7 +143,7 @@ class RowFile:
             raise ConfigError(f"{self.path} has no rows")
         return count, ranges
 
-    def pieces(self) -> Iterator[RowChunk]:
+    def chunks(self) -> Iterator[RowChunk]:
         """Yield the rows, one piece at a time."""
         for piece in self._read():
             sizes, labels = ({name: piece[name] for name in names} for names in (self.names, self.labels))

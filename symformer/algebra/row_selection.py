@@ -22,14 +22,14 @@ class Objective:
     """A column to minimize or maximize."""
 
     name: str
-    most: bool = False
+    maximized: bool = False
 
     @classmethod
     def read(cls, argument: str) -> Objective:
         """Parse ``flops``, to minimize it, or ``max:params``, to maximize it. Raises OptionError.
 
         >>> Objective.read("flops"), Objective.read("max:params")
-        (Objective(name='flops', most=False), Objective(name='params', most=True))
+        (Objective(name='flops', maximized=False), Objective(name='params', maximized=True))
         """
         way, colon, name = argument.strip().rpartition(":")
         if (colon and way not in ("min", "max")) or not name.strip():
@@ -38,10 +38,10 @@ class Objective:
 
     def of(self, column: Any) -> Any:
         """Return the column with the sign that makes smaller values better."""
-        return -column if self.most else column
+        return -column if self.maximized else column
 
     def __str__(self) -> str:
-        return f"{'most' if self.most else 'least'} {self.name}"
+        return f"{'most' if self.maximized else 'least'} {self.name}"
 
 
 class RowSelection(ABC):
@@ -97,7 +97,7 @@ class TopRows(RowSelection):
     def __init__(self, objective: Objective, count: int) -> None:
         super().__init__([objective])
         if not 1 <= count <= MOST:
-            raise OptionError(f"top={count:,} is out of range; choose 1 to {MOST:,}")
+            raise OptionError(f"limit={count:,} is out of range; choose 1 to {MOST:,}")
         self.count = count
 
     def _may(self, points: Sequence[Any]) -> Any:

@@ -85,7 +85,7 @@ class SearchRegion:
             if self.sizes[name].values is None:
                 raise SizeError(
                     f"{self.what} need not grow with {', '.join(sorted({*self.sizes} - self.growing) or [name])}, so "
-                    f"{name} has no upper bound; give it a range, as in --for {name}=1:4096:1"
+                    f"{name} has no upper bound; give it a range, as in --find {name}=1:4096:1"
                 )
             return every
         others = {**{other: self.least(other) for other in self.sizes}, **before}
@@ -135,7 +135,7 @@ class SearchRegion:
             if count > most:
                 raise SizeError(
                     f"{' and '.join(names)} have more than {most:,} combinations within the limit; give ranges, as in "
-                    f"--for {names[-1]}=64:16384:64, or solve for fewer sizes"
+                    f"--find {names[-1]}=64:16384:64, or solve for fewer sizes"
                 )
         return found
 

@@ -15,6 +15,7 @@ from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, ex
 from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.formula import Formula, lowest
+from ..language.aliases import Alias, former
 from ..language.errors import SizeError, SymformerError
 from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.text import code
@@ -67,7 +68,7 @@ class Change(Immutable):
         return expand(substitute(self.formula, {self.size: self.size + 1}) - self.formula)
 
     @cached_property
-    def alone(self) -> Expr:
+    def univariate(self) -> Expr:
         """The value as a function of this size alone, with the numbers of the other sizes."""
         return expand(
             substitute(self.formula, {name: each for name, each in self.numbers.items() if name != self.size})
@@ -81,7 +82,7 @@ class Change(Immutable):
         >>> Change(L, 3*L**2*E + L, {}).asymptote, Change(C, 2*Min(C, 4095) + 5, {}).asymptote
         (3*E*L**2, 8195)
         """
-        smooth = _in_the_end(self.alone, self.size)
+        smooth = _in_the_end(self.univariate, self.size)
         if smooth is None:
             return None
         above, below = fraction(together(smooth))
@@ -90,12 +91,16 @@ class Change(Immutable):
             return None
         return expand(top / bottom) if not isinstance(bottom, Add) else top / bottom
 
-    def at(self, expr: Expr | None) -> Fraction | None:
+    def evaluate(self, expr: Expr | None) -> Fraction | None:
         """Return the exact value of an expression, or None if a size has no number."""
         if expr is None or not expr.free_symbols <= self.numbers.keys():
             return None
         found = substitute(expr, self.numbers)
         return Fraction(int(found.p), int(found.q)) if isinstance(found, Rational) else None
+
+    # Former names
+    alone = Alias("univariate")
+    at = Alias("evaluate")
 
 
 def _in_the_end(expr: Expr, size: Symbol) -> Expr | None:
@@ -170,7 +175,7 @@ class Sensitivity(Answer):
         return None
 
     @cached_property
-    def broken(self) -> Mapping[Symbol, str]:
+    def violated_conditions(self) -> Mapping[Symbol, str]:
         """The sizes that violate a condition if increased by 1, each with the reason."""
         known, found = self.model.known, {}
         for each in self.changes:
@@ -190,7 +195,7 @@ class Sensitivity(Answer):
             "quantity": measure.name,
             "unit": measure.unit,
             "conventions": dict(self.formula.conventions),
-            "formula": code(self.formula.written),
+            "formula": code(self.formula.display_expr),
             **ranks.facts(self.formula.ranks, self.model.known),
             "value": _json(self.value),
             "sizes": [
@@ -199,20 +204,20 @@ class Sensitivity(Answer):
                     "meaning": letter(each.size).meaning,
                     "value": each.value,
                     "derivative": _code(each.derivative),
-                    "derivative_value": _json(each.at(each.derivative)),
+                    "derivative_value": _json(each.evaluate(each.derivative)),
                     "elasticity": _code(each.elasticity),
-                    "elasticity_value": _json(each.at(each.elasticity)),
+                    "elasticity_value": _json(each.evaluate(each.elasticity)),
                     "one_more": _code(each.one_more),
-                    "one_more_value": _json(each.at(each.one_more)),
-                    "one_more_breaks": self.broken.get(each.size),
-                    "alone": _code(each.alone),
+                    "one_more_value": _json(each.evaluate(each.one_more)),
+                    "one_more_breaks": self.violated_conditions.get(each.size),
+                    "alone": _code(each.univariate),
                     "asymptote": _code(each.asymptote),
                 }
                 for each in self.changes
             ],
         }
 
-    def of_ranks(self) -> list[Line]:
+    def rank_lines(self) -> list[Line]:
         """Return the number of ranks if the values are per rank."""
         return ranks.stated(self.formula.ranks, self.model.known)
 
@@ -223,17 +228,18 @@ class Sensitivity(Answer):
             "size": [one.size for one in each],
             "value": [one.value for one in each],
             "derivative": [one.derivative for one in each],
-            "derivative value": [one.at(one.derivative) for one in each],
+            "derivative value": [one.evaluate(one.derivative) for one in each],
             "elasticity": [one.elasticity for one in each],
-            "elasticity value": [one.at(one.elasticity) for one in each],
+            "elasticity value": [one.evaluate(one.elasticity) for one in each],
             "one more": [one.one_more for one in each],
-            "one more value": [one.at(one.one_more) for one in each],
+            "one more value": [one.evaluate(one.one_more) for one in each],
             "asymptote (others fixed)": [one.asymptote for one in each],
         }
 
-    def plot(self, path: str | None = None, *, by: str = "") -> Plot:
-        """Plot the elasticities as bars or, with ``by``, the quantity and its asymptote against that size."""
-        return self._put(path, by)
+    @former(by="x")
+    def plot(self, path: str | None = None, *, x: str = "") -> Plot:
+        """Plot the elasticities as bars or, with ``x``, the quantity and its asymptote against that size."""
+        return self._put(path, x)
 
     def _picture(self, by: str) -> Plot:
         from .result_plots.sensitivity_plot import draw
@@ -251,7 +257,7 @@ class Sensitivity(Answer):
             formula.equation(),
             *(Paragraph(["where ", Math.of(size), " = ", Math.of(value)]) for size, value in formula.relations.items()),
             *(Paragraph([setting(name, choice)]) for name, choice in formula.conventions.items()),
-            *map(Paragraph, self.of_ranks()),
+            *map(Paragraph, self.rank_lines()),
         ]
         if not self.changes:
             return [*found, Paragraph(["the formula has no sizes"])]
@@ -261,7 +267,7 @@ class Sensitivity(Answer):
 
     def _row(self, each: Change) -> list[Line]:
         """Return the cells of one size."""
-        elasticity = each.at(each.elasticity)
+        elasticity = each.evaluate(each.elasticity)
         percent: Line = [] if each.elasticity is None else _shown(each.elasticity)
         return [
             [Math.of(each.size)],
@@ -269,7 +275,7 @@ class Sensitivity(Answer):
             _shown(each.derivative),
             percent if elasticity is None else [_digits(elasticity)],
             _shown(each.one_more),
-            [cost] if (cost := _number(each.at(each.one_more))) else [],
+            [cost] if (cost := _number(each.evaluate(each.one_more))) else [],
             _shown(each.asymptote),
         ]
 
@@ -277,13 +283,18 @@ class Sensitivity(Answer):
         """Return the cost of one more layer, head or expert, and the violated conditions."""
         found: list[Line] = []
         for each in self.changes:
-            cost = each.at(each.one_more)
+            cost = each.evaluate(each.one_more)
             if cost is None or letter(each.size).unit not in BUILT:
                 continue
             share = f", {_digits(100 * cost / self.value)} % of the total" if self.value else ""
             amount = f"{_number(cost)} {self.formula.measure.unit}{share}"
             found.append([Math.of(each.size), f" + 1 ({letter(each.size).meaning}): {amount}"])
-        return found + [[Math.of(size), f" + 1 alone violates a condition: {why}"] for size, why in self.broken.items()]
+        return found + [
+            [Math.of(size), f" + 1 alone violates a condition: {why}"] for size, why in self.violated_conditions.items()
+        ]
+
+    # Former names
+    broken = Alias("violated_conditions")
 
 
 def _code(expr: Expr | None) -> str | None:
@@ -334,7 +345,7 @@ def sensitivity(target: Model | AnyTarget, quantity: str = "params", **conventio
     Examples
     --------
     >>> found = sensitivity("llama-2-7b")["L"]
-    >>> found.one_more, found.at(found.one_more)
+    >>> found.one_more, found.evaluate(found.one_more)
     (2*A*D*E + 2*D*E*G + 3*E*H + 2*E, Fraction(202383360, 1))
 
     """

@@ -20,6 +20,7 @@ from ..formulas.compiler import compiled, program
 from ..formulas.formula import Formula
 from ..formulas.program import ONE, Monomial, Polynomial, Program
 from ..formulas.program import RationalFunction as Quotient
+from ..language.aliases import Alias, former
 from ..language.amounts import amount
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenDict, Immutable
@@ -54,27 +55,27 @@ Columns = dict[str, Any]
 class SearchGoal:
     """The target of a search: a range of values, or an upper limit under which the first size is maximized."""
 
-    said: str
+    text: str
     aim: int
     low: int | None  # None for an upper limit alone
     high: int
 
     @classmethod
     def of(
-        cls, total: int | float | str | None, at_most: int | float | str | None, within: int | str | None, unit: str
+        cls, total: int | float | str | None, at_most: int | float | str | None, tolerance: int | str | None, unit: str
     ) -> SearchGoal:
         """Return the target for a total or an upper limit. Raises OptionError, ArithmeticTextError."""
         if (total is None) == (at_most is None):
             raise OptionError("give exactly one of a total and an upper limit, such as --total 7e9 or --at-most 7e9")
         if at_most is not None:
-            if within is not None:
-                raise OptionError("--within needs --total and cannot be combined with --at-most; remove one of them")
+            if tolerance is not None:
+                raise OptionError("--tolerance needs --total and cannot be combined with --at-most; remove one of them")
             high = _whole(at_most, unit)
             return cls(f"at most {high:,} {unit}", high, None, high)
         aim = _whole(total, unit)
-        margin = Fraction(0) if within is None else _margin(within, aim, unit)
+        margin = Fraction(0) if tolerance is None else _margin(tolerance, aim, unit)
         low, high = -((margin - aim) // 1), (aim + margin) // 1
-        said = f"{aim:,} {unit}" + (f" within {str(within).strip()}" if within else "")
+        said = f"{aim:,} {unit}" + (f" within {str(tolerance).strip()}" if tolerance else "")
         return cls(said, aim, int(low), int(high))
 
 
@@ -95,13 +96,13 @@ def _margin(within: object, aim: int, unit: str) -> Fraction:
         return Fraction(within)
     if not isinstance(within, str) or not within.strip()[:1].isdigit():
         spelt = quoted(within) if isinstance(within, str) else repr(within)
-        raise OptionError(f"--within {spelt} is not a tolerance; give a percentage, such as '1%', or an amount")
+        raise OptionError(f"--tolerance {spelt} is not a tolerance; give a percentage, such as '1%', or an amount")
     found = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", within, re.ASCII)
     if found:
         share = Fraction(found[1]) / 100
         if share < 1:
             return share * aim
-        raise OptionError(f"--within {within.strip()} would accept every value from 0; choose less than 100%")
+        raise OptionError(f"--tolerance {within.strip()} would accept every value from 0; choose less than 100%")
     return Fraction(_whole(within, unit))
 
 
@@ -143,66 +144,66 @@ class Solutions(Answer):
 
     model: Model
     formula: Formula
-    open: tuple[OpenSize, ...]
-    follows: Mapping[Symbol, Expr]
+    unknowns: tuple[OpenSize, ...]
+    relations: Mapping[Symbol, Expr]
     free: Mapping[Symbol, int | None]  # the sizes determined by conditions in each solution
-    wanted: SearchGoal
-    told: Told = field(
+    goal: SearchGoal
+    progress: Told = field(
         default=ignore_progress, compare=False
     )  # called with the number of combinations tried and their total
 
     def __post_init__(self) -> None:
         """Validate all inputs before computing. Raises SizeError."""
         super().__post_init__()
-        names = [each.name for each in self.open]
+        names = [each.name for each in self.unknowns]
         for name in names:
             if names.count(name) > 1:
-                raise SizeError(f"--for {name} is given twice; keep one")
+                raise SizeError(f"--find {name} is given twice; keep one")
             if name not in self._program.sizes_of({*self._program.value.above.names, *dict(self._program.value.below)}):
-                raise SizeError(f"{name} does not affect {self.formula.id} = {text(self.formula.written)[:200]}")
-        lacking = [name for name in self._compiled.symbols if name not in names and name not in self._compiled.given]
+                raise SizeError(f"{name} does not affect {self.formula.id} = {text(self.formula.display_expr)[:200]}")
+        lacking = [name for name in self._compiled.symbols if name not in names and name not in self._compiled.defaults]
         if lacking:
             raise SizeError(
-                f"{self.formula.id} needs a value for {', '.join(lacking)}; set it with --given or solve for it"
+                f"{self.formula.id} needs a value for {', '.join(lacking)}; set it with --set or solve for it"
             )
 
     @cached_property
     def _compiled(self) -> Compiled:
         found = compiled(self.formula)
         free = {*map(str, self.free)}
-        return replace(found, given={name: number for name, number in found.given.items() if name not in free})
+        return replace(found, defaults={name: number for name, number in found.defaults.items() if name not in free})
 
     @cached_property
     def _free(self) -> FreeSizes:
-        known = {*self._compiled.given, *self._names, *map(str, self.free)}
+        known = {*self._compiled.defaults, *self._names, *map(str, self.free)}
         preferred = {str(size): number for size, number in self.free.items()}
         return FreeSizes([self._program.concerned(frozenset(known))], preferred)
 
     @cached_property
     def _program(self) -> Program:
-        given = {name: number for name, number in self._compiled.given.items() if name not in self._names}
+        given = {name: number for name, number in self._compiled.defaults.items() if name not in self._names}
         return self._compiled.program.at(given)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        return tuple(each.name for each in self.open)
+        return tuple(each.name for each in self.unknowns)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of the sizes of a solution: the unknowns, then the sizes that depend on them."""
-        return (*self._names, *map(str, self.follows), *self._free.names)
+        return (*self._names, *map(str, self.relations), *self._free.names)
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
         """The sizes with fixed numbers."""
         used = {*self._compiled.symbols, *(name for held in self._compiled.program.conditions for name in held.sizes)}
-        known = {**self._compiled.given, **self._free.constant}
+        known = {**self._compiled.defaults, **self._free.constant}
         own = sorted(used.difference(self._names) & known.keys(), key=lambda name: print_order(named_symbol(name)))
         return FrozenDict({name: known[name] for name in own})
 
     @cached_property
     def _reach(self) -> SearchRegion:
-        sizes = [replace(each, values=self._limited(each)) for each in self.open]
+        sizes = [replace(each, values=self._limited(each)) for each in self.unknowns]
         return SearchRegion(replace(self._program, conditions=()), sizes, self.formula.id)
 
     def _limited(self, size: OpenSize) -> range | tuple[int, ...] | None:
@@ -230,7 +231,7 @@ class Solutions(Answer):
     @cached_property
     def _least(self) -> dict[str, int]:
         """The smallest value of each unknown size."""
-        return {each.name: each.all[0] for each in self.open}
+        return {each.name: each.all[0] for each in self.unknowns}
 
     @cached_property
     def _conditions(self) -> dict[Program, frozenset[str]]:
@@ -261,13 +262,13 @@ class Solutions(Answer):
         """
         if not self._reach.bounded:
             growing = [name for name in self._names if name in self._reach.growing]
-            if self.wanted.low is None:
+            if self.goal.low is None:
                 growing = [name for name in growing if name == self._names[0]]
             return next((name for name in growing if not self._program.value.below), None)
-        if self.wanted.low is None or len(self.open) == 1:
+        if self.goal.low is None or len(self.unknowns) == 1:
             return self._names[0]
         linear = [name for name in self._names if self._line(name) is not None] or list(self._names)
-        return max(linear, key=lambda name: (len(self._reach.values(name, {}, self.wanted.high)), name))
+        return max(linear, key=lambda name: (len(self._reach.values(name, {}, self.goal.high)), name))
 
     def _line(self, name: str) -> tuple[Program, Program] | None:
         """Return slope and intercept of the value as a linear function of one size, or None if it is not linear."""
@@ -292,8 +293,8 @@ class Solutions(Answer):
         for columns in self._found():
             found += self._checked(columns)
             if len(found) > MOST:
-                raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --within, or give ranges")
-        if self.wanted.low is None:
+                raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --tolerance, or give ranges")
+        if self.goal.low is None:
             best: dict[tuple[int, ...], Solution] = {}
             for each in found:
                 key = tuple(each.sizes[name] for name in self._names[1:])
@@ -312,20 +313,20 @@ class Solutions(Answer):
         last = self._last
         names = [name for name in self._names if name != last]
         if last is not None and self._reach.bounded:
-            self._reach.values(last, {}, self.wanted.high)  # raises SizeError if the size has no bound
+            self._reach.values(last, {}, self.goal.high)  # raises SizeError if the size has no bound
         steps = 1 if last is None or self._line(last) else len(self._reach.sizes[last].all).bit_length()
-        boxes = self._reach.looked(self._ordered(names), self.wanted.high, min(COMBINATIONS, STEPS // steps))
+        boxes = self._reach.looked(self._ordered(names), self.goal.high, min(COMBINATIONS, STEPS // steps))
         total = sum(math.prod(len(axis.values) for axis in box) for box in boxes)
         done = 0
         for box in boxes:
             for piece in _pieces(box):
                 yield from self._of_piece(piece, last)
                 done += piece.count
-                self.told(done, total)
+                self.progress(done, total)
 
     def _ordered(self, names: Iterable[str]) -> list[str]:
         """Sort sizes by their number of values, the largest last: its range follows from the values of the others."""
-        high = self.wanted.high
+        high = self.goal.high
         return sorted(
             names, key=lambda name: (len(self._reach.values(name, {}, high)), print_order(named_symbol(name)))
         )
@@ -338,16 +339,16 @@ class Solutions(Answer):
             return
         if last is None:
             values = self._values(columns)
-            mask = values <= self.wanted.high
-            if self.wanted.low is not None:
-                mask = mask & (values >= self.wanted.low)
+            mask = values <= self.goal.high
+            if self.goal.low is not None:
+                mask = mask & (values >= self.goal.low)
             places = numpy.flatnonzero(mask)
             if len(places):
                 yield {name: column[places] for name, column in columns.items()}
             return
         every = self._reach.sizes[last].all
-        top = self._places(columns, last, self.wanted.high, count)
-        low = self.wanted.low
+        top = self._places(columns, last, self.goal.high, count)
+        low = self.goal.low
         bottom = numpy.zeros_like(top) if low is None else self._places(columns, last, low - 1, count) + 1
         rows = numpy.flatnonzero(bottom <= top)
         columns = {name: column[rows] for name, column in columns.items()}
@@ -359,7 +360,7 @@ class Solutions(Answer):
         counts = numpy.maximum(top - bottom + 1, 0)
         total = int(counts.sum())
         if total > 10 * MOST:
-            raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --within, or give ranges")
+            raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --tolerance, or give ranges")
         if total:
             places = numpy.flatnonzero(counts)
             rows = numpy.repeat(places, counts[places])
@@ -439,13 +440,13 @@ class Solutions(Answer):
         every = {**own, **self._free.rows(own, len(places))[0]}
         names = (*self._names, *self._free.names)
         for *sizes, value in zip(*(every[name].tolist() for name in names), values[places].tolist(), strict=True):
-            low = self.wanted.low
-            if value <= self.wanted.high and (low is None or value >= low):
+            low = self.goal.low
+            if value <= self.goal.high and (low is None or value >= low):
                 yield self._solution(dict(zip(names, sizes, strict=True)), value)
 
     def _answers(self, columns: Columns) -> tuple[Any, Any]:
         """Return the value of each row, and the rows that satisfy all conditions for some values of the free sizes."""
-        values, holds = self._compiled.answers(**columns)
+        values, holds = self._compiled.evaluate_with_mask(**columns)
         places = holds.nonzero()[0]
         holds = holds.copy()
         holds[places] = self._free.rows({name: column[places] for name, column in columns.items()}, len(places))[1]
@@ -459,14 +460,14 @@ class Solutions(Answer):
         buildable = all(own[name] % 64 == 0 for name in own if _is_width(name))
         if {"A", "E"} <= known.keys() and {"A", "E"} & own.keys():
             buildable = buildable and known["E"] % known["A"] == 0
-        return Solution(own, value, value - self.wanted.aim, buildable)
+        return Solution(own, value, value - self.goal.aim, buildable)
 
     @cached_property
     def _following(self) -> dict[str, Compiled]:
-        given = {name: number for name, number in self._compiled.given.items() if name not in self._names}
+        given = {name: number for name, number in self._compiled.defaults.items() if name not in self._names}
         takes = frozenset({*given, *self._names})
         return {
-            str(size): Compiled(str(size), program(value), (), takes, given) for size, value in self.follows.items()
+            str(size): Compiled(str(size), program(value), (), takes, given) for size, value in self.relations.items()
         }
 
     @cached_property
@@ -474,11 +475,11 @@ class Solutions(Answer):
         """The nearest sizes if there is no solution; None if there is one, or if the search finds none."""
         if self.all:
             return None
-        high, tried = self.wanted.high, _Tried()
+        high, tried = self.goal.high, _Tried()
         try:
             for _ in range(DOUBLED):  # with a limit of twice the target, everything beyond it is farther away
                 high *= 2
-                if found := replace(self, wanted=replace(self.wanted, low=None, high=high))._nearest(tried):
+                if found := replace(self, goal=replace(self.goal, low=None, high=high))._nearest(tried):
                     return found
         except SizeError:
             pass
@@ -490,7 +491,7 @@ class Solutions(Answer):
         last = self._last
         names = [name for name in self._names if name != last]
         best: Solution | None = None
-        for box in self._reach.looked(self._ordered(names), self.wanted.high, WORK):
+        for box in self._reach.looked(self._ordered(names), self.goal.high, WORK):
             for piece in _pieces(box):
                 tried.more(piece.count)
                 columns, count = self._fitting(piece)
@@ -498,7 +499,7 @@ class Solutions(Answer):
                     best = self._nearer(best, columns)[0] if count else best
                     continue
                 first, final = self._within(columns, last, count)
-                places = self._places(columns, last, self.wanted.aim, count)
+                places = self._places(columns, last, self.goal.aim, count)
                 best = self._walked(best, columns, last, numpy.minimum(places, final), (first, final), -1, tried)
                 best = self._walked(best, columns, last, numpy.maximum(places + 1, first), (first, final), 1, tried)
         return best
@@ -534,7 +535,7 @@ class Solutions(Answer):
         import numpy
 
         values, holds = self._answers(columns)
-        away = abs(values - self.wanted.aim) if len(values) else values
+        away = abs(values - self.goal.aim) if len(values) else values
         allowed = numpy.flatnonzero(holds)
         if len(allowed):
             place = int(allowed[away[allowed].argmin()])
@@ -543,7 +544,7 @@ class Solutions(Answer):
                 own |= self._free.rows(own, 1)[0]
                 best = self._solution({name: int(each[0]) for name, each in own.items()}, int(values[place]))
         loose = self._values(columns)
-        nearer = True if best is None else abs(loose - self.wanted.aim) < abs(best.difference)
+        nearer = True if best is None else abs(loose - self.goal.aim) < abs(best.difference)
         return best, ~holds & nearer
 
     def to_json(self) -> dict[str, Any]:
@@ -554,31 +555,31 @@ class Solutions(Answer):
             "quantity": measure.name,
             "unit": measure.unit,
             "conventions": dict(self.formula.conventions),
-            "formula": code(self.formula.written),
+            "formula": code(self.formula.display_expr),
             **ranks.facts(self.formula.ranks, self.model.known),
-            "wanted": {"least": self.wanted.low, "most": self.wanted.high},
+            "wanted": {"least": self.goal.low, "most": self.goal.high},
             "for": list(self._names),
             "given": self.numbers,
-            "where": {str(size): code(value) for size, value in self.follows.items()},
+            "where": {str(size): code(value) for size, value in self.relations.items()},
             "free": list(self._free.names),
             "count": len(self.all),
             "solutions": [each.to_json() for each in self.all[:LISTED]],
             "nearest": self.nearest.to_json() if self.nearest else None,
         }
 
-    def of_ranks(self) -> list[Line]:
+    def rank_lines(self) -> list[Line]:
         """Return the number of ranks if the values are per rank."""
         return ranks.stated(self.formula.ranks, self.model.known)
 
     def _posed(self) -> list[Line]:
         """Return the lines above the table: the target, fixed sizes, conventions and ranks."""
-        found: list[Line] = [[f"{self.formula.measure.title}: {self.wanted.said}, for {' and '.join(self._names)}"]]
+        found: list[Line] = [[f"{self.formula.measure.title}: {self.goal.text}, for {' and '.join(self._names)}"]]
         if self.numbers:
             found.append(["with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items())])
-        found += [["where ", Math.of(size), " = ", Math.of(value)] for size, value in self.follows.items()]
+        found += [["where ", Math.of(size), " = ", Math.of(value)] for size, value in self.relations.items()]
         found += [[line] for line in free_size_lines(self.free, self._free.names)]
         found += [[setting(name, choice)] for name, choice in conventions_of(self.formula).items()]
-        return [*found, *self.of_ranks()]
+        return [*found, *self.rank_lines()]
 
     @property
     def verdict(self) -> str:
@@ -609,7 +610,7 @@ class Solutions(Answer):
         return draw(self)
 
     def __repr__(self) -> str:
-        return f"<{self.formula.id} of {self.wanted.said}: {self.verdict}>"
+        return f"<{self.formula.id} of {self.goal.text}: {self.verdict}>"
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the question, a table of the first solutions, and the verdict."""
@@ -629,6 +630,11 @@ class Solutions(Answer):
             found.append(Paragraph([f"and {len(self.all) - SHOWN:,} more; JSON lists up to {LISTED:,}"]))
         return [*found, Paragraph([self.verdict])]
 
+    # Former names
+    open = Alias("unknowns")
+    follows = Alias("relations")
+    wanted = Alias("goal")
+
 
 def _is_width(name: str) -> bool:
     return letter(named_symbol(name)).unit == "elements"
@@ -641,7 +647,7 @@ def _signed(difference: int) -> str:
 def _pieces(box: Sequence[Axis]) -> Iterator[RowChunk]:
     """Yield the pieces of a box, or a single row without sizes for an empty box."""
     if box:
-        yield from Grid(tuple(box)).pieces()
+        yield from Grid(tuple(box)).chunks()
     else:
         yield RowChunk({}, (1,))
 
@@ -660,16 +666,17 @@ def _run(made: Program, columns: Columns) -> Any:
     return compile_for_rows(made, columns).run(columns)[0]
 
 
+@former(for_="unknowns", within="tolerance", given="sizes", where="relations")
 def solve(
     target: Model | AnyTarget,
     total: int | float | str | None = None,
     *,
-    for_: str | Iterable[str],
+    unknowns: str | Iterable[str],
     at_most: int | float | str | None = None,
-    within: int | str | None = None,
+    tolerance: int | str | None = None,
     quantity: str = "params",
-    given: Given = None,
-    where: Where = None,
+    sizes: Given = None,
+    relations: Where = None,
     **conventions: str,
 ) -> Solutions:
     """Return all integer sizes that give a total, or that stay within an upper limit.
@@ -681,23 +688,24 @@ def solve(
     total
         The total to reach: an integer, or text with a unit prefix such as ``"7B"`` or ``"80GB"``. Give this or
         ``at_most``.
-    for_
+    unknowns
         The sizes to solve for: any positive integer, as in ``"L"``, or a range with a step, as in ``"E=512:8192:128"``;
         one of them, or a list.
     at_most
         The upper limit under which the first size is maximized, in the form of ``total``.
-    within
+    tolerance
         The tolerance around ``total``; without it, only exact solutions count. A percentage such as ``"1%"``, an amount
-        such as ``"50M"``, or an integer. ``within="1%"`` of 7e9 accepts 6.93e9 to 7.07e9.
+        such as ``"50M"``, or an integer. ``tolerance="1%"`` of 7e9 accepts 6.93e9 to 7.07e9.
     quantity
         The quantity whose total is given.
-    given
+    sizes
         The sizes to set before the search, in place of the target's own: numbers such as ``{"V": 32000}``, or
         expressions over other sizes. They are the same in every solution or follow from it, and are not columns of the
         table.
-    where
-        The sizes that follow from the unknowns, such as ``{"H": "4*E"}``. They are set as by ``given``, and each
-        solution shows their numbers too. A size is in ``for_``, ``given`` or ``where``, and in only one of them.
+    relations
+        The sizes that follow from the unknowns, such as ``{"H": "4*E"}``. They are set as by ``sizes``, and each
+        solution shows their numbers too. A size is in ``unknowns``, ``sizes`` or ``relations``, and in only one of
+        them.
     **conventions
         Conventions of the quantity, such as ``attention="causal"``.
 
@@ -719,21 +727,21 @@ def solve(
 
     Examples
     --------
-    >>> found = solve("llama-2-7b", 6738415616, for_="L")
+    >>> found = solve("llama-2-7b", 6738415616, unknowns="L")
     >>> [dict(each.sizes) for each in found.all]
     [{'L': 32}]
-    >>> solve("gpt2", "124M", for_="L", within="1%").table()["L"]
+    >>> solve("gpt2", "124M", unknowns="L", tolerance="1%").table()["L"]
     [12]
-    >>> solve("gpt2", at_most="1B", for_="L", given={"V": 32000, "P": 2048}).table()["L"]
+    >>> solve("gpt2", at_most="1B", unknowns="L", sizes={"V": 32000, "P": 2048}).table()["L"]
     [137]
-    >>> solve("gpt2", "1B", for_=["L", "E=768:2048:256"], within="1%", where={"H": "3*E"}).columns
+    >>> solve("gpt2", "1B", unknowns=["L", "E=768:2048:256"], tolerance="1%", relations={"H": "3*E"}).columns
     ('L', 'E', 'H', 'A')
 
     """
-    sizes = tuple(OpenSize.read(each) for each in ([for_] if isinstance(for_, str) else for_))
-    if not sizes:
-        raise SizeError("no size to solve for; name one, such as --for L")
-    posed = OpenModel.of(target, [each.name for each in sizes], [quantity], given, where, conventions)
+    unknown = tuple(OpenSize.read(each) for each in ([unknowns] if isinstance(unknowns, str) else unknowns))
+    if not unknown:
+        raise SizeError("no size to solve for; name one, such as --find L")
+    posed = OpenModel.of(target, [each.name for each in unknown], [quantity], sizes, relations, conventions)
     (formula,) = posed.formulas
-    wanted = SearchGoal.of(total, at_most, within, formula.measure.unit)
-    return Solutions(posed.model, formula, sizes, posed.follows, posed.free, wanted)
+    wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit)
+    return Solutions(posed.model, formula, unknown, posed.relations, posed.free, wanted)

@@ -16,6 +16,7 @@ from ..formulas.arrays import WIDE
 from ..formulas.compiled_formula import Compiled
 from ..formulas.compiler import compiled
 from ..formulas.formula import Formula
+from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenList
 from ..language.notation.text import code
@@ -42,31 +43,31 @@ WORK = 2 * 10**11  # limit on 64-bit operations per sweep: some minutes
 class Sweep(Answer):
     """Quantities of one model over rows of sizes, computed on demand.
 
-    Rows that violate a condition of a formula are omitted; ``left_out`` counts them by condition.
+    Rows that violate a condition of a formula are omitted; ``rejected_by_condition`` counts them by condition.
     """
 
     model: Model
     formulas: tuple[Formula, ...]
     rows: RowSource
-    where: tuple[Symbol, ...] = ()  # sizes defined by others, which have columns of their own
+    relations: tuple[Symbol, ...] = ()  # sizes defined by others, which have columns of their own
     filters: tuple[Filter, ...] = ()
     pareto: tuple[Objective, ...] = ()
-    top: int | None = None
-    by: Objective | None = None
+    limit: int | None = None
+    sort_by: Objective | None = None
     free: Mapping[Symbol, int | None] = field(default_factory=dict)  # the sizes determined by conditions in each row
-    told: Told = field(
+    progress: Told = field(
         default=ignore_progress, compare=False
     )  # called with the number of rows computed and their total
-    seen: Counter[str] = field(default_factory=Counter)  # the rows omitted by each condition in the last iteration
+    rejected: Counter[str] = field(default_factory=Counter)  # the rows omitted by each condition in the last iteration
 
     def __post_init__(self) -> None:
         """Validate all inputs before computing. Raises OptionError, SizeError."""
         super().__post_init__()
-        if self.pareto and self.top is not None:
-            raise OptionError("pareto and top cannot be combined; remove one of them")
-        if self.by is not None and self.top is None:
-            raise OptionError(f"sorting by {self.by.name} needs a number of rows; set top")
-        for each in (*self.pareto, *([self.by] if self.by else [])):
+        if self.pareto and self.limit is not None:
+            raise OptionError("pareto and limit cannot be combined; remove one of them")
+        if self.sort_by is not None and self.limit is None:
+            raise OptionError(f"sorting by {self.sort_by.name} needs a number of rows; set limit")
+        for each in (*self.pareto, *([self.sort_by] if self.sort_by else [])):
             if each.name not in self.columns or each.name in self.rows.labels:
                 numbers = [name for name in self.columns if name not in self.rows.labels]
                 raise OptionError(f"{quoted(each.name)} is not a column; the numeric columns are {', '.join(numbers)}")
@@ -95,7 +96,7 @@ class Sweep(Answer):
     @property
     def sizes(self) -> tuple[str, ...]:
         """The columns that are sizes."""
-        return (*self.rows.names, *map(str, self.where), *self._work.free.names)
+        return (*self.rows.names, *map(str, self.relations), *self._work.free.names)
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -114,7 +115,7 @@ class Sweep(Answer):
         """The sizes that are the same in all rows."""
         used = {name for each in self._compiled for name in each.symbols}
         used |= {name for each in self._compiled for held in each.program.conditions for name in held.sizes}
-        known = {name: number for each in self._compiled for name, number in each.given.items()}
+        known = {name: number for each in self._compiled for name, number in each.defaults.items()}
         own = used.difference(self.rows.names, map(str, self.free)) & known.keys()
         known |= self._work.free.constant
         own |= self._work.free.constant.keys()
@@ -129,19 +130,19 @@ class Sweep(Answer):
         relations = {size: value for each in self.formulas for size, value in each.relations.items()}
         named = dict(zip(self.quantities, self._compiled, strict=True))
         free = {str(size): number for size, number in self.free.items()}
-        return RowEvaluator(self.model.target, self.rows, named, relations, self.where, self.filters, free)
+        return RowEvaluator(self.model.target, self.rows, named, relations, self.relations, self.filters, free)
 
     def _kept(self) -> RowSelection | None:
         if self.pareto:
             return ParetoFront(self.pareto)
-        return None if self.top is None else TopRows(self.by or Objective(self.quantities[0]), self.top)
+        return None if self.limit is None else TopRows(self.sort_by or Objective(self.quantities[0]), self.limit)
 
-    def blocks(self) -> Iterator[Columns]:
+    def chunks(self) -> Iterator[Columns]:
         """Yield blocks of remaining rows as columns. A Pareto front or the first rows come in one block at the end."""
         kept, done = self._kept(), 0
-        self.seen.clear()
-        for piece in self.rows.pieces():
-            values, allowed = self._work.reckoned(piece, self.seen)
+        self.rejected.clear()
+        for piece in self.rows.chunks():
+            values, allowed = self._work.reckoned(piece, self.rejected)
             rows = _Rows(self, piece, values)
             if kept is not None:
                 if allowed is None or allowed.any():
@@ -149,7 +150,7 @@ class Sweep(Answer):
             elif (found := rows.all_of(allowed)) is not None:
                 yield found
             done += piece.count
-            self.told(done, self.rows.count)
+            self.progress(done, self.rows.count)
         if kept is not None and kept.found:
             yield kept.found
 
@@ -159,26 +160,26 @@ class Sweep(Answer):
 
         found: list[Columns] = []
         held = 0
-        for each in self.blocks():
+        for each in self.chunks():
             found.append(each)
             held += len(next(iter(each.values())))
             if held > HELD:
-                raise OptionError(f"more than {HELD:,} rows remain; iterate over blocks() instead")
+                raise OptionError(f"more than {HELD:,} rows remain; iterate over chunks() instead")
         if not found:
             return {name: numpy.empty(0, "object" if kind == "text" else kind) for name, kind in self.kinds.items()}
         return {name: numpy.concatenate([each[name] for each in found]) for name in self.columns}
 
     @property
-    def left_out(self) -> dict[str, int]:
+    def rejected_by_condition(self) -> dict[str, int]:
         """The number of rows omitted by each condition in the last iteration."""
-        return dict(sorted(self.seen.items(), key=lambda each: (-each[1], each[0])))
+        return dict(sorted(self.rejected.items(), key=lambda each: (-each[1], each[0])))
 
     @cached_property
-    def first(self) -> tuple[list[list[int | str]], int]:
+    def first_rows(self) -> tuple[list[list[int | str]], int]:
         """The first rows, up to the limit of a JSON document, and the number of all rows."""
         rows: list[list[int | str]] = []
         count = 0
-        for each in self.blocks():
+        for each in self.chunks():
             count += len(each[self.columns[0]])
             if len(rows) < LISTED:
                 room = LISTED - len(rows)
@@ -187,24 +188,24 @@ class Sweep(Answer):
 
     def to_json(self) -> dict[str, Any]:
         """Return the sweep as ``sweep --json`` prints it. Raises OptionError if it has too many rows."""
-        rows, count = self.first
+        rows, count = self.first_rows
         if count > LISTED:
             raise OptionError(
                 f"{count:,} rows remain, but a JSON document has at most {LISTED:,}; write them to a file with -o, or "
-                "keep fewer with --filter, --pareto or --top"
+                "keep fewer with --filter, --pareto or --limit"
             )
         return {
             "target": self.model.target,
             "quantities": [
                 {"name": each.measure.name, "unit": each.measure.unit, "conventions": dict(each.conventions)}
-                | {"formula": code(each.written), **ranks.facts(each.ranks, self.model.known)}
+                | {"formula": code(each.display_expr), **ranks.facts(each.ranks, self.model.known)}
                 for each in self.formulas
             ],
             "given": self.numbers,
-            "where": {str(size): code(self._relation(size)) for size in self.where},
+            "where": {str(size): code(self._relation(size)) for size in self.relations},
             "free": list(self._work.free.names),
             "configs": self.rows.count,
-            "left_out": self.left_out,
+            "left_out": self.rejected_by_condition,
             "pareto": [str(each) for each in self.pareto],
             "columns": list(self.columns),
             "rows": [list(row) for row in rows],
@@ -213,7 +214,7 @@ class Sweep(Answer):
     def _relation(self, size: Symbol) -> Expr:
         return next(each.relations[size] for each in self.formulas if size in each.relations)
 
-    def of_ranks(self) -> list[Line]:
+    def rank_lines(self) -> list[Line]:
         """Return the number of ranks of each quantity if the values are per rank."""
         sides = [(each.measure.name, each.ranks, self.model.known) for each in self.formulas]
         return ranks.stated_of_each(sides)
@@ -223,17 +224,17 @@ class Sweep(Answer):
         found: list[Line] = []
         if self.numbers:
             found.append(["with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items())])
-        found += [["where ", Math.of(size), " = ", Math.of(self._relation(size))] for size in self.where]
+        found += [["where ", Math.of(size), " = ", Math.of(self._relation(size))] for size in self.relations]
         found += [[line] for line in free_size_lines(self.free, self._work.free.names)]
         found += [[setting(name, choice)] for each in self.formulas for name, choice in conventions_of(each).items()]
-        return list({plain(line): line for line in [*found, *self.of_ranks()]}.values())
+        return list({plain(line): line for line in [*found, *self.rank_lines()]}.values())
 
-    def counted(self, rows: int) -> list[str]:
+    def count_lines(self, rows: int) -> list[str]:
         """Return a line with the number of remaining rows, and one for each condition that omitted some."""
         found = [f"{rows:,} of {self.rows.count:,} configs"]
         if self.pareto:
             found[0] += f" on the Pareto front of {' and '.join(map(str, self.pareto))}, the first of equal rows"
-        found += [f"left out: {number:,} that violate {said}" for said, number in self.left_out.items()]
+        found += [f"left out: {number:,} that violate {said}" for said, number in self.rejected_by_condition.items()]
         return found
 
     def _picture(self, by: str) -> Plot:
@@ -246,7 +247,7 @@ class Sweep(Answer):
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the conditions of the sweep, a table of its first rows, and the number of rows."""
-        rows, count = self.first
+        rows, count = self.first_rows
         titles = " and ".join(each.measure.title for each in self.formulas)
         found: list[BriefBlock] = [
             Heading(1, [f"{self.model.title} ({self.model.target}): {titles}"]),
@@ -259,7 +260,15 @@ class Sweep(Answer):
             found.append(Table(head, cells, align))
         if count > SHOWN:
             found.append(Paragraph([f"and {count - SHOWN:,} more; a file has all of them"]))
-        return [*found, *(Paragraph([line]) for line in self.counted(count))]
+        return [*found, *(Paragraph([line]) for line in self.count_lines(count))]
+
+    # Former names
+    blocks = Alias("chunks")
+    left_out = Alias("rejected_by_condition")
+    counted = Alias("count_lines")
+    where = Alias("relations")
+    top = Alias("limit")
+    by = Alias("sort_by")
 
 
 @dataclass(frozen=True)
@@ -281,7 +290,9 @@ class _Rows:
         for name in names or self.sweep.columns:
             if name in self.sweep._work.where:
                 known = {each: both.column(each, places) for each in self.sweep.rows.names}
-                value, _ = self.sweep._work.where[name].answers(**known)  # may be a fraction in an omitted row
+                value, _ = self.sweep._work.where[name].evaluate_with_mask(
+                    **known
+                )  # may be a fraction in an omitted row
                 found[name] = value if names else value.astype("int64")
             else:
                 found[name] = both.column(name, places)
@@ -301,18 +312,19 @@ def _rows(over: Mapping[str, object] | RowSource | str, model: Model) -> RowSour
     return Grid(tuple(Axis.of(name, values) for name, values in over.items())) if isinstance(over, Mapping) else over
 
 
+@former(given="sizes", where="relations", top="limit", by="sort_by")
 def sweep(
     target: Model | AnyTarget,
-    grid: Mapping[str, object] | RowSource | str | None = None,
     /,
+    grid: Mapping[str, object] | RowSource | str | None = None,
     quantity: str | Sequence[str] = "params",
     *,
-    given: Given = None,
-    where: Where = None,
+    sizes: Given = None,
+    relations: Where = None,
     filters: Iterable[str] = (),
     pareto: Iterable[str] = (),
-    top: int | None = None,
-    by: str | None = None,
+    limit: int | None = None,
+    sort_by: str | None = None,
     **conventions: Any,
 ) -> Sweep:
     """Compute quantities of a model over a grid of sizes, or over the rows of a file.
@@ -322,20 +334,18 @@ def sweep(
     target
         A model or its name.
     grid
-        The values of each size, such as ``{"L": [12, 24]}``, or the name of a .csv, .parquet or .jsonl file. It may
-        also be the keyword argument ``over``. If it is positional, ``over="step"`` is the convention of
-        ``pipeline-bubble``.
+        The values of each size, such as ``{"L": [12, 24]}``, or the name of a .csv, .parquet or .jsonl file.
     quantity
         One or more quantities.
-    given
+    sizes
         Numbers or expressions for other sizes.
-    where
+    relations
         Sizes defined by others, such as ``{"H": "4*E"}``.
     filters
         Conditions on the rows, such as ``"params <= 7e9"``.
     pareto
         Two or more columns whose Pareto front is kept; the prefix ``max:`` maximizes a column.
-    top, by
+    limit, sort_by
         The number of rows to keep, and the column that sorts them, ascending or, with the prefix ``max:``, descending.
     conventions
         Conventions of the quantities.
@@ -343,7 +353,7 @@ def sweep(
     Returns
     -------
     Sweep
-        ``table()`` has one array for each column; ``blocks()`` yields the rows in parts.
+        ``table()`` has one array for each column; ``chunks()`` yields the rows in parts.
 
     Raises
     ------
@@ -352,13 +362,13 @@ def sweep(
 
     Examples
     --------
-    >>> found = sweep("gpt2", {"E": "768:1536:768", "L": [12, 24]}, where={"P": "E"})
+    >>> found = sweep("gpt2", {"E": "768:1536:768", "L": [12, 24]}, relations={"P": "E"})
     >>> [list(map(int, row)) for row in zip(*found.table().values())][::3]
     [[768, 12, 768, 12, 124243200], [1536, 24, 1536, 12, 759513600]]
 
     """
     if grid is None:
-        grid = conventions.pop("over", None)
+        grid = conventions.pop("over", None)  # its former name, unless it is a convention next to a grid
     if grid is None:
         raise SizeError("a sweep needs at least one size; give a grid, such as {'L': [12, 24]}, or a file")
     model = composed_model(target)
@@ -366,16 +376,16 @@ def sweep(
     if not rows.names:
         raise SizeError("a sweep needs at least one size, such as E=512:8192:128")
     names = (quantity,) if isinstance(quantity, str) else tuple(dict.fromkeys(quantity))
-    posed = OpenModel.of(model, rows.names, names, given, where, conventions)
+    posed = OpenModel.of(model, rows.names, names, sizes, relations, conventions)
     units = {each.measure.name: each.measure.unit for each in posed.formulas}
     return Sweep(
         posed.model,
         posed.formulas,
         rows,
-        tuple(posed.follows),
+        tuple(posed.relations),
         tuple(Filter.read(each, units, posed.model.settable) for each in filters),
         tuple(map(Objective.read, pareto)),
-        top,
-        None if by is None else Objective.read(by),
+        limit,
+        None if sort_by is None else Objective.read(sort_by),
         posed.free,
     )

@@ -30,7 +30,7 @@ class TiedCrossover(Immutable):
         cls, tie: TotalTie, difference: Expr, numbers: Numbers, allowed: Mapping[Symbol, AllowedValues]
     ) -> TiedCrossover | None:
         """Return the difference after substitution, or None if it contains a min or max."""
-        found = tie.put_into(difference)
+        found = tie.substitute(difference)
         return None if found is None else cls(tie, found, numbers, allowed)
 
     @cached_property

@@ -144,7 +144,7 @@ def architecture(name: str, /, **options: Any) -> Model:
     base = architecture_class(facts["architecture"] if facts else name)
     chosen = base.options_from({**(facts.get("options", {}) if facts else {}), **options})
     sizes = {named_symbol(size): number for size, number in facts["sizes"].items()} if facts else {}
-    own = _component(base, base.options_from(facts.get("options", {}) if facts else {})).chosen
+    own = _component(base, base.options_from(facts.get("options", {}) if facts else {})).changed_options
     return _stated(_model(name, _component(base, chosen), sizes), own)
 
 
@@ -218,7 +218,7 @@ def model_from_config(path: str, found: OpenedConfig, /, **options: Any) -> Mode
         rests,
         "" if config.get("architectures") else f"no 'architectures': read as {base.fields.class_for(own)}",
     ]
-    model = _stated(_model(path, component, numbers), own.chosen)
+    model = _stated(_model(path, component, numbers), own.changed_options)
     known = replace(model.provenance, **found.facts, assumed=tuple(filter(None, assumed)))
     return replace(model, provenance=known)
 

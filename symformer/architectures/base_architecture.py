@@ -111,7 +111,7 @@ class WitnessSpec:
     conditions: tuple[Divides, ...] = ()  # conditions of the class that the formula does not need
     masked: bool = True  # whether it accepts a mask [B,1,S,C]; otherwise it builds its own
     cached: bool = True  # whether it has a cache
-    unread: str = ""  # why the saved tensors of its code are not known, if they are not
+    activation_refusal: str = ""  # why the saved tensors of its code are not known, if they are not
     author: str = ""  # who wrote it, if the name of the library does not tell
 
     @classmethod
@@ -136,7 +136,7 @@ class CollectedFields:
 @cache
 def _collected(owner: type[Architecture]) -> Fields:
     said = [vars(base)["config"] for base in reversed(owner.__mro__) if "config" in vars(base)]
-    whole: Fields = reduce(lambda base, own: own.beside(base), said)
+    whole: Fields = reduce(lambda base, own: own.combined_with(base), said)
     stem = owner.witness.stem
     return replace(
         whole,
@@ -185,6 +185,6 @@ class Architecture(Component):
         return self.witness.library
 
     @property
-    def unread(self) -> str:
+    def activation_refusal(self) -> str:
         """Return why the saved tensors of its torch class are not known, or "" if they are known."""
-        return self.witness.unread
+        return self.witness.activation_refusal

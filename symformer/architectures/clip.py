@@ -83,7 +83,7 @@ class CLIP(Architecture):
         images = _of_length_one(ops, "image_embeds", images)
         texts = _of_length_one(ops, "text_embeds", texts)
         scale = ops.activation("exp", ops.learned("logit_scale"), "exp", module=False)
-        return ops.multiply("logits_per_text", ops.match("cosines", texts, images), scale.view((ONE, ONE)))
+        return ops.multiply("logits_per_text", ops.pairwise_products("cosines", texts, images), scale.view((ONE, ONE)))
 
 
 def _of_length_one(ops: Operations, name: str, x: Tensor) -> Tensor:

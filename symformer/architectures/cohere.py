@@ -25,7 +25,7 @@ class Cohere(Biased):
     norm = LayerNorm(bias=False)
     config = Fields(usual({V: 256000, E: 8192, H: 22528, L: 40, A: 64, G: A, D: HEAD_WIDTH}), inert=("logit_scale",))
     witness = WitnessSpec(
-        "Cohere", conditions=HEADS_DIVIDE, unread=unknown("its layer norm, which is written in Python,")
+        "Cohere", conditions=HEADS_DIVIDE, activation_refusal=unknown("its layer norm, which is written in Python,")
     )
     variants = ({}, {"qk_norm": True}, {"attention_bias": True}, {"tied": False}, {"head": "none"})
 

@@ -71,7 +71,7 @@ class Falcon(GPTLike):
         rotary=True,
         inert=(NO_TABLE, "apply_residual_connection_post_layernorm"),  # no class reads the second
     )
-    witness = WitnessSpec("Falcon", prefix="transformer.", masked=False, unread=OWN_ATTENTION)
+    witness = WitnessSpec("Falcon", prefix="transformer.", masked=False, activation_refusal=OWN_ATTENTION)
     variants = (
         {},
         {"grouped": True},

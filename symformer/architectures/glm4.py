@@ -31,7 +31,7 @@ class GLM4(Sandwich):
     witness = WitnessSpec(
         "Glm4",
         arguments={"pad_token_id": None},  # otherwise it must be a token
-        unread=unknown("the rotary angles, which each layer repeats,"),
+        activation_refusal=unknown("the rotary angles, which each layer repeats,"),
     )
     variants = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
 

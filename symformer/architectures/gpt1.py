@@ -29,7 +29,9 @@ class GPT1(OpenAILike):
         inert=("n_ctx", "n_special", "predict_special_tokens"),  # not read by any class
     )
     heads = {"LMHeadModel": {"head": "lm"}, "Model": {"head": "none"}}
-    witness = WitnessSpec("OpenAIGPT", prefix="transformer.", masked=False, cached=False, unread=OWN_ATTENTION)
+    witness = WitnessSpec(
+        "OpenAIGPT", prefix="transformer.", masked=False, cached=False, activation_refusal=OWN_ATTENTION
+    )
 
     # The class has its own names of activation functions.
     activation: Activation = option(

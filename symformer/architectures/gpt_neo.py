@@ -46,7 +46,11 @@ class GPTNeo(OpenAILike):
         ),
     )
     witness = WitnessSpec(
-        "GPTNeo", prefix="transformer.", rename={"attn.attention": "attn"}, stacks=STACKS, unread=OWN_ATTENTION
+        "GPTNeo",
+        prefix="transformer.",
+        rename={"attn.attention": "attn"},
+        stacks=STACKS,
+        activation_refusal=OWN_ATTENTION,
     )
 
     embedding_dropout: bool = option(ProbabilityField("embed_dropout", 0.0))

@@ -43,7 +43,7 @@ class GPTJ(OpenAILike):
         usual({V: 50400, E: 4096, L: 28, A: 16, H: 4 * E, D_rope: Field(("rotary_dim",), 64)}, OPENAI),
         inert=("n_positions", "max_position_embeddings", "n_ctx", "rotary", "scale_attn_weights"),  # no position table
     )
-    witness = WitnessSpec("GPTJ", prefix="transformer.", unread=OWN_ATTENTION)
+    witness = WitnessSpec("GPTJ", prefix="transformer.", activation_refusal=OWN_ATTENTION)
     variants = ({}, {"tied": True}, {"head": "none"})
 
     tied: bool = option(BoolField("tie_word_embeddings", False))

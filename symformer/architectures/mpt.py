@@ -50,7 +50,9 @@ class MPT(GPTLike):
         ),
     )
     # Enough rows of biases for the tokens of any run.
-    witness = WitnessSpec("Mpt", prefix="transformer.", arguments={"max_seq_len": 2**24}, unread=OWN_ATTENTION)
+    witness = WitnessSpec(
+        "Mpt", prefix="transformer.", arguments={"max_seq_len": 2**24}, activation_refusal=OWN_ATTENTION
+    )
 
     @property
     def layer(self) -> Component:

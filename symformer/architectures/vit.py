@@ -71,7 +71,7 @@ class ViT(Stacked):
 
     def embed(self, ops: Operations, pixels: Tensor) -> Tensor:
         patches = ops.call("embeddings.patch_embeddings.projection", PatchEmbedding(), pixels)
-        x = ops.precede("embeddings.tokens", ops.learned("embeddings.cls_token", *map(Integer, (1, 1)), E), patches)
+        x = ops.prepend("embeddings.tokens", ops.learned("embeddings.cls_token", *map(Integer, (1, 1)), E), patches)
         places = ops.learned("embeddings.position_embeddings", Integer(1), x.shape[1], E)
         x = ops.add("embeddings.positions", x, places)
         return ops.call("embeddings.dropout", Dropout(), x) if self.hidden_dropout else x

@@ -93,7 +93,7 @@ class MeasuredModel(Component):
     def forward(self, ops: Operations, *inputs: Any) -> Any:
         raise WitnessError(f"{self.stem} is traced, so it has no forward pass in symformer")
 
-    def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
+    def for_quantity(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """Return the component that has a quantity, measured under the conventions of a torch run.
 
         Raises RuleError for other conventions and for a quantity that is not known.
@@ -104,13 +104,13 @@ class MeasuredModel(Component):
         if self.maker == DIFFUSERS and name != STORED:
             raise RuleError(f"only params is supported for diffusers models, not {name} of {self.stem}")
         if name not in MEASURED and self.lifted is not None:
-            return self.lifted().answering(question, given)
+            return self.lifted().for_quantity(question, given)
         check_measurable(name)
         for convention, value in question.choose(given).items():
             ran = question.choices[convention].default
             if value != ran and convention not in MEASURED[name]:
                 if self.lifted is not None:
-                    return self.lifted().answering(question, given)
+                    return self.lifted().for_quantity(question, given)
                 raise RuleError(
                     f"{convention}={value}: {self.stem} is traced, so its {question.measure.title} are known only for "
                     f"{convention}={ran}"

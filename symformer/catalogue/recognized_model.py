@@ -79,7 +79,7 @@ class RecognizedModel(Component):
     def forward(self, ops: Operations, *inputs: Any) -> Any:
         raise WitnessError(f"{self.stem} is traced, so it has no forward pass in symformer")
 
-    def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
+    def for_quantity(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """Return the component for a quantity that torch confirmed, under conventions that the run determines.
 
         Raises RuleError for any other quantity or convention.

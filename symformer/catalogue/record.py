@@ -55,7 +55,7 @@ def model_of_records(target: str, find: Find) -> Model:
     def measure(quantity: str) -> Component:
         record = find(quantity)
         if record.traced is None:  # its operations, which torch confirmed
-            return record.operations.answering(find_quantity(quantity), {})
+            return record.operations.for_quantity(find_quantity(quantity), {})
         return replace(record.traced, measure=measure, lifted=operations)
 
     def operations() -> Component:
@@ -68,12 +68,12 @@ def model_of_records(target: str, find: Find) -> Model:
             places = {**(_places(find(OPERATIONS), also) if also else {}), **record.places}
         else:
             component = replace(record.operations, asked=quantity)
-            asks = {str(size) for size in Model(target=target, component=component).formula(quantity).asks}
+            asks = {str(size) for size in Model(target=target, component=component).formula(quantity).dependencies}
             places = _places(record, {*asks, *also})
         return Provenance(places=places, reading=record.reading, by=record.by, config=record.config)
 
     provenance = replace(read(STORED), config=first.config, assumed=first.assumed, measured=read)
-    return Model(target=target, component=measure(STORED), provenance=provenance).sized(STORED).checked()
+    return Model(target=target, component=measure(STORED), provenance=provenance).with_sizes_for(STORED).validated()
 
 
 def _places(record: Record, letters: Collection[str]) -> dict[str, ConfigLocation]:
@@ -99,4 +99,4 @@ def stored_model(target: str, record: Record) -> Model:
     provenance = Provenance(
         places=record.places, reading=record.reading, by=record.by, config=record.config, assumed=record.assumed
     )
-    return Model(target=target, component=record.counted, provenance=provenance).sized(STORED).checked()
+    return Model(target=target, component=record.counted, provenance=provenance).with_sizes_for(STORED).validated()

@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ..formulas.formula import Formula
+from ..language.aliases import Alias
 from ..language.errors import WitnessError
 from ..language.frozen import Immutable
 from ..models.model import Model
 from ..quantities.quantity import COUNTED
+
+RESTS = "rests"  # the key of ``depends_on`` in the stored files
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Certificate(Immutable):
         The random points at each depth, the degree, N, the probability of error, and the seed.
     presets
         Presets that were built at full size, with the total from both sides.
-    rests
+    depends_on
         The digest of the first variant's formula, if that certificate has the bound for the rows; else "".
 
     Examples
@@ -70,7 +74,7 @@ class Certificate(Immutable):
     presets: Mapping[str, int]  # presets built at full size, with the total of both sides
     # The digest of the first variant's formula if that has every row of this one, else "". The certificate of the first
     # variant then bounds the error of the rows. This class was compared at fewer points, with the bound above.
-    rests: str = ""
+    depends_on: str = ""
 
     def to_json(self) -> dict[str, object]:
         """Return the certificate as it is stored.
@@ -78,7 +82,7 @@ class Certificate(Immutable):
         Returns
         -------
         dict
-            The fields by name.
+            The fields by name; ``depends_on`` has the key ``rests``.
 
         Examples
         --------
@@ -86,7 +90,11 @@ class Certificate(Immutable):
         'gpt2.params'
 
         """
-        return asdict(self)
+        facts = asdict(self)
+        return {**{name: fact for name, fact in facts.items() if name != "depends_on"}, RESTS: self.depends_on}
+
+    # Former names
+    rests = Alias("depends_on")
 
 
 def write_certificates(architecture: str, certificates: Sequence[Certificate | None]) -> None:
@@ -105,9 +113,12 @@ def certificates_of(architecture: str) -> tuple[Certificate, ...]:
     place = Path(__file__).parent / f"{architecture}.json"
     if not place.is_file():
         return ()
-    return tuple(
-        Certificate(**{**facts, "depths": tuple(facts["depths"])}) for facts in json.loads(place.read_text("utf-8"))
-    )
+    return tuple(map(_read, json.loads(place.read_text("utf-8"))))
+
+
+def _read(facts: Mapping[str, Any]) -> Certificate:
+    fields = {name: fact for name, fact in facts.items() if name != RESTS}
+    return Certificate(**{**fields, "depths": tuple(facts["depths"]), "depends_on": facts.get(RESTS, "")})
 
 
 def certificate_for(model: Model, formula: Formula) -> Certificate | None:
@@ -121,7 +132,7 @@ def certificate_for(model: Model, formula: Formula) -> Certificate | None:
     ours = [
         each
         for each in certificates_of(model.id)
-        if (each.id, dict(each.options)) == (formula.id, model.component.chosen)
+        if (each.id, dict(each.options)) == (formula.id, model.component.changed_options)
     ]
     for each in sorted(ours, key=lambda each: dict(each.conventions) != dict(formula.conventions)):
         counted = model.formula(formula.measure.name, **each.conventions)

@@ -45,7 +45,6 @@ quantities = click.option(
     help="The quantity to count; repeatable.",
 )
 given = click.option(
-    "--given",
     "--set",
     "given",
     multiple=True,
@@ -73,7 +72,7 @@ def formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
 
     model, conventions = resolve(target, pairs(options), sets, [quantity])
     found = model.formula(quantity, **conventions)
-    model.asked_by([found])
+    model.check_run_sizes([found])
     return model, found
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from ..language.errors import SymformerError, quoted
+from .spellings import COMMANDS, others
 from .terminal import PLAINLY, discard, print_error, unwritable, visible
 
 REFUSED = 2  # an error that the user can fix
@@ -23,11 +24,23 @@ STOPPED = 130  # stopped by Ctrl-C
 CUT_OFF = 141  # the reader of our output has closed it
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # errors of a stream; they name no path
 ROOM = 1_200  # the longest error message, in characters
+QUANTITIES = {"quantity", "quantities", "over", "same"}  # the parameters that name quantities, in every command
 OUTPUT = "output"  # the parameter with the output path, in every command
 
 
 class Command(click.Command):
     """A command that rejects repeated options, except those that accept several values."""
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        """Return click's parser, which also accepts the other spellings of the options."""
+        parser = super().make_parser(ctx)
+        for param in self.params:
+            shown = param.opts
+            param.opts = [other for option in shown for other in others(self.name or "", option)]
+            if param.opts:
+                param.add_to_parser(parser, ctx)
+            param.opts = shown
+        return parser
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
@@ -49,6 +62,8 @@ class Command(click.Command):
         return extra
 
     def invoke(self, ctx: click.Context) -> Any:
+        for name in QUANTITIES & ctx.params.keys():
+            ctx.params[name] = _canonical(ctx.params[name])
         if ctx.params.get(OUTPUT) is None:
             return super().invoke(ctx)
         from ..output.files import protect_inputs
@@ -71,6 +86,15 @@ class Command(click.Command):
         if "--quantity" in taken and (found := [each for each in (extra, *named) if each in quantities()]):
             return f"; a quantity is given as -q {found[0]}"
         return ""
+
+
+def _canonical(named: Any) -> Any:
+    """Return the value of an option that names quantities, with each by its own name."""
+    if not named:
+        return named
+    from ..quantities import canonical
+
+    return canonical(named) if isinstance(named, str) else tuple(map(canonical, named))
 
 
 def _inputs(params: Mapping[str, Any]) -> Iterator[str | int]:
@@ -98,6 +122,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        args = [COMMANDS.get(args[0], args[0]), *args[1:]]
         if args[0] not in self.commands and not ctx.resilient_parsing:
             from ..targets.opened_target import names
 

@@ -66,8 +66,8 @@ def command(
     model, conventions = resolve(against, pairs(options), sets, [quantity])
     if part == "":
         raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
-    found = hold(formula, model, quantity, part=part, where=parse_bindings(where), paper=paper, **conventions)
-    model.asked_by([found.formula])
+    found = hold(formula, model, quantity, part=part, names=parse_bindings(where), paper=paper, **conventions)
+    model.check_run_sizes([found.formula])
     if as_json:
         print_json(found.to_json())
     else:

@@ -66,28 +66,31 @@ PLOTS = ("svg", "png")  # .pdf writes a document
     help="Compare one copy of a part, such as h.attn; 1:h selects a part of the first model only.",
 )
 @click.option(
-    "--same",
+    "--match",
+    "same",
     metavar="Q",
     shell_complete=completion_values.quantity,
-    help="In every other model, adjust the size given with --by until this total equals the first model's.",
+    help="In every other model, adjust the size given with --adjust until this total equals the first model's.",
 )
 @click.option(
-    "--by",
+    "--adjust",
+    "by",
     metavar="NAME",
-    help="The size that --same adjusts, such as L; it is printed as a formula and as a number. With --over, the x-axis "
-    "of the plot.",
+    help="The size that --match adjusts, such as L; it is printed as a formula and as a number.",
 )
+@click.option("--x", metavar="NAME", help="With --divide-by, the size on the x-axis of the plot.")
 @click.option(
     "--crossover",
     "crossovers",
     multiple=True,
     metavar="NAME",
     help="Print the crossovers in this size: the values at which the larger model changes, as a formula and as "
-    "numbers. With --same, print them for equal totals and at the adjusted size.",
+    "numbers. With --match, print them for equal totals and at the adjusted size.",
 )
 @click.option("--per", metavar="SIZES", help="Divide by sizes: -q kv-cache --per B*C is bytes per token.")
 @click.option(
-    "--over",
+    "--divide-by",
+    "over",
     metavar="Q",
     shell_complete=completion_values.quantity,
     help="Divide by another quantity of the same model; a single target is enough.",
@@ -114,6 +117,7 @@ def command(
     parts: tuple[str, ...],
     same: str | None,
     by: str | None,
+    x: str | None,
     crossovers: tuple[str, ...],
     per: str | None,
     over: str | None,
@@ -130,17 +134,21 @@ def command(
     models gets an index: E_1 for the first model, E_2 for the second.
 
     \b
-    symformer compare gpt2-xl llama-2-7b --same params --by L
+    symformer compare gpt2-xl llama-2-7b --match params --adjust L
     symformer compare llama-2-7b llama-2-70b deepseek-v2 -q kv-cache --per B*C
-    symformer compare gpt2 --quantity train-flops --over params
+    symformer compare gpt2 --quantity train-flops --divide-by params
     """
     from ..targets.side_by_side import SideBySideTargets
 
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
-    _check(targets, asked, over, per, same, by, crossovers, output, form, flavour, as_json)
+    if x is not None and over is None:
+        raise click.UsageError(f"--x {x} needs --divide-by; use --crossover {x} to plot the totals against {x}")
+    if over is not None and not same:
+        x, by = x or by, None  # --by is also a former spelling of --x
+    _check(targets, asked, over, per, same, by, x, crossovers, output, form, flavour, as_json)
     beside = SideBySideTargets.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
     if over is not None:
-        _over(beside, by, output, form, engine, flavour, as_json)
+        _over(beside, x, output, form, engine, flavour, as_json)
     elif output is not None and plot_output.is_plot(output, PLOTS):
         _draw(beside, same, by, crossovers, per, output)
     elif output is not None:
@@ -156,6 +164,7 @@ def _check(
     per: str | None,
     same: str | None,
     by: str | None,
+    x: str | None,
     crossovers: Sequence[str],
     output: str | None,
     form: str | None,
@@ -170,16 +179,14 @@ def _check(
                 raise click.UsageError(f"unexpected argument {each!r}{belongs}")
     if len(targets) == 1 and over is None:
         raise click.UsageError(
-            f"{targets[0]} is the only model given; name another one, or another quantity of this one with --over"
+            f"{targets[0]} is the only model given; name another one, or another quantity of this one with --divide-by"
         )
     drawn = plot_output.is_plot(output, PLOTS)
-    if over is not None and by and not same and not drawn:
+    if x is not None and not drawn:
+        raise click.UsageError(f"--x {x} is the x-axis of a plot; name its file with -o, such as -o ratio.svg")
+    if bool(same) != bool(by):
         raise click.UsageError(
-            f"with --over, --by {by} is the x-axis of a plot; name its file with -o, such as -o over.svg"
-        )
-    if bool(same) != bool(by) and not (over is not None and by):
-        raise click.UsageError(
-            "--same names a total and --by the size to adjust, as in --same params --by L; give both"
+            "--match names a total and --adjust the size to adjust, as in --match params --adjust L; give both"
         )
     if output is not None:
         if as_json:
@@ -193,17 +200,18 @@ def _check(
             )
     elif form or flavour:
         raise click.UsageError(
-            f"{'--as' if form else '--flavour'} applies to documents only; name the file with -o, or remove the option"
+            f"{'--format' if form else '--flavour'} applies to documents only; name the file with "
+            "-o, or remove the option"
         )
     elif len(asked) > 1:
         raise click.UsageError(f"{' and '.join(asked)} need a document with one chapter each; name its file with -o")
     if over is not None:
         if len(asked) > 1:
-            raise click.UsageError(f"--over divides one quantity, but -q names {' and '.join(asked)}; keep one")
-        for name, given in (("--same", same), ("--crossover", crossovers), ("--per", per)):
+            raise click.UsageError(f"--divide-by divides one quantity, but -q names {' and '.join(asked)}; keep one")
+        for name, given in (("--match", same), ("--crossover", crossovers), ("--per", per)):
             if given:
                 raise click.UsageError(
-                    f"--over divides two quantities of each model and cannot be combined with {name}; remove one"
+                    f"--divide-by divides two quantities of each model and cannot be combined with {name}; remove one"
                 )
 
 
@@ -215,7 +223,8 @@ def _check_plot(
 
     if form or flavour:
         raise click.UsageError(
-            f"{'--as' if form else '--flavour'} applies to documents only, but {output} is a plot; remove the option"
+            f"{'--format' if form else '--flavour'} applies to documents only, but {output} is a plot; "
+            "remove the option"
         )
     if len(asked) > 1:
         raise click.UsageError(
@@ -235,8 +244,8 @@ def _draw(
     from ..algebra.compare import compare as set_side_by_side
 
     (formulas,) = beside.formulas()
-    found = set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=True)
-    plot_output.put(output, lambda: found.plot(by=crossovers[0] if crossovers else ""))
+    found = set_side_by_side(*formulas, match=same or "", adjust=by or "", per=per or "", totals=True)
+    plot_output.put(output, lambda: found.plot(x=crossovers[0] if crossovers else ""))
 
 
 def _show(
@@ -253,7 +262,7 @@ def _show(
     from ..views.summary import notes
 
     (formulas,) = beside.formulas()
-    found = set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=not as_json)
+    found = set_side_by_side(*formulas, match=same or "", adjust=by or "", per=per or "", totals=not as_json)
     found.check_crossovers(crossovers)
     if as_json:
         print_json(_json(found))
@@ -309,7 +318,7 @@ def _json(found: Comparison) -> dict[str, object]:
 
 def _over(
     beside: SideBySideTargets,
-    by: str | None,
+    x: str | None,
     output: str | None,
     form: str | None,
     engine: str,
@@ -323,12 +332,12 @@ def _over(
     above, below = beside.formulas()
     for formula in (*above, *below):
         if not formula.additive:
-            raise OptionError(f"{formula.measure.name} is itself a ratio; --over divides two additive quantities")
+            raise OptionError(f"{formula.measure.name} is itself a ratio; --divide-by divides two additive quantities")
     found = [QuantityRatio(*each) for each in zip(above, below, strict=True)]
     if output is not None and plot_output.is_plot(output, PLOTS):
         from ..algebra.result_plots.ratio_plot import draw_together
 
-        plot_output.put(output, lambda: draw_together(found, by or ""))
+        plot_output.put(output, lambda: draw_together(found, x or ""))
         return
     if output is not None:
         from ..documents.ratio_document import document
@@ -361,7 +370,7 @@ def _write(
 
     def made() -> Document:
         found = [
-            set_side_by_side(*formulas, same=same or "", by=by or "", per=per or "", totals=True)
+            set_side_by_side(*formulas, match=same or "", adjust=by or "", per=per or "", totals=True)
             for formulas in beside.formulas()
         ]
         return document(found, __version__)

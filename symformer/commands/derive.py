@@ -42,7 +42,7 @@ ARCHIVE = "zip"
 @arguments.sets
 @arguments.option
 @click.option(
-    "--form",
+    "--length",
     "length",
     type=click.Choice(["full", "short"]),
     default="full",
@@ -50,7 +50,7 @@ ARCHIVE = "zip"
     help="The full derivation, or a one-page version.",
 )
 @click.option(
-    "--as",
+    "--format",
     "form",
     type=click.Choice([*FORMATS, ARCHIVE]),
     help="The output format if -o is - or a FOLDER. [default in a FOLDER: pdf]",
@@ -142,7 +142,7 @@ def _kind(fragment: bool, macros: bool, live: bool, template: str | None, length
         raise DocumentError("--template cannot be combined with --fragment or --macros; remove one of the two")
     if macros and length == "short":
         raise DocumentError(
-            "--macros writes every formula and cannot be combined with --form short; remove one of the two"
+            "--macros writes every formula and cannot be combined with --length short; remove one of the two"
         )
     return "fragment" if fragment else "macros" if macros else "live" if live else "derivation"
 
@@ -162,7 +162,7 @@ def _extension(output: str, into: bool, form: str, kind: Kind) -> str:
     else:
         extension = check_output(output, "a derivation", (*FORMATS, ARCHIVE), form)
     if what and extension != "tex":
-        raise click.UsageError(f"{what} is written as .tex, but --as is {extension}; remove --as")
+        raise click.UsageError(f"{what} is written as .tex, but --format is {extension}; remove --format")
     if kind == "live" and extension != "html":
         place = f"each file in {output}" if into else output
         raise DocumentError(f"--live writes .html, but {place} is .{extension}; remove --live or write .html")

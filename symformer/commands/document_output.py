@@ -7,7 +7,7 @@ import click
 from ..documents.formats import FLAVOURS, FORMATS
 from .terminal import print_bytes, print_error
 
-as_format = click.option("--as", "form", type=click.Choice(FORMATS), help="The output format if -o is -.")
+as_format = click.option("--format", "form", type=click.Choice(FORMATS), help="The output format if -o is -.")
 engine = click.option(
     "--engine",
     type=click.Choice(["typst", "latex"]),

@@ -44,7 +44,7 @@ def command(only_presets: bool, as_json: bool) -> None:
     rows = []
     for name in architectures.all_names():
         model = architectures.architecture(name)
-        rows.append([name, model.title, _brief(spell(model.params.written))])
+        rows.append([name, model.title, _brief(spell(model.params.display_expr))])
     table(["name", "title", "parameters"], rows, "lll")
     print_line("\nPresets: published sizes of an architecture (--presets lists their sources)")
     rows = [[name, ", ".join(architectures.presets_of(name))] for name in architectures.all_names()]
@@ -53,7 +53,7 @@ def command(only_presets: bool, as_json: bool) -> None:
     rows = []
     for name in components.all_names():
         part = components.component(name)
-        rows.append([f"component:{name}", part.title, _brief(spell(part.params.written))])
+        rows.append([f"component:{name}", part.title, _brief(spell(part.params.display_expr))])
     table(["name", "title", "parameters"], rows, "lll")
     print_line("\nQuantities")
     rows = []

@@ -116,7 +116,7 @@ def _number(entry: PublishedNumber, as_json: bool) -> None:
     if found is None:
         print_line(f"unchecked   {entry.without}")
     else:
-        print_line(found.because)
+        print_line(found.reason)
     if entry.correction and entry.correction not in entry.without:
         print_line(f"correction  {entry.correction}")
     if entry.note:

@@ -46,7 +46,7 @@ KINDS = ("architecture", "part", "shares", "flops", "memory", "roofline")
 @click.option("--device", metavar="SIZE", help="Device memory, such as 80GB, for --kind memory.")
 @click.option("--peak", metavar="SPEED", help="Peak compute of the device, such as 989TFLOPS, for --kind roofline.")
 @click.option("--bandwidth", metavar="SPEED", help="Memory bandwidth, such as 3.35TB/s, for --kind roofline.")
-@click.option("--as", "form", type=click.Choice(FORMATS), help="The output format if -o is -.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="The output format if -o is -.")
 def command(
     targets: tuple[str, ...],
     output: str,

@@ -16,7 +16,8 @@ from .terminal import print_blocks, print_json
 @arguments.option
 @plot_output.output
 @click.option(
-    "--by",
+    "--x",
+    "x",
     metavar="NAME",
     shell_complete=completion_values.size,
     help="Plot the quantity against this size; requires -o.",
@@ -28,27 +29,27 @@ def command(
     sets: tuple[str, ...],
     options: tuple[str, ...],
     output: str | None,
-    by: str | None,
+    x: str | None,
     as_json: bool,
 ) -> None:
     """Show how a quantity changes with each of its sizes.
 
     For each size: the partial derivative; the elasticity, which is the growth of the quantity in percent when the size
     grows by 1%; the exact cost of increasing the size by 1; and the asymptote as that size alone tends to infinity.
-    With -o, plot the elasticities, or with --by the quantity against one size.
+    With -o, plot the elasticities, or with --x the quantity against one size.
 
     \b
     symformer sensitivity llama-2-7b
-    symformer sensitivity llama-2-7b --by L -o layers.svg
+    symformer sensitivity llama-2-7b --x L -o layers.svg
     """
     from ..algebra.sensitivity import Sensitivity
 
-    if by is not None and output is None:
-        raise click.UsageError(f"--by {by} is the x-axis of a plot; name its file with -o, such as -o sensitivity.svg")
+    if x is not None and output is None:
+        raise click.UsageError(f"--x {x} is the x-axis of a plot; name its file with -o, such as -o sensitivity.svg")
     plot_output.check(output, as_json)
     found = Sensitivity(*arguments.formula(target, quantity, sets, options))
     if output is not None:
-        plot_output.put(output, lambda: found.plot(by=by or ""))
+        plot_output.put(output, lambda: found.plot(x=x or ""))
         return
     if as_json:
         print_json(found.to_json())

@@ -22,7 +22,10 @@ from .terminal import print_blocks, print_error, print_json, print_line, print_l
     help="Show the formula of one copy of a single part, such as h.attn.",
 )
 @click.option(
-    "--as", "notation", type=click.Choice(list(NOTATIONS)), help="Print only the equation, on one line, ready to paste."
+    "--format",
+    "notation",
+    type=click.Choice(list(NOTATIONS)),
+    help="Print only the equation, on one line, ready to paste.",
 )
 @click.option(
     "--conventions", "every", is_flag=True, help="Compare every value of each convention and list who uses it."
@@ -53,7 +56,7 @@ def command(
     if notation is not None and (as_json or every):
         other = "--json" if as_json else "--conventions"
         raise click.UsageError(
-            f"--as {notation} prints only the equation and cannot be combined with {other}; remove one of the two"
+            f"--format {notation} prints only the equation and cannot be combined with {other}; remove one of the two"
         )
     if part == "":
         raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
@@ -85,7 +88,7 @@ def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tup
 
     model, given = resolve(target, pairs(options), sets, [quantity])
     found, measure = alternatives(model, quantity, given), find_quantity(quantity).measure
-    model.asked_by(variant.formula for variant in found if variant.formula is not None)
+    model.check_run_sizes(variant.formula for variant in found if variant.formula is not None)
     if as_json:
         facts = [variant.to_json() for variant in found]
         print_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})

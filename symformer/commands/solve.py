@@ -17,10 +17,10 @@ NONE = 1  # the exit status if there is no solution
 @arguments.target
 @click.option("--total", metavar="N", help="The target value: 7000000000, 7e9, or 80GB for bytes.")
 @click.option("--at-most", metavar="N", help="The upper limit for the value; the first size is maximized within it.")
-@click.option("--within", metavar="SHARE", help="The tolerance around the total, such as 1%.")
+@click.option("--tolerance", metavar="SHARE", help="The tolerance around the total, such as 1%.")
 @click.option(
-    "--for",
-    "sizes",
+    "--find",
+    "unknowns",
     multiple=True,
     required=True,
     metavar="NAME",
@@ -37,8 +37,8 @@ def command(
     target: str,
     total: str | None,
     at_most: str | None,
-    within: str | None,
-    sizes: tuple[str, ...],
+    tolerance: str | None,
+    unknowns: tuple[str, ...],
     quantity: str,
     given: tuple[str, ...],
     where: tuple[str, ...],
@@ -53,9 +53,9 @@ def command(
     only in conditions, `solve` chooses a value that satisfies them and shows it in its own column.
 
     \b
-    symformer solve llama --total 7e9 --within 1% --for L --for E=2048:8192:128 --given V=32000 --given D=128 \\
+    symformer solve llama --total 7e9 --tolerance 1% --find L --find E=2048:8192:128 --set V=32000 --set D=128 \\
       --where 'A = E/128' --where 'G = A' --where 'H = 4*E'
-    symformer solve llama-2-7b -q inference-memory --at-most 80GB --for C --given B=8
+    symformer solve llama-2-7b -q inference-memory --at-most 80GB --find C --set B=8
     """
     from ..algebra.solve import solve
 
@@ -64,16 +64,16 @@ def command(
     found = solve(
         posed.model,
         total,
-        for_=sizes,
+        unknowns=unknowns,
         at_most=at_most,
-        within=within,
+        tolerance=tolerance,
         quantity=quantity,
-        given=posed.given,
-        where=posed.where,
+        sizes=posed.given,
+        relations=posed.where,
         **posed.conventions,
     )
     with progress("combinations") as told:
-        found = replace(found, told=told)
+        found = replace(found, progress=told)
         _ = found.all, found.nearest
     if output is not None:
         plot_output.put(output, found.plot)

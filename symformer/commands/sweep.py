@@ -20,7 +20,7 @@ FORMATS = ("csv", "parquet", "jsonl")
 @click.command("sweep", cls=Command)
 @arguments.target
 @click.option(
-    "--over",
+    "--grid",
     "axes",
     multiple=True,
     metavar="NAME=START:STOP:STEP",
@@ -28,7 +28,7 @@ FORMATS = ("csv", "parquet", "jsonl")
     help="A size and its range, both ends included, or a list: E=512,768. The last size varies fastest.",
 )
 @click.option(
-    "--from", "file", metavar="FILE", help="Read configs from FILE.csv, .parquet or .jsonl instead of --over."
+    "--from", "file", metavar="FILE", help="Read configs from FILE.csv, .parquet or .jsonl instead of --grid."
 )
 @arguments.quantities
 @arguments.given
@@ -41,8 +41,8 @@ FORMATS = ("csv", "parquet", "jsonl")
     help="Keep only rows that satisfy a condition, such as 'params <= 7e9', 'E = A*D' or '64 divides E'.",
 )
 @click.option("--pareto", metavar="COLUMN,COLUMN", help="Keep only Pareto-optimal rows: flops,max:params.")
-@click.option("--top", type=int, metavar="N", help="Keep only the first N rows, sorted by --by.")
-@click.option("--by", metavar="COLUMN", help="The sort key for --top, ascending; max:COLUMN for descending.")
+@click.option("--limit", type=int, metavar="N", help="Keep only the first N rows, sorted by --sort-by.")
+@click.option("--sort-by", metavar="COLUMN", help="The sort key for --limit, ascending; max:COLUMN for descending.")
 @arguments.option
 @click.option(
     "--output",
@@ -61,8 +61,8 @@ def command(
     where: tuple[str, ...],
     filters: tuple[str, ...],
     pareto: str | None,
-    top: int | None,
-    by: str | None,
+    limit: int | None,
+    sort_by: str | None,
     options: tuple[str, ...],
     output: str | None,
     as_json: bool,
@@ -74,16 +74,17 @@ def command(
     conditions, `sweep` chooses a value that satisfies them and shows it in its own column.
 
     \b
-    symformer sweep llama-2-7b --over E=512:8192:128 --over L=4:64:1 --filter 'params <= 7e9' --top 5 --by max:params
-    symformer sweep gpt2 --over E=768:6144:768 --over L=12:96:12 -q params -q flops --given B=1 --given S=1024 -o a.csv
+    symformer sweep llama-2-7b --grid E=512:8192:128 --grid L=4:64:1 --filter 'params <= 7e9' --limit 5 \\
+      --sort-by max:params
+    symformer sweep gpt2 --grid E=768:6144:768 --grid L=12:96:12 -q params -q flops --set B=1 --set S=1024 -o a.csv
     """
     if as_json and output is not None:
         raise click.UsageError("--json prints the rows and -o writes them; remove one of the two")
     if bool(axes) == (file is not None):
         both = (
-            "--over defines a grid and --from reads a file; remove one of the two"
+            "--grid defines a grid and --from reads a file; remove one of the two"
             if axes
-            else "no configs are given; define a grid with --over, or read a file with --from"
+            else "no configs are given; define a grid with --grid, or read a file with --from"
         )
         raise click.UsageError(both)
     extension = ""
@@ -91,7 +92,7 @@ def command(
         from ..output.files import check_output
 
         extension = check_output(output, "a sweep", (*FORMATS, *plot_output.FORMATS))
-    found = _sweep(target, axes, file, quantities, given, where, filters, pareto, top, by, options)
+    found = _sweep(target, axes, file, quantities, given, where, filters, pareto, limit, sort_by, options)
     _put(found, output, extension, as_json)
 
 
@@ -104,14 +105,14 @@ def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> Non
         from ..documents.tables import write
 
         with progress(f"{found.rows.count:,} configs") as told:
-            count = write(replace(found, told=told), output, extension)
-        for line in found.counted(count):
+            count = write(replace(found, progress=told), output, extension)
+        for line in found.count_lines(count):
             print_error(line)
         print_error(f"wrote {output}")
         return
     with progress(f"{found.rows.count:,} configs") as told:
-        found = replace(found, told=told)
-        _ = found.first
+        found = replace(found, progress=told)
+        _ = found.first_rows
     if as_json:
         print_json(found.to_json())
         return
@@ -127,8 +128,8 @@ def _sweep(
     where: tuple[str, ...],
     filters: tuple[str, ...],
     pareto: str | None,
-    top: int | None,
-    by: str | None,
+    limit: int | None,
+    sort_by: str | None,
     options: tuple[str, ...],
 ) -> Sweep:
     """Read and validate the arguments, and return the sweep."""
@@ -143,11 +144,11 @@ def _sweep(
         posed.model,
         rows,
         quantities,
-        given=posed.given,
-        where=posed.where,
+        sizes=posed.given,
+        relations=posed.where,
         filters=filters,
         pareto=pareto.split(",") if pareto is not None else (),
-        top=top,
-        by=by,
+        limit=limit,
+        sort_by=sort_by,
         **posed.conventions,
     )

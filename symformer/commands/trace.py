@@ -73,7 +73,7 @@ def command(
         raise OptionError(f"--set {sets[0]} requires a config to evaluate the formula at; name one with --at")
     start, run = ({name: whole(name, size(value)) for name, value in pairs(given).items()} for given in (sizes, sets))
     model = trace_model(target, start, head, inputs)
-    found = model.of(quantity)
+    found = model.for_quantity(quantity)
     formula = found.model.formula(quantity)
     values = [values_at(model, path, quantity, run) for path in configs]
     reading = found.model.provenance.reading
@@ -103,7 +103,7 @@ def command(
         )
         return
     print_line(f"{found.model.title}: {formula.measure.title}")
-    print_line(f"{formula.measure.letter} = {spell(formula.written)}")
+    print_line(f"{formula.measure.letter} = {spell(formula.display_expr)}")
     if model.model.provenance.read_at:
         print_line(f"from the config.json of {target} on the Hub, {model.model.provenance.read_at}")
     for line in model.model.provenance.notes:
@@ -119,7 +119,7 @@ def command(
         print_line(f"valid if {condition}")
     for line in found.report:
         print_line(line)
-    for line in reading.beside if reading else ():
+    for line in reading.input_notes if reading else ():
         print_line(line)
     for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):
         if ignored:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 from sympy import Expr
 
 from ..formulas.formula import Formula
+from ..language.aliases import Alias
 from ..language.errors import OptionError, UnknownNameError, choose
 from ..language.frozen import FrozenDict, Immutable
 from ..language.plugins import Plugins
@@ -22,6 +23,7 @@ from ..ledger.operations import Operations, record
 from ..ledger.placement import Cut
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
+from ..quantities.spellings import spelled
 
 Names = tuple[str, ...]  # the type of an option that is a list of names, separated by commas
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -124,11 +126,11 @@ class Component(Immutable, ABC):
         return ""
 
     @property
-    def unread(self) -> str:
+    def activation_refusal(self) -> str:
         """Return why the saved tensors of its torch class are not known, or "" if they are known."""
         return ""
 
-    def answering(self, question: Quantity, given: Mapping[str, str]) -> Component:
+    def for_quantity(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """Return the part whose ledger has a quantity under these conventions: itself, unless it is traced.
 
         Parameters
@@ -152,7 +154,7 @@ class Component(Immutable, ABC):
         --------
         >>> import symformer as sf
         >>> mlp = sf.component("mlp")
-        >>> mlp.answering(find_quantity("flops"), {}) is mlp
+        >>> mlp.for_quantity(find_quantity("flops"), {}) is mlp
         True
 
         """
@@ -192,9 +194,11 @@ class Component(Immutable, ABC):
         6*B*S*E*H
 
         """
-        return find_quantity(quantity).formula(self, self.name, conventions, dict(self.relations))
+        question = find_quantity(quantity)
+        given = spelled(conventions, question.choices)
+        return question.formula(self, self.name, given, dict(self.relations))
 
-    def under(self, relations: Relations) -> Component:
+    def with_relations(self, relations: Relations) -> Component:
         """Return this part with relations between sizes substituted into its own sizes.
 
         Parameters
@@ -211,7 +215,7 @@ class Component(Immutable, ABC):
         --------
         >>> import symformer as sf
         >>> from symformer.symbols import E, H
-        >>> sf.component("linear").under({H: 4*E}).params
+        >>> sf.component("linear").with_relations({H: 4*E}).params
         4*E**2 + 4*E
 
         """
@@ -290,7 +294,7 @@ class Component(Immutable, ABC):
             read[name] = value
         return read
 
-    def spell(self) -> str:
+    def options_text(self) -> str:
         """Return the options as text: ``head=lm, tied=true``.
 
         Returns
@@ -301,7 +305,7 @@ class Component(Immutable, ABC):
         Examples
         --------
         >>> import symformer as sf
-        >>> sf.component("linear").spell()
+        >>> sf.component("linear").options_text()
         'bias=true'
 
         """
@@ -310,12 +314,19 @@ class Component(Immutable, ABC):
         return ", ".join(said) or "no options"
 
     @property
-    def chosen(self) -> dict[str, str]:
+    def changed_options(self) -> dict[str, str]:
         """Return the options that differ from the defaults, as text."""
         defaults = {item.name: item.default for item in fields(self)}
         return {
             name: spell_option(getattr(self, name)) for name in self.choices() if getattr(self, name) != defaults[name]
         }
+
+    # Former names
+    unread = Alias("activation_refusal")
+    answering = Alias("for_quantity")
+    under = Alias("with_relations")
+    chosen = Alias("changed_options")
+    spell = Alias("options_text")
 
 
 @cache

@@ -41,7 +41,9 @@ class ChunkedScan(Component):
         width, inner, along = x.width, A_ssm * D_ssm, G_ssm * N_state
         both = ops.linear("in_proj", x, 2 * inner + 2 * along + A_ssm, bias=self.bias)
         gate, x, step = ops.split(both, (inner, inner + 2 * along, A_ssm))
-        x = ops.channels_last(ops.look_back("conv1d", ops.channels_first(x), K_conv, bias=self.convolution_bias))
+        x = ops.channels_last(
+            ops.causal_depthwise_convolution("conv1d", ops.channels_first(x), K_conv, bias=self.convolution_bias)
+        )
         x, write, read = ops.split(ops.activation("act", x, self.activation), (inner, along, along))
         stored = ops.parameter("", dt_bias=(A_ssm,), A_log=(A_ssm,), D=(A_ssm,))
         write, read = (ops.heads(each, G_ssm, N_state) for each in (write, read))

@@ -40,7 +40,7 @@ class Conditioning(Component):
         def of(name: str, *parts: str) -> dict[str, Weight]:
             return {part: ops.weight(f"{stored}.{name}.{part}") for part in parts if stored}
 
-        x, width = ops.waves("time_proj", timesteps, FREQUENCIES), self.width
+        x, width = ops.sinusoids("time_proj", timesteps, FREQUENCIES), self.width
         x = ops.linear(up, x, width, shared=of(up, "weight", "bias"))
         x = ops.activation("timestep_embedder.act", x, "silu")
         x = ops.linear(down, x, width, shared=of(down, "weight", "bias"))

@@ -67,5 +67,7 @@ class CrossAttention(Component):
         weights = ops.softmax("softmax", ops.scores("scores", q, k, "none", scale=self.scale))
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        y = ops.linear(self.output, ops.merge(ops.mix("mix", weights, v, "none")), x.width, bias=self.output_bias)
+        y = ops.linear(
+            self.output, ops.merge(ops.weighted_values("mix", weights, v, "none")), x.width, bias=self.output_bias
+        )
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

@@ -41,7 +41,7 @@ class ImageEncoder(Component):
     def forward(self, ops: Operations, pixels: Tensor) -> Tensor:
         x = ops.call("embeddings.patch_embedding", PatchEmbedding(width=self.width, bias=False), pixels)
         first = ops.learned("embeddings.class_embedding", self.width).view((ONE, ONE, self.width))
-        x = ops.precede("embeddings.tokens", first, x)
+        x = ops.prepend("embeddings.tokens", first, x)
         table = PositionEmbedding(rows=x.shape[1], width=self.width, held=True)
         places = ops.call("embeddings.position_embedding", table, ops.index("places", 1, x.shape[1]))
         x = ops.call("pre_layrnorm", LayerNorm(), ops.add("embeddings.positions", x, places))  # torch's spelling

@@ -57,10 +57,10 @@ class LatentAttention(Component):
 
         both = ops.linear("kv_b_proj", latent, self.heads * (D_nope + D_v), bias=False, recalled=True)
         k_nope, v = ops.split(ops.heads(both, self.heads, D_nope + D_v), (D_nope, D_v))
-        q, k = ops.join("query", q_nope, q_rope), ops.join("key", k_nope, k_rope)
+        q, k = ops.concatenate("query", q_nope, q_rope), ops.concatenate("key", k_nope, k_rope)
         latents = (latent, k_rope)
         weights = ops.softmax("softmax", ops.scores("scores", q, k, "causal", latent=latents), self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        y = ops.merge(ops.mix("mix", weights, v, "causal", latent=latents))
+        y = ops.merge(ops.weighted_values("mix", weights, v, "causal", latent=latents))
         return ops.linear("o_proj", y, x.width, bias=False)

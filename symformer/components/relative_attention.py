@@ -59,5 +59,5 @@ class RelativeAttention(Component):
             ops.scores("scores", per_token, k, "causal"),
             ops.scores("distance_scores", per_distance, r, "causal", scale="distances", recalled=True),
         )
-        y = ops.merge(ops.mix("mix", ops.softmax("softmax", scores), v, "causal"))
+        y = ops.merge(ops.weighted_values("mix", ops.softmax("softmax", scores), v, "causal"))
         return ops.linear(self.output, y, x.width, bias=self.bias)

@@ -38,7 +38,9 @@ class SelectiveScan(Component):
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         width, one = x.width, Integer(1)
         x, gate = ops.split(ops.linear("in_proj", x, 2 * H_ssm, bias=self.bias), (H_ssm, H_ssm))
-        x = ops.channels_last(ops.look_back("conv1d", ops.channels_first(x), K_conv, bias=self.convolution_bias))
+        x = ops.channels_last(
+            ops.causal_depthwise_convolution("conv1d", ops.channels_first(x), K_conv, bias=self.convolution_bias)
+        )
         x = ops.activation("act", x, self.activation)
         low, write, read = ops.split(ops.linear("x_proj", x, R_dt + 2 * N_state, bias=False), (R_dt, N_state, N_state))
         step = ops.linear("dt_proj", low, H_ssm)

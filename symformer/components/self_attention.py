@@ -109,7 +109,7 @@ class SelfAttention(Component):
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
         if self.spread:
-            k, v = ops.spread(k, self.heads), ops.spread(v, self.heads)
+            k, v = ops.repeat_heads(k, self.heads), ops.repeat_heads(v, self.heads)
         if self.head_norm is not None:
             q, k = ops.call(self.query_norm, self.head_norm, q), ops.call(self.key_norm, self.head_norm, k)
         if self.positions is not None:
@@ -124,6 +124,6 @@ class SelfAttention(Component):
             weights = ops.dropout(self.weight_dropout, weights)
         apart = self.positions is not None and angles[0].width != self.head_width  # only a part of each head rotates
         layout = "by head" if apart else ""
-        mixed = ops.mix("mix", weights, v, mask, self.window, whole=self.whole, function=layout)
+        mixed = ops.weighted_values("mix", weights, v, mask, self.window, whole=self.whole, function=layout)
         y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

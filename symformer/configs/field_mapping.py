@@ -50,7 +50,7 @@ class Fields:
     apiece: tuple[str, ...] = ()  # the layer kinds that each have an entry of their own in 'rope_parameters'
     inert: tuple[str, ...] = ()  # further fields that do not affect any count
 
-    def beside(self, base: Fields) -> Fields:
+    def combined_with(self, base: Fields) -> Fields:
         """Return the fields of this class merged with the fields of a base class; this class takes precedence."""
         said: dict[str, Any] = {"inert": (*base.inert, *self.inert)}
         for item in fields(self):
@@ -266,4 +266,4 @@ class Fields:
         for name, options in self.classes.items():
             if all(getattr(component, option) == value for option, value in options.items()):
                 return name
-        raise ConfigError(f"no torch class corresponds to {component.name} with {component.spell()}")
+        raise ConfigError(f"no torch class corresponds to {component.name} with {component.options_text()}")

@@ -64,7 +64,9 @@ def document(found: Sequence[Comparison], version: str) -> Document:
     files = [("comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
     if keys:
         files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
-    counted = in_brackets(changed_conventions([replace(each.formulas[0], conventions=each.shared) for each in found]))
+    counted = in_brackets(
+        changed_conventions([replace(each.formulas[0], conventions=each.common_conventions) for each in found])
+    )
     return Document(
         f"{_and([side.titled for side in sides])}: {_and(titles)}{counted} compared",
         f"Compared by symformer {version} from closed forms; every number is exact.",
@@ -95,7 +97,7 @@ def _chapter(found: Comparison) -> list[Block]:
     rest = [*parts.table(), *parts.pairs()]
     holds = _conditions(sides)
     letters = parts.symbols([*result, *counted, *about, *holds, *rest])
-    alone = found.per == 1 and not found.ties
+    alone = found.divisor == 1 and not found.ties
     of_whole = all(
         each.id == f"{model.id}.{measure.name}" for model, each in zip(found.models, found.formulas, strict=True)
     )
@@ -106,7 +108,7 @@ def _chapter(found: Comparison) -> list[Block]:
 def _about(side: ComparedModel) -> Block:
     """Return a paragraph on one side: the model, the source of its sizes and its check."""
     subject = Subject(subject_of(side.model, side.formula))
-    part = side.formula.root.key if side.formula.within is not None else ""
+    part = side.formula.root.key if side.formula.whole_account is not None else ""
     line: list[Piece] = [
         f"({side.number}) ",
         *maybe(part, "one ", Code(part), " of "),
@@ -128,19 +130,21 @@ def _counted(parts: ComparisonBlocks) -> list[Block]:
     """Return the definition of the quantity and its conventions."""
     found = parts.found
     question = find_quantity(parts.measure.name)
-    states = dict.fromkeys(question.states(formula) for formula in found.formulas)
+    states = dict.fromkeys(question.statement_for(formula) for formula in found.formulas)
     said: list[Block] = [Heading(1, ["Definition and conventions"])]
     said += [Paragraph(sentence(each)) for each in states]
-    said += map(Paragraph, found.of_ranks())
-    if found.per != 1:
-        said.append(Paragraph(["All amounts are divided by ", Math.of(found.per), "."]))
+    said += map(Paragraph, found.rank_lines())
+    if found.divisor != 1:
+        said.append(Paragraph(["All amounts are divided by ", Math.of(found.divisor), "."]))
     meanings = {
         name: {choice: sentence(meaning) for choice, meaning in each.meanings.items()}
         for name, each in question.choices.items()
     }
-    every = {name: choice for each in reversed(found.formulas) for name, choice in question.said(each).items()}
+    every = {
+        name: choice for each in reversed(found.formulas) for name, choice in question.shown_conventions(each).items()
+    }
     for name, choice in every.items():
-        if all(name not in special for special in found.special):
+        if all(name not in special for special in found.differing_conventions):
             said.append(Paragraph([setting(name, choice), ": ", *meanings[name][choice], "."]))
     return [*said, *parts.special(meanings)]
 

@@ -206,10 +206,10 @@ def _page(found: QuantityFacts) -> list[Block]:
 
 def _ratio(formula: Ratio, found: QuantityFacts) -> tuple[list[Block], list[Block]]:
     """Return the blocks of a ratio: the result, then both sides, the quotient of each row and the check."""
-    above, below = formula.above, formula.over
+    above, below = formula.numerator, formula.denominator
     quotient = Chain((_label(formula),), (Quotient(_label(above), _label(below)),))
     result: list[Block] = [Equation(quotient, key=True, id=formula.id)]
-    result += [Equation(Chain((_label(side),), (tree(side.written),))) for side in (above, below)]
+    result += [Equation(Chain((_label(side),), (tree(side.display_expr),))) for side in (above, below)]
     letters = Math(_label(above)), Math(_label(below))
     said_of = f" denotes the {above.measure.title} and ", f" the {below.measure.title}."
     result.append(Paragraph([letters[0], said_of[0], letters[1], said_of[1]]))
@@ -250,12 +250,14 @@ RATIO = (
 
 
 def _label(formula: Formula) -> Label:
-    return Label(formula.measure.letter, "", formula.written)
+    return Label(formula.measure.letter, "", formula.display_expr)
 
 
 def _result(found: QuantityFacts) -> list[Block]:
     formula = found.formula
-    steps = dict.fromkeys((factored(formula.written), tree(formula.written)))  # a single step if nothing factors out
+    steps = dict.fromkeys(
+        (factored(formula.display_expr), tree(formula.display_expr))
+    )  # a single step if nothing factors out
     blocks: list[Block] = [Equation(Chain((_label(formula),), tuple(steps)), key=True, id=formula.id)]
     if found.value is not None:
         line, value = Subject(found.subject).line, f"{found.value:,}"
@@ -332,7 +334,7 @@ def _leading(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
     if (out := [each for each in omitted if each is not None]) and min(out) > MOST_LEFT_OUT:
         return []
     several = isinstance(leading.expr, Add)
-    free = found.formula.written.free_symbols
+    free = found.formula.display_expr.free_symbols
     held = sorted((size for size in free if not letter(size).growth), key=print_order)
     but: Line = maybe(held, " except ", *listed(*([Math.of(size)] for size in held)))
     grow = "leading terms" if several else "leading term"
@@ -412,13 +414,13 @@ def _presets(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
 
 def _as_difference(formula: Formula, sibling: Formula) -> Piece:
     """Return a variant's formula, as a difference from the given formula if that is shorter."""
-    more = sibling.gathered(expand(sibling.written - formula.written))
+    more = sibling.collect_totals(expand(sibling.display_expr - formula.display_expr))
     if more == 0:
         return "the same"
     if sibling.measure.letter != formula.measure.letter or len(Add.make_args(more)) * 2 > len(
-        Add.make_args(sibling.written)
+        Add.make_args(sibling.display_expr)
     ):
-        return Math.of(sibling.written)
+        return Math.of(sibling.display_expr)
     terms = [tree(term) for term in ordered_terms(more)]
     return Math(Sum((_label(formula), *terms)))
 

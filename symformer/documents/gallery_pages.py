@@ -203,6 +203,6 @@ def index_rows() -> list[IndexRow]:
 
 def brief(formula: Formula) -> str:
     """Return a formula in LaTeX, or only its leading terms if it has more than ``MOST_TERMS`` terms."""
-    if len(Add.make_args(formula.written)) <= MOST_TERMS:
+    if len(Add.make_args(formula.display_expr)) <= MOST_TERMS:
         return formula.latex()
     return rf"{latex(formula.leading().expr)} + \cdots"

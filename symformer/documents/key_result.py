@@ -84,7 +84,7 @@ def _a_parameter(formula: Formula, parts: dict[str, Expr], stored: Label) -> lis
     if (kept := parts.get("activations")) is not None:
         rest.append(Label(formula.measure.letter, "activations", kept))
         said.append(["the activations"])
-    chain = Chain((Label(formula.measure.letter, "", formula.written),), (terms_tree([times, *rest]),))
+    chain = Chain((Label(formula.measure.letter, "", formula.display_expr),), (terms_tree([times, *rest]),))
     chain.prove(formula.relations)
     line: list[Piece] = ["Each of the ", Math(stored), " parameters takes ", Math(times.factors[0]), " bytes"]
     line += [*maybe(said, "; the total also includes ", *listed(*said)), ":"]
@@ -113,7 +113,7 @@ def _whole(term: Expr) -> bool:
 
 def _kept_a_token(formula: Formula) -> list[Block]:
     """Return the bytes per cached token."""
-    token = expand(formula.written / (B * C))
+    token = expand(formula.display_expr / (B * C))
     if token == 0 or token.free_symbols & {B, C} or not all(map(_whole, Add.make_args(token))):
         return []
     return [Paragraph(["That is ", Math(factored(token)), f" {formula.measure.unit} per token."])]

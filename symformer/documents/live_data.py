@@ -63,17 +63,17 @@ class Sheet:
         given = formula.relations
         concerned = [each for each in formula.constraints if affects_formula(each, formula)]
         asked = {*formula.symbols, *formula.ranks.free_symbols}.union(*(each.symbols for each in concerned))
-        asked |= {size for size in formula.written.free_symbols if size in given}
+        asked |= {size for size in formula.display_expr.free_symbols if size in given}
         asked |= {size for target in asked & given.keys() for size in given[target].free_symbols}
         known = asked | {target for target, value in given.items() if value.free_symbols <= asked}
         self.sizes |= known
         if (key := key_of(formula)) not in self.shares:
-            shown = factored(formula.written) if formula.additive else tree(formula.written)
+            shown = factored(formula.display_expr) if formula.additive else tree(formula.display_expr)
             self.shares[key] = data(shown), _parts(formula), purposes(formula) if formula.additive else {}
         shortest, parts, uses = self.shares[key]
         return {
             "factored": self._kept(shortest),
-            "written": self.tree(formula.written),
+            "written": self.tree(formula.display_expr),
             "asks": [size.name for size in _ordered(asked - given.keys())],
             "needs": [size.name for size in formula.symbols],
             "given": [
@@ -86,7 +86,7 @@ class Sheet:
             "parts": self._shares(parts),
             "purposes": self._shares(uses),
             **({"ranks": self._ranks(formula)} if formula.ranks != ONE else {}),
-            **({"over": self.tree(formula.over.written)} if not formula.additive else {}),  # type: ignore[attr-defined]
+            **({"over": self.tree(formula.denominator.display_expr)} if not formula.additive else {}),  # type: ignore[attr-defined]
         }
 
     def _ranks(self, formula: Formula) -> list[int | str]:

@@ -106,7 +106,7 @@ def macros(model: Model, formulas: Sequence[Formula]) -> Iterator[Macro]:
     taken: set[str] = set()
     for formula in formulas:
         stem = named(_stem(model.target)) + named(formula.measure.name)
-        whole = isinstance(formula, Ratio) and not formula.over.root.lines  # the denominator has no parts
+        whole = isinstance(formula, Ratio) and not formula.denominator.root.lines  # the denominator has no parts
         keys = [""] if whole else dict.fromkeys(line.key for line in formula.root.walk())
         parts = {key: formula.part(key) for key in keys}
         for key, part in parts.items():

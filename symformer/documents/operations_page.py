@@ -51,7 +51,9 @@ EXAMPLES: Mapping[str, Example] = {
         "x[B,N_chan,Z,Z] -> y[B,E,Z/Z_patch,Z/Z_patch]",
         lambda ops, x: ops.convolution("patches", x, E, (Z_patch, Z_patch), stride=Z_patch),
     ),
-    "look_back": Example("x[B,E,S] -> y[B,E,S]", lambda ops, x: ops.look_back("conv1d", x, K_conv)),
+    "causal_depthwise_convolution": Example(
+        "x[B,E,S] -> y[B,E,S]", lambda ops, x: ops.causal_depthwise_convolution("conv1d", x, K_conv)
+    ),
     "experts": Example("x[B,S,E], chosen[B,S,K] -> y[B,S,K,M]", lambda ops, x, c: ops.experts("up", x, c, X, M)),
     "parameter": Example("x[B,S,E] -> x[B,S,E]", _parameter),
     "learned": Example("x[B,S,E] -> y[1,1,E]", lambda ops, x: ops.learned("class_token", ONE, ONE, E)),
@@ -62,13 +64,15 @@ EXAMPLES: Mapping[str, Example] = {
     "multiply": Example("x[B,S,H], y[B,S,H] -> z[B,S,H]", lambda ops, x, y: ops.multiply("gated", x, y)),
     "scale": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.scale("scaled", x, "root")),
     "positions": Example("x[B,S,E] -> y[1,S,E]", lambda ops, x: ops.positions("sines", S, E, "sinusoidal")),
-    "waves": Example("t[B] -> y[B,E]", lambda ops, t: ops.waves("time", t, E)),
+    "sinusoids": Example("t[B] -> y[B,E]", lambda ops, t: ops.sinusoids("time", t, E)),
     "slopes": Example("x[B,S,E] -> y[1,A,1,S]", lambda ops, x: ops.slopes("alibi", A, S)),
     "rotate": Example("x[B,A,S,D], angles[2,S,D] -> y[B,A,S,D]", lambda ops, x, a: ops.rotate("q_rot", x, a)),
-    "join": Example("x[B,S,E], y[B,S,H] -> z[B,S,E+H]", lambda ops, x, y: ops.join("joined", x, y)),
-    "precede": Example("x[B,1,E], y[B,S,E] -> z[B,S+1,E]", lambda ops, x, y: ops.precede("tokens", x, y)),
+    "concatenate": Example("x[B,S,E], y[B,S,H] -> z[B,S,E+H]", lambda ops, x, y: ops.concatenate("joined", x, y)),
+    "prepend": Example("x[B,1,E], y[B,S,E] -> z[B,S+1,E]", lambda ops, x, y: ops.prepend("tokens", x, y)),
     "select": Example("x[B,S,E] -> y[B,E]", lambda ops, x: ops.select("last", x)),
-    "match": Example("x[B,E], y[B_vis,E] -> s[B,B_vis]", lambda ops, x, y: ops.match("logits", x, y)),
+    "pairwise_products": Example(
+        "x[B,E], y[B_vis,E] -> s[B,B_vis]", lambda ops, x, y: ops.pairwise_products("logits", x, y)
+    ),
     "route": Example("x[B,S,X] -> w[B,S,K]", lambda ops, x: ops.route("top_k", x, K)),
     "combine": Example("x[B,S,K,E], w[B,S,K] -> y[B,S,E]", lambda ops, x, w: ops.combine("sum", x, w)),
     "scan": Example(
@@ -77,10 +81,12 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "scores": Example("q[B,A,S,D], k[B,G,S,D] -> s[B,A,S,S]", lambda ops, q, k: ops.scores("qk", q, k, "causal")),
     "softmax": Example("x[B,A,S,S] -> y[B,A,S,S]", lambda ops, x: ops.softmax("softmax", x)),
-    "mix": Example("p[B,A,S,S], v[B,G,S,D] -> y[B,A,S,D]", lambda ops, p, v: ops.mix("pv", p, v, "causal")),
+    "weighted_values": Example(
+        "p[B,A,S,S], v[B,G,S,D] -> y[B,A,S,D]", lambda ops, p, v: ops.weighted_values("pv", p, v, "causal")
+    ),
     "split": Example("x[B,S,E+H] -> y[B,S,E], z[B,S,H]", lambda ops, x: tuple(ops.split(x, (E, H)))),
     "heads": Example("x[B,S,A*D] -> y[B,A,S,D]", lambda ops, x: ops.heads(x, A, D)),
-    "spread": Example("x[B,G,S,D] -> y[B,A,S,D]", lambda ops, x: ops.spread(x, A)),
+    "repeat_heads": Example("x[B,G,S,D] -> y[B,A,S,D]", lambda ops, x: ops.repeat_heads(x, A)),
     "merge": Example("x[B,A,S,D] -> y[B,S,A*D]", lambda ops, x: ops.merge(x)),
     "channels_first": Example("x[B,S,E] -> y[B,E,S]", lambda ops, x: ops.channels_first(x)),
     "channels_last": Example("x[B,E,S] -> y[B,S,E]", lambda ops, x: ops.channels_last(x)),
@@ -153,6 +159,6 @@ def meaning(name: str) -> str:
 
 def _count(example: Example, quantity: str, **conventions: str) -> Expr | None:
     try:
-        return example.component.formula(quantity, **conventions).written
+        return example.component.formula(quantity, **conventions).display_expr
     except RuleError:
         return None

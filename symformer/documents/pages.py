@@ -95,7 +95,7 @@ def math(shown: Expr | Tree) -> str:
 
 def equation(formula: Formula) -> str:
     """Return a formula as displayed mathematics, with the letter of its quantity."""
-    chain = Chain((Label(formula.measure.letter, "", formula.written),), (tree(formula.written),))
+    chain = Chain((Label(formula.measure.letter, "", formula.display_expr),), (tree(formula.display_expr),))
     return FORMAT.display(Equation(chain))
 
 

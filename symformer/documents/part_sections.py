@@ -46,7 +46,7 @@ def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
     """Return a description of a part, with the sizes of this instance in place of its class's default sizes."""
     if not isinstance(line.part, Component) or line.among is not None:
         return []
-    part = line.part.under(formula.simplified)
+    part = line.part.with_relations(formula.display_relations)
     sizes: dict[Symbol, Expr] = {}
     for each in fields(part):
         if isinstance(each.default, Symbol):
@@ -284,7 +284,7 @@ def _table_of_parts(section: Section, columns: tuple[str, str], formula: Formula
     for line in section.line.lines:
         name = line.path.removeprefix(prefix)
         if line.entry is None and line.each != 0:
-            each = expand((line.count * line.each).xreplace(formula.simplified))
+            each = expand((line.count * line.each).xreplace(formula.display_relations))
             rows.append([[named(name, formula)], [Ref(places[line.key])], [Math.of(each)]])
         for term in together(line.terms) if line.entry is not None else ():
             rows.append([[named(_label(section, term), formula)], *_amount(term)])

@@ -21,10 +21,10 @@ from .subject import Subject
 def document(found: Sequence[QuantityRatio], version: str) -> Document:
     """Return the quotient of two quantities as a document, with one section per model."""
     first = found[0]
-    titles = [each.measure.title for each in (first.above, first.below)]
+    titles = [each.measure.title for each in (first.numerator, first.denominator)]
     said: list[Block] = [Heading(1, ["Definitions"]), *_counted(first)]
     for place, each in enumerate(found, 1):
-        said += _section(each, f"{each.above.id}.over" + f".{place}" * (len(found) > 1))
+        said += _section(each, f"{each.numerator.id}.over" + f".{place}" * (len(found) > 1))
     said, keys = blocks.numbered(said)
     if keys:
         entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
@@ -43,23 +43,26 @@ def document(found: Sequence[QuantityRatio], version: str) -> Document:
 def _counted(found: QuantityRatio) -> list[Block]:
     """Return the definitions of numerator and denominator."""
     said: list[Block] = []
-    for where, formula in (("numerator", found.above), ("denominator", found.below)):
+    for where, formula in (("numerator", found.numerator), ("denominator", found.denominator)):
         question = find_quantity(formula.measure.name)
-        line: list[Piece] = [f"{capital(formula.measure.title)} ({where}). ", *sentence(question.states(formula))]
+        line: list[Piece] = [
+            f"{capital(formula.measure.title)} ({where}). ",
+            *sentence(question.statement_for(formula)),
+        ]
         said.append(Paragraph(line))
     return said
 
 
 def _section(found: QuantityRatio, id: str) -> list[Block]:
     """Return the section of one model: its conventions, the result, the conditions and the symbols."""
-    subject = Subject(subject_of(found.model, found.above))
+    subject = Subject(subject_of(found.model, found.numerator))
     said: list[Block] = [
         Heading(1, [Code(subject.name)]),
         Paragraph([*_counting(found, subject), "."]),
-        *map(Paragraph, found.of_ranks()),
+        *map(Paragraph, found.rank_lines()),
         *found.result(id, PAGE),
     ]
-    if notes := list(dict.fromkeys([*map(tuple, conditions(conditions_of(found.model, found.above)))])):
+    if notes := list(dict.fromkeys([*map(tuple, conditions(conditions_of(found.model, found.numerator)))])):
         said.append(Paragraph(["It holds if ", *listed(*notes), "."]))
     return [*said, *found.symbol_table(said)]
 

@@ -24,7 +24,7 @@ def published_formulas() -> str:
     """Return the page of published formulas: each as printed, next to ours, with the verdict and the reason for it."""
     compared = compared_formulas()
     checks = [facts.check for several in compared.values() for facts in several]
-    shown = [side for each in checks for side in (each.formula.written, each.difference)]
+    shown = [side for each in checks for side in (each.formula.display_expr, each.difference)]
     return page("published.md", claims=formula_claims(), compared=compared, letters=letters_in(shown))
 
 
@@ -43,5 +43,5 @@ def counted() -> str:
     """Return the page of rule sets: how code bases and papers count FLOPs, compared with our count."""
     found = list(counted_quantities())
     counts = [count for facts in found for each in facts.rule_sets for count in each.counts.values()]
-    shown = [(each.formula.written, each.difference) for each in counts if isinstance(each, CountFacts)]
+    shown = [(each.formula.display_expr, each.difference) for each in counts if isinstance(each, CountFacts)]
     return page("counted.md", quantities=found, letters=letters_in(side for each in shown for side in each))

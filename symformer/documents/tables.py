@@ -89,7 +89,7 @@ def write(sweep: Sweep, path: str, extension: str) -> int:
     columns = _Columns.of(sweep)
     with replace_file(path) as file:
         put, close = writers[extension](columns, file)
-        for block in sweep.blocks():
+        for block in sweep.chunks():
             put(columns.completed(block))
             count += len(block[sweep.columns[0]])
         close()

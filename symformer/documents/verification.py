@@ -42,7 +42,7 @@ def _reading(reading: TraceEvidence, unit: str, filed: bool) -> list[Block]:
         blocks.append(Paragraph([Code(each.name), f" is fixed at {each.value:,}", *because]))
     if reading.ignored:
         blocks.append(Paragraph([Code(", ".join(reading.ignored)), ": no effect on the stored weights."]))
-    blocks += [Paragraph([f"{said[0].upper()}{said[1:]}."]) for said in reading.beside]
+    blocks += [Paragraph([f"{said[0].upper()}{said[1:]}."]) for said in reading.input_notes]
     facts: list[tuple[str, Line]] = [
         ("Versions", [", ".join(f"{library} {release}" for library, release in reading.versions.items())]),
         ("Points", [f"{reading.points} random configs; {reading.builds} model builds in total"]),
@@ -161,8 +161,8 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
     if certificate.presets:
         named, more = list(certificate.presets)[:LISTED], len(certificate.presets) - LISTED
         facts.insert(4, ("Full size", [", ".join(named), *maybe(more > 0, f", and {more} more presets")]))
-    if certificate.rests:
-        facts.append(("Based on", ["the first variant, whose formula has the digest ", Code(certificate.rests)]))
+    if certificate.depends_on:
+        facts.append(("Based on", ["the first variant, whose formula has the digest ", Code(certificate.depends_on)]))
     return [
         Paragraph(
             [
@@ -179,7 +179,7 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
                 Code(f"{certificate.bound:.1e}"),
                 ".",
                 *_settled(certificate),
-                *maybe(certificate.rests, RESTS),
+                *maybe(certificate.depends_on, RESTS),
             ]
         ),
         Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION),

@@ -72,7 +72,7 @@ class Breakdown(FrozenList[Row], Tabular, Shown):
             "formula": [row.each for row in self],
         }
         if known and set(self.formula.symbols) <= known.keys():
-            values = [self.formula.of_row(row, known) for row in self]
+            values = [self.formula.row_total(row, known) for row in self]
             found["value"] = values
             if self.formula.additive and (whole := self.formula.value()):
                 found["share"] = [float(Fraction(each) / whole) for each in values]
@@ -100,7 +100,7 @@ class Breakdown(FrozenList[Row], Tabular, Shown):
         for row in self:
             cells: list[Line] = [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]]
             if whole is not None:
-                amount = formula.of_row(row, known)
+                amount = formula.row_total(row, known)
                 cells.append([number(amount)])
                 cells += [[percent(Fraction(amount) / whole if whole else Fraction(0))]] if shares else []
             rows.append(cells)

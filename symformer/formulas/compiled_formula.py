@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..language.aliases import Alias
 from ..language.errors import SizeError, UnknownNameError
 from ..language.frozen import Immutable
 from .arrays import Arrays, library_of
@@ -18,14 +19,14 @@ class Compiled(Immutable):
 
     The maximum of each array bounds every intermediate value before the computation. If the bound fits 64 bits, 64-bit
     integers are used, otherwise object arrays of Python integers. A row that violates a condition of the formula raises
-    SizeError; ``answers`` returns a mask instead.
+    SizeError; ``evaluate_with_mask`` returns a mask instead.
     """
 
     id: str
     program: Program
     symbols: tuple[str, ...]  # the sizes that its value needs
-    takes: frozenset[str]  # the sizes that it accepts, including those that only its conditions need
-    given: Mapping[str, int] = field(default_factory=dict)  # default values from its model
+    accepted_sizes: frozenset[str]  # the sizes that it accepts, including those that only its conditions need
+    defaults: Mapping[str, int] = field(default_factory=dict)  # default values from its model
 
     def __call__(self, **sizes: Any) -> Any:
         """Return the values of the formula.
@@ -54,21 +55,21 @@ class Compiled(Immutable):
         program, arrays = self._ready(sizes)
         return arrays.values(program, self.id)
 
-    def answers(self, **sizes: Any) -> tuple[Any, Any]:
+    def evaluate_with_mask(self, **sizes: Any) -> tuple[Any, Any]:
         """Return the values and a mask of those for which all conditions hold; the others are meaningless."""
         program, arrays = self._ready(sizes)
         return arrays.answers(program)
 
-    def holds(self, **sizes: Any) -> Any:
+    def conditions_hold(self, **sizes: Any) -> Any:
         """Return a mask of the rows for which all conditions of the formula hold."""
-        return self.answers(**sizes)[1]
+        return self.evaluate_with_mask(**sizes)[1]
 
     def _ready(self, sizes: Mapping[str, Any]) -> tuple[Program, Arrays]:
         """Return the program with integers substituted, and the arrays. Raises SizeError, UnknownNameError."""
         for name in sizes:
-            if name not in self.takes:
-                raise UnknownNameError(f"size of {self.id}", name, sorted(self.takes))
-        known = {name: number for name, number in self.given.items() if name not in sizes}
+            if name not in self.accepted_sizes:
+                raise UnknownNameError(f"size of {self.id}", name, sorted(self.accepted_sizes))
+        known = {name: number for name, number in self.defaults.items() if name not in sizes}
         if missing := [name for name in self.symbols if name not in known and name not in sizes]:
             raise SizeError(f"{self.id} needs values for {', '.join(missing)}")
         arrays = library_of(sizes)
@@ -78,3 +79,9 @@ class Compiled(Immutable):
 
     def __repr__(self) -> str:
         return f"<{self.id} of {', '.join(self.symbols)}>" if self.symbols else f"<{self.id}>"
+
+    # Former names
+    answers = Alias("evaluate_with_mask")
+    holds = Alias("conditions_hold")
+    given = Alias("defaults")
+    takes = Alias("accepted_sizes")

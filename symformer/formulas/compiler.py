@@ -29,7 +29,7 @@ def compiled(formula: Formula) -> Compiled:
     relations = formula.relations
     given = {str(size): number for size, number in known.items() if size not in relations}
     made = program(formula.expanded, formula.constraints, relations, formula.id)
-    takes = {str(size) for size in formula.takes}
+    takes = {str(size) for size in formula.accepted_sizes}
     return Compiled(formula.id, made, tuple(map(str, formula.symbols)), frozenset(takes), given)
 
 

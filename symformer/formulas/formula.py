@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sympy import Add, Expr, Integer, Mul, Rational, Symbol, expand, fraction, igcd
 
+from ..language.aliases import Alias
 from ..language.arithmetic import parse
 from ..language.errors import RuleError, SizeError, UnknownNameError
 from ..language.frozen import Immutable
@@ -80,7 +81,7 @@ class Leading:
         fastest = Add(*(term for term in terms if growth(term) == highest))
         return cls(fastest, polynomial - fastest)
 
-    def left_out(self, numbers: Mapping[Symbol, int]) -> Fraction:
+    def omitted_share(self, numbers: Mapping[Symbol, int]) -> Fraction:
         """Return the exact share of the total that the leading terms omit."""
         from fractions import Fraction
 
@@ -89,6 +90,9 @@ class Leading:
 
     def __repr__(self) -> str:
         return code(self.expr)
+
+    # Former names
+    left_out = Alias("omitted_share")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +150,8 @@ class Formula(Operators, Tabular, Immutable, Shown):
     conventions: Mapping[str, str] = field(default_factory=dict)
     constraints: tuple[Condition, ...] = ()
     source: SizeSource | None = None
-    within: AccountLine | None = None  # the whole account, if the root is a part of one
-    named: frozenset[Symbol] = (
+    whole_account: AccountLine | None = None  # the whole account, if the root is a part of one
+    defining_sizes: frozenset[Symbol] = (
         frozenset()
     )  # sizes of a run that define the quantity, whether or not the formula contains them
     ranks: Expr = ONE  # the number of ranks, if the formula is per rank
@@ -183,21 +187,25 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
         A fraction of all layers such as ``L_local/L`` cancels with ``L``, but not with ``L_local + L_global``.
         """
-        polynomial = expand(self.root.each.xreplace(self.simplified))
+        polynomial = expand(self.root.each.xreplace(self.display_relations))
         totals = given_by(self.relations, self.totals)
         return expand(polynomial.xreplace(totals)) if totals else polynomial
 
     @property
-    def simplified(self) -> Relations:
+    def display_relations(self) -> Relations:
         """The relations substituted in the printed form: all except those for totals."""
         return {target: value for target, value in self.relations.items() if target not in self.totals}
 
     @cached_property
-    def written(self) -> Expr:
+    def display_expr(self) -> Expr:
         """The polynomial as printed, with totals in place of their sums: L for L_dense + L_moe."""
-        return self.gathered(expand(self.root.each.xreplace(self.simplified))) if self.totals else self.expanded
+        return (
+            self.collect_totals(expand(self.root.each.xreplace(self.display_relations)))
+            if self.totals
+            else self.expanded
+        )
 
-    def gathered(self, polynomial: Expr) -> Expr:
+    def collect_totals(self, polynomial: Expr) -> Expr:
         """Return a polynomial with terms that all kinds of layers share written with the total.
 
         Parameters
@@ -214,7 +222,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         --------
         >>> import symformer as sf
         >>> from symformer.symbols import E, L_dense, L_moe
-        >>> sf.model("deepseek-v3").params.gathered(L_dense*E + L_moe*E)
+        >>> sf.model("deepseek-v3").params.collect_totals(L_dense*E + L_moe*E)
         E*L
 
         """
@@ -226,7 +234,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         return tuple(sorted(self.expanded.free_symbols, key=print_order))
 
     @cached_property
-    def asks(self) -> frozenset[Symbol]:
+    def dependencies(self) -> frozenset[Symbol]:
         """The sizes that affect it: those in it and in its conditions, and those in the relations for them."""
         shapes = sizes_of((count, line.entry) for count, line in self._whole.leaves() if line.entry is not None)
         found = {size for size in shapes if letter(size).ranks or not letter(size).run}
@@ -239,28 +247,28 @@ class Formula(Operators, Tabular, Immutable, Shown):
         return frozenset(found)
 
     @cached_property
-    def takes(self) -> frozenset[Symbol]:
+    def accepted_sizes(self) -> frozenset[Symbol]:
         """The sizes that it accepts values for: sizes that affect it, and sizes of its model."""
-        found = {*self.asks, *self.relations}
+        found = {*self.dependencies, *self.relations}
         if self.source is not None:
             found |= {size for size in self.source.sizes if not letter(size).run} | self.source.known.keys()
         return frozenset(found)
 
     @property
-    def bases(self) -> tuple[Formula, ...]:
+    def operands(self) -> tuple[Formula, ...]:
         """The formulas that it combines: itself."""
         return (self,)
 
     @property
     def _whole(self) -> AccountLine:
-        return self.within or self.root
+        return self.whole_account or self.root
 
     @cached_property
     def derivation(self) -> Derivation:
         """The steps from the shapes to the polynomial, each verified as an identity."""
         from .derivation import derive
 
-        steps = derive(self.root, self.measure, self.simplified, given_by(self.relations, self.totals))
+        steps = derive(self.root, self.measure, self.display_relations, given_by(self.relations, self.totals))
         return replace(steps, ranks=self.ranks, known=self._known)
 
     @property
@@ -270,8 +278,11 @@ class Formula(Operators, Tabular, Immutable, Shown):
         for count, line in self.root.leaves():
             if line.each == 0 and not (line.entry and line.entry.module):
                 continue
-            each = expand(line.each.xreplace(self.simplified))
-            key = line.path, count.xreplace(self.simplified)  # layers of two kinds may have rows with the same path
+            each = expand(line.each.xreplace(self.display_relations))
+            key = (
+                line.path,
+                count.xreplace(self.display_relations),
+            )  # layers of two kinds may have rows with the same path
             if key in found:  # a module used twice, such as one dropout for two residuals
                 each += found[key].each
             found[key] = Row(*key, each)
@@ -294,7 +305,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         """
         return self.rows.table()
 
-    def of_row(self, row: Row, numbers: Numbers) -> int | Fraction:
+    def row_total(self, row: Row, numbers: Numbers) -> int | Fraction:
         """Return the total of a row over all its copies.
 
         Parameters
@@ -318,7 +329,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         --------
         >>> import symformer as sf
         >>> gpt2 = sf.model("gpt2")
-        >>> gpt2.params.of_row(gpt2.params.rows[0], gpt2.known)  # 50257*768
+        >>> gpt2.params.row_total(gpt2.params.rows[0], gpt2.known)  # 50257*768
         38597376
 
         """
@@ -339,7 +350,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         12*L*E**2
 
         """
-        return Leading.of(self.written)
+        return Leading.of(self.display_expr)
 
     def value(self, spec: object = None, **numbers: int) -> int:
         """Return the exact integer value.
@@ -411,10 +422,10 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
     def _taken(self, name: str) -> Symbol:
         """Return the symbol with a name. Raises UnknownNameError, or SizeError if the formula has no such size."""
-        own = self.takes | self.named
+        own = self.accepted_sizes | self.defining_sizes
         size = symbol(name, own)
         if size not in own:
-            known = ", ".join(map(str, sorted(self.takes, key=print_order)))
+            known = ", ".join(map(str, sorted(self.accepted_sizes, key=print_order)))
             raise SizeError(f"{self.id} has no size {name} ({letter(size).meaning}); it has {known}")
         return size
 
@@ -448,7 +459,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
             target = self._taken(name)
             if target in self.totals:
                 raise SizeError(f"{target} is {text(self.relations[target])} in {self.id}; set those sizes instead")
-            relations[target] = check_relation(target, given, self.takes)
+            relations[target] = check_relation(target, given, self.accepted_sizes)
             if relations[target] == target:  # D="D": free again
                 del relations[target]
         fixed = (self.fixed | {named_symbol(name) for name in values}) & relations.keys()
@@ -483,7 +494,11 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
         """
         expr = (
-            other.expr if isinstance(other, Formula) else parse(other, self.takes) if isinstance(other, str) else other
+            other.expr
+            if isinstance(other, Formula)
+            else parse(other, self.accepted_sizes)
+            if isinstance(other, str)
+            else other
         )
         return self._is(expr.xreplace(self.relations))
 
@@ -522,7 +537,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         if path not in parts:
             raise UnknownNameError("part", path, filter(None, parts))
         line = replace(parts[path], count=ONE)
-        return replace(self, id=f"{self.id}.{path}" if path else self.id, root=line, within=self._whole)
+        return replace(self, id=f"{self.id}.{path}" if path else self.id, root=line, whole_account=self._whole)
 
     @property
     def copies(self) -> Expr:
@@ -536,7 +551,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
         """
         found = next((count for count, line in self._whole.counted() if line.key == self.root.key), ONE)
-        return expand(found.xreplace(self.simplified))
+        return expand(found.xreplace(self.display_relations))
 
     @cached_property
     def digest(self) -> str:
@@ -580,7 +595,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         Returns
         -------
         str
-            The text of ``written``.
+            The text of ``display_expr``.
 
         Examples
         --------
@@ -589,7 +604,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         '3 E H'
 
         """
-        return latex(self.written)
+        return latex(self.display_expr)
 
     def typst(self) -> str:
         """Return Typst mathematics, in house order.
@@ -597,7 +612,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         Returns
         -------
         str
-            The text of ``written``.
+            The text of ``display_expr``.
 
         Examples
         --------
@@ -608,7 +623,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         """
         from ..language.notation.typst import typst
 
-        return typst(self.written)
+        return typst(self.display_expr)
 
     def text(self) -> str:
         """Return readable Unicode, in house order.
@@ -616,7 +631,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         Returns
         -------
         str
-            The text of ``written``.
+            The text of ``display_expr``.
 
         Examples
         --------
@@ -625,7 +640,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         '3EH'
 
         """
-        return text(self.written)
+        return text(self.display_expr)
 
     def code(self) -> str:
         """Return plain arithmetic over the alphabet, in house order.
@@ -633,7 +648,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         Returns
         -------
         str
-            The text of ``written``.
+            The text of ``display_expr``.
 
         Examples
         --------
@@ -642,7 +657,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         '3*E*H'
 
         """
-        return code(self.written)
+        return code(self.display_expr)
 
     def __repr__(self) -> str:
         return self.code() if self._short else f"<{self.id}: {self._extent}; code() has it whole>"
@@ -682,7 +697,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
     @property
     def label(self) -> Label:
         """The left-hand side of the equation: N, or N_attn for a part."""
-        return Label(self.measure.letter, self.root.name, self.written)
+        return Label(self.measure.letter, self.root.name, self.display_expr)
 
     def equation(self) -> Equation:
         """Return the formula as an equation, with its value if all sizes have values.
@@ -699,8 +714,8 @@ class Formula(Operators, Tabular, Immutable, Shown):
         'N = 2EH + E + H'
 
         """
-        steps, reasons = [tree(self.written)], list[Line]()
-        if self.written.free_symbols and set(self.symbols) <= self._known.keys():
+        steps, reasons = [tree(self.display_expr)], list[Line]()
+        if self.display_expr.free_symbols and set(self.symbols) <= self._known.keys():
             with suppress(SizeError):  # a ratio to 0
                 value = self.value()
                 steps.append(Number(value) if value == int(value) else tree(Rational(value)))
@@ -720,7 +735,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
     @property
     def _extent(self) -> str:
         leading = code(self.leading().expr)
-        terms = f"{len(Add.make_args(self.written))} terms"
+        terms = f"{len(Add.make_args(self.display_expr))} terms"
         return f"{terms}, led by {leading}" if len(leading) <= MAX_REPR // 2 else terms
 
     @property
@@ -810,7 +825,9 @@ class Formula(Operators, Tabular, Immutable, Shown):
         12*E**2 + 13*E
 
         """
-        values = {size: self._sized(size, value) for size, value in substituted(given, named, self.takes).items()}
+        values = {
+            size: self._sized(size, value) for size, value in substituted(given, named, self.accepted_sizes).items()
+        }
         replaced = {*values}
         if not any(replaced & value.free_symbols for value in values.values()) and not isinstance(self, Combination):
             return self.partial(**{str(size): value for size, value in values.items()})
@@ -820,7 +837,18 @@ class Formula(Operators, Tabular, Immutable, Shown):
         self._taken(str(size))
         if size in self.totals:
             raise SizeError(f"{size} is {text(self.relations[size])} in {self.id}; set those sizes instead")
-        return check_relation(size, value, self.takes)
+        return check_relation(size, value, self.accepted_sizes)
+
+    # Former names
+    asks = Alias("dependencies")
+    takes = Alias("accepted_sizes")
+    written = Alias("display_expr")
+    gathered = Alias("collect_totals")
+    simplified = Alias("display_relations")
+    of_row = Alias("row_total")
+    within = Alias("whole_account")
+    named = Alias("defining_sizes")
+    bases = Alias("operands")
 
 
 def affects_formula(condition: Condition, formula: Formula) -> bool:
@@ -838,18 +866,18 @@ class Ratio(Formula):
     """
 
     counts: Measure = field(kw_only=True)  # the measure of the numerator
-    over: Formula = field(kw_only=True)
+    denominator: Formula = field(kw_only=True)
     additive: ClassVar[bool] = False
 
     @property
-    def above(self) -> Formula:
+    def numerator(self) -> Formula:
         """The numerator as a formula."""
-        return replace(self.over, id=f"{self.id}.{self.counts.name}", measure=self.counts, root=self.root)
+        return replace(self.denominator, id=f"{self.id}.{self.counts.name}", measure=self.counts, root=self.root)
 
     @cached_property
     def expr(self) -> Expr:
         """The quotient without common integer factors and common powers of single symbols."""
-        return lowest(self._expanded, self.over.expanded)
+        return lowest(self._expanded, self.denominator.expanded)
 
     @property
     def expanded(self) -> Expr:
@@ -857,38 +885,40 @@ class Ratio(Formula):
         return self.expr
 
     @cached_property
-    def written(self) -> Expr:
+    def display_expr(self) -> Expr:
         """The quotient as printed."""
-        return lowest(self.gathered(expand(self.root.each.xreplace(self.simplified))), self.over.written)
+        return lowest(
+            self.collect_totals(expand(self.root.each.xreplace(self.display_relations))), self.denominator.display_expr
+        )
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols of numerator and denominator, including those that cancel."""
-        both = self.expanded.free_symbols | self.over.expanded.free_symbols
+        both = self.expanded.free_symbols | self.denominator.expanded.free_symbols
         return tuple(sorted(both, key=print_order))
 
     @cached_property
-    def asks(self) -> frozenset[Symbol]:
+    def dependencies(self) -> frozenset[Symbol]:
         """The sizes that affect the numerator or the denominator."""
-        return super().asks | self.over.asks
+        return super().dependencies | self.denominator.dependencies
 
     def partial(self, **values: int | str | Expr) -> Ratio:
         """Return the quotient with some symbols fixed in the numerator and the denominator."""
         fixed = super().partial(**values)
-        over = replace(self.over, relations=fixed.relations, fixed=fixed.fixed)
-        return replace(self, relations=fixed.relations, fixed=fixed.fixed, over=over)
+        over = replace(self.denominator, relations=fixed.relations, fixed=fixed.fixed)
+        return replace(self, relations=fixed.relations, fixed=fixed.fixed, denominator=over)
 
     def part(self, path: str) -> Ratio:
         """Return the quotient of one copy of a part or of an operation."""
-        if path and not self.over.root.lines:
+        if path and not self.denominator.root.lines:
             raise SizeError(f"{self.id} is defined only for the whole model, not for a part")
-        root, below = super().part(path), self.over.part(path)
-        return replace(self, id=root.id, root=root.root, within=root.within, over=below)
+        root, below = super().part(path), self.denominator.part(path)
+        return replace(self, id=root.id, root=root.root, whole_account=root.whole_account, denominator=below)
 
     @property
     def rows(self) -> Breakdown:
         """The ratio of each operation that has a denominator."""
-        below = {row.path: row for row in self.over.rows}
+        below = {row.path: row for row in self.denominator.rows}
         rows = [
             replace(row, each=lowest(row.each, below[row.path].each))
             for row in super().rows
@@ -905,14 +935,18 @@ class Ratio(Formula):
         above, below = (len(Add.make_args(side)) for side in fraction(self.expr))
         return f"{above} terms over {below}"
 
-    def of_row(self, row: Row, numbers: Numbers) -> Fraction:
+    def row_total(self, row: Row, numbers: Numbers) -> Fraction:
         """Return the ratio of a row, which is the same for each of its copies."""
         return _quotient(row.each, numbers, row.path)
 
     def _at(self, numbers: Numbers) -> Any:
-        if evaluate(self.over.expanded, numbers, self.over.id) == 0:
-            raise SizeError(f"{self.id} is undefined: its {self.over.measure.title} are 0")
+        if evaluate(self.denominator.expanded, numbers, self.denominator.id) == 0:
+            raise SizeError(f"{self.id} is undefined: its {self.denominator.measure.title} are 0")
         return _quotient(self.expr, numbers, self.id)
+
+    # Former names
+    above = Alias("numerator")
+    over = Alias("denominator")
 
 
 @dataclass(frozen=True)
@@ -947,13 +981,13 @@ _LETTERS = {"elements": "N", "FLOPs": "F", "bytes": "U"}
 class Combination(Formula):
     """The result of arithmetic on formulas. It has a value where they agree on the sizes, and no rows of its own."""
 
-    of: tuple[Formula, ...] = field(kw_only=True)  # the formulas that it combines, whose conditions hold for it
+    formulas: tuple[Formula, ...] = field(kw_only=True)  # the formulas that it combines, whose conditions hold for it
 
     @classmethod
     def of_formulas(cls, id: str, expr: Expr, unit: str, formulas: Iterable[Formula]) -> Combination:
         """Combine formulas. Raises SizeError if the expression is too long."""
         operands = [each.formula for each in dict.fromkeys(map(_ById, formulas))]
-        of = tuple(each.formula for each in dict.fromkeys(_ById(base) for each in operands for base in each.bases))
+        of = tuple(each.formula for each in dict.fromkeys(_ById(base) for each in operands for base in each.operands))
         sources = tuple(dict.fromkeys(each.source for each in of if each.source is not None))
         relations: Relations = {}
         conditions: list[Condition] = []
@@ -971,11 +1005,11 @@ class Combination(Formula):
             totals=frozenset[Symbol]().union(*(each.totals for each in operands)) & relations.keys(),
             constraints=tuple(dict.fromkeys(conditions)),
             source=Sources(sources) if sources else None,
-            named=frozenset[Symbol]().union(*(each.named for each in operands)),
+            defining_sizes=frozenset[Symbol]().union(*(each.defining_sizes for each in operands)),
             fixed=frozenset[Symbol]().union(
                 *(each.fixed | (each.relations.keys() if each.fixed else set()) for each in operands)
             ),
-            of=of,
+            formulas=of,
         )
 
     def moved(self, values: Mapping[Symbol, Expr]) -> Combination:
@@ -996,8 +1030,8 @@ class Combination(Formula):
         )
 
     @property
-    def bases(self) -> tuple[Formula, ...]:
-        return self.of
+    def operands(self) -> tuple[Formula, ...]:
+        return self.formulas
 
     @cached_property
     def expr(self) -> Expr:
@@ -1010,9 +1044,9 @@ class Combination(Formula):
         return self.expr
 
     @cached_property
-    def written(self) -> Expr:
+    def display_expr(self) -> Expr:
         """The expression as printed, with totals in place of their sums."""
-        return self.expr if has_quotient(self.expr) or not self.totals else self.gathered(self.expr)
+        return self.expr if has_quotient(self.expr) or not self.totals else self.collect_totals(self.expr)
 
     @property
     def additive(self) -> bool:  # type: ignore[override]
@@ -1020,9 +1054,9 @@ class Combination(Formula):
         return not has_quotient(self.expr) and not fraction(self.expr)[1].free_symbols
 
     @cached_property
-    def takes(self) -> frozenset[Symbol]:
+    def accepted_sizes(self) -> frozenset[Symbol]:
         """The sizes that it accepts values for."""
-        return self.asks.union(*(each.takes for each in self.of))
+        return self.dependencies.union(*(each.accepted_sizes for each in self.formulas))
 
     @property
     def derivation(self) -> Derivation:
@@ -1045,7 +1079,7 @@ class Combination(Formula):
 
     @property
     def _names(self) -> list[str]:
-        return list(dict.fromkeys(each.id for each in self.of))
+        return list(dict.fromkeys(each.id for each in self.formulas))
 
     @cached_property
     def digest(self) -> str:
@@ -1081,11 +1115,15 @@ class Combination(Formula):
         if isinstance(spec, Mapping):
             return super()._numbers(given, {})
         found: dict[Symbol, tuple[int, Formula]] = {}
-        for each in self.of:
-            own = {name: number for name, number in given.items() if named_symbol(name) in each.takes | each.named}
+        for each in self.formulas:
+            own = {
+                name: number
+                for name, number in given.items()
+                if named_symbol(name) in each.accepted_sizes | each.defining_sizes
+            }
             for size, number in each._numbers(spec, own).items():
                 other, whose = found.setdefault(size, (number, each))
-                if other != number and size in self.asks:
+                if other != number and size in self.dependencies:
                     raise SizeError(
                         f"{size} is {other} in {_whose(whose)} and {number} in {_whose(each)}; give {size}, or combine "
                         "the values of the formulas"

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from sympy import Expr, Integer, Mul, cancel, floor, sympify
 
+from ..language.aliases import Alias
 from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shape_lines import Shape, shape_line, spell
@@ -247,7 +248,7 @@ class Operations:
         facts = {"weights": self._weights_of(name, wanted, _OWN), "module": True, "causal": causal}
         return self._write(OperationKind.CONVOLUTION, name, (x,), (x.shape[0], out, *places), **facts)
 
-    def look_back(self, name: str, x: Tensor, kernel: Expr, *, bias: bool = True) -> Tensor:
+    def causal_depthwise_convolution(self, name: str, x: Tensor, kernel: Expr, *, bias: bool = True) -> Tensor:
         """x[B,E,S] -> y[B,E,S]: a causal depthwise convolution over the last ``kernel`` positions.
 
         torch pads on both sides, so it computes kernel - 1 unused positions.
@@ -344,7 +345,7 @@ class Operations:
         tables = Integer(2 if function in ROTARY else 1)
         return self._write(OperationKind.POSITIONS, name, (), (tables, length, width), function=function, module=True)
 
-    def waves(self, name: str, x: Tensor, width: Expr) -> Tensor:
+    def sinusoids(self, name: str, x: Tensor, width: Expr) -> Tensor:
         """x[…] -> y[…, width]: sines and cosines of each number at fixed frequencies."""
         return self._write(OperationKind.POSITIONS, name, (x,), (*x.shape, width), function="waves", module=True)
 
@@ -356,12 +357,12 @@ class Operations:
         """Apply rotary positions to x[B,A,S,D] by angles[2,S,D]; narrower angles rotate only the first elements."""
         return self._write(OperationKind.ROTATE, name, (x, angles), x.shape)
 
-    def join(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+    def concatenate(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """x[…, a], y[…, b] -> z[…, a+b]: concatenate along the last axis; the other axes broadcast."""
         ones = [Tensor(each.name, (*each.shape[:-1], ONE)) for each in (x, y)]
         return self._write(OperationKind.JOIN, name, (x, y), (*self._broadcast(name, *ones)[:-1], x.width + y.width))
 
-    def precede(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+    def prepend(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """x[B,a,E], y[B,b,E] -> z[B,a+b,E]: concatenate along the sequence; the other axes broadcast."""
         ones = [Tensor(each.name, (each.shape[0], ONE, each.width)) for each in (x, y)]
         batch, _, width = self._broadcast(name, *ones)
@@ -372,7 +373,7 @@ class Operations:
         function = INDEXED if each else ""
         return self._write(OperationKind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]), function=function)
 
-    def match(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+    def pairwise_products(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """x[B,E], y[C,E] -> s[B,C]: the product of each row of one with each row of the other."""
         self._same(self._path(name), "the widths of the matched tensors", x.shape[1:], y.shape[1:])
         return self._write(OperationKind.MATCH, name, (x, y), (x.shape[0], y.shape[0]))
@@ -439,7 +440,7 @@ class Operations:
         """
         return self._write(OperationKind.SOFTMAX, name, (x,), x.shape, function=function, shared=tuple(sinks.values()))
 
-    def mix(
+    def weighted_values(
         self,
         name: str,
         p: Tensor,
@@ -474,7 +475,7 @@ class Operations:
         self._same(self._path(""), "heads times head width", (heads * width,), x.shape[-1:])
         return x.view((x.shape[0], heads, x.shape[1], width))
 
-    def spread(self, x: Tensor, heads: Expr) -> Tensor:
+    def repeat_heads(self, x: Tensor, heads: Expr) -> Tensor:
         """x[B,G,S,D] -> x[B,A,S,D]: a view that repeats each key/value head for its query heads."""
         return x.view((x.shape[0], heads, *x.shape[2:]))
 
@@ -546,6 +547,15 @@ class Operations:
     def _same(self, path: str, what: str, left: Shape, right: Shape) -> None:
         if len(left) != len(right) or not all(equal(a, b) for a, b in zip(left, right, strict=True)):
             raise ShapeError(f"{path}: {what} differ: {spell(left)} and {spell(right)}")
+
+    # Former names
+    look_back = Alias("causal_depthwise_convolution")
+    waves = Alias("sinusoids")
+    precede = Alias("prepend")
+    match = Alias("pairwise_products")
+    spread = Alias("repeat_heads")
+    mix = Alias("weighted_values")
+    join = Alias("concatenate")
 
 
 def _slides(length: Expr, kernel: Expr, stride: Expr | int, padding: Expr | int) -> Expr:

@@ -365,19 +365,19 @@ class _RankOperations(Operations):
             raise RuleError(f"{self._path(name)}: experts are not supported with tensor=sequence; choose tensor=on")
         return super().route(name, x, chosen)
 
-    def join(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+    def concatenate(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """Record a concatenation along the last axis."""
         if self.sequence:
             raise RuleError(
                 f"{self._path(name)}: latent attention is not supported with tensor=sequence; choose tensor=on"
             )
-        return super().join(name, x, y)
+        return super().concatenate(name, x, y)
 
-    def precede(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+    def prepend(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """Record a concatenation along the sequence. Raises RuleError if ranks shard the sequence."""
         if self.sequence or self.placement.context == "on":
             raise RuleError(f"{self._path(name)}: concatenating tokens is not supported if ranks shard the sequence")
-        return super().precede(name, x, y)
+        return super().prepend(name, x, y)
 
     def scores(self, name: str, q: Tensor, k: Tensor, mask: Mask, window: Expr | None = None, **facts: Any) -> Tensor:
         """Record the scores of this rank's queries with the keys of all ranks."""
@@ -389,9 +389,13 @@ class _RankOperations(Operations):
             raise RuleError(f"{self._path(name)}: a single key/value head is not supported with tensor=sequence")
         return super().scores(name, q, self._round(name, "keys", self._meeting(name, q, k)), mask, window, **facts)
 
-    def mix(self, name: str, p: Tensor, v: Tensor, mask: Mask, window: Expr | None = None, **facts: Any) -> Tensor:
+    def weighted_values(
+        self, name: str, p: Tensor, v: Tensor, mask: Mask, window: Expr | None = None, **facts: Any
+    ) -> Tensor:
         """Record the mix of this rank's attention weights with the values of all ranks."""
-        return super().mix(name, p, self._round(name, "values", self._meeting(name, p, v)), mask, window, **facts)
+        return super().weighted_values(
+            name, p, self._round(name, "values", self._meeting(name, p, v)), mask, window, **facts
+        )
 
     def scan(self, name: str, *inputs: Any, **facts: Any) -> Tensor:
         """Record a scan. Raises RuleError with tensor parallelism, which would replicate the whole state."""

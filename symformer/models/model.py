@@ -13,6 +13,7 @@ from sympy import Expr, Integer, Symbol
 
 from ..components.base import Component
 from ..formulas.formula import Formula
+from ..language.aliases import Alias
 from ..language.errors import RuleError, SizeError, SymformerError, UnknownNameError
 from ..language.frozen import Immutable
 from ..language.notation.text import text
@@ -33,7 +34,9 @@ from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Ledger, OperationKind
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Math, Table
 from ..output.notebook import Shown
+from ..quantities import canonical
 from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 from .provenance import Provenance
 
 
@@ -150,8 +153,9 @@ class Model(Immutable, Shown):
 
         """
         question = find_quantity(quantity)
+        quantity, conventions = question.measure.name, spelled(conventions, question.choices)
         self.check_format(quantity, conventions)
-        model = self.sized(quantity, conventions)
+        model = self.with_sizes_for(quantity, conventions)
         return question.formula(model.component, model.id, conventions, model.relations, model)
 
     def check_format(self, quantity: str, conventions: Mapping[str, str]) -> None:
@@ -187,7 +191,7 @@ class Model(Immutable, Shown):
                 "count the weights before quantization"
             )
 
-    def sized(self, quantity: str, conventions: Mapping[str, str] | None = None) -> Model:
+    def with_sizes_for(self, quantity: str, conventions: Mapping[str, str] | None = None) -> Model:
         """Return the model with the sizes that its config has for one quantity.
 
         Parameters
@@ -211,15 +215,16 @@ class Model(Immutable, Shown):
         --------
         >>> import symformer as sf
         >>> gpt2 = sf.model("gpt2")
-        >>> gpt2.sized("flops") == gpt2
+        >>> gpt2.with_sizes_for("flops") == gpt2
         True
 
         """
         if not self.provenance.config:
             return self
-        model = self._at_config(self.provenance.of(quantity))
+        quantity = canonical(quantity)
+        model = self._at_config(self.provenance.for_quantity(quantity))
         unknown = model._unknown(quantity, conventions) if conventions else frozenset()
-        return model._at_config(self.provenance.of(quantity, unknown)) if unknown else model
+        return model._at_config(self.provenance.for_quantity(quantity, unknown)) if unknown else model
 
     def _at_config(self, read: Provenance) -> Model:
         # A measured quantity can have sizes on which the parameters do not depend.
@@ -237,7 +242,7 @@ class Model(Immutable, Shown):
             return frozenset()
         if all(line.entry is None or line.entry.kind is OperationKind.OBSERVED for _, line in formula.root.leaves()):
             return frozenset()
-        return frozenset(str(size) for size in formula.asks - self.known.keys() if not letter(size).run)
+        return frozenset(str(size) for size in formula.dependencies - self.known.keys() if not letter(size).run)
 
     @property
     def known(self) -> Numbers:
@@ -293,7 +298,7 @@ class Model(Immutable, Shown):
         if other.id != self.id:
             raise SizeError(f"{other.target!r} is a {other.id}, not a {self.id}")
         if other.component != self.component:
-            theirs, ours = (model.component.spell() for model in (other, self))
+            theirs, ours = (model.component.options_text() for model in (other, self))
             raise SizeError(
                 f"{other.target!r} is a {self.id} with {theirs}, but this formula is for {ours}; open the model from it"
             )
@@ -333,9 +338,9 @@ class Model(Immutable, Shown):
         10*L*E**2 + 12*L*E + V*E + P*E + 2*E
 
         """
-        return self.unchecked(values).checked()
+        return self.set_unchecked(values).validated()
 
-    def unchecked(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
+    def set_unchecked(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
         """Return the model with some sizes set, without checking its conditions.
 
         Parameters
@@ -357,7 +362,7 @@ class Model(Immutable, Shown):
         --------
         >>> import symformer as sf
         >>> from symformer.symbols import A
-        >>> sf.model("gpt2").unchecked({"A": 7}).numbers[A]  # 7 does not divide 768
+        >>> sf.model("gpt2").set_unchecked({"A": 7}).numbers[A]  # 7 does not divide 768
         7
 
         """
@@ -385,7 +390,7 @@ class Model(Immutable, Shown):
     def _holds(self, value: Expr, numbers: Numbers, number: int) -> bool:
         return bool(value.free_symbols <= numbers.keys() and substitute(value, numbers) == number)
 
-    def asked_by(self, formulas: Iterable[Formula]) -> None:
+    def check_run_sizes(self, formulas: Iterable[Formula]) -> None:
         """Raise an error if a size of the run has no effect on these formulas, or violates a condition of one.
 
         Parameters
@@ -407,13 +412,13 @@ class Model(Immutable, Shown):
         --------
         >>> import symformer as sf
         >>> gpt2 = sf.model("gpt2").set({"S": 1024})
-        >>> gpt2.asked_by([gpt2.formula("flops")])
+        >>> gpt2.check_run_sizes([gpt2.formula("flops")])
 
         """
         run = [name for name in (*self.numbers, *self.relations) if letter(name).run]
         formulas = tuple(formulas) if run else ()
-        asked = {name for formula in formulas for name in formula.asks}
-        named = {name for formula in formulas for name in formula.named}
+        asked = {name for formula in formulas for name in formula.dependencies}
+        named = {name for formula in formulas for name in formula.defining_sizes}
         for name in run:
             if formulas and name not in asked | named:
                 value = self.numbers.get(name) or text(self.relations[name])
@@ -428,7 +433,7 @@ class Model(Immutable, Shown):
             for constraint in formula.constraints:
                 constraint.check(self.known)
 
-    def checked(self) -> Model:
+    def validated(self) -> Model:
         """Return the model unchanged, after checking the conditions between its sizes.
 
         Returns
@@ -445,7 +450,7 @@ class Model(Immutable, Shown):
         --------
         >>> import symformer as sf
         >>> gpt2 = sf.model("gpt2")
-        >>> gpt2.checked() is gpt2
+        >>> gpt2.validated() is gpt2
         True
 
         """
@@ -503,3 +508,9 @@ class Model(Immutable, Shown):
             [[Math.of(size)], [letter(size).meaning], [f"{number:,}"]] for size, number in self.known.items()
         ]
         return [*found, Table([["symbol"], ["meaning"], ["value"]], rows, "llr")] if rows else found
+
+    # Former names
+    asked_by = Alias("check_run_sizes")
+    checked = Alias("validated")
+    sized = Alias("with_sizes_for")
+    unchecked = Alias("set_unchecked")

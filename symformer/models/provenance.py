@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from ..language.aliases import Alias
 from ..language.frozen import Immutable
 from ..language.sizes import Numbers, Relations
 
@@ -48,7 +49,7 @@ class TraceEvidence(Immutable):
     at_config: str = ""  # the comparison at the config itself: "row by row", "in all", or "" if there was none
 
     @property
-    def beside(self) -> tuple[str, ...]:
+    def input_notes(self) -> tuple[str, ...]:
         """Return notes on the inputs other than tokens, both given and omitted."""
         found = (self.images,) * bool(self.images)
         if not self.unread:
@@ -92,6 +93,9 @@ class Provenance(Immutable):
         stated = f"quantized by {self.quantized}; every formula describes the model before quantization"
         return (*([stated] if self.quantized else []), *self.assumed)
 
-    def of(self, quantity: str, also: Collection[str] = ()) -> Provenance:
+    def for_quantity(self, quantity: str, also: Collection[str] = ()) -> Provenance:
         """Return the provenance of one quantity, with the places of the letters in ``also``."""
         return self.measured(quantity, also) if self.measured else self
+
+    # Former names
+    of = Alias("for_quantity")

@@ -54,7 +54,9 @@ def check_output(path: str, what: str, formats: Sequence[str], chosen: str | Non
         if chosen is None:
             raise DocumentError(f"{what} needs an output file; pass -o FILE.{formats[0]}")
         if not chosen:
-            raise DocumentError("-o - writes to standard output and has no extension; give the format, as in --as md")
+            raise DocumentError(
+                "-o - writes to standard output and has no extension; give the format, as in --format md"
+            )
         return chosen
     extension = Path(path).suffix.removeprefix(".").lower()
     target = _place(path)
@@ -64,7 +66,9 @@ def check_output(path: str, what: str, formats: Sequence[str], chosen: str | Non
         asked = f"not as .{extension}" if extension else f"but {path!r} has none of these extensions"
         raise DocumentError(f"{what} is written as {known}, {asked}")
     if chosen and chosen != extension:
-        raise DocumentError(f"{path} ends in .{extension}, but --as is {chosen}; remove --as or change the file name")
+        raise DocumentError(
+            f"{path} ends in .{extension}, but --format is {chosen}; remove --format or change the file name"
+        )
     if not target.parent.is_dir():
         raise DocumentError(f"the folder {target.parent} does not exist; create it first, or write elsewhere")
     if not os.access(target if target.exists() else target.parent, os.W_OK):

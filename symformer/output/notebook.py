@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 
+from ..language.aliases import Alias
 from ..language.notation.latex import latex
 from .blocks import BriefBlock, Code, Equation, Heading, Line, Math, Paragraph, Piece, Strong, Table, plain
 
@@ -43,6 +44,8 @@ class Shown:
     def to_blocks(self) -> Sequence[BriefBlock]:
         """Return the content of the display, which the terminal prints as well."""
         raise NotImplementedError
+
+    card = Alias("to_blocks")  # its former name
 
     def _repr_html_(self) -> str | None:
         return html(self.to_blocks()) or None

@@ -12,6 +12,7 @@ from ..language.errors import OptionError, RegistrationError, UnknownNameError
 from ..language.plugins import Plugins
 from ..language.sizes import format_value
 from .quantity import Quantity
+from .spellings import QUANTITIES
 
 plugins = Plugins("quantities", Quantity)
 
@@ -38,7 +39,7 @@ def quantity(name: str) -> Quantity:
     Parameters
     ----------
     name : str
-        The name, such as "train-flops".
+        The name, such as "train-flops", or another spelling of it, such as "training_flops".
 
     Raises
     ------
@@ -50,7 +51,7 @@ def quantity(name: str) -> Quantity:
     """
     if not isinstance(name, str):
         raise OptionError(f"{format_value(name)} is not the name of a quantity; give one such as 'flops'")
-    if (own := _file(name)) is not None:
+    if (own := _file(canonical(name))) is not None:
         return own
     found: Quantity | None = plugins.load(name)
     if found is None:
@@ -62,7 +63,18 @@ def quantity(name: str) -> Quantity:
 
 def is_quantity(name: str) -> bool:
     """Return whether a quantity has this name."""
-    return _file(name) is not None or name in plugins.names()
+    return _file(canonical(name)) is not None or name in plugins.names()
+
+
+def canonical(name: str) -> str:
+    """Return the name of a built-in quantity from another spelling of it; any other name unchanged.
+
+    >>> canonical("memory_traffic"), canonical("parms")
+    ('traffic', 'parms')
+    """
+    spelt = name.replace("_", "-")
+    found = QUANTITIES.get(spelt, spelt)
+    return found if _file(found) is not None else name
 
 
 def _file(name: str) -> Quantity | None:

@@ -49,9 +49,9 @@ class Activations(Quantity):
         """Return the conditions for counting copies as transformers makes them."""
         return saved_conditions(ledger, conventions)
 
-    def states(self, formula: Formula) -> str:
+    def statement_for(self, formula: Formula) -> str:
         """Return the statement; it names the image-position indices that the model stores itself, if any."""
-        said = super().states(formula)
+        said = super().statement_for(formula)
         held = any(line.entry and line.entry.held for _, line in formula.root.leaves())
         return said.replace(GIVEN, f"{GIVEN} except those of image positions, which it stores") if held else said
 

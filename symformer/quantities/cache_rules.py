@@ -211,7 +211,7 @@ class Cached(Quantity):
 
     model_dtype: str = "dtype"
 
-    def defining(self, conventions: Conventions) -> tuple[Symbol, ...]:
+    def defining_sizes(self, conventions: Conventions) -> tuple[Symbol, ...]:
         """Return B and C, or only B if one more token is counted."""
         return (B,) if conventions.get("tokens") == "one" else (B, C)
 

@@ -15,7 +15,7 @@ QUANTITY = Quantity(
     rules(one_token),
     ("operation", "factors"),
     {"embedding": EMBEDDING, "count": COUNT},
-    of=(B, C),
+    run_sizes=(B, C),
     latent="Latent attention recomputes the keys and values of all cached tokens from their latents, as transformers "
     "does.",
     recurrent="The FLOPs of one decoding step, at 2 FLOPs per multiply-add: one new token in each of B sequences, from "

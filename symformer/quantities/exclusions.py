@@ -51,9 +51,9 @@ class StorageQuantity(Quantity):
         letter = f"{self.measure.letter}{',' if '_' in self.measure.letter else '_'}{below}"
         return replace(self.measure, title=said.format(self.measure.title), letter=letter)
 
-    def states(self, formula: Formula) -> str:
+    def statement_for(self, formula: Formula) -> str:
         """Return the statement, adapted to excluded weights and to stored fixed tables."""
-        said = super().states(formula)
+        said = super().statement_for(formula)
         if any(line.entry.fixed for _, line in formula.root.leaves() if line.entry):
             said = said.replace(NO_WEIGHTS, SOME_WEIGHTS)
         every = "every element of every trained weight"

@@ -14,6 +14,7 @@ from sympy import Expr, Symbol
 
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, SizeSource
+from ..language.aliases import Alias
 from ..language.errors import OptionError, RuleError, UnknownNameError, choose
 from ..language.sizes import Condition, Divides, Relations, close_relations
 from ..language.symbols import B_vis, C, N_cp, S, Z
@@ -135,9 +136,9 @@ class Countable(Divisible, Protocol):
     def library(self) -> str: ...
 
     @property
-    def unread(self) -> str: ...
+    def activation_refusal(self) -> str: ...
 
-    def answering(self, question: Quantity, given: Mapping[str, str]) -> Self: ...
+    def for_quantity(self, question: Quantity, given: Mapping[str, str]) -> Self: ...
 
 
 @dataclass(frozen=True)
@@ -152,14 +153,14 @@ class Quantity:
     rules: Mapping[OperationKind, Rule]
     columns: tuple[str, str]  # the headers of the table of terms in a derivation: a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
-    checked: str = ""  # how it is checked if torch has no counter for it and there is no certificate
+    checked_by: str = ""  # how it is checked if torch has no counter for it and there is no certificate
     by_format: str = ""  # why the storage format of weights affects the answer; "" if it does not
     derived_from: str = ""  # the quantity it is computed from: traced counts of that quantity answer this one too
     counts_storage: bool = (
         False  # whether it counts stored weights rather than executed layers; layers may share weights
     )
     decoded_tokens: int = 1  # the number of tokens processed after those in the cache
-    of: tuple[Symbol, ...] = ()  # the sizes of a run that define it, even if a model does not depend on them
+    run_sizes: tuple[Symbol, ...] = ()  # the sizes of a run that define it, even if a model does not depend on them
     frozen: str = ""  # added to the statement if a stored weight is never trained
     encoder: str = ""  # added to the statement if a decoder attends to an encoder
     logits: str = ""  # added to the statement if logits are computed
@@ -255,7 +256,7 @@ class Quantity:
             If the model has an operation that the quantity does not support.
 
         """
-        part = part.answering(self, given)
+        part = part.for_quantity(self, given)
         constraints = part.constraints
         self.check(part, given)
         chosen = self.choose(given)
@@ -285,7 +286,7 @@ class Quantity:
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
             source=source,
-            named=frozenset(self.defining(chosen)),
+            defining_sizes=frozenset(self.defining_sizes(chosen)),
             ranks=ranks(placement, chosen.get("data", "off") != "off"),
         )
 
@@ -293,7 +294,7 @@ class Quantity:
         """Return the measure of a formula under these conventions."""
         return self.measure
 
-    def said(self, formula: Formula) -> dict[str, str]:
+    def shown_conventions(self, formula: Formula) -> dict[str, str]:
         """Return the conventions of a formula, without default values that affect none of its operations."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         return {
@@ -304,7 +305,7 @@ class Quantity:
             or any(self.choices[name].applies_to(each) or each.kind is OperationKind.OBSERVED for each in entries)
         }
 
-    def states(self, formula: Formula) -> str:
+    def statement_for(self, formula: Formula) -> str:
         """Return the statement of the quantity for one formula, in words."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         drawn = {size for each in entries for dim in each.output.shape for size in dim.free_symbols}
@@ -324,16 +325,16 @@ class Quantity:
             said.append(self.frozen)
         if any(each.kind is OperationKind.SCORES and _crosses(each) for each in entries):
             said.append(self.encoder)
-        return " ".join(filter(None, [*said, *self.noted(formula)]))
+        return " ".join(filter(None, [*said, *self.notes_for(formula)]))
 
-    def noted(self, formula: Formula) -> list[str]:
+    def notes_for(self, formula: Formula) -> list[str]:
         """Return the sentences that apply because of the operations in a formula."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         return [note for matches, note in self.notes.items() if any(map(matches, entries))]
 
-    def checking(self, formula: Formula) -> str:
+    def check_description(self, formula: Formula) -> str:
         """Return how a formula without a certificate is checked; "" if there is no such check."""
-        return self.checked
+        return self.checked_by
 
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
         """Return why the storage format of a part's weights affects the answer; "" if it does not."""
@@ -342,9 +343,9 @@ class Quantity:
     def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError if a convention is not supported for this part."""
 
-    def defining(self, conventions: Conventions) -> tuple[Symbol, ...]:
+    def defining_sizes(self, conventions: Conventions) -> tuple[Symbol, ...]:
         """Return the sizes of a run that define the quantity. Each accepts a value even if it has no effect."""
-        return self.of
+        return self.run_sizes
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions of the formula in addition to the model's."""
@@ -355,6 +356,14 @@ class Quantity:
         return tally(
             ledger.root, lambda entry: self.rules[entry.kind](entry, conventions), counts_storage=self.counts_storage
         )
+
+    # Former names
+    said = Alias("shown_conventions")
+    states = Alias("statement_for")
+    checking = Alias("check_description")
+    noted = Alias("notes_for")
+    defining = Alias("defining_sizes")
+    checked = Alias("checked_by")
 
 
 def _crosses(entry: Entry) -> bool:

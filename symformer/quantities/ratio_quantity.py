@@ -64,14 +64,14 @@ class RatioQuantity(Quantity):
     ) -> Ratio:
         """Return the ratio. Raises OptionError, UnknownNameError, RuleError."""
         above = self.numerator_of(part, stem, given, relations, source)
-        part = part.answering(self, given)
+        part = part.for_quantity(self, given)
         below = self.denominator.formula(part, above.id, above.conventions, relations, source)
         if self.of_one_sequence:
             one, all_ = for_one_sequence(above.root), for_one_sequence(below.root)
             if one is not None and all_ is not None:
                 above, below = replace(above, root=one), replace(below, root=all_)
         own = {item.name: getattr(above, item.name) for item in fields(above)}
-        return Ratio(**own, counts=self.numerator, over=below)
+        return Ratio(**own, counts=self.numerator, denominator=below)
 
     def numerator_of(
         self, part: Countable, stem: str, given: Mapping[str, str], relations: Relations, source: SizeSource | None

@@ -277,9 +277,10 @@ def check_implemented(part: Countable, implementation: str, besides: str = "") -
             f"implementation={implementation} counts the tensors that transformers saves, but transformers does not "
             f"have this model; choose one of its models, or implementation=megatron{besides}"
         )
-    if part.unread:
+    if part.activation_refusal:
         raise RuleError(
-            f"implementation={implementation} counts the tensors that transformers saves, but {part.unread}; "
+            f"implementation={implementation} counts the tensors that transformers saves, but "
+            f"{part.activation_refusal}; "
             f"choose implementation=megatron{besides}"
         )
 

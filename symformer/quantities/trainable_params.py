@@ -38,6 +38,6 @@ QUANTITY = TrainableParams(
     counts_storage=True,
     by_format="the format decides which weights can be trained; choose adapters, such as --option lora=q_proj",
     frozen="Weights that the model never trains are excluded.",
-    checked="The tests compare this formula with the parameters that require a gradient in the torch class and, with "
-    "adapters, in peft's models.",
+    checked_by="The tests compare this formula with the parameters that require a gradient in the torch class and, "
+    "with adapters, in peft's models.",
 )

@@ -14,6 +14,7 @@ from ..ledger.adapters import CHANGES
 from ..models.model import Model
 from ..quantities import quantities as find_quantities
 from ..quantities import quantity
+from ..quantities.spellings import spelled
 from .model_answers import answer
 from .opened_target import opened
 
@@ -61,9 +62,9 @@ def resolve(
 
     """
     named = parse(target)
-    given = dict(options or {})
     quantities = list(quantities)
-    known = dict.fromkeys(name for question in quantities for name in quantity(question).choices)
+    known = {name: choice for question in quantities for name, choice in quantity(question).choices.items()}
+    given = spelled(options or {}, known)
     conventions = {name: given.pop(name) for name in list(given) if name in known}
     is_factory = named.kind is TargetKind.FACTORY  # the arguments of a factory are its sizes
     sizes = {name: whole(name, size(value)) for name, value in pairs(sets).items()} if is_factory else {}
@@ -74,10 +75,12 @@ def resolve(
             raise
         raise _of_option(named, error, quantities, known) from None
     for name in quantities:
-        model = model.sized(name, {key: conventions[key] for key in conventions if key in quantity(name).choices})
+        model = model.with_sizes_for(
+            name, {key: conventions[key] for key in conventions if key in quantity(name).choices}
+        )
     if is_factory:
-        return model.checked(), conventions
-    return (model.set(assignments(sets, model.settable)) if sets else model.checked()), conventions
+        return model.validated(), conventions
+    return (model.set(assignments(sets, model.settable)) if sets else model.validated()), conventions
 
 
 def _of_option(

@@ -15,6 +15,7 @@ from ..language.symbols import SYMBOLS, letter
 from ..language.target import TargetKind, parse
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 from .resolution import pairs, resolve
 
 _PLACE = re.compile(r"\s*(\d{1,6}):(.*)", re.DOTALL)
@@ -54,6 +55,7 @@ class SideBySideTargets:
                 f"--left and --right need exactly two models, not {len(targets)}; give the position of the model "
                 "instead, as in --option 3:tied=false or --set 3:H=4*E"
             )
+        known = {name: choice for each in asked for name, choice in find_quantity(each).choices.items()}
         given = [_placed(each, targets) for each in own]
         sizes = [_placed(each, targets) for each in sets]
         for place, argument in list(given[len(options) :]):  # left and right take sizes as well
@@ -73,7 +75,7 @@ class SideBySideTargets:
             tuple(targets),
             tuple(asked),
             [[argument for where, argument in sizes if where == place] for place in places],
-            [pairs([argument for where, argument in given if where == place]) for place in places],
+            [spelled(pairs([argument for where, argument in given if where == place]), known) for place in places],
             [chosen.get(place, chosen.get(0, "")) for place in places[1:]],
             same,
         )
@@ -154,7 +156,7 @@ class SideBySideTargets:
             known = find_quantity(name).choices
             with naming(model.target):
                 formula = model.formula(name, **{key: each for key, each in conventions.items() if key in known})
-            found |= formula.takes | formula.named
+            found |= formula.accepted_sizes | formula.defining_sizes
         return found
 
 

@@ -44,7 +44,7 @@ def fixed_sizes(found: CatalogueClass) -> Iterator[tuple[str, str, str]]:
         ]
         yield from ((only, size, why) for size, why in said if (size, why.partition(":")[0]) not in told)
         told |= {(size, why.partition(":")[0]) for size, why in said}
-        yield from (("", "", each) for each in reading.beside)
+        yield from (("", "", each) for each in reading.input_notes)
 
 
 def catalogue_class(kept: CatalogueEntry) -> CatalogueClass:
@@ -56,14 +56,16 @@ def catalogue_class(kept: CatalogueEntry) -> CatalogueClass:
     for quantity in SHOWN:
         with suppress(CatalogueError):
             formulas[quantity] = model.formula(quantity)
-            fields |= {letter: place.field for letter, place in model.provenance.of(quantity).places.items()}
+            fields |= {letter: place.field for letter, place in model.provenance.for_quantity(quantity).places.items()}
     operations = find(OPERATIONS).operations if OPERATIONS in kept.records else None
     conditions = [*find(STORED).counted.constraints, *(operations.constraints if operations else ())]
     return CatalogueClass(
         formulas=formulas,
         fields=fields,
         conditions=tuple(dict.fromkeys(each for each in conditions if not isinstance(each, Equals))),
-        readings={name: reading for name in formulas if (reading := model.provenance.of(name).reading) is not None},
+        readings={
+            name: reading for name in formulas if (reading := model.provenance.for_quantity(name).reading) is not None
+        },
         refusals=operations.refusals if operations else {},
         switches=option_effects(kept),
     )

@@ -27,9 +27,9 @@ def papers_of(formula: Formula) -> list[str]:
     """Return the keys of the papers a formula is based on: those cited by its parts and by its quantity."""
     question = quantity(formula.measure.name)
     parts = [line.part for line in formula.root.parts() if line.each != 0]
-    said = [part.under(formula.relations).about for part in parts if isinstance(part, Component)]
-    meant = [question.choices[name].meanings[value] for name, value in question.said(formula).items()]
-    return cited_papers([*said, question.states(formula), *meant])
+    said = [part.with_relations(formula.relations).about for part in parts if isinstance(part, Component)]
+    meant = [question.choices[name].meanings[value] for name, value in question.shown_conventions(formula).items()]
+    return cited_papers([*said, question.statement_for(formula), *meant])
 
 
 def find(
@@ -46,7 +46,7 @@ def find(
         asked = asked or "params"
         model, conventions = resolve(known, options, sets, [asked])
         formula = model.formula(asked, **conventions)
-        model.asked_by([formula])
+        model.check_run_sizes([formula])
         named = formula.part(part)
         return model, named, formula.part(part.rpartition(".")[0]) if named.root.entry else named
     examples = [f"{name}.{quantity}" for name in names() for quantity in quantities()]
@@ -132,7 +132,7 @@ def key(model: Model, formula: Formula) -> str:
     """
     usual = quantity(formula.measure.name).choose({})
     counted = {name: value for name, value in formula.conventions.items() if usual.get(name) != value}
-    changed = [f"{name}-{value}" for name, value in {**model.component.chosen, **counted}.items()]
+    changed = [f"{name}-{value}" for name, value in {**model.component.changed_options, **counted}.items()]
     own = {name: value for name, value in formula.relations.items() if model.component.relations.get(name) != value}
     changed += [f"{name}-{code(value)}" for name, value in own.items()]
     changed += [f"{name}-free" for name in model.component.relations if name not in formula.relations]
@@ -150,11 +150,11 @@ def _entry(model: Model, formula: Formula, version: str) -> str:
     note = f"symformer {version}, formula {escape(formula.id)}, digest {formula.digest}: ${formula.latex()}$"
     if formula.relations:
         note += f", where ${', '.join(f'{latex(size)} = {latex(value)}' for size, value in formula.relations.items())}$"
-    if chosen := model.component.chosen:
+    if chosen := model.component.changed_options:
         note += f", of the model with {escape(_spelt(chosen))}"
     if formula.conventions:
         note += f", counted with {escape(_spelt(formula.conventions))}"
-    if reading := model.provenance.of(formula.measure.name).reading:
+    if reading := model.provenance.for_quantity(formula.measure.name).reading:
         libraries = ", ".join(f"{name} {number}" for name, number in reading.versions.items())
         note += f", traced from the code of its class with {libraries}"
     elif model.provenance.module:

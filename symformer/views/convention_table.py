@@ -50,7 +50,7 @@ class Alternative:
 
     def row(self, spell: Callable[[Expr], str] = text) -> list[str]:
         """Return the cells of its row: convention, formula, value, users."""
-        shown = spell(self.formula.written) if self.formula else f"refused: {self.refusal}"
+        shown = spell(self.formula.display_expr) if self.formula else f"refused: {self.refusal}"
         users = "; ".join(f"{user.who} ({user.where})" for user in self.users)
         number = "" if self.value is None else f"{self.value:,}"
         return [f"{self.convention}={self.choice}" + (" *" if self.chosen else ""), shown, number, users]

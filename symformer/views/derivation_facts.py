@@ -166,7 +166,7 @@ class DerivationFacts(Immutable):
 def formulas_of(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> list[Formula]:
     """Return the formula of each quantity under the conventions that apply to it. Raises SymformerError."""
     found = [_formula_of(model, name, conventions) for name in quantities]
-    model.asked_by(found)
+    model.check_run_sizes(found)
     return found
 
 
@@ -220,7 +220,7 @@ def derivation_facts(
     return DerivationFacts(
         id=model.id,
         title=model.title,
-        options=model.component.chosen,
+        options=model.component.changed_options,
         sizes=changed_sizes(model),
         has_own_sizes=bool(model.provenance.numbers),
         conventions=changed_conventions(formulas),
@@ -232,8 +232,8 @@ def derivation_facts(
 
 def _quantity_facts(model: Model, shown: Model, formula: Formula, full: bool) -> QuantityFacts:
     """Return the facts of one quantity of a model; ``shown`` is the model with the numbers of an example."""
-    if isinstance(formula, Ratio) and formula.over.expanded == 0:
-        raise RuleError(f"{formula.id} is undefined: its {formula.over.measure.title} are 0")
+    if isinstance(formula, Ratio) and formula.denominator.expanded == 0:
+        raise RuleError(f"{formula.id} is undefined: its {formula.denominator.measure.title} are 0")
     question, component = find_quantity(formula.measure.name), model.component
     subject = subject_of(shown, formula)
     numbers = subject.known if subject.known and set(formula.symbols) <= subject.known.keys() else None
@@ -243,15 +243,15 @@ def _quantity_facts(model: Model, shown: Model, formula: Formula, full: bool) ->
         formula=formula,
         subject=subject,
         value=value,
-        definition=question.states(formula),
+        definition=question.statement_for(formula),
         columns=question.columns,
         conventions=_conventions(formula),
-        options=component.chosen,
+        options=component.changed_options,
         elementwise=tuple(printed_table()) if formula.conventions.get("count") == "all" else (),
         without_effect=tuple(unused_size_notes(model, formula)),
         ranks=tuple(ranks.stated(formula.ranks, subject.known)),
         conditions=conditions_of(model, formula),
-        places=shown.provenance.of(formula.measure.name).places,
+        places=shown.provenance.for_quantity(formula.measure.name).places,
         params=_params(model, formula),
         purposes=_purposes(formula, numbers, value),
         rows=tuple(_rows(formula, numbers, value)),
@@ -259,7 +259,7 @@ def _quantity_facts(model: Model, shown: Model, formula: Formula, full: bool) ->
         steps=formula.derivation if full and formula.additive else None,
         examples=_examples(model, shown, formula, subject, numbers) if full and formula.additive else None,
         check=check,
-        checked=question.checked,
+        checked=question.checked_by,
         ledger=component.ledger if isinstance(component, Component) else None,
         whole_model=check.from_torch or isinstance(component, Architecture),
         json={**show_json(model, formula), "id": formula.id, "target": name_of(model.target)},
@@ -271,7 +271,7 @@ def _conventions(formula: Formula) -> tuple[ConventionFacts, ...]:
     question = find_quantity(formula.measure.name)
     return tuple(
         ConventionFacts(name, value, question.choices[name].meanings[value])
-        for name, value in question.said(formula).items()
+        for name, value in question.shown_conventions(formula).items()
         if (name, value) != ("data", "off") or is_per_rank(formula)
     )
 
@@ -284,7 +284,7 @@ def _params(model: Model, formula: Formula) -> Label | None:
         params = _formula_of(model, "params", formula.conventions)
     except SymformerError:
         return None
-    return Label(params.measure.letter, "", params.written)
+    return Label(params.measure.letter, "", params.display_expr)
 
 
 def purposes(formula: Formula) -> dict[str, Expr]:
@@ -301,7 +301,9 @@ def purposes(formula: Formula) -> dict[str, Expr]:
             found[what] = found.get(what, Integer(0)) + count * term.expr
     if "" in found:
         return {}
-    sums = {what: formula.gathered(expand(each.xreplace(formula.simplified))) for what, each in found.items()}
+    sums = {
+        what: formula.collect_totals(expand(each.xreplace(formula.display_relations))) for what, each in found.items()
+    }
     return {what: each for what, each in sums.items() if each != 0}
 
 
@@ -335,13 +337,13 @@ def _rows(formula: Formula, numbers: Numbers | None, total: int | None) -> Itera
         if formula.additive:
             yield _amount(row.path, row.count, row.each, row.total, numbers, total)
         else:
-            yield AmountFacts(row.path, row.count, row.each, formula.of_row(row, numbers) if numbers else None, None)
+            yield AmountFacts(row.path, row.count, row.each, formula.row_total(row, numbers) if numbers else None, None)
 
 
 def _parts(formula: Formula, numbers: Numbers | None, total: int | None) -> Iterator[AmountFacts]:
     """Yield the parts of the model and of its layers, without those that are zero."""
     for count, line in _pieces(formula.root, Integer(1)):
-        each = expand(line.each.xreplace(formula.simplified))
+        each = expand(line.each.xreplace(formula.display_relations))
         yield _amount(line.path, count, each, (count * each).xreplace(formula.relations), numbers, total)
 
 
@@ -372,7 +374,7 @@ def _examples(
     sharing = presets_sharing(model, formula) if is_architecture else []
     return ExampleFacts(
         leading=_leading(shown, formula, numbers),
-        substitution=substitution(formula.written, numbers) if numbers else None,
+        substitution=substitution(formula.display_expr, numbers) if numbers else None,
         presets=tuple(
             PresetFacts(preset.target, value_at(formula, preset), presets()[preset.target]["source"])
             for preset in sharing[:LISTED]
@@ -390,8 +392,8 @@ def _leading(shown: Model, formula: Formula, numbers: Numbers | None) -> Leading
     if not numbers:
         return LeadingFacts(leading.expr, None, None)
     other = other_preset(shown, formula)
-    there = (other.target, leading.left_out(other.known)) if other else None
-    return LeadingFacts(leading.expr, leading.left_out(numbers), there)
+    there = (other.target, leading.omitted_share(other.known)) if other else None
+    return LeadingFacts(leading.expr, leading.omitted_share(numbers), there)
 
 
 def _variants(model: Model, shown: Model, formula: Formula) -> Iterator[VariantFacts]:

@@ -1,4 +1,4 @@
-"""One formula as one line of a notation, ready to paste, as printed by ``show --as``."""
+"""One formula as one line of a notation, ready to paste, as printed by ``show --format``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def equation(formula: Formula, notation: str) -> str:
     module, function, before, after = NOTATIONS[notation]
     spell = getattr(import_module(f"..language.notation.{module}", __package__), function)
     # Plain arithmetic is for programs: it has no left-hand side.
-    sides: list[Tree] = [*([] if notation == "code" else [formula.label]), tree(formula.written)]
+    sides: list[Tree] = [*([] if notation == "code" else [formula.label]), tree(formula.display_expr)]
     if notation == "mathml":  # the sides of MathML are not joined as text
         return str(spell(sides))
     return f"{before}{' = '.join(map(spell, sides))}{after}"

@@ -51,7 +51,7 @@ class FigureFacts:
         """
         formula = self.formula
         question = find_quantity(formula.measure.name)
-        part = self.component.answering(question, formula.conventions)
+        part = self.component.for_quantity(question, formula.conventions)
         placement = Placement.of(formula.conventions)
         together = place(part, placement) if placement != WHOLE else part.ledger
         ledger = together.apart

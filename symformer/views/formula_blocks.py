@@ -19,7 +19,7 @@ from .summary import missing_of, remarks
 
 def formula_blocks(model: Model, whole: Formula, formula: Formula) -> list[BriefBlock]:
     """Return the blocks of a formula, which is that of the whole model or of one part."""
-    part = formula.within is not None
+    part = formula.whole_account is not None
     title = f"{model.title} ({model.target}): {formula.measure.title}"
     found: list[BriefBlock] = [
         Heading(1, [title + (f" of one {path_of(formula)}" if part else "")]),
@@ -33,16 +33,18 @@ def formula_blocks(model: Model, whole: Formula, formula: Formula) -> list[Brief
 def _facts(model: Model, formula: Formula) -> list[Line]:
     """Return lines on the copies of a part, the sizes, the conventions, the ranks and the notes."""
     found: list[Line] = []
-    if formula.within is not None:
+    if formula.whole_account is not None:
         found.append(copies_line(model, formula))
     if model.known:
         found.append(["with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items())])
-    for total in formula.totals & formula.written.free_symbols:
+    for total in formula.totals & formula.display_expr.free_symbols:
         found.append(["where ", Math.of(total), " = ", Math.of(formula.relations[total])])
     if missing := missing_of(formula, model):
         found.append([_unnumbered(model, missing)])
-    concerned = find_quantity(formula.measure.name).said(formula)  # only conventions that affect this formula
-    found += [[setting(name, choice)] for name, choice in {**concerned, **model.component.chosen}.items()]
+    concerned = find_quantity(formula.measure.name).shown_conventions(
+        formula
+    )  # only conventions that affect this formula
+    found += [[setting(name, choice)] for name, choice in {**concerned, **model.component.changed_options}.items()]
     return [*found, *remarks(model, formula)]
 
 

@@ -77,7 +77,9 @@ def _changed_options(model: Model) -> tuple[str, ...]:
     """Return the options that differ from the target's, as name=value."""
     component, own = model.component, model.provenance.options
     usual = {name: spell_option(getattr(component, name)) for name in component.choices() if name in own}
-    return tuple(f"{name}={value}" for name, value in {**usual, **component.chosen}.items() if own.get(name) != value)
+    return tuple(
+        f"{name}={value}" for name, value in {**usual, **component.changed_options}.items() if own.get(name) != value
+    )
 
 
 def changed_conventions(formulas: Sequence[Formula]) -> dict[str, str]:
@@ -101,7 +103,7 @@ class ConditionFacts(Immutable):
 
 def conditions_of(model: Model, formula: Formula) -> ConditionFacts:
     """Return the conditions under which a formula holds, without those on sizes that it does not use."""
-    evidence = model.provenance.of(formula.measure.name).reading
+    evidence = model.provenance.for_quantity(formula.measure.name).reading
     own = {*formula.symbols, *(size for rule in formula.constraints for size in rule.symbols)}
     return ConditionFacts(
         pinned=evidence.pinned if evidence else (),
@@ -151,9 +153,9 @@ class CheckFacts(Immutable):
 
 def check_of(model: Model, formula: Formula) -> CheckFacts:
     """Return how a formula is checked against torch."""
-    found = model.provenance.of(formula.measure.name)
+    found = model.provenance.for_quantity(formula.measure.name)
     certificate = None if found.from_torch else _certificate_of(model, formula)
-    explanation = find_quantity(formula.measure.name).checking(formula) if certificate is None else ""
+    explanation = find_quantity(formula.measure.name).check_description(formula) if certificate is None else ""
     return CheckFacts(
         formula, model.title, found.reading, found.module, found.by == "catalogue", certificate, explanation
     )

@@ -286,7 +286,7 @@ class QuantityInfo(ListEntry, Immutable):
             formula = all_architectures.architecture("gpt2").formula(self.name)
         except SymformerError:  # it needs a convention, such as a number of ranks
             return {}
-        asked = {*formula.asks, *formula.named}
+        asked = {*formula.dependencies, *formula.defining_sizes}
         return _meanings(size for size in asked if letter(size).run)
 
     @property

@@ -89,7 +89,7 @@ class Variants:
             },
             settings=tuple(self.formula(at) for at in self.places()),
             held=tuple(self.held),
-            places=self.model.provenance.of(self.quantity).places,
+            places=self.model.provenance.for_quantity(self.quantity).places,
             presets=tuple(PresetSetting(name, at, preset.known) for name, (preset, at) in self.presets().items()),
             start=PresetSetting(name_of(shown.target), self.start, shown.known),
         )

@@ -245,7 +245,7 @@ def _certificate(name: str) -> Iterator[str]:
         return
     for variant in architectures.variants(architectures.architecture(name)):
         if certificate_for(variant, variant.params) is None:
-            chosen = [f"{key}={value}" for key, value in variant.component.chosen.items()]
+            chosen = [f"{key}={value}" for key, value in variant.component.changed_options.items()]
             options = ", ".join(chosen) or "the default options"
             yield (
                 f"symformer/certificates/{name}.json: no valid certificate for {options}; run symformer verify {name} "

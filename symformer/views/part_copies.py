@@ -54,12 +54,12 @@ def part_json(model: Model, formula: Formula) -> dict[str, Any]:
 
 def _line(formula: Formula) -> AccountLine:
     """Return the line of the part in its model, with its own count."""
-    within = formula.within or formula.root
+    within = formula.whole_account or formula.root
     return next((line for line in within.walk() if line.key == formula.root.key), formula.root)
 
 
 def _together(formula: Formula) -> Expr:
-    return formula.gathered(expand(formula.copies * formula.root.each.xreplace(formula.simplified)))
+    return formula.collect_totals(expand(formula.copies * formula.root.each.xreplace(formula.display_relations)))
 
 
 def _value(expr: Expr, model: Model) -> int | None:

@@ -25,7 +25,7 @@ def provenance_lines(model: Model, formula: Formula) -> list[str]:
 
 def source_sentences(model: Model, formula: Formula) -> list[str]:
     """Return sentences on the source of the formula, its verification and assumptions."""
-    found = model.provenance.of(formula.measure.name)
+    found = model.provenance.for_quantity(formula.measure.name)
     if found.module:
         lines = [f"counted on the module {model.title} itself, so its sizes are fixed ({found.module})"]
     elif found.reading is None:
@@ -44,7 +44,7 @@ def source_sentences(model: Model, formula: Formula) -> list[str]:
         ]
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: no effect on the stored weights")
-        lines += reading.beside
+        lines += reading.input_notes
         if COUNTED in formula.conventions:
             lines.append(_held(formula))
     return [*lines, *model.provenance.notes]
@@ -52,7 +52,7 @@ def source_sentences(model: Model, formula: Formula) -> list[str]:
 
 def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
     """Return the source of a formula as data."""
-    found = model.provenance.of(formula.measure.name)
+    found = model.provenance.for_quantity(formula.measure.name)
     stated = {"assumed": list(model.provenance.assumed), "quantized": model.provenance.quantized or None}
     if found.module:
         name, _, version = found.module.partition(" ")
@@ -90,7 +90,7 @@ def _confirmed(model: Model, formula: Formula) -> str:
         return _held(formula)
     certificate = certificate_for(model, formula)
     if certificate is None:
-        return _held(formula) if question.checking(formula) else "no certificate covers this variant"
+        return _held(formula) if question.check_description(formula) else "no certificate covers this variant"
     other = [f"{name}={value}" for name, value in certificate.conventions.items() if ours.get(name) != value]
     beside = ours.keys() - certificate.conventions.keys() - PLACEMENT.keys() - {WITHOUT}
     other += [f"{name}={question.choices[name].default}" for name in sorted(beside)]
@@ -105,7 +105,7 @@ def _confirmed(model: Model, formula: Formula) -> str:
 
 def _held(formula: Formula) -> str:
     """Return a phrase on how a formula without a certificate is checked."""
-    said = find_quantity(formula.measure.name).checking(formula)
+    said = find_quantity(formula.measure.name).check_description(formula)
     return said[0].lower() + said[1:].removesuffix(".")
 
 

@@ -69,7 +69,7 @@ def compared_formulas() -> Mapping[str, list[FormulaFacts]]:
 
 
 def _formula_facts(claim: PrintedFormula, check: FormulaCheck) -> FormulaFacts:
-    used = [each for each in check.named if name_symbol(each.name) in check.reading.expr.free_symbols]
+    used = [each for each in check.name_bindings if name_symbol(each.name) in check.parsed.expr.free_symbols]
     own = [each for each in used if each.name not in PARAMETERS or each.expr != COUNT]
     notation = {each.name: each.spelt for each in own if each.name != str(each.expr)}
     options = {name: spell_option(value) for name, value in {**claim.model, **claim.options}.items()}
@@ -120,9 +120,9 @@ def _correction_facts(claim: PublishedNumber) -> CorrectionFacts:
     found = claim.explanation
     if found is None:
         return CorrectionFacts(claim, None, (), (), Fraction(0))
-    way, change, value = found.plain.way, found.change, found.plain.value
+    way, change, value = found.own_count.method, found.change, found.own_count.value
     numbers = dict(way.numbers)
-    whole = way.formula.written
+    whole = way.formula.display_expr
     ours = (
         arithmetic_steps(whole, numbers)
         if way.scale == 1 and whole.free_symbols <= numbers.keys()

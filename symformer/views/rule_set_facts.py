@@ -92,6 +92,6 @@ def _count(quantity: str, rules: RuleSet, model: Model) -> CountFacts | str:
     except SymformerError as error:
         return str(error).removeprefix(f"counted={rules.name}: ")
     scale = Rational(1, 2) if theirs.measure.unit == "MACs" else Rational(1)  # a multiply-add is two FLOPs
-    difference = ours.gathered(expand(scale * ours.written - theirs.written))
+    difference = ours.collect_totals(expand(scale * ours.display_expr - theirs.display_expr))
     percent = (Fraction(theirs.value()) / (Fraction(ours.value()) * Fraction(scale.p, scale.q)) - 1) * 100
     return CountFacts(theirs, difference, percent)

@@ -56,7 +56,7 @@ def show_json(model: Model, formula: Formula) -> dict[str, Any]:
                 "path": row.path,
                 "count": code(row.count),
                 "formula": code(row.each),
-                "value": _exact(formula.of_row(row, numbers)) if row.total.free_symbols <= numbers.keys() else None,
+                "value": _exact(formula.row_total(row, numbers)) if row.total.free_symbols <= numbers.keys() else None,
             }
             for row in formula.rows
         ],
@@ -74,17 +74,17 @@ def _exact(value: int | Fraction | None) -> int | str | None:
 
 def conventions(model: Model, formula: Formula) -> dict[str, str]:
     """Return the conventions of the quantity and the non-default options of the model."""
-    return {**formula.conventions, **model.component.chosen}
+    return {**formula.conventions, **model.component.changed_options}
 
 
 def notes(model: Model, formula: Formula) -> list[str]:
     """Return notes on a value: how states are stored, and which given sizes have no effect."""
-    return [*find_quantity(formula.measure.name).noted(formula), *unused_size_notes(model, formula)]
+    return [*find_quantity(formula.measure.name).notes_for(formula), *unused_size_notes(model, formula)]
 
 
 def unused_size_notes(model: Model, formula: Formula) -> list[str]:
     """Return a sentence for each given size that defines the quantity but has no effect on this model."""
-    found = [size for size in model.known if size in formula.named - formula.asks]
+    found = [size for size in model.known if size in formula.defining_sizes - formula.dependencies]
     return [
         f"{size} = {model.known[size]:,} ({letter(size).meaning}) has no effect: {formula.id} is the same for every "
         f"{size}."
@@ -155,12 +155,12 @@ def module_tree(model: Model, formula: Formula) -> ModuleNode:
     root = ModuleNode(model.target)
     _grow(root, formula.root, Integer(1), formula)
     for _, node in root.lines():
-        node.total = formula.gathered(expand(node.total))
+        node.total = formula.collect_totals(expand(node.total))
     return root
 
 
 def _grow(root: ModuleNode, line: AccountLine, count: Expr, formula: Formula) -> None:
-    count = count * line.count.xreplace(formula.simplified)
+    count = count * line.count.xreplace(formula.display_relations)
     words = [word for word in line.path.split(".") if word not in ("*", "")]
     entry = line.entry
     if line.among is not None and not any(
@@ -176,12 +176,12 @@ def _grow(root: ModuleNode, line: AccountLine, count: Expr, formula: Formula) ->
         if entry is None:
             if node.label is _nothing and line.part:
                 node.label = _class_of(line.part)
-            node.count = line.count.xreplace(formula.simplified) if line.count != 1 else node.count
+            node.count = line.count.xreplace(formula.display_relations) if line.count != 1 else node.count
             node.among = line.among or node.among
         else:
             if node.label is _nothing:
                 node.label = partial(describe, entry)
-            amount = (count * line.each).xreplace(formula.simplified)
+            amount = (count * line.each).xreplace(formula.display_relations)
             for above in along:
                 above.total = above.total + amount
     for below in line.lines:

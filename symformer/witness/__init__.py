@@ -15,6 +15,8 @@ from ..configs.hub import build_offline
 from ..language.errors import OptionError, WitnessError
 from ..language.target import AnyTarget, is_config, is_module
 from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from ..quantities.spellings import spelled
 
 if TYPE_CHECKING:
     from ..catalogue.record import Find
@@ -72,7 +74,9 @@ def verify(
     """
     if way is not None and conventions:
         raise OptionError(f"{next(iter(conventions))} is a convention next to way; give all of them as keywords")
-    verdict: Verdict = torch_side().verify(target, seed, quantity, way or conventions)
+    question = find_quantity(quantity)
+    given = spelled(way or conventions, question.choices)
+    verdict: Verdict = torch_side().verify(target, seed, question.measure.name, given)
     return verdict
 
 
@@ -129,7 +133,8 @@ def trace(
     Returns
     -------
     Trace
-        ``.model.params`` is traced at once, other quantities on first use; ``.of(quantity)`` reports what was checked.
+        ``.model.params`` is traced at once, other quantities on first use; ``.for_quantity(quantity)`` reports what
+        was checked.
 
     Raises
     ------

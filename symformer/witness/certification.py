@@ -50,13 +50,13 @@ class Verdict(Immutable):
 
     def row(self) -> list[str]:
         """Return the table cells: target, options, quantity, class, points, degree, bound, seed, verdict."""
-        said = {**self.model.component.chosen, **self.way}
+        said = {**self.model.component.changed_options, **self.way}
         options = ", ".join(f"{name}={value}" for name, value in said.items())
         if self.certificate is None:
             return [self.model.target, options, self.quantity, "", "", "", "", "", "DIFFERS"]
         proved = self.certificate
         numbers = [str(proved.points * len(proved.depths)), str(proved.degree), f"{proved.bound:.1e}", str(proved.seed)]
-        exact = f"exact, with {self.model.id}" if proved.rests else "exact"
+        exact = f"exact, with {self.model.id}" if proved.depends_on else "exact"
         return [self.model.target, options, self.quantity, proved.witness, *numbers, exact]
 
     def to_json(self) -> dict[str, object]:
@@ -91,12 +91,12 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
     for name, oracle in ORACLES.items():
         if (oracle.cached and not keeps_cache(component)) or oracle.library not in ("", library):
             continue
-        if (oracle.once and component.chosen) or (oracle.last and not returns_last_logits(component)):
+        if (oracle.once and component.changed_options) or (oracle.last and not returns_last_logits(component)):
             continue
         if (oracle.needs and oracle.needs not in kinds) or not _answers(model, name, counted_by(name, {})):
             continue
         found.append((name, {}))
-        for way in oracle.ways if not component.chosen else ():
+        for way in oracle.ways if not component.changed_options else ():
             question = quantities()[name]
             if not _answers(model, name, counted_by(name, way)):
                 continue
@@ -244,7 +244,7 @@ class CertificationRun:
         module, name = class_path(component)
         return Certificate(
             id=formula.id,
-            options=component.chosen,
+            options=component.changed_options,
             conventions=dict(formula.conventions),
             digest=formula.digest,
             witness=f"{module}.{name}",
@@ -258,7 +258,7 @@ class CertificationRun:
             bound=self.planned.bound(formula, points),
             seed=seed,
             presets=presets,
-            rests=claim.rests,
+            depends_on=claim.rests,
         )
 
 
@@ -303,7 +303,7 @@ def _differences(model: Model, claim: Claim, witness: TorchWitness) -> list[Mism
 
 def _rests_on(model: Model, formula: Formula) -> str:
     """Return the digest of the first variant's formula if that has every row of this formula, or ""."""
-    if not model.component.chosen or formula.measure.name == "params":
+    if not model.component.changed_options or formula.measure.name == "params":
         return ""
     first = replace(architecture(model.id), relations={}, numbers={})
     if not _answers(first, formula.measure.name, formula.conventions):

@@ -293,9 +293,10 @@ class EdgeProbes:
             self.found.append(AtMost(letter, Integer(low), UP_TO))
 
     def _unseen(self) -> None:
-        """Test each size outside the formula, at a number that divides no other size and at half its value.
+        """Test each size outside the formula, at a number that divides no other size, at half and at twice its value.
 
-        The second test uses more layers. If the formula fails, the size must divide a width or keep its value.
+        The last two use more layers, because a period has no effect on fewer layers than itself. If the formula
+        fails, the size must divide a width or keep its value.
         """
         pinned = self.checking.sizes.pinned
         known = {*self.letters, *self.samples.ties, *self.samples.draws, *(each.name for each in pinned), BATCH}
@@ -309,13 +310,17 @@ class EdgeProbes:
         def half(group: Sequence[str]) -> dict[str, int]:
             return {**deep, **{name: max(self.first[name] // 2, 1) for name in group}}
 
+        def twice(group: Sequence[str]) -> dict[str, int]:
+            return {**deep, **{name: 2 * self.first[name] for name in group}}
+
         def telling(names: Sequence[str], point: Callable[[Sequence[str]], Mapping[str, int]]) -> list[str]:
             found = suspects(names, lambda group: self._like(point(group)) is True)
             return [name for name in found if self._like(point([name])) is False]
 
         told = telling(names, foreign)
         if self._like(deep):
-            told += telling([name for name in names if name not in told], half)
+            for point in (half, twice):
+                told += telling([name for name in names if name not in told], point)
         for name in told:
             multiple = next((n for n in self.widths if n not in self.samples.draws and self._divides(name, n)), "")
             if multiple:

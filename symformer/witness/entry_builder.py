@@ -231,7 +231,7 @@ class EntryBuilder:
             if not alike or names.setdefault(star(ours), star(theirs)) != star(theirs):
                 return None
         try:
-            found = cast(Trace, self.traced).of("flops")
+            found = cast(Trace, self.traced).for_quantity("flops")
         except SymformerError:
             return None
         component = cast(MeasuredModel, found.model.component)

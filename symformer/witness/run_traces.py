@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import prod
@@ -22,6 +22,7 @@ from .interpolation import Point, UnfitError
 from .measured_points import Build, Call, Points
 from .row_samples import Decided, Samples, TraceGoal
 from .sampling import BLOCK, DEEP, POSITIONS, is_window
+from .size_sensitivity import FEWER
 from .stored_weights import releases
 from .torch_session import is_state
 from .trace_result import UP_TO, OutOfTimeError, Trace, UnbuiltError
@@ -29,6 +30,8 @@ from .tracer import DEPTHS, Letters, Tracer
 
 LIMIT = 240  # CPU seconds for each set of lengths
 SHALLOW = 2  # layers to start with, if all layers are equal
+LAYERS = (SHALLOW, 4, 8, 12)  # numbers of layers to try for a short run, fewest first: code may require some
+MOST_OPERATIONS = 20_000  # in one run of a trace, which takes about 100 runs: code with a loop over tokens has many
 BATCHES = (2, 3, 5, 7, 11, 13)
 PICTURED = (4, 6, 9, 10, 14, 15)  # numbers of images with texts, different from all batch sizes
 BATCHED = ("B", "B_vis")  # the letters of the batch sizes of texts and images
@@ -142,6 +145,8 @@ class Runner:
             warnings.simplefilter("ignore")
             goes = Points(self.build, in_tables((self.unaided or self.calls)(run))).dispatched
             begin |= self.room(goes, begin, drawn)
+            if lengths == LOOPED:
+                check_operations(goes, begin, found.depth, lengths[0])
             samples = Samples(
                 partial(run.rows, points),
                 begin,
@@ -173,11 +178,9 @@ class Runner:
 
     def room(self, takes: Callable[[Point], object], begin: Point, drawn: Mapping[str, list[int]]) -> Point:
         """Return larger initial sizes that the longest lengths require, such as more positions; {} if none."""
-        shallow = {name: SHALLOW for name, size in begin.items() if DEEP.search(name) and size > SHALLOW}
-        if not accepts(takes, {**begin, **shallow}):
-            if not accepts(takes, begin):
-                return {}
-            shallow = {}
+        shallow = next((few for few in _few_layers(begin) if accepts(takes, {**begin, **few})), None)
+        if shallow is None:
+            return {}
         longest = {**begin, **shallow, **{name: max(each) for name, each in drawn.items()}}
         if not drawn or accepts(takes, longest):
             return {}
@@ -204,8 +207,7 @@ class Runner:
     def operations(self, run: Run, points: Points, *lengths: int) -> list[int]:
         """Return how many operations a run of each length has; zeros if the model cannot run."""
         tokens = [name for name in self.takes(run) if name not in BATCHED]
-        deep = {name: SHALLOW for name, size in self.start.items() if DEEP.search(name) and size > SHALLOW}
-        for depths in (deep, {}):  # a shallow model may lack a kind of layer
+        for depths in _few_layers(self.start):  # a shallow model may lack a kind of layer
             try:
                 return [
                     points.dispatched({**self.start, **depths, "B": 2, "B_vis": 3, **dict.fromkeys(tokens, length)})
@@ -246,7 +248,7 @@ class Runner:
             check_measurable(quantity)
             self.admit(quantity, found.model.target)
             if self.like is not None and quantity in LIKE:
-                return whole(self.like.of(quantity))
+                return whole(self.like.for_quantity(quantity))
             bounded: Trace | None = None
             refusal: WitnessError | None = None
             way = RUNS[quantity]
@@ -311,6 +313,46 @@ def _depths(found: int, kinds: int) -> tuple[int, ...]:
     return (found, *(each for each in DEPTHS if each > found)) if kinds > 1 else (SHALLOW, *DEPTHS)
 
 
+def _few_layers(start: Point) -> Iterator[dict[str, int]]:
+    """Yield the numbers of layers of short runs, fewest first, and {} for all layers."""
+    for layers in LAYERS:
+        if few := {name: layers for name, size in start.items() if DEEP.search(name) and size > layers}:
+            yield few
+    yield {}
+
+
+def check_operations(takes: Callable[[Point], int], begin: Point, depth: int, tokens: int) -> None:
+    """Raise OutOfTimeError, before a trace starts, if its runs have too many operations.
+
+    Parameters
+    ----------
+    takes
+        Returns the number of operations of a run, or raises if the code rejects the sizes.
+    begin
+        The initial sizes of the trace.
+    depth
+        The number of layers with which the stored parameters were found; the code may require a few more.
+    tokens
+        The length of the run, for the message.
+
+    """
+    depths = [depth * times for times in FEWER]
+    shallow = [{name: min(size, each) for name, size in begin.items() if DEEP.search(name)} for each in depths]
+    for few in (*shallow, {}):
+        try:
+            operations = takes({**begin, **few})
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: S112 - any error of the traced code: the trace will report it
+            continue
+        if operations > MOST_OPERATIONS:
+            raise OutOfTimeError(
+                f"a run of {tokens:,} tokens has {operations:,} operations, because the code loops over the tokens, "
+                f"and a trace takes about 100 runs; the limit is {MOST_OPERATIONS:,} operations"
+            )
+        return
+
+
 def accepts(takes: Callable[[Point], object], point: Point) -> bool:
     """Return True if a model's code accepts these sizes."""
     try:
@@ -326,7 +368,7 @@ def for_quantity(lifted: Trace, quantity: str) -> Trace:
     """Return the trace of identified operations with the sizes of one quantity. Raises RuleError."""
     model = lifted.model
     component: Any = replace(cast(Any, model.component), asked=quantity)
-    sizes = {str(size) for size in model.formula(quantity).asks}
+    sizes = {str(size) for size in model.formula(quantity).dependencies}
     symbols = {letter: name for name, letter in lifted.letters.items() if letter in sizes}
     places = {letter: ConfigLocation(name) for letter, name in symbols.items()}
     provenance = replace(model.provenance, places=places)

@@ -14,6 +14,7 @@ from .row_samples import Samples, suspects
 from .sampling import DEEP, is_essential
 from .trace_result import SizeTie, UnbuiltError
 
+FEWER = (1, 2, 3)  # multiples of the limit on the layers to try, fewest first
 # Changes of one size: doubled first, which most code accepts; otherwise plus one, halved and tripled.
 OTHERS: Sequence[Callable[[int], int]] = (lambda n: 2 * n, lambda n: n + 1, lambda n: n // 2, lambda n: 3 * n)
 
@@ -45,8 +46,9 @@ class SizeSensitivity:
         """Return the effect of the sizes, with at most ``depth`` layers, or ``repeated`` copies where given."""
         base = {**self.samples.start, **repeated}
         for name in base:
-            if DEEP.search(name) and base[name] > depth and self.samples.rows({**base, name: depth}):
-                base[name] = depth
+            if DEEP.search(name):  # the code may require some layers before a pattern starts
+                few = (layers for layers in (depth * times for times in FEWER) if layers < base[name])
+                base[name] = next((layers for layers in few if self.samples.rows({**base, name: layers})), base[name])
         rows = self.samples.rows(base)
         if not rows:
             if not self.samples.wanted.needs_run:

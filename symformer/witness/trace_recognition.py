@@ -79,7 +79,7 @@ def _lift(stored: Trace, products: Trace, runner: Runner) -> Trace:
         return real_sight(calls, deep_point(point), letters)
 
     def cached() -> MeasuredModel:
-        return cast(MeasuredModel, products.of("kv-cache").model.component)
+        return cast(MeasuredModel, products.for_quantity("kv-cache").model.component)
 
     def trained() -> Trained | None:
         return trained_at(calls, products.checked[0], letters)

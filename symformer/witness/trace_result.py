@@ -10,11 +10,13 @@ from typing import Any
 from sympy import Expr, Integer, Mul, Rational, Symbol
 
 from ..catalogue.measured_model import check_measurable, run_refusal
+from ..language.aliases import Alias
 from ..language.errors import WitnessError
 from ..language.frozen import Immutable
 from ..language.sizes import AtMost, Equals
 from ..models.model import Model
 from ..models.provenance import Pinned
+from ..quantities import canonical
 from .interpolation import Point, UnfitError, monomial
 
 OTHERWISE = "the code behaves differently there than at the sampled sizes"
@@ -91,8 +93,9 @@ class Trace(Immutable):
     letters: Mapping[str, str] = field(default_factory=dict)
     source: Any = None
 
-    def of(self, quantity: str) -> Trace:
+    def for_quantity(self, quantity: str) -> Trace:
         """Return the trace of a quantity, found by running the model. Raises RuleError if a run cannot measure it."""
+        quantity = canonical(quantity)
         if quantity == self.quantity:
             return self
         if self.run is None:
@@ -121,6 +124,9 @@ class Trace(Immutable):
         """The operations that were identified, if any, and the quantities in which they agree with torch."""
         said: Callable[[], list[str]] = getattr(self.model.component, "report", list)
         return said()
+
+    # Former names
+    of = Alias("for_quantity")
 
 
 @dataclass(frozen=True)

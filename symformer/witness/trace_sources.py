@@ -126,7 +126,7 @@ def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] =
         stored = _counted(STORED, None, lambda point: source.build(fields), numbers)
 
     def find(quantity: str) -> Record:
-        found = traced.of(quantity)
+        found = traced.for_quantity(quantity)
         component, read = found.model.component, found.model.provenance
         kept = Record(letters=found.letters, places=read.places, reading=read.reading, config=numbers, assumed=said)
         if isinstance(component, RecognizedModel):
@@ -484,7 +484,7 @@ def values_at(traced: Trace, path: str, quantity: str = "params", given: Mapping
     """
     opened_at = open_config(path)
     source, fields, made = _config_at(traced, path, opened_at.config)
-    found = traced.of(quantity)
+    found = traced.for_quantity(quantity)
     numbers = {**whole_numbers(made), **(given or {})}
     asked = [name for symbol, name in found.symbols.items() if symbol == name]  # sizes of the run, not of a config
     if odd := [name for name in given or {} if name not in asked]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import prod
 from time import monotonic
 from typing import cast
 
-from sympy import Add, Expr, Integer, Symbol, fraction, together
+from sympy import Add, Expr, Integer, Mul, Symbol, fraction, together
 
 from ..catalogue.measured_model import Class, MeasuredModel
 from ..language.errors import SizeError, UnknownNameError, WitnessError
@@ -103,20 +104,28 @@ class Tracer:
         return found
 
     def _copies(self, point: Point) -> bool:
-        """Return True if the code accepts a point and has other rows there than at the initial sizes."""
+        """Return True if the code accepts a point and adds rows there to those of the initial sizes.
+
+        A longer period of a layer pattern is no number of copies: it replaces layers by others.
+        """
         rows, own = self.samples.rows(point), self.samples.rows(self.samples.start)
-        return rows is not None and own is not None and rows.keys() != own.keys()
+        return rows is not None and own is not None and rows.keys() > own.keys()
 
     def _admitted(self, found: Trace) -> bool:
-        """Return True if the model's own sizes satisfy every condition of a trace."""
+        """Return True if the model's own sizes satisfy every condition of a trace, and its total is the model's."""
         start = self.samples.start
-        own = {symbol: start[name] for name, symbol in self._named(found.letters).items() if name in start}
+        letters = self._named(found.letters)
+        own = {symbol: start[name] for name, symbol in letters.items() if name in start}
         try:
             for condition in found.model.constraints:
                 condition.check(own)
         except SizeError:
             return False
-        return True
+        component = cast(MeasuredModel, found.model.component)
+        numbers = {symbol: Integer(size) for symbol, size in own.items()}
+        each = (Mul(*shape, *counts[-1:]).xreplace(numbers) for (_, shape), counts in component.counts.items())
+        rows = self.samples.rows(start)
+        return rows is not None and bool(Add(*each) == sum(map(prod, rows.values())))
 
     def _without_odd(
         self, target: str, title: str, depth: int, begun: float, repeated: Mapping[str, int] = NONE
@@ -133,10 +142,12 @@ class Tracer:
                 if meetings == MEETINGS:
                     raise
             except StartError as error:
+                if error.size in repeated:  # its formula would be that of the copies, and not of its own value
+                    raise
                 held[error.size] = Pinned(error.size, samples.start[error.size], str(error))
             except UnfitError as error:
                 stays = next(filter(is_optional, reversed(error.moves)), "")
-                if stays not in samples.start or stays in {*held, *samples.draws}:
+                if stays not in samples.start or stays in {*held, *repeated, *samples.draws}:
                     raise
                 held[stays] = Pinned(stays, samples.start[stays], str(error))
 

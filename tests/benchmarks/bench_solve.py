@@ -18,7 +18,7 @@ def test_solve_two_sizes_with_a_shared_bound(benchmark: Any, total: str) -> None
 
     def nearest() -> Any:
         sizes = ["S", "N_new"]
-        return sf.solve("gpt2", total, for_=sizes, quantity="generation-flops", given={"B": 1}).nearest
+        return sf.solve("gpt2", total, unknowns=sizes, quantity="generation-flops", sizes={"B": 1}).nearest
 
     assert benchmark(nearest) is not None
 
@@ -31,6 +31,6 @@ def test_sweep_a_million_widths_with_free_heads(benchmark: Any) -> None:
 def test_sweep_inner_widths_of_mamba(benchmark: Any) -> None:
     """For each inner width, find the divisor closest to 768 as the width; this lists the divisors."""
     swept = benchmark.pedantic(
-        lambda: sf.sweep("mamba-130m", {"H_ssm": "1:100000"}, "kv-cache", given={"B": 1}).table()
+        lambda: sf.sweep("mamba-130m", {"H_ssm": "1:100000"}, "kv-cache", sizes={"B": 1}).table()
     )
     assert len(swept["E"]) == 10**5

@@ -84,7 +84,7 @@ def test_sweep(benchmark: Any) -> None:
     over = {"E": WIDTHS.tolist(), "L": DEPTHS.tolist(), "V": "1000:100000:100"}
 
     def work() -> int:
-        found = sweep("gpt2", over, given={"A": 1}, top=1, by="max:params")
+        found = sweep("gpt2", over, sizes={"A": 1}, limit=1, sort_by="max:params")
         return int(found.table()["params"][0])
 
     assert rated(benchmark, "sweep, the largest of all (at least 100)", work) == EXPECTED
@@ -97,7 +97,7 @@ def test_a_thousand_million_configs(benchmark: Any) -> None:
 import resource
 from symformer.algebra.sweep import sweep
 over = {"V": "1000:100000:1000", "E": "128:12800:128", "L": "1:100:1", "H": "100:100000:100"}
-found = sweep("llama-2-7b", over, top=1, by="max:params", filters=["params <= 7e9"])
+found = sweep("llama-2-7b", over, limit=1, sort_by="max:params", filters=["params <= 7e9"])
 print(found.rows.count, int(found.table()["params"][0]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

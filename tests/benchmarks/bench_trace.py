@@ -50,7 +50,7 @@ def test_all_quantities_beside_the_parameters(model_type: str, made: Counter[str
         begun = process_time()
         try:
             found = trace(f"hf:{model_type}") if found is None else found
-            found.of(quantity)
+            found.for_quantity(quantity)
         except SymformerError as error:
             print(f"\n{model_type}: {error}", end="")  # noqa: T201
         seconds[quantity] = process_time() - begun

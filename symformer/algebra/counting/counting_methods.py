@@ -60,7 +60,7 @@ class CountingMethod(Immutable):
         return len(self.says)
 
     @cached_property
-    def switches(self) -> tuple[CountingChange, ...]:
+    def changes(self) -> tuple[CountingChange, ...]:
         """The alternative conventions."""
         return tuple(self.made())
 
@@ -70,7 +70,7 @@ class CountingMethod(Immutable):
         if self.nominal:
             return Integer(self.nominal)
         above = self.formula.root.each
-        return above / self.formula.over.root.each if isinstance(self.formula, Ratio) else above
+        return above / self.formula.denominator.root.each if isinstance(self.formula, Ratio) else above
 
     @cached_property
     def value(self) -> Fraction:

@@ -20,65 +20,65 @@ from .counting_methods import CountingMethod
 class CountingVariant:
     """One count under some changed conventions, and its value."""
 
-    way: CountingMethod
-    switches: tuple[CountingChange, ...]
+    method: CountingMethod
+    changes: tuple[CountingChange, ...]
     value: Fraction
 
     @property
     def otherwise(self) -> tuple[str, ...]:
         """All changed conventions, in words."""
-        return (*self.way.says, *(switch.says for switch in self.switches))
+        return (*self.method.says, *(switch.says for switch in self.changes))
 
     @property
     def rank(self) -> Rank:
         """The rank of the least plausible convention in this reading."""
-        return max((self.way.rank, *(switch.rank for switch in self.switches)))
+        return max((self.method.rank, *(switch.rank for switch in self.changes)))
 
     @property
     def sizes(self) -> Mapping[Symbol, int]:
         """The sizes that this reading changes."""
-        return {size: value for switch in self.switches for size, value in switch.sizes.items()}
+        return {size: value for switch in self.changes for size, value in switch.sizes.items()}
 
-    def how(self, asked: PrintedNumber) -> str:
+    def match_kind(self, asked: PrintedNumber) -> str:
         """Return how a printed number represents the value: exact, rounded or cut off."""
         return asked.fits(self.value)
 
     def said(self, otherwise: str) -> CountingVariant:
         """Return this reading with one more convention, which does not change the number."""
-        rank = max(self.way.rank, Rank.BINARY)
-        return replace(self, way=replace(self.way, says=(*self.way.says, otherwise), rank=rank))
+        rank = max(self.method.rank, Rank.BINARY)
+        return replace(self, method=replace(self.method, says=(*self.method.says, otherwise), rank=rank))
 
     def change(self, plain: CountingMethod) -> Expr | None:
         """Return this count minus the plain count as a formula, or None if their units or scales differ."""
-        scaled = (plain.scale, self.way.scale, *(switch.scale for switch in self.switches))
-        if any(scale != 1 for scale in scaled) or plain.unit != self.way.unit:
+        scaled = (plain.scale, self.method.scale, *(switch.scale for switch in self.changes))
+        if any(scale != 1 for scale in scaled) or plain.unit != self.method.unit:
             return None
-        changed, sizes = Add(*(switch.change for switch in self.switches)), self.sizes
-        own = plain.formula.simplified
-        whole = self.way.whole - plain.whole + changed
+        changed, sizes = Add(*(switch.change for switch in self.changes)), self.sizes
+        own = plain.formula.display_relations
+        whole = self.method.whole - plain.whole + changed
         if sizes:
             old = {size: plain.numbers[size] for size in sizes}
-            at_new, at_old = substitute(self.way.whole + changed, sizes), substitute(plain.whole, old)
+            at_new, at_old = substitute(self.method.whole + changed, sizes), substitute(plain.whole, old)
             return expand((at_new - at_old).xreplace({size: value for size, value in own.items() if size not in sizes}))
         return expand(whole.xreplace(own))
 
     def steps(self) -> str:
         """Return the arithmetic that leads from the value of the unchanged count to the value of this reading."""
-        total, said = self.way.value / self.way.scale, ""
+        total, said = self.method.value / self.method.scale, ""
         said = number(as_int(total))
-        numbers: Mapping[Symbol, int] = self.way.numbers
-        for switch in self.switches:
+        numbers: Mapping[Symbol, int] = self.method.numbers
+        for switch in self.changes:
             before = total
             if switch.sizes:
                 numbers = {**numbers, **switch.sizes}
-                done = Add(self.way.whole, *(each.change for each in self.switches[: self.switches.index(switch)]))
+                done = Add(self.method.whole, *(each.change for each in self.changes[: self.changes.index(switch)]))
                 total = value_at(done, numbers)
             else:
                 total += value_at(switch.change, numbers)
             if total != before:
                 said += f" {'+' if total > before else '−'} {number(as_int(abs(total - before)))}"
-        scale = self.way.scale
-        for switch in self.switches:
+        scale = self.method.scale
+        for switch in self.changes:
             scale *= switch.scale
         if scale != 1:
             said = f"({said})" if " " in said else said
@@ -95,8 +95,8 @@ def counting_variants(found: Sequence[CountingMethod], count: int) -> Iterator[C
 
 
 def _of_way(way: CountingMethod, count: int) -> Iterator[CountingVariant]:
-    resized: tuple[CountingChange | None, ...] = (None, *(switch for switch in way.switches if switch.sizes))
-    others = [switch for switch in way.switches if not switch.sizes]
+    resized: tuple[CountingChange | None, ...] = (None, *(switch for switch in way.changes if switch.sizes))
+    others = [switch for switch in way.changes if not switch.sizes]
     for size in resized:
         taken = (size,) if size is not None else ()
         if len(taken) > count:

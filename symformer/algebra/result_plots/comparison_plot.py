@@ -45,7 +45,7 @@ def names(found: Comparison) -> list[str]:
 def amount(found: Comparison) -> str:
     """Return the title of the quantity and its divisor."""
     title = found.formulas[0].measure.title
-    return title if found.per == 1 else f"{title} per ${latex(tree(found.per))}$"
+    return title if found.divisor == 1 else f"{title} per ${latex(tree(found.divisor))}$"
 
 
 def rows(found: Comparison) -> Bars:
@@ -56,7 +56,7 @@ def rows(found: Comparison) -> Bars:
         free = sorted(used - found.numbers.keys(), key=print_order)
         raise SizeError(
             f"a bar plot needs a value for {listed(free)}; set each one with --set"
-            + (f", or plot against it with by={str(free[0])!r} or --crossover {free[0]}" if len(free) == 1 else "")
+            + (f", or plot against it with x={str(free[0])!r} or --crossover {free[0]}" if len(free) == 1 else "")
         )
     told = names(found)
     columns = {name: [row[place] or 0 for row in values] for place, name in enumerate(told)}
@@ -70,7 +70,7 @@ def rows(found: Comparison) -> Bars:
 
 def curves(found: Comparison, size: Symbol) -> Chart:
     """Return each total against one size, which is the same in all models, holding their other sizes fixed."""
-    letters = [own.get(size, size) for own in found.own]
+    letters = [own.get(size, size) for own in found.renamed_letters]
     exprs: list[Expr] = []
     for side, numbers, own, model, formula in zip(
         found.totals, found.sizes, letters, found.models, found.formulas, strict=True
@@ -129,7 +129,7 @@ def larger_model_notes(
     if than:
         told = {1: f"{told[1]} than {other}", -1: f"{told[-1]} than {first}", 0: f"{first} and {other} are equal"}
     for sign, words in told.items():
-        if which := [each.said.replace("≥", r"$\geq$") for each in every if each.sign == sign]:
+        if which := [each.text.replace("≥", r"$\geq$") for each in every if each.sign == sign]:
             alone = len(every) == 1
             yield f"{words}" + (
                 f" for every ${latex(tree(size))}$" if alone else f": ${latex(tree(size))}$ " + ", ".join(which)

@@ -32,7 +32,7 @@ def draw_together(found: Sequence[QuantityRatio], by: str) -> Chart:
     sides = [
         (f"{side.measure.name} of {name_of(each.model.target)}", side.ranks, each.model.known)
         for each in found
-        for side in (each.above, each.below)
+        for side in (each.numerator, each.denominator)
     ]
     return draw(found, by).with_notes(map(rank_notes.line, ranks.stated_of_each(sides)))
 
@@ -57,7 +57,7 @@ def draw(found: Sequence[QuantityRatio], by: str) -> Chart:
             )
         exact = only(ratio, size, each.model.known, each.model.target)
         allowed = AllowedValues()
-        for formula in (each.above, each.below):
+        for formula in (each.numerator, each.denominator):
             allowed &= AllowedValues.of(size, formula.constraints, each.model.known)
         xs = points_along(max(tops), allowed)
         series.append(Series(name, xs, [value_at(exact, size, x) for x in xs]))
@@ -74,7 +74,9 @@ def draw(found: Sequence[QuantityRatio], by: str) -> Chart:
         else:
             notes.append(f"{name} tends to 0 {spelt}" if limit.kind == "0" else f"{name} grows without bound")
     first = found[0]
-    return Chart(label(size), f"{first.above.measure.title} over\n{first.below.measure.title}", series, across, notes)
+    return Chart(
+        label(size), f"{first.numerator.measure.title} over\n{first.denominator.measure.title}", series, across, notes
+    )
 
 
 def _usual(found: Sequence[QuantityRatio]) -> Symbol:
@@ -83,7 +85,8 @@ def _usual(found: Sequence[QuantityRatio]) -> Symbol:
     free = set().union(*(value(each.ratio).free_symbols - each.model.known.keys() for each in found))
     if not used:
         raise OptionError(
-            f"{found[0].above.id} over {found[0].below.id} is {found[0]!r} for all sizes; there is nothing to plot"
+            f"{found[0].numerator.id} over {found[0].denominator.id} is {found[0]!r} for all sizes; "
+            "there is nothing to plot"
         )
     if len(free) == 1:
         return free.pop()

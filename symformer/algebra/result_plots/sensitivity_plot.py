@@ -29,7 +29,7 @@ def draw(found: Sensitivity, by: str) -> Plot:
 
 def bars(found: Sensitivity) -> Bars:
     """Return bars of the elasticities."""
-    numbers = {each.size: each.at(each.elasticity) for each in found.changes}
+    numbers = {each.size: each.evaluate(each.elasticity) for each in found.changes}
     if not numbers:
         raise OptionError(f"{found.formula.id} does not depend on any size, so there is nothing to plot")
     known = {size: number for size, number in numbers.items() if number is not None}
@@ -54,14 +54,14 @@ def curve(found: Sensitivity, by: str) -> Chart:
     """Return the quantity and its asymptote against one size, holding the others fixed."""
     change = found[by]
     size = change.size
-    if lacking := sorted(str(each) for each in change.alone.free_symbols - {size}):
+    if lacking := sorted(str(each) for each in change.univariate.free_symbols - {size}):
         raise SizeError(f"a plot needs a value for {', '.join(lacking)}; set each one with --set")
     allowed = AllowedValues.of(size, found.formula.constraints, found.model.known)
     xs = points_along(USUAL if change.value is None else axis_end([WIDE * change.value]), allowed)
-    series = [Series(literal(name_of(found.model.target)), xs, [value_at(change.alone, size, x) for x in xs])]
+    series = [Series(literal(name_of(found.model.target)), xs, [value_at(change.univariate, size, x) for x in xs])]
     if change.value is not None:
-        series.append(Series("", [change.value], [value_at(change.alone, size, change.value)], "mark"))
-    if change.asymptote is not None and change.asymptote != change.alone:
+        series.append(Series("", [change.value], [value_at(change.univariate, size, change.value)], "mark"))
+    if change.asymptote is not None and change.asymptote != change.univariate:
         spelt = latex(tree(change.asymptote))
         word = f"asymptote ${spelt}$" if len(spelt) <= LONG else "asymptote"
         series.append(Series(word, xs, [value_at(change.asymptote, size, x) for x in xs]))

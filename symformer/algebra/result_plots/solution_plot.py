@@ -24,12 +24,12 @@ def draw(found: Solutions) -> Chart:
     """Return the plot of solutions. Raises SizeError if there is nothing to plot."""
     if not found.all and found.nearest is None:
         raise SizeError(f"there is nothing to plot: {found.verdict}")
-    return line(found) if len(found.open) == 1 else points(found)
+    return line(found) if len(found.unknowns) == 1 else points(found)
 
 
 def line(found: Solutions) -> Chart:
     """Return the total against the only unknown size, with the target as a horizontal line and the solutions."""
-    (open_,) = found.open
+    (open_,) = found.unknowns
     size = open_.size
     numbers = {named_symbol(name): number for name, number in found.numbers.items()}
     exact = substitute(found.formula.expanded, numbers)
@@ -42,7 +42,7 @@ def line(found: Solutions) -> Chart:
         xs = [number for number in open_.values[::step] if number in allowed]
     marked = [each.sizes[open_.name] for each in best[:DRAWN]]
     xs = sorted({*xs, *marked})
-    wanted = found.wanted
+    wanted = found.goal
     ends = [wanted.high] if wanted.low in (None, wanted.high) else [wanted.low, wanted.high]
     across = [
         ReferenceLine(_wanted(found) if not place else "", each) for place, each in enumerate(ends) if each is not None
@@ -56,7 +56,7 @@ def line(found: Solutions) -> Chart:
 
 def points(found: Solutions) -> Chart:
     """Return the second unknown size against the first, with one point per solution."""
-    first, second = (each.size for each in found.open[:2])
+    first, second = (each.size for each in found.unknowns[:2])
     every = list(found.all[:DRAWN]) or [each for each in (found.nearest,) if each is not None]
     series = []
     for name, kind, chosen in (
@@ -66,16 +66,16 @@ def points(found: Solutions) -> Chart:
         if chosen:
             xs, ys = ([each.sizes[str(size)] for each in chosen] for size in (first, second))
             series.append(Series(name if found.all else "the nearest", xs, ys, kind))
-    notes = [f"{escaped(found.formula.measure.title)}: {escaped(found.wanted.said)}", *_notes(found)]
+    notes = [f"{escaped(found.formula.measure.title)}: {escaped(found.goal.text)}", *_notes(found)]
     if len(found.all) > DRAWN:
         notes.append(f"only the first {DRAWN:,} are drawn")
-    if others := [latex(tree(each.size)) for each in found.open[2:]]:
+    if others := [latex(tree(each.size)) for each in found.unknowns[2:]]:
         notes.append(f"a point can represent several solutions with different ${', '.join(others)}$")
     return Chart(label(first), label(second), series, (), notes, from_zero=False)
 
 
 def _wanted(found: Solutions) -> str:
-    return escaped(found.wanted.said)
+    return escaped(found.goal.text)
 
 
 def _notes(found: Solutions) -> list[str]:

@@ -32,7 +32,7 @@ def draw(found: Sweep) -> Plot:
         )
     if found.pareto:
         return front(found)
-    if found.top is not None:
+    if found.limit is not None:
         raise OptionError("a plot cannot show the first rows of a table; remove top, or use pareto")
     names = found.rows.names
     if len(names) == 1:
@@ -121,7 +121,7 @@ def _some(found: Sweep, names: tuple[str, str]) -> tuple[tuple[list[int], list[i
     step = max(1, -(-found.rows.count // DRAWN))
     columns: tuple[list[int], list[int]] = [], []
     count = 0
-    for block in found.blocks():
+    for block in found.chunks():
         length = len(block[names[0]])
         start = -count % step
         for column, name in zip(columns, names, strict=True):

@@ -61,9 +61,9 @@ class FigureBuilder:
         return Figure(
             self.facts.title,
             f"one rank of {target}" if is_per_rank(self.formula) else target,
-            Label(measure.letter, "", self.formula.written),
+            Label(measure.letter, "", self.formula.display_expr),
             measure.title,
-            Amount(self.formula.expr, self.formula.written, self.whole, None),
+            Amount(self.formula.expr, self.formula.display_expr, self.whole, None),
             graph,
             notes,
         )
@@ -186,7 +186,7 @@ class FigureBuilder:
         return "" if line.part is None or isinstance(line.part, Module) else line.part.title
 
     def _amount(self, each: Expr, count: Expr) -> Amount:
-        shown = self.formula.gathered(expand(each.xreplace(self.formula.simplified)))
+        shown = self.formula.collect_totals(expand(each.xreplace(self.formula.display_relations)))
         if self.whole is None:
             return Amount(each, shown)
         value, total = (self._value(expr) for expr in (each, count * each))
@@ -215,7 +215,7 @@ class FigureBuilder:
         if any(entry.kind is OperationKind.POSITIONS and entry.function == "slopes" for entry in entries):
             yield ["linear biases (ALiBi)"]
         for window in dict.fromkeys(entry.window for entry in entries if entry.window is not None):
-            yield ["window of ", Math.of(window.xreplace(self.formula.simplified)), " tokens"]
+            yield ["window of ", Math.of(window.xreplace(self.formula.display_relations)), " tokens"]
 
 
 def _both(scope: Scope, line: Line) -> Iterator[tuple[Scope | None, Line]]:

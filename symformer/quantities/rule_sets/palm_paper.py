@@ -28,5 +28,5 @@ PALM = RuleSet(
     "every query-key pair adds 12 FLOPs per element of the head dimension, masked or not, regardless of the window.",
     {**SILENT, **dict.fromkeys(STORING, weights), **attention_rules(all_pairs)},
     holds=refuse_experts,
-    checked="The tests compare it with 6N + 12LHQT, with N counted by torch.",
+    checked_by="The tests compare it with 6N + 12LHQT, with N counted by torch.",
 )

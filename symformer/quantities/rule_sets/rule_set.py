@@ -39,7 +39,7 @@ class RuleSet:
     needs: Callable[[RoleTable], tuple[Condition, ...]] = lambda reading: ()  # conditions on sizes
     decoders: bool = True  # whether it covers only decoder-only language models
     measure: Measure | None = None  # its measure, if the unit differs from the quantity's
-    checked: str = "The tests compare it with numbers computed by that code."
+    checked_by: str = "The tests compare it with numbers computed by that code."
     quantity: str = ""  # the quantity that it counts, if another package registers it
 
     def __post_init__(self) -> None:
@@ -195,12 +195,12 @@ class RuleSetQuantity(Quantity):
                 raise OptionError(f"counted={name} counts a whole model, not one rank; remove {other}={value}")
         return {COUNTED: name}
 
-    def checking(self, formula: Formula) -> str:
+    def check_description(self, formula: Formula) -> str:
         """Return how a formula without a certificate is checked."""
         ruled = self.ruled(formula.conventions)
         if ruled is None:
-            return super().checking(formula)
-        return f"Counted by the rules of {ruled.who}, {ruled.where} ({ruled.link}). {ruled.checked}"
+            return super().check_description(formula)
+        return f"Counted by the rules of {ruled.who}, {ruled.where} ({ruled.link}). {ruled.checked_by}"
 
     def ruled(self, conventions: Conventions) -> RuleSet | None:
         """Return the requested rule set, or None for the quantity's own rules."""
@@ -221,9 +221,9 @@ class RuleSetQuantity(Quantity):
         ruled = self.ruled(conventions)
         return ruled.needs(RoleTable(ledger)) if ruled else super().conditions(ledger, conventions)
 
-    def states(self, formula: Formula) -> str:
+    def statement_for(self, formula: Formula) -> str:
         """Return the statement of the quantity or of the requested rule set."""
         ruled = self.ruled(formula.conventions)
         if ruled is None:
-            return super().states(formula)
+            return super().statement_for(formula)
         return " ".join(filter(None, (self.of_a_batch, ruled.statement)))

@@ -56,5 +56,5 @@ TIMM = RuleSet(
     holds=classifier,
     decoders=False,
     measure=Measure("flops", "multiply-adds", "F", "MACs"),
-    checked="The tests compare it with the numbers that timm publishes and with fvcore.",
+    checked_by="The tests compare it with the numbers that timm publishes and with fvcore.",
 )

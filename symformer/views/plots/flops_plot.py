@@ -92,7 +92,7 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
             )
         if S not in formula.symbols:
             raise OptionError(f"the {formula.measure.title} of {model.target} do not depend on the length S")
-        points = list(lengths(formula, {size: n for size, n in numbers.items() if size in formula.takes}))
+        points = list(lengths(formula, {size: n for size, n in numbers.items() if size in formula.accepted_sizes}))
         if not points:
             raise SizeError(f"{model.target} does not support a length of 2^{FIRST} tokens or more")
         drawn.append((model, formula, numbers, points))
