@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import symformer as sf
 from symformer.commands.cli import Commands, cli
-from symformer.commands.spellings import OPTIONS, others
+from symformer.commands.option_spellings import OPTIONS, others
 from symformer.language.aliases import Alias
 from symformer.quantities import quantities, quantity
 from symformer.quantities.spellings import CONVENTIONS, QUANTITIES, VALUES, spelled

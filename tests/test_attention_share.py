@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import symformer as sf
 from symformer.commands.cli import cli
-from symformer.formulas.formula import Ratio
+from symformer.formulas.ratio import Ratio
 from symformer.language.errors import RuleError
 from symformer.language.symbols import B, E, L, S
 

@@ -18,7 +18,8 @@ from sympy import Expr, Integer, Symbol
 import symformer as sf
 from symformer.architectures import names
 from symformer.formulas.account import Line
-from symformer.formulas.formula import Formula, Ratio
+from symformer.formulas.formula import Formula
+from symformer.formulas.ratio import Ratio
 from symformer.language.arithmetic import parse
 from symformer.language.errors import RuleError, SizeError
 from symformer.language.symbols import SYMBOLS

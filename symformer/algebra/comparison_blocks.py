@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
 from ..formulas.factorization import factored
-from ..formulas.formula import Leading
+from ..formulas.leading import Leading
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Minus, Sum, sizes_of, tree, value
 from ..language.notation.text import percent, text

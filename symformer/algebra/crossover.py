@@ -26,7 +26,7 @@ from sympy import (
 )
 
 from ..formulas.factorization import factored
-from ..formulas.formula import lowest
+from ..formulas.ratio import lowest
 from ..language.notation.display_tree import (
     FractionNode,
     Label,

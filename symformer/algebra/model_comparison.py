@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from sympy import Expr, Symbol, expand
 
 from ..formulas import ranks
-from ..formulas.formula import Formula, Leading
+from ..formulas.formula import Formula
+from ..formulas.leading import Leading
 from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, listed
 from ..language.frozen import FrozenDict

@@ -12,7 +12,8 @@ from sympy import Expr, Rational, Symbol
 
 from ..architectures import composed_model
 from ..formulas import ranks
-from ..formulas.formula import Formula, Leading
+from ..formulas.formula import Formula
+from ..formulas.leading import Leading
 from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.frozen import FrozenDict

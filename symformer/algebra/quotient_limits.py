@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Max, Min, Symbol, cancel, ceiling, expand, floor, fraction
 
-from ..formulas.formula import lowest
+from ..formulas.ratio import lowest
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Tree, tree, value
 from ..language.notation.text import code

@@ -14,7 +14,8 @@ from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, ex
 
 from ..architectures import composed_model
 from ..formulas import ranks
-from ..formulas.formula import Formula, lowest
+from ..formulas.formula import Formula
+from ..formulas.ratio import lowest
 from ..language.aliases import Alias, former
 from ..language.errors import SizeError, SymformerError
 from ..language.frozen import FrozenDict, Immutable

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from ..language.errors import SymformerError, quoted
-from .spellings import COMMANDS, others
+from .option_spellings import COMMANDS, others
 from .terminal import PLAINLY, discard, print_error, unwritable, visible
 
 REFUSED = 2  # an error that the user can fix

@@ -10,7 +10,8 @@ from fractions import Fraction
 from sympy import Add, Symbol, expand
 
 from ..formulas.factorization import factored
-from ..formulas.formula import Formula, Ratio
+from ..formulas.formula import Formula
+from ..formulas.ratio import Ratio
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of, tree
 from ..language.notation.text import amount, number, percent

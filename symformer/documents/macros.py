@@ -10,7 +10,8 @@ from fractions import Fraction
 from typing import Final
 
 from ..formulas import ranks
-from ..formulas.formula import Formula, Ratio
+from ..formulas.formula import Formula
+from ..formulas.ratio import Ratio
 from ..language.errors import DocumentError
 from ..language.notation.text import code
 from ..language.target import TargetKind, name_of, parse

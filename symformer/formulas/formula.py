@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from sympy import Add, Expr, Integer, Mul, Rational, Symbol, expand, fraction, igcd
+from sympy import Add, Expr, Integer, Rational, Symbol, expand, fraction
 
 from ..language.aliases import Alias
 from ..language.arithmetic import parse
 from ..language.errors import RuleError, SizeError, UnknownNameError
 from ..language.frozen import Immutable
 from ..language.limits import ExpansionBound
-from ..language.notation.display_tree import Label, Number, growth, tree
+from ..language.notation.display_tree import Label, Number, tree
 from ..language.notation.latex import latex
 from ..language.notation.text import code, rounded, text
 from ..language.sizes import (
@@ -41,6 +41,7 @@ from . import ranks
 from .account import Line as AccountLine
 from .account import Measure, Term
 from .breakdown import Breakdown, Row
+from .leading import Leading
 from .operators import Operators, canonical, checked, has_quotient, same, substituted
 from .totals import gathered, given_by
 
@@ -64,35 +65,6 @@ class SizeSource(Protocol):
     def known(self) -> Numbers: ...
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers: ...
-
-
-@dataclass(frozen=True)
-class Leading:
-    """The leading terms of a formula and the remaining terms."""
-
-    expr: Expr
-    rest: Expr
-
-    @classmethod
-    def of(cls, polynomial: Expr) -> Leading:
-        """Split an expanded polynomial into leading and remaining terms."""
-        terms = Add.make_args(polynomial)
-        highest = max(growth(term) for term in terms)
-        fastest = Add(*(term for term in terms if growth(term) == highest))
-        return cls(fastest, polynomial - fastest)
-
-    def omitted_share(self, numbers: Mapping[Symbol, int]) -> Fraction:
-        """Return the exact share of the total that the leading terms omit."""
-        from fractions import Fraction
-
-        total = evaluate(self.expr + self.rest, numbers, "the share left out")
-        return Fraction(evaluate(self.rest, numbers, "the share left out"), total) if total else Fraction(0)
-
-    def __repr__(self) -> str:
-        return code(self.expr)
-
-    # Former names
-    left_out = Alias("omitted_share")
 
 
 @dataclass(frozen=True, eq=False)
@@ -858,97 +830,6 @@ def affects_formula(condition: Condition, formula: Formula) -> bool:
     return bool(condition.symbols & own) and of_run <= own
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Ratio(Formula):
-    """The ratio of two formulas, such as FLOPs per byte. Its rows are also ratios and do not sum to it.
-
-    ``value`` is an exact :class:`fractions.Fraction`.
-    """
-
-    counts: Measure = field(kw_only=True)  # the measure of the numerator
-    denominator: Formula = field(kw_only=True)
-    additive: ClassVar[bool] = False
-
-    @property
-    def numerator(self) -> Formula:
-        """The numerator as a formula."""
-        return replace(self.denominator, id=f"{self.id}.{self.counts.name}", measure=self.counts, root=self.root)
-
-    @cached_property
-    def expr(self) -> Expr:
-        """The quotient without common integer factors and common powers of single symbols."""
-        return lowest(self._expanded, self.denominator.expanded)
-
-    @property
-    def expanded(self) -> Expr:
-        """The quotient."""
-        return self.expr
-
-    @cached_property
-    def display_expr(self) -> Expr:
-        """The quotient as printed."""
-        return lowest(
-            self.collect_totals(expand(self.root.each.xreplace(self.display_relations))), self.denominator.display_expr
-        )
-
-    @property
-    def symbols(self) -> tuple[Symbol, ...]:
-        """The symbols of numerator and denominator, including those that cancel."""
-        both = self.expanded.free_symbols | self.denominator.expanded.free_symbols
-        return tuple(sorted(both, key=print_order))
-
-    @cached_property
-    def dependencies(self) -> frozenset[Symbol]:
-        """The sizes that affect the numerator or the denominator."""
-        return super().dependencies | self.denominator.dependencies
-
-    def partial(self, **values: int | str | Expr) -> Ratio:
-        """Return the quotient with some symbols fixed in the numerator and the denominator."""
-        fixed = super().partial(**values)
-        over = replace(self.denominator, relations=fixed.relations, fixed=fixed.fixed)
-        return replace(self, relations=fixed.relations, fixed=fixed.fixed, denominator=over)
-
-    def part(self, path: str) -> Ratio:
-        """Return the quotient of one copy of a part or of an operation."""
-        if path and not self.denominator.root.lines:
-            raise SizeError(f"{self.id} is defined only for the whole model, not for a part")
-        root, below = super().part(path), self.denominator.part(path)
-        return replace(self, id=root.id, root=root.root, whole_account=root.whole_account, denominator=below)
-
-    @property
-    def rows(self) -> Breakdown:
-        """The ratio of each operation that has a denominator."""
-        below = {row.path: row for row in self.denominator.rows}
-        rows = [
-            replace(row, each=lowest(row.each, below[row.path].each))
-            for row in super().rows
-            if row.path in below and below[row.path].each != 0
-        ]
-        return Breakdown(rows, self)
-
-    def _is(self, expr: Expr) -> bool:
-        (above, below), (ours, over) = expr.as_numer_denom(), self.expr.as_numer_denom()
-        return bool(expand(above * over - ours * below) == 0)
-
-    @property
-    def _extent(self) -> str:
-        above, below = (len(Add.make_args(side)) for side in fraction(self.expr))
-        return f"{above} terms over {below}"
-
-    def row_total(self, row: Row, numbers: Numbers) -> Fraction:
-        """Return the ratio of a row, which is the same for each of its copies."""
-        return _quotient(row.each, numbers, row.path)
-
-    def _at(self, numbers: Numbers) -> Any:
-        if evaluate(self.denominator.expanded, numbers, self.denominator.id) == 0:
-            raise SizeError(f"{self.id} is undefined: its {self.denominator.measure.title} are 0")
-        return _quotient(self.expr, numbers, self.id)
-
-    # Former names
-    above = Alias("numerator")
-    over = Alias("denominator")
-
-
 @dataclass(frozen=True)
 class Sources(Immutable):
     """The sources of several formulas: the sizes whose values they agree on."""
@@ -1190,21 +1071,3 @@ def _moved(formula: Formula, conditions: Iterable[Condition], values: Mapping[Sy
                 f"{formula.id} holds if {each}, which cannot be stated with {_assigned(values)}; substitute numbers"
             ) from None
     return tuple(each for each in found if each is not None)
-
-
-def _quotient(expr: Expr, numbers: Numbers, what: str) -> Fraction:
-    from fractions import Fraction
-
-    above, below = expr.as_numer_denom()
-    return Fraction(evaluate(above, numbers, what), evaluate(below, numbers, what))
-
-
-def lowest(above: Expr, below: Expr) -> Expr:
-    """Return a quotient of two polynomials without the integers and powers common to all their terms."""
-    terms = [term.as_coeff_Mul() for side in (above, below) for term in Add.make_args(side)]
-    if above == 0:
-        return above
-    shared = Integer(igcd(*(abs(int(number)) for number, _ in terms)))
-    powers = [powers_of.as_powers_dict() for _, powers_of in terms]
-    common = Mul(shared, *(base ** min(each.get(base, 0) for each in powers) for base in powers[0] if base != 1))
-    return expand(above / common) / expand(below / common)

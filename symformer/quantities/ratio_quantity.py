@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from ..formulas.account import Line, Measure, Term
-from ..formulas.formula import Formula, Ratio, SizeSource
+from ..formulas.formula import Formula, SizeSource
+from ..formulas.ratio import Ratio
 from ..language.sizes import Relations, close_relations
 from ..ledger.facts import ONE
 from .per_token import for_one_sequence

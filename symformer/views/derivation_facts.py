@@ -18,7 +18,8 @@ from ..components.base import Component, spell_option
 from ..formulas import ranks
 from ..formulas.account import Line, Term
 from ..formulas.derivation import Derivation, substitution
-from ..formulas.formula import Formula, Ratio
+from ..formulas.formula import Formula
+from ..formulas.ratio import Ratio
 from ..language.errors import RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label

@@ -11,7 +11,8 @@ from functools import cached_property
 from sympy import Add, Expr, Integer, Symbol
 
 from ...architectures import composed_model, presets
-from ...formulas.formula import Formula, Ratio
+from ...formulas.formula import Formula
+from ...formulas.ratio import Ratio
 from ...language.errors import OptionError, SizeError, SymformerError
 from ...language.frozen import Immutable
 from ...language.printed_number import PERCENT, PrintedNumber

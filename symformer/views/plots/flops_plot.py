@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Add, Expr, Integer, cancel, expand
 
-from ...formulas.formula import Formula, lowest
+from ...formulas.formula import Formula
+from ...formulas.ratio import lowest
 from ...language.errors import OptionError, SizeError
 from ...language.notation.display_tree import FractionNode as Quotient
 from ...language.notation.display_tree import tree
