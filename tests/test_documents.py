@@ -498,7 +498,7 @@ def test_changed_sizes_and_options_are_listed() -> None:
     told = spell(document(changed, ["params"], "1"), "md")
     assert told.startswith("# GPT-2 with E = 1,024 and A = 16: parameters in closed form")
     # 12·12·1024² + 13·12·1024 + 50257·1024 + 1024·1024 + 2·1024
-    assert "For `gpt2` with $`E`$ = 1,024 and $`A`$ = 16, this is **203,668,480** elements." in told
+    assert "For `gpt2` with $`E`$ = 1,024 and $`A`$ = 16, this is **203,668,480** parameters." in told
     assert "for `gpt2`" not in told
     assert "| gpt2 |" not in told
 
@@ -705,7 +705,7 @@ def test_model_specific_sentences_are_true() -> None:
     """A block states its norms and sublayers; a model without attention has no convention of attention."""
     # Gu and Dao 2023, section 3.4: one mixer per layer, and no attention; its cache does not grow
     said = " ".join([*paragraphs(derivation("mamba-130m", "flops")), *paragraphs(derivation("mamba-130m", "kv-cache"))])
-    assert "x + f(norm(x)) for its single sublayer" in said
+    assert "The single sublayer f computes x + f(norm(x))" in said
     assert "attention=" not in said
     assert "keys and values" not in said
     assert "whose sizes do not depend on the number of tokens" in said
@@ -713,7 +713,7 @@ def test_model_specific_sentences_are_true() -> None:
     assert any("with a norm for each sublayer" in line for line in paragraphs(derivation("gpt-neox-20b")))
     assert any("with one norm for both" in line for line in paragraphs(derivation("palm-8b")))
     # Raffel et al. 2020, section 2.1: a decoder's layer has three sublayers
-    assert any("for cross-attention to the encoder, then" in line for line in paragraphs(derivation("t5-base")))
+    assert any("cross-attention to the encoder and then" in line for line in paragraphs(derivation("t5-base")))
     # an encoder without a head has no logits; its tokens are looked up, and each attends to all others, for any option
     said = " ".join(paragraphs(derivation("albert-base", "flops", "train-flops")))
     assert "ogits" not in said

@@ -114,8 +114,8 @@ def test_every_bound_is_small_or_relies_on_a_small_one() -> None:
 def test_certificates_state_the_compared_rows() -> None:
     for quantity, said in (
         ("params", "16 stored weights by name and shape, and the total"),
-        ("flops", "each product in the module that ran it, and the total"),
-        ("train-flops", "each product in the module that ran it, forward and for each gradient, and the total"),
+        ("flops", "each matrix product of each module, and the total"),
+        ("train-flops", "each matrix product of each module, forward and backward, and the total"),
         ("kv-cache", "each tensor of the cache, by its attention module, and the total"),
         ("activations", "the bytes of each storage, whichever module saves it, and the total"),
         ("inference-memory", "the bytes of the parameters"),

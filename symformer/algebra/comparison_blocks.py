@@ -233,7 +233,7 @@ class ComparisonBlocks:
         short = max(len(text(each)) for shown in trees for each in shown) <= SHORT
         heading = Heading(1, ["Part by part"])
         columns = len(self.sides)
-        less: list[Line] = [["Difference"]] if columns == 2 else []
+        less: list[Line] = [["Difference (1) − (2)"]] if columns == 2 else []
         right = "r" * (columns + len(less))
         unit = capital(self.unit)
         if short and amounts and columns == 2:

@@ -16,7 +16,7 @@ DEPTHS = {L_dense: 3, L_moe: Field(("num_hidden_layers",), 61, beside=L_dense)}
 @dataclass(frozen=True, kw_only=True)
 class DeepSeekV3(Latent):
     """DeepSeek-V3, DeepSeek-AI 2024 [deepseek2024b], section 2.1: latent attention, and dense layers followed by layers
-    with experts. As in transformers' class, the bias that balances the router is a buffer, not a trained weight, and
+    with experts. As in the transformers class, the bias that balances the router is a buffer, not a trained weight, and
     there is no module for multi-token prediction.
 
     >>> DeepSeekV3().formula("kv-cache")
@@ -26,10 +26,10 @@ class DeepSeekV3(Latent):
     title = "DeepSeek-V3"
     routing = (
         "The score of an expert is a sigmoid of its router logit. The choice uses biased scores: each expert's bias, "
-        "``e_score_correction_bias``, is added to its score. The ``topk_group`` of the ``n_group`` groups with the "
-        "largest sum of their two highest biased scores are kept, and the K experts in them with the highest biased "
-        "scores are chosen, DeepSeek-AI 2024 [deepseek2024b], section 2.1.2. The weights are the scores without the "
-        "bias, divided by their sum and multiplied by ``routed_scaling_factor``."
+        "``e_score_correction_bias``, is added to its score. The experts form ``n_group`` groups. The router keeps "
+        "the ``topk_group`` groups with the largest sum of their two highest biased scores, and chooses the K experts "
+        "in these groups with the highest biased scores, DeepSeek-AI 2024 [deepseek2024b], section 2.1.2. The weights "
+        "are the scores without the bias, divided by their sum and multiplied by ``routed_scaling_factor``."
     )
     config = Fields(
         usual({V: 129280, E: 7168, H: 18432, **EXPERTS, **DEPTHS, **HEADS}),

@@ -13,7 +13,8 @@ EXPERTS = {M: Field(("intermediate_size",), 14336), X: Field(("num_local_experts
 
 @dataclass(frozen=True, kw_only=True)
 class Mixtral(Sparse):
-    """Mixtral, Jiang et al. 2024 [jiang2024], section 2: Mistral without its window, and with K of X experts per token.
+    """Mixtral, Jiang et al. 2024 [jiang2024], section 2: the Mistral architecture without a sliding window, and with
+    K of X experts per token.
 
     >>> Mixtral().params
     3*L*E*X*M + 2*L*E*A*D + 2*L*E*G*D + L*E*X + 2*L*E + 2*V*E + E

@@ -48,7 +48,7 @@ class ResidualBlock(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class PreNormBlock(ResidualBlock):
-    """``x + f(norm(x))`` for each sublayer in turn, Xiong et al. 2020 [xiong2020], table 1.
+    """Each sublayer f in turn computes ``x + f(norm(x))``, Xiong et al. 2020 [xiong2020], table 1.
 
     >>> PreNormBlock().params
     4*E**2 + 2*E*H + 9*E + H
@@ -68,12 +68,13 @@ class PreNormBlock(ResidualBlock):
         """Return the description: the sublayers, and whether the first norm is missing."""
         norms, sublayers = list(self.parts.values())[::2], len(self.parts) // 2
         which = {
-            1: "for its single sublayer",
-            2: "for attention, then for the feed-forward network",
-            3: "for self-attention, for cross-attention to the encoder, then for the feed-forward network",
+            1: "The single sublayer f computes",
+            2: "Each sublayer f, attention and then the feed-forward network, computes",
+            3: "Each sublayer f, self-attention, cross-attention to the encoder and then the feed-forward network, "
+            "computes",
         }[sublayers]
         bare = " The first sublayer has no norm: ``x + f(x)``." if isinstance(norms[0], Identity) else ""
-        return f"``x + f(norm(x))`` {which}, Xiong et al. 2020 [xiong2020], table 1.{bare}"
+        return f"{which} ``x + f(norm(x))``, Xiong et al. 2020 [xiong2020], table 1.{bare}"
 
     def ended(self, ops: Operations, sublayer: str, y: Tensor) -> Tensor:
         y = ops.scale(f"{sublayer}_{self.scale}", y) if self.scale else y

@@ -14,7 +14,8 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class ResPostNormBlock(ResidualBlock):
-    """``x + norm(f(x))`` for attention, then for the feed-forward network, Liu et al. 2022 [liu2022], section 3.2.
+    """Each sublayer f, attention and then the feed-forward network, computes ``x + norm(f(x))``, Liu et al. 2022
+    [liu2022], section 3.2.
 
     >>> ResPostNormBlock().params
     4*E**2 + 3*E*H + 6*E

@@ -14,7 +14,8 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class SandwichBlock(ResidualBlock):
-    """``x + norm(f(norm(x)))`` for attention, then for the feed-forward network, Ding et al. 2021 [ding2021].
+    """Each sublayer f, attention and then the feed-forward network, computes ``x + norm(f(norm(x)))``, Ding et al.
+    2021 [ding2021].
 
     >>> SandwichBlock().params
     4*E**2 + 3*E*H + 8*E

@@ -69,7 +69,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
     )
     return Document(
         f"{_and([side.titled for side in sides])}: {_and(titles)}{counted} compared",
-        f"Compared by symformer {version} from closed forms; every number is exact.",
+        f"Compared by symformer {version} from closed forms; every total is exact.",
         said,
         ["transformer", *dict.fromkeys(model.title for model in found[0].models), *titles],
         files,

@@ -200,7 +200,7 @@ def _page(found: QuantityFacts) -> list[Block]:
             cells += [[f"{part.value:,}"], [percent(part.share)]]
         rows.append(cells)
     head: list[Line] = [["Part"], ["Copies"], ["Each"], *([["Total"], ["Share"]] if found.has_numbers else [])]
-    caption: Line = [f"The {formula.measure.unit} by part."]
+    caption: Line = [f"The {_unit(formula)} by part."]
     table = Table(head, rows, "lrlrr" if found.has_numbers else "lrl", caption=caption)
     return [table, Paragraph(short_check(found.check))]
 
@@ -254,6 +254,11 @@ def _label(formula: Formula) -> Label:
     return Label(formula.measure.letter, "", formula.display_expr)
 
 
+def _unit(formula: Formula) -> str:
+    """Return the unit of a total: "parameters" for a total of weights, whose shapes count elements."""
+    return "parameters" if formula.measure.unit == "elements" else formula.measure.unit
+
+
 def _result(found: QuantityFacts) -> list[Block]:
     formula = found.formula
     steps = dict.fromkeys(
@@ -262,7 +267,7 @@ def _result(found: QuantityFacts) -> list[Block]:
     blocks: list[Block] = [Equation(Chain((_label(formula),), tuple(steps)), key=True, id=formula.id)]
     if found.value is not None:
         line, value = Subject(found.subject).line, f"{found.value:,}"
-        blocks.append(Paragraph(["For ", *line, ", this is ", Strong(value), f" {formula.measure.unit}."]))
+        blocks.append(Paragraph(["For ", *line, ", this is ", Strong(value), f" {_unit(formula)}."]))
     return blocks
 
 
@@ -391,7 +396,7 @@ def _presets(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
     formula = found.formula
     blocks: list[Block] = []
     if examples.presets:
-        head: list[Line] = [["Preset"], [capital(formula.measure.unit)], ["Sizes from"]]
+        head: list[Line] = [["Preset"], [capital(_unit(formula))], ["Source of the sizes"]]
         rows: list[Sequence[Line]] = [
             [[Code(preset.name)], [f"{preset.value:,}"], sentence(preset.source)] for preset in examples.presets
         ]
@@ -408,7 +413,7 @@ def _presets(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
         counted = any(row[-1] for row in others)
         head = [["Variant"], ["Formula"], *([[Subject(found.subject).column]] if counted else [])]
         rows = others if counted else [row[:-1] for row in others]
-        caption: Line = ["The formula for other options."]
+        caption: Line = ["The formula with other model options."]
         blocks += [Heading(1, ["Variants"]), Table(head, rows, "lwr" if counted else "lw", caption=caption)]
     return blocks
 
@@ -417,7 +422,7 @@ def _as_difference(formula: Formula, sibling: Formula) -> Piece:
     """Return a variant's formula, as a difference from the given formula if that is shorter."""
     more = sibling.collect_totals(expand(sibling.display_expr - formula.display_expr))
     if more == 0:
-        return "the same"
+        return "unchanged"
     if sibling.measure.letter != formula.measure.letter or len(Add.make_args(more)) * 2 > len(
         Add.make_args(sibling.display_expr)
     ):

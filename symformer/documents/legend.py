@@ -152,7 +152,9 @@ ROWS = (
     LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
     LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
     LegendEntry("α", _ALPHA, ["a constant from the config; it can differ from one occurrence to the next"]),
-    LegendEntry("n", _at("x", _N), ["the output of layer ", Math(_N), "; each list of layers has its own letter"]),
+    LegendEntry(
+        "n", _at("x", _N), ["the output of layer ", Math(_N), "; each further list of layers uses another letter"]
+    ),
     LegendEntry(
         "pieces",
         Listed((_A, _B)),
@@ -169,21 +171,21 @@ ROWS = (
     LegendEntry("rms", _word("rms"), ["the square root of the mean of ", Math(_SQUARE), " over the last axis"]),
     LegendEntry("rms_group", _word("rms", below=Word("group")), ["rms over each group of channels separately"]),
     LegendEntry("length", _word("length"), ["the square root of the sum of ", Math(_SQUARE), " over the last axis"]),
-    LegendEntry("softmax", _word("softmax", _SCORES), ["the softmax over all keys"]),
+    LegendEntry("softmax", _word("softmax", _SCORES), ["the softmax of the scores ", Math(_SCORES), " over all keys"]),
     LegendEntry(
         "softmax causal",
         _word("softmax", _SCORES, below=Word("causal")),
-        ["the softmax over the keys up to the query's position"],
+        ["the softmax of the scores ", Math(_SCORES), " over the keys up to the query's position"],
     ),
     LegendEntry(
         "softmax causal within",
         _word("softmax", _SCORES, below=Applied("causal", (_N,))),
-        ["the softmax over the last ", Math(_N), " keys up to the query's position"],
+        ["the softmax of the scores ", Math(_SCORES), " over the last ", Math(_N), " keys up to the query's position"],
     ),
     LegendEntry(
         "softmax near within",
         _word("softmax", _SCORES, below=Applied("near", (_N,))),
-        ["the softmax over the keys at most ", Math(_N), " positions away"],
+        ["the softmax of the scores ", Math(_SCORES), " over the keys at most ", Math(_N), " positions away"],
     ),
     LegendEntry(
         "softmax with sinks",
@@ -197,7 +199,7 @@ ROWS = (
             Math(_X),
             " with pairs of elements rotated by ",
             Math(_THETA),
-            "; elements without an angle are unchanged; each class has its own choice of pairs",
+            "; elements without an angle are unchanged; the class determines the pairs",
         ],
     ),
     LegendEntry("waves", _word("waves"), ["sines and cosines of ", Math(_X), ", at fixed frequencies"]),

@@ -307,7 +307,9 @@ def _table(section: Section, columns: tuple[str, str], formula: Formula, rows: S
     """Return the table of a part; a table with a single row has no caption."""
     head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [capital(formula.measure.unit)]]
     paths = dict.fromkeys(path for path in section.paths if path)
-    whose: Line = ["one ", Code(section.line.path), " (the others match)"] if len(paths) > 1 else [*map(Code, paths)]
+    whose: Line = (
+        [Code(section.line.path), "; the others have the same rows"] if len(paths) > 1 else [*map(Code, paths)]
+    )
     caption = [capital(formula.measure.unit), " of ", *(whose or ["the whole"]), "."]
     return Table(head, rows, "lll", caption=caption if len(rows) > 1 else ())
 

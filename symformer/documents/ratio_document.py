@@ -33,7 +33,7 @@ def document(found: Sequence[QuantityRatio], version: str) -> Document:
     told = [each.to_json() | {"target": name} for each, name in zip(found, names, strict=True)]
     return Document(
         f"{' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}: {titles[0]} over {titles[1]}",
-        f"Computed by symformer {version} from closed forms; every number is exact.",
+        f"Computed by symformer {version} from closed forms; every total is exact.",
         said,
         ["transformer", *dict.fromkeys(each.model.title for each in found), *titles],
         [("quotient.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")],

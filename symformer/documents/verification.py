@@ -114,8 +114,11 @@ def short_check(found: CheckFacts) -> Line:
     theirs = () if found.of_params else certificate.conventions.items()
     other = ", ".join(f"{name}={value}" for name, value in theirs if formula.conventions.get(name) != value)
     line: list[Piece] = ["Certified ", *maybe(other, "under ", Code(other), " "), "against "]
-    line += [Code(certificate.witness), f" ({versions}): {certificate.compared}"]
-    line += [f", at {certificate.points} random points; a wrong formula would have passed with probability at most "]
+    line += [
+        Code(certificate.witness),
+        f" ({versions}) at {certificate.points} random points: {certificate.compared}. "
+        "A wrong formula would have passed with probability at most ",
+    ]
     same = not found.of_params and not found.per_rank and "without" not in formula.conventions
     share = "" if same else " The certificate covers the formula of the whole, from which this one follows."
     return [*line, Code(f"{certificate.bound:.1e}"), f".{share}"]
@@ -160,24 +163,26 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
     ]
     if certificate.presets:
         named, more = list(certificate.presets)[:LISTED], len(certificate.presets) - LISTED
-        facts.insert(4, ("Full size", [", ".join(named), *maybe(more > 0, f", and {more} more presets")]))
+        facts.insert(
+            4, ("Presets", ["compared at full size: ", ", ".join(named), *maybe(more > 0, f", and {more} more")])
+        )
     if certificate.depends_on:
         facts.append(("Based on", ["the first variant, whose formula has the digest ", Code(certificate.depends_on)]))
     return [
         Paragraph(
             [
                 f"{what} was compared with the torch model on the meta device: {certificate.compared}. "
-                "Two distinct polynomials of degree ",
-                degree,
-                " agree at a random point with sizes from 1 to ",
+                "If the integers that determine the sizes are drawn from 1 to ",
                 largest,
-                " with probability at most ",
+                ", two distinct polynomials of degree ",
+                degree,
+                " agree with probability at most ",
                 Math(Quotient(degree.shown, largest.shown)),
                 *sentence(" (Schwartz 1980 [schwartz1980], Zippel 1979 [zippel1979])"),
-                f". Over all {certificate.points} points (redrawn if two sizes coincided), a formula that differs "
-                "from the class would have passed with probability at most ",
+                f". Over all {certificate.points} points, a formula that differs from the class would have passed with "
+                "probability at most ",
                 Code(f"{certificate.bound:.1e}"),
-                ".",
+                ". The bound takes into account that points with two equal sizes are drawn again.",
                 *_settled(certificate),
                 *maybe(certificate.depends_on, RESTS),
             ]

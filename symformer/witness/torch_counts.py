@@ -563,9 +563,10 @@ def _bytes(tensors: Iterable[Tensor]) -> int:
 
 
 _COUNTER = (
-    "the total, with the formulas of torch's FlopCounterMode; at one point per depth also with FlopCounterMode itself"
+    "the total, against the formulas of torch's FlopCounterMode (at one point per depth, also against FlopCounterMode "
+    "itself)"
 )
-_EACH = "each product in the module that ran it"
+_EACH = "each matrix product of each module"
 _PRODUCTS = {"embedding": "lookup", "count": "contractions"}
 
 ORACLES: dict[str, Oracle] = {
@@ -579,7 +580,7 @@ ORACLES: dict[str, Oracle] = {
         lambda witness: witness.trained,
         _COUNTER,
         {"attention": "full", "embedding": "lookup", "train": "all", "recompute": "none"},
-        rows=f"{_EACH}, forward and for each gradient",
+        rows=f"{_EACH}, forward and backward",
     ),
     "prefill-flops": Oracle(
         lambda witness: witness.prompted(S).read,
@@ -599,7 +600,7 @@ ORACLES: dict[str, Oracle] = {
         cached=True,
         last=True,
         added=True,
-        rows="the products of each module, summed over all passes",
+        rows="the matrix products of each module, summed over all passes",
     ),
     "active-params": Oracle(
         active_elements,
