@@ -193,3 +193,14 @@ def test_letter_with_a_value_in_one_model_is_reported_as_one_size() -> None:
     said = "V and E have no value in one of the models and are assumed equal in both."
     assert said in run("llama", "gpt2", "--set", "L=3").stdout  # a letter set for both models is not split
     assert "assumed equal" not in run("llama", "mistral").stdout + run("gpt2", "gpt2-xl").stdout
+
+
+def test_a_size_that_a_condition_bounds_does_not_grow_alone() -> None:
+    """Key/value heads divide the query heads, and K of X experts are chosen; E, in the same ratio, is unbounded."""
+    found = sf.compare("llama-2-7b", "mixtral-8x7b", quantity="decode-flops")
+    assert {"G_1", "G_2", "K"} <= {str(size) for size in found.bounded_sizes}
+    done = CliRunner().invoke(
+        cli, ["compare", "llama-2-7b", "mixtral-8x7b", "-q", "decode-flops", "--set", "B=1", "--set", "C=4096"]
+    )
+    (said,) = (each for each in done.output.splitlines() if each.startswith("As one size grows"))
+    assert "to infinity with H, to 0 with X or M and" in said

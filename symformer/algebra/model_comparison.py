@@ -29,7 +29,7 @@ from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED
 from .crossover import AllowedValues, CrossoverPoint, Span, crossings, zero_of
 from .equal_totals import TotalTie
-from .quotient_limits import Limit, limits, quotient
+from .quotient_limits import Limit, bounded, limits, quotient
 from .result import Answer
 from .tied_crossover import TiedCrossover
 
@@ -177,6 +177,15 @@ class Comparison(Answer):
         """The limit of the ratio as each size alone tends to infinity."""
         left, right = self._pair(self.totals)
         return FrozenDict(limits(left.expr, right.expr))
+
+    @property
+    def bounded_sizes(self) -> frozenset[Symbol]:
+        """The sizes that a condition bounds above, so that they cannot grow alone."""
+        return frozenset(
+            own.get(size, size)
+            for formula, own in zip(self.formulas, self.renamed_letters, strict=True)
+            for size in bounded(formula.constraints)
+        )
 
     @property
     def tie(self) -> TotalTie | None:

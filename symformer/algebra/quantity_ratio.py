@@ -44,7 +44,7 @@ from ..quantities import quantity as find_quantity
 from ..quantities.spellings import spelled
 from .equal_totals import model_of
 from .quotient_blocks import bracketed, exactly, limits_of
-from .quotient_limits import Limit, limits, quotient
+from .quotient_limits import Limit, bounded, limits, quotient
 from .result import Answer
 from .role_totals import has_only_totals
 
@@ -127,6 +127,11 @@ class QuantityRatio(Answer):
     def limits(self) -> Mapping[Symbol, Limit]:
         """The limit of the quotient as each size alone tends to infinity."""
         return FrozenDict(limits(*self.sides))
+
+    @property
+    def bounded_sizes(self) -> frozenset[Symbol]:
+        """The sizes that a condition bounds above, so that they cannot grow alone."""
+        return bounded((*self.numerator.constraints, *self.denominator.constraints))
 
     def rank_lines(self) -> list[Line]:
         """Return the number of ranks of each quantity if the values are per rank."""
@@ -245,7 +250,7 @@ class QuantityRatio(Answer):
         if leading is not None and self.leading != self.ratio:
             line += [*maybe(line, " "), "The ratio of the leading terms is ", Math(leading), "."]
         found += [Paragraph(line)] if line else []
-        return [*found, *limits_of(self.limits, self.model.known, "ratio", most)]
+        return [*found, *limits_of(self.limits, self.model.known, "ratio", most, self.bounded_sizes)]
 
     def symbol_table(self, shown: Sequence[Block]) -> list[BriefBlock]:
         """Return the table of the symbols in these blocks, with their values."""

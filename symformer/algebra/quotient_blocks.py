@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -33,10 +33,17 @@ def bracketed(shown: Tree, most: int | None) -> Tree | None:
     return found if fits(found, most) else None
 
 
-def limits_of(limits: Mapping[Symbol, Limit], numbers: Numbers, what: str, most: int | None) -> list[Paragraph]:
-    """Return a sentence with the limits of a quotient as one size grows and the others stay fixed."""
+def limits_of(
+    limits: Mapping[Symbol, Limit], numbers: Numbers, what: str, most: int | None, bounded: Collection[Symbol]
+) -> list[Paragraph]:
+    """Return a sentence with the limits of a quotient as one size grows and the others stay fixed.
+
+    The ``bounded`` sizes cannot grow alone, so the sentence omits them.
+    """
     goes: dict[str, tuple[Limit, list[Line]]] = {}
     for size, each in limits.items():
+        if size in bounded:
+            continue
         if each.shown is None or fits(each.shown, most):
             goes.setdefault(each.to_json(), (each, []))[1].append([Math.of(size)])
     clauses: list[Line] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from ..formulas.ratio import lowest
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Tree, tree, value
 from ..language.notation.text import code
-from ..language.sizes import substitute
+from ..language.sizes import AtMost, Condition, Divides, substitute
 from ..language.symbols import print_order
 from .crossover import coefficients, constant_sign
 
@@ -48,6 +48,23 @@ class Limit:
     def to_json(self) -> str:
         """Return ``0``, ``unbounded``, or the quotient."""
         return self.kind if self.shown is None else code(self.shown)
+
+
+def bounded(conditions: Iterable[Condition]) -> frozenset[Symbol]:
+    """Return the sizes that cannot grow while the others stay fixed: K of ``K <= X`` and G of ``G divides A``.
+
+    >>> from symformer.language.sizes import AtMost, Divides
+    >>> from symformer.language.symbols import A, E, G, K, X
+    >>> sorted(map(str, bounded([AtMost(K, X), Divides(G, A), Divides(2 * A, E)])))
+    ['A', 'G', 'K']
+    """
+    found: set[Symbol] = set()
+    for each in conditions:
+        match each:
+            case Divides(divisor=small, dividend=large) | AtMost(low=small, high=large):
+                growing = small.free_symbols - large.free_symbols
+                found |= {size for size in growing if small.is_polynomial(size)}
+    return frozenset(found)
 
 
 def limits(above: Expr, below: Expr) -> dict[Symbol, Limit]:
