@@ -219,8 +219,7 @@ def check(
     Returns
     -------
     Check
-        ``verdict`` is "equal", "convention" or "different"; ``conventions`` and ``rows`` name what explains a
-        difference.
+        ``verdict`` is "equal", "convention" or "differs"; ``conventions`` and ``rows`` explain a difference.
 
     Raises
     ------
