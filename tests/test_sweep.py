@@ -465,9 +465,7 @@ print(row[0], row[-1], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 102
 def test_a_sweep_of_larger_numbers_has_fewer_rows() -> None:
     """Beyond 64 bits an operation takes about 50 times as long: 2EH alone is 2·10^20 at the end."""
     sf.sweep("component:mlp", {"E": "1:100000", "H": "1:100000"})
-    with pytest.raises(
-        SymformerError, match=r"10,000,000,000 rows, but this sweep can have at most [1-9][\d,]{7,12};"
-    ):
+    with pytest.raises(SymformerError, match=r"10,000,000,000 rows, but this sweep can have at most [1-9][\d,]{7,12};"):
         sf.sweep("component:mlp", {"E": "9999900001:10000000000", "H": "9999900001:10000000000"})
 
 

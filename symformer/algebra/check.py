@@ -218,7 +218,7 @@ def check(
 
     Returns
     -------
-    Check
+    FormulaCheck
         ``verdict`` is "equal", "convention" or "differs"; ``conventions`` and ``rows`` explain a difference.
 
     Raises
