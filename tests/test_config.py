@@ -244,9 +244,9 @@ BAD: list[tuple[Any, str]] = [
     ("{", "is not valid JSON"),
     ("nonsense", "is not valid JSON"),
     ("[1, 2]", "contains a list"),
-    ('"gpt2"', "holds a string"),
-    ("7", "holds a single value"),
-    ("null", "holds null"),
+    ('"gpt2"', "contains a string"),
+    ("7", "contains a single value"),
+    ("null", "contains null"),
     ({}, "has no 'model_type'"),
     ({"model_type": 7}, "'model_type' is 7"),
     (
