@@ -111,8 +111,8 @@ def test_nested_lists_in_an_unused_field_are_ignored(tmp_path: Path) -> None:
         ),
         ("\ufeff" + json.dumps(GPT2), "begins with a byte order mark; save it as UTF-8 without one"),
         ('{"n_embd": 1' + "0" * 5000 + "}", "contains a number with thousands of digits, too large for a size"),
-        (json.dumps(GPT2)[:-5], "is not JSON"),
-        ("// mine\n" + json.dumps(GPT2), "is not JSON"),
+        (json.dumps(GPT2)[:-5], "is not valid JSON"),
+        ("// mine\n" + json.dumps(GPT2), "is not valid JSON"),
     ],
     ids=["lists", "objects", "much", "mark", "digits", "half", "comment"],
 )

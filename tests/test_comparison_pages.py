@@ -158,8 +158,8 @@ def test_rows_sum_to_totals_and_stated_differences(pair: tuple[str, str, str]) -
 def test_page_starts_with_the_published_totals() -> None:
     # Radford et al. 2019, as counted by transformers, and Touvron et al. 2023: 6,738,415,616 minus 124,439,808
     said = paragraphs(page("gpt2", "llama-2-7b", "params"))
-    assert "gpt2 (1) totals 124,439,808 elements and llama-2-7b (2) has 6,738,415,616" in said
-    assert "the second has 6,613,975,808 more" in said
+    assert "gpt2 (1) totals 124,439,808 elements and llama-2-7b (2) totals 6,738,415,616" in said
+    assert "the second is larger by 6,613,975,808" in said
     # 2·2·L·G·D bytes per token in bf16: 4·32·32·128 and 4·80·8·128
     said = paragraphs(page("llama-2-7b", "llama-2-70b", "kv-cache"))
     assert "llama-2-7b (1) totals 524,288BC and llama-2-70b (2) totals 327,680BC bytes" in said

@@ -241,12 +241,12 @@ LLAMA = {"model_type": "llama", "hidden_size": 24, "num_attention_heads": 6}
 BAD: list[tuple[Any, str]] = [
     ("", "is empty"),
     ("   \n", "is empty"),
-    ("{", "is not JSON"),
-    ("nonsense", "is not JSON"),
-    ("[1, 2]", "holds a list"),
-    ('"gpt2"', "holds a string"),
-    ("7", "holds a single value"),
-    ("null", "holds null"),
+    ("{", "is not valid JSON"),
+    ("nonsense", "is not valid JSON"),
+    ("[1, 2]", "contains a list"),
+    ('"gpt2"', "contains a string"),
+    ("7", "contains a single value"),
+    ("null", "contains null"),
     ({}, "has no 'model_type'"),
     ({"model_type": 7}, "'model_type' is 7"),
     (

@@ -89,7 +89,7 @@ def test_config_refused_by_reader_and_trace_gives_both_reasons(tmp_path: Path) -
     refused = run("show", str(place))
     assert refused.exit_code == 2
     assert "'GPT2ForEverything', whose head is not supported; supported classes: " in refused.stderr
-    assert "tracing its torch code also failed: names the class 'GPT2ForEverything'" in refused.stderr
+    assert "tracing its torch code also failed: the config names the class 'GPT2ForEverything'" in refused.stderr
     assert refused.stderr.count("config.json") == 1
 
 

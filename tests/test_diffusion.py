@@ -118,7 +118,7 @@ def test_unread_fields_and_buffers_are_noted(tmp_path: Path) -> None:
     }
     found = model(written(tmp_path, small))
     assert found.provenance.notes == (
-        "ignored, because SD3Transformer2DModel does not read it: no_such_field",
+        "ignored fields that SD3Transformer2DModel does not read: no_such_field",
         f"a checkpoint also stores {POSITIONS:,} buffer elements, which are not parameters",
     )
 

@@ -370,7 +370,7 @@ def test_explanation_output() -> None:
     found = sf.explain("gpt2", "163,037,184")
     assert isinstance(found, Explanation)
     assert repr(found) == (
-        "<convention: 163,037,184 is every parameter of gpt2, with the tied head counted a second time: "
+        "<convention: 163,037,184 is the number of parameters of gpt2, with the tied head counted a second time: "
         "124,439,808 + 38,597,376 = 163,037,184, exactly>"
     )
     shown = found._repr_mimebundle_()
@@ -404,7 +404,7 @@ def test_difference_has_a_formula_only_if_it_gives_the_value() -> None:
     assert facts["difference"] == facts["value"] - 2 * 6_738_415_616
     assert facts["formula"] is None  # the difference of the second step alone is not a difference of the two
     assert [(row["what"], row["value"]) for row in facts["rows"]] == [
-        ("every parameter at 1 byte (int8 or fp8)", -6_738_415_616),
+        ("the size, at 1 byte (int8 or fp8) each, of the parameters", -6_738_415_616),
         ("either the token embedding or the head left out", -32_000 * 4_096),
     ]
 

@@ -406,12 +406,12 @@ REFUSED = {
     "no unit": (["gpt2", "--kind", "memory", "--set", "S=9", "--device", "80", "-o", "a.svg"], "--device '80' is not"),
     "B is the axis": (["gpt2", "--kind", "memory", "--set", "B=2", "--set", "S=9", "-o", "a.svg"], "B is the x-axis"),
     "S is the axis": (["gpt2", "--kind", "flops", "--set", "S=2", "-o", "a.svg"], "S is the x-axis"),
-    "no length": (["gpt2", "--kind", "memory", "-o", "a.svg"], "needs values for S"),
-    "no sizes": (["llama", "--kind", "flops", "-o", "a.svg"], "needs values for"),
+    "no length": (["gpt2", "--kind", "memory", "-o", "a.svg"], "needs a value for S"),
+    "no sizes": (["llama", "--kind", "flops", "-o", "a.svg"], "needs a value for"),
     "no device": (["gpt2", "--kind", "roofline", "-o", "a.svg"], "set --peak 989TFLOPS and --bandwidth 3.35TB/s"),
     "no length yet": (
         ["gpt2", "--kind", "roofline", "--peak", "1TFLOPS", "--bandwidth", "1GB/s", "-o", "a.svg"],
-        "gpt2 lacks values: prefill needs B, S; decode needs B, C",
+        "gpt2 has no value for some sizes: prefill needs B, S; decode needs B, C",
     ),
     "not bytes": (
         ["gpt2", "--kind", "memory", "-q", "flops", "--set", "S=9", "-o", "a.svg"],

@@ -95,4 +95,4 @@ def test_the_error_for_a_foreign_convention_lists_the_own_conventions() -> None:
     assert "name the quantity" not in result.stderr
     unnamed = run("show", "gpt2", "--option", "attention=causal")
     assert "params has the options without, tensor, " in unnamed.stderr
-    assert unnamed.stderr.rstrip().endswith(": name the quantity with -q")
+    assert unnamed.stderr.rstrip().endswith("; select one of these quantities with -q")

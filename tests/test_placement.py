@@ -486,7 +486,7 @@ def test_unsupported_placements_are_refused() -> None:
         sf.architecture("palm").formula("flops", tensor="sequence")
     with pytest.raises(RuleError, match="selects one position, which only one rank has if ranks shard the sequence"):
         sf.architecture("bert").formula("params", tensor="sequence")
-    with pytest.raises(RuleError, match="GPT-2 has no experts for expert=on to divide"):
+    with pytest.raises(RuleError, match="expert=on requires experts; GPT-2 has none"):
         sf.architecture("gpt2").formula("params", expert="on")
     with pytest.raises(RuleError, match="experts are not supported with tensor=sequence; choose tensor=on"):
         sf.architecture("mixtral").formula("params", tensor="sequence")

@@ -195,7 +195,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: sf.sweep("gpt2", {"E": [768], "L": [1, 2]}, pareto=["params", "E", "L"]).plot(),
         "a plot can show a front of two objectives, not 3",
     ),
-    "the first": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, limit=1).plot(), "cannot show the first rows of a table"),
+    "the first": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, limit=1).plot(), "cannot show only the first rows"),
     "no row": (lambda: sf.sweep("gpt2", {"L": [1, 2]}, filters=["L = 3"]).plot(), "no rows remain"),
     "units": (
         lambda: sf.sweep("gpt2", {"L": [1, 2]}, ["params", "kv-cache", "flops"], sizes={"B": 1, "C": 2, "S": 3}).plot(),

@@ -274,12 +274,12 @@ def test_an_empty_result_reports_the_nearest_value() -> None:
         (["--find", "L", "--total", "7e9", "--at-most", "7e9"], "give exactly one of a total and an upper limit"),
         (["--find", "L", "--at-most", "7e9", "--tolerance", "1%"], "cannot be combined with --at-most; remove"),
         (["--find", "L", "--total", "7.5"], "'7.5' is 15/2, which is not an integer"),
-        (["--find", "L", "--total", "lots"], "'lots' is not an amount"),
-        (["--find", "L", "--total", "0"], "'0' is not a total; give a whole number from 1 to 1e40"),
+        (["--find", "L", "--total", "lots"], "'lots' is not a valid amount"),
+        (["--find", "L", "--total", "0"], "'0' is out of range; give a whole number from 1 to 1e40"),
         (["--find", "L", "--total", "7GB"], "'7GB' is in bytes, but this quantity is counted in elements"),
         (["--find", "L", "--total", "7e9", "--tolerance", "100%"], "--tolerance 100% would accept every value from 0"),
-        (["--find", "L", "--total", "7e9", "--tolerance", "some"], "--tolerance 'some' is not a tolerance; give a"),
-        (["--find", "L", "--total", "7e9", "--tolerance", "nan"], "--tolerance 'nan' is not a tolerance"),
+        (["--find", "L", "--total", "7e9", "--tolerance", "some"], "--tolerance 'some' is not valid; give a"),
+        (["--find", "L", "--total", "7e9", "--tolerance", "nan"], "--tolerance 'nan' is not valid"),
         (["--find", "L", "--total", "7e9", "--tolerance", "1x"], "'1x' ends in the unknown suffix 'x'"),
         (["--find", "Q", "--total", "7e9"], "unknown symbol 'Q'"),
         (["--find", "L", "--find", "L=1:3", "--total", "7e9"], "--find L is given twice; keep one"),
@@ -335,7 +335,7 @@ def test_within_is_a_percentage_or_an_amount() -> None:
     solutions = sf.solve("llama-2-7b", 6_738_415_616, tolerance=202_383_360, unknowns="L")  # one layer more, one less
     assert sizes(solutions) == {(31,), (32,), (33,)}
     for within in (float("nan"), 0.01, -1, True, "nan", "-1%"):
-        with pytest.raises(SymformerError, match="is not a tolerance"):
+        with pytest.raises(SymformerError, match=r"--tolerance .* is not valid"):
             sf.solve("llama-2-7b", 7e9, tolerance=within, unknowns="L")  # type: ignore[arg-type]
 
 

@@ -237,10 +237,10 @@ def test_amounts_are_parsed(text: str, unit: str, value: int) -> None:
         ("7GB", "elements", "'7GB' is in bytes, but this quantity is counted in elements"),
         ("7X", "", "'7X' ends in the unknown suffix 'X'"),
         ("1e99", "", "the exponent of '1e99' is more than 40"),
-        ("-7", "", "'-7' is not an amount; write one as 7000000000, 7e9 or 80GB"),
-        ("٣", "", "'٣' is not an amount"),
-        ("9" * 100_000, "", "is not an amount"),
-        ("__import__('os')", "", "is not an amount"),
+        ("-7", "", "'-7' is not a valid amount; write 7000000000, 7e9 or 80GB"),
+        ("٣", "", "'٣' is not a valid amount"),
+        ("9" * 100_000, "", "is not a valid amount"),
+        ("__import__('os')", "", "is not a valid amount"),
     ],
 )
 def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
@@ -254,7 +254,7 @@ def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
     ("arguments", "said"),
     [
         (["--grid", "E=512:8190:128"], "does not reach 8190 in steps of 128 (the end is included); end at 8064"),
-        (["--grid", "E=9:5:1"], "'E=9:5:1' stops below its start; write E=5:9:1"),
+        (["--grid", "E=9:5:1"], "'E=9:5:1' ends below its start; write E=5:9:1"),
         (["--grid", "E=1:5:0"], "E=0: 0 is not positive; a size is at least 1"),
         (["--grid", "E=1:5:1:1"], "'E=1:5:1:1' has 4 numbers; a range is START:STOP:STEP, including both ends"),
         (["--grid", "E=1:"], "E=1:: a value is missing; write START:STOP:STEP, or VALUE,VALUE"),
@@ -266,8 +266,8 @@ def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
         (["--grid", "S=1,2"], "S has no effect: gpt2.params does not depend on S (sequence length), and gpt2"),
         (["--grid", "E=768", "--set", "E=5"], "E is an unknown, but is also set to 5; remove one of the two"),
         (["--grid", "E=1:1000000000", "--grid", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
-        (["--grid", "E=1:1000000", "--grid", "L=1:1000000"], "gpt2 would be computed at 1,000,000,000,000 rows, and"),
-        (["--grid", "E=768", "-q", "flops"], "a sweep of gpt2 needs B, S; set a number with --set"),
+        (["--grid", "E=1:1000000", "--grid", "L=1:1000000"], "gpt2 would have 1,000,000,000,000 rows, but"),
+        (["--grid", "E=768", "-q", "flops"], "a sweep of gpt2 needs a value for B, S; set one value with --set"),
         (["--grid", "E=768", "-q", "intensity"], "gpt2.intensity is a ratio, not an integer"),
         (["--grid", "E=768", "--filter", "params"], "'params' is not a condition"),
         (["--grid", "E=768", "--filter", "flops < 3"], "unknown symbol 'flops'"),
@@ -283,7 +283,7 @@ def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
         (["--grid", "E=768", "--pareto", "params"], "a Pareto front needs at least two different columns, not params"),
         (["--grid", "E=768", "--pareto", "params,flops"], "not a column; the numeric columns are E, A, params"),
         (["--grid", "E=768", "--limit", "3", "--pareto", "E,params"], "pareto and limit cannot be combined"),
-        (["--grid", "E=768", "--sort-by", "E"], "needs a number of rows; set limit"),
+        (["--grid", "E=768", "--sort-by", "E"], "requires limit, the number of rows to keep"),
         (["--grid", "E=768", "--limit", "0"], "limit=0 is out of range; choose 1 to 1,000,000"),
         (["--grid", "E=768", "--json", "-o", "x.csv"], "remove one of the two"),
         (["--grid", "E=768", "-o", "x.txt"], ".jsonl, .svg, .pdf, .png, not as .txt"),
@@ -465,9 +465,7 @@ print(row[0], row[-1], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 102
 def test_a_sweep_of_larger_numbers_has_fewer_rows() -> None:
     """Beyond 64 bits an operation takes about 50 times as long: 2EH alone is 2·10^20 at the end."""
     sf.sweep("component:mlp", {"E": "1:100000", "H": "1:100000"})
-    with pytest.raises(
-        SymformerError, match=r"at 10,000,000,000 rows, and this sweep can have at most [1-9][\d,]{7,12};"
-    ):
+    with pytest.raises(SymformerError, match=r"10,000,000,000 rows, but this sweep can have at most [1-9][\d,]{7,12};"):
         sf.sweep("component:mlp", {"E": "9999900001:10000000000", "H": "9999900001:10000000000"})
 
 

@@ -188,7 +188,9 @@ def test_an_option_may_have_the_name_of_an_argument(name: str) -> None:
 
 
 def test_the_error_for_a_foreign_convention_names_its_quantity() -> None:
-    with pytest.raises(UnknownNameError, match=r"attention is a convention of .*flops.*: name the quantity with -q"):
+    with pytest.raises(
+        UnknownNameError, match=r"attention is a convention of .*flops.*; select one of these quantities with -q"
+    ):
         resolve("gpt2", {"attention": "causal"}, quantities=["params"])
     assert resolve("gpt2", {"attention": "causal"}, quantities=["flops"])[1] == {"attention": "causal"}
 

@@ -218,9 +218,8 @@ def check(
 
     Returns
     -------
-    Check
-        ``verdict`` is "equal", "convention" or "different"; ``conventions`` and ``rows`` name what explains a
-        difference.
+    FormulaCheck
+        ``verdict`` is "equal", "convention" or "differs"; ``conventions`` and ``rows`` explain a difference.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def compare(
     totals: bool = False,
     **conventions: str,
 ) -> Comparison:
-    """Compare models in one quantity, each with its own numbers. Sizes with equal numbers share a letter.
+    """Compare models in one quantity. Sizes with equal values share a letter.
 
     Parameters
     ----------
@@ -50,11 +50,10 @@ def compare(
     quantity
         The quantity to compare, ``"params"`` by default. It may also be the last positional argument.
     per
-        A product of sizes that divides everything, such as ``"B*C"``.
+        A product of sizes by which all totals are divided, such as ``"B*C"``.
     match, adjust
-        A quantity to make equal in all models, and the size to adjust for it: ``match="params", adjust="L"`` chooses
-        the L
-        of every model but the first.
+        A quantity to make equal in all models, and the size to adjust for it: ``match="params", adjust="L"``
+        adjusts L in every model except the first.
     left, right
         Conventions of the first or the second of two models.
     totals

@@ -130,15 +130,15 @@ class ComparisonBlocks:
         unit = self.unit
         for side, amount, after in zip(self.sides, (left, right), (f" {unit} and ", ""), strict=True):
             yield from side.called
-            yield " totals " if side.number == 1 else " has "
+            yield " totals "
             yield from (Strong(f"{amount:,}"), after)
         if left == right:
             yield "; the totals are equal"
             return
         more = "first" if left > right else "second"
-        yield f"; the {more} has {abs(left - right):,} more"
+        yield f"; the {more} is larger by {abs(left - right):,}"
         if min(left, right) and (times := nearly(Fraction(max(left, right), min(left, right)))) != "1.000":
-            yield f" and is {times} times as large"
+            yield f", a factor of {times}"
 
     def special(self, meanings: Mapping[str, Mapping[str, Line]] | None = None) -> list[BriefBlock]:
         """Return the conventions that not all models share, with the meaning of each if it is given."""
@@ -386,8 +386,8 @@ class ComparisonBlocks:
         for side, sign in zip(self.sides, (1, -1), strict=True):
             same = [size for size, spans in found.crossings.items() if [each.sign for each in spans] == [sign]]
             if same:
-                ends: Line = [" alone, within the conditions, ", *side.called, " is larger."]
-                said.append(Paragraph(["For every value of ", *_or(same), *ends]))
+                ends: Line = [" alone, ", *side.called, " is larger."]
+                said.append(Paragraph(["For every valid value of ", *_or(same), *ends]))
         return said if len(said) > 1 else []
 
     def _asked(self, names: Sequence[Symbol]) -> list[BriefBlock]:
@@ -458,7 +458,7 @@ class ComparisonBlocks:
             now: Line = [] if here is None else [f"{here:,}"]
             cells: list[Line] = [[_ranges(each, sign)] for sign in signs]
             rows.append([[Math.of(size)], now, *cells])
-        caption = ["Which is larger as one size changes within the conditions and all others stay fixed."]
+        caption = ["Which model is larger as one size varies and all others stay fixed (valid sizes only)."]
         return [Table(head, rows, "cr" + "l" * len(signs), caption=caption)]
 
     def _held(self, tie: TotalTie, names: Sequence[Symbol]) -> list[BriefBlock]:

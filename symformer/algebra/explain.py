@@ -270,8 +270,8 @@ def explain(
     Examples
     --------
     >>> explain("gpt2", "163,037,184").reason
-    '163,037,184 is every parameter of gpt2, with the tied head counted a second time: 124,439,808 + 38,597,376 = \
-163,037,184, exactly'
+    '163,037,184 is the number of parameters of gpt2, with the tied head counted a second time: 124,439,808 + \
+38,597,376 = 163,037,184, exactly'
 
     """
     model = composed_model(target)

@@ -106,7 +106,7 @@ def _range(size: Symbol, text: str, found: Sequence[int]) -> range:
         raise SizeError(f"{quoted(argument)} has {len(found)} numbers; a range is START:STOP:STEP, including both ends")
     start, stop, step = (*found, 1) if len(found) == 2 else found
     if stop < start:
-        raise SizeError(f"{quoted(argument)} stops below its start; write {size}={stop}:{start}:{step}")
+        raise SizeError(f"{quoted(argument)} ends below its start; write {size}={stop}:{start}:{step}")
     if (stop - start) % step:
         last = stop - (stop - start) % step
         raise SizeError(

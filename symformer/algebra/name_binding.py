@@ -17,7 +17,7 @@ from sympy import Add, Expr, Mul, Pow, Symbol, cancel, expand, nan, zoo
 
 from ..formulas.formula import Formula
 from ..language.arithmetic import parse
-from ..language.errors import ReadingError, SizeError, listed, quoted
+from ..language.errors import ReadingError, SizeError, alternatives, listed, quoted
 from ..language.limits import ExpansionBound, Quotient
 from ..language.notation.text import code, text
 from ..language.parsing.name_tokens import name_symbol, one_name
@@ -331,7 +331,7 @@ def _table(lines: str) -> dict[str, list[list[str]]]:
 
 def _ambiguous(name: str, candidates: list[Expr], formula: Formula, target: str) -> ReadingError:
     if candidates:
-        ways = " or ".join(map(_spelt, candidates))
+        ways = alternatives(map(_spelt, candidates))
         return ReadingError(
             f"{name} can be {ways} of {target}; choose one, as in --where {name}={code(candidates[0])}, or name the "
             "paper with --paper"
@@ -340,8 +340,8 @@ def _ambiguous(name: str, candidates: list[Expr], formula: Formula, target: str)
     if ["W"] in _table(_COMMON).get(name, ()) and "dtype" in formula.conventions:
         hint = "; for the bytes per element, use --option dtype=symbolic"
     return ReadingError(
-        f"{name} has no known meaning for {target}; state it, as in --where {name}=..., over "
-        f"its sizes {_sizes(formula)}{hint}"
+        f"{name} has no known meaning for {target}; define it with --where {name}=..., in terms "
+        f"of the sizes {_sizes(formula)}{hint}"
     )
 
 

@@ -66,7 +66,9 @@ class RowEvaluator:
             lacking |= {name for name in each.symbols if name not in known and name not in names}
         if lacking:
             spelt = ", ".join(sorted(lacking, key=lambda name: print_order(named_symbol(name))))
-            raise SizeError(f"a sweep of {target} needs {spelt}; set a number with --set or values with --grid")
+            raise SizeError(
+                f"a sweep of {target} needs a value for {spelt}; set one value with --set, or several with --grid"
+            )
         said: set[str] = set()
         deciding: list[Program] = []  # programs with conditions on the free sizes
         for quantity, each in compiled.items():

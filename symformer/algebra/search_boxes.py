@@ -134,8 +134,8 @@ class SearchRegion:
             count += math.prod(len(axis.values) for axis in box)
             if count > most:
                 raise SizeError(
-                    f"{' and '.join(names)} have more than {most:,} combinations within the limit; give ranges, as in "
-                    f"--find {names[-1]}=64:16384:64, or solve for fewer sizes"
+                    f"the sizes {', '.join(names)} have more than {most:,} combinations within the limit; give ranges, "
+                    f"as in --find {names[-1]}=64:16384:64, or solve for fewer sizes"
                 )
         return found
 

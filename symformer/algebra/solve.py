@@ -87,7 +87,7 @@ def _whole(value: int | float | str | None, unit: str) -> int:
     else:
         found = int(value)
     if not 0 < found <= 10**40:
-        raise OptionError(f"{quoted(str(value))} is not a total; give a whole number from 1 to 1e40")
+        raise OptionError(f"{quoted(str(value))} is out of range; give a whole number from 1 to 1e40")
     return found
 
 
@@ -96,7 +96,7 @@ def _margin(within: object, aim: int, unit: str) -> Fraction:
         return Fraction(within)
     if not isinstance(within, str) or not within.strip()[:1].isdigit():
         spelt = quoted(within) if isinstance(within, str) else repr(within)
-        raise OptionError(f"--tolerance {spelt} is not a tolerance; give a percentage, such as '1%', or an amount")
+        raise OptionError(f"--tolerance {spelt} is not valid; give a percentage, such as '1%', or an amount")
     found = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", within, re.ASCII)
     if found:
         share = Fraction(found[1]) / 100

@@ -66,7 +66,7 @@ class Sweep(Answer):
         if self.pareto and self.limit is not None:
             raise OptionError("pareto and limit cannot be combined; remove one of them")
         if self.sort_by is not None and self.limit is None:
-            raise OptionError(f"sorting by {self.sort_by.name} needs a number of rows; set limit")
+            raise OptionError(f"sorting by {self.sort_by.name} requires limit, the number of rows to keep")
         for each in (*self.pareto, *([self.sort_by] if self.sort_by else [])):
             if each.name not in self.columns or each.name in self.rows.labels:
                 numbers = [name for name in self.columns if name not in self.rows.labels]
@@ -79,7 +79,7 @@ class Sweep(Answer):
         cost = self._work.cost + (len(kept.objectives) if kept else len(self.columns))
         if self.rows.count > (limit := int(WORK / cost)):
             raise SizeError(
-                f"{self.model.target} would be computed at {self.rows.count:,} rows, and this sweep can have at most "
+                f"{self.model.target} would have {self.rows.count:,} rows, but this sweep can have at most "
                 f"{limit:,}; use larger steps or sweep fewer sizes"
             )
 

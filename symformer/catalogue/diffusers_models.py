@@ -118,7 +118,7 @@ def check_fields(path: str, name: str, given: Mapping[str, Any], arguments: Coll
 def unread_fields(name: str, given: Mapping[str, Any], arguments: Collection[str]) -> list[str]:
     """Return a note that lists the fields of a config that its class does not read, if any."""
     unread = [field for field, value in given.items() if field not in arguments and value not in (None, False)]
-    return [f"ignored, because {name} does not read it: {', '.join(unread)}"] if unread else []
+    return [f"ignored fields that {name} does not read: {', '.join(unread)}"] if unread else []
 
 
 def stored_buffers(count: int, exact: bool = True) -> list[str]:

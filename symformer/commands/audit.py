@@ -31,7 +31,7 @@ def command(paper: str, configs: bool, as_json: bool) -> int:
         found = audit(paper, configs=configs, told=told)
     if not found.checked and not found.unread:
         raise DocumentError(
-            f"{paper} has nothing to check: it has no macro of `symformer derive --macros` and no "
+            f"{paper} has nothing to check: it contains no macro of `symformer derive --macros` and no "
             r"\symformer{ID}{NUMBER}"
         )
     if as_json:

@@ -62,7 +62,7 @@ class Commands(Mapping[str, click.Command]):
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
-    """Transformer architectures in closed form: derive formulas, print them, and verify them against torch.
+    """Derive exact formulas for transformers, print them, and verify them against torch.
 
     A TARGET is an architecture (gpt2), a preset (gpt2-xl), a config.json (its path, its folder, or - for standard
     input), a model id on the Hub (openai-community/gpt2), a component (component:mlp), or a model type of transformers

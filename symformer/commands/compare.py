@@ -280,7 +280,9 @@ def _show(
 
 def _unset(sizes: Sequence[Symbol]) -> list[str]:
     """Return a line that names the sizes without a value."""
-    return [f"no value for {', '.join(map(str, sizes))}: set each with --set"] if sizes else []
+    from ..language.errors import it_or_each
+
+    return [f"no value for {', '.join(map(str, sizes))}: set {it_or_each(sizes)} with --set"] if sizes else []
 
 
 def _json(found: Comparison) -> dict[str, object]:

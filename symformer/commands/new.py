@@ -28,8 +28,7 @@ def command(kind: str, name: str, like: str | None, check: bool) -> None:
     """Add an architecture to a checkout of the repository.
 
     Write a skeleton of its class to symformer/architectures and of its test case to tests/models, and list what is
-    missing. Existing files are not changed: run the command again to see what is still missing until symformer verify
-    NAME passes.
+    missing. Existing files are not changed. Run the command again after each step, until symformer verify NAME passes.
 
     \b
     symformer new architecture my-model --like mistral

@@ -83,13 +83,13 @@ def _parsed(path: str, text: str) -> dict[str, Any]:
     if text.startswith("\ufeff"):
         raise ConfigError(f"{path} begins with a byte order mark; save it as UTF-8 without one")
     if not text.strip():
-        raise ConfigError(f"{path} is empty; a config.json holds one JSON object")
+        raise ConfigError(f"{path} is empty; a config.json must be one JSON object")
     try:
         config = json.loads(text, object_pairs_hook=_once)
     except _TwiceError as error:
         raise ConfigError(f"{path} has the key {error.key!r} twice in one object; keep one") from None
     except json.JSONDecodeError as error:
-        raise ConfigError(f"{path} is not JSON: {str(error)[:120]}") from None
+        raise ConfigError(f"{path} is not valid JSON: {str(error)[:120]}") from None
     except RecursionError:
         raise ConfigError(_TOO_DEEP.format(path)) from None
     except ValueError:  # Python's limit on digits; its message is for programmers
@@ -98,7 +98,7 @@ def _parsed(path: str, text: str) -> dict[str, Any]:
         raise ConfigError(_TOO_DEEP.format(path))
     if not isinstance(config, dict):
         kind = {"list": "a list", "NoneType": "null", "str": "a string"}.get(type(config).__name__, "a single value")
-        raise ConfigError(f"{path} holds {kind}; a config.json holds one JSON object")
+        raise ConfigError(f"{path} contains {kind}; a config.json must be one JSON object")
     return config
 
 

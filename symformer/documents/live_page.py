@@ -50,7 +50,7 @@ def page(
     if len(quantities) != 1:
         raise DocumentError(f"a live page shows one quantity, but {', '.join(quantities)} are given; keep one")
     if len(models) > 2:
-        raise DocumentError(f"a live page compares at most two models, but {len(models)} are given; keep two")
+        raise DocumentError(f"a live page shows at most two models, but {len(models)} are given; keep two")
     (quantity,) = quantities
     if len({model.target for model in models}) < len(models):
         raise DocumentError(

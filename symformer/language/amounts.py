@@ -28,7 +28,7 @@ def amount(text: str, unit: str = "") -> int:
     """
     found = _WRITTEN.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
     if found is None:
-        raise ArithmeticTextError(f"{quoted(text)} is not an amount; write one as 7000000000, 7e9 or 80GB")
+        raise ArithmeticTextError(f"{quoted(text)} is not a valid amount; write 7000000000, 7e9 or 80GB")
     whole, part, exponent, suffix = found.groups()
     if int(exponent or 0) > MAX_EXPONENT:
         raise ArithmeticTextError(f"the exponent of {quoted(text)} is more than {MAX_EXPONENT}")

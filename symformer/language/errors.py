@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 
 LISTED = 200  # maximum characters of a list in a message
@@ -123,6 +123,25 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join([*spelt[:shown], *more])
 
 
+def alternatives(choices: Iterable[object]) -> str:
+    """Return alternatives for a message.
+
+    >>> alternatives("a"), alternatives("ab"), alternatives("abc")
+    ('a', 'a or b', 'a, b or c')
+    """
+    *others, last = map(str, choices)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def it_or_each(names: Sized) -> str:
+    """Return the pronoun for names in a message.
+
+    >>> it_or_each("a"), it_or_each("ab")
+    ('it', 'each')
+    """
+    return "it" if len(names) == 1 else "each"
+
+
 def quoted(text: str) -> str:
     """Return user input in quotes, shortened if it is long."""
     return repr(text if len(text) <= QUOTED else text[: QUOTED - 1] + "…")
@@ -149,5 +168,5 @@ def _suggest(name: str, known: list[str], hint: str) -> str:
     near = [lowered[asked]] if asked in lowered else [each for each in known if asked in each.lower().split("-")][:3]
     near = near or [lowered[match] for match in get_close_matches(asked, lowered, n=3, cutoff=0.61)]
     if near:
-        return "did you mean " + " or ".join(near) + "?"
+        return f"did you mean {alternatives(near)}?"
     return "; ".join(filter(None, (f"known: {listed(known)}" if known else "" if hint else "none is known", hint)))

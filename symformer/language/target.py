@@ -91,8 +91,8 @@ class Target:
                 return f"{self.text} is built in and has no torch code to trace; use symformer show {self.text}"
             case TargetKind.NAME:
                 return (
-                    f"trace needs torch code; write hf:{self.text} if {self.text} is a model type of transformers, "
-                    f"or use symformer show {self.text} for the built-in model"
+                    f"trace needs torch code; for a built-in model, use symformer show {self.text}; for a model type "
+                    "of transformers, write hf:MODEL_TYPE"
                 )
             case TargetKind.MODULE:
                 return f"{self.text} is a torch module; pass symformer.model(module) instead"

@@ -166,7 +166,7 @@ def place(part: Divisible, placement: Placement) -> Ledger:
     inputs = [input_of(axes.name, ops.local(axes.example)) for axes in given]
     ledger = sharing(ops.root, ops.run(split, inputs))
     if placement.expert == "on" and not any(entry.kind is OperationKind.EXPERTS for _, entry in ledger):
-        raise RuleError(f"{part.title} has no experts for expert=on to divide")
+        raise RuleError(f"expert=on requires experts; {part.title} has none")
     if placement.pipeline != "off":
         return Ledger(_stage(ledger.root, placement.pipeline), ledger.output)
     return ledger

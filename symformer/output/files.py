@@ -54,9 +54,7 @@ def check_output(path: str, what: str, formats: Sequence[str], chosen: str | Non
         if chosen is None:
             raise DocumentError(f"{what} needs an output file; pass -o FILE.{formats[0]}")
         if not chosen:
-            raise DocumentError(
-                "-o - writes to standard output and has no extension; give the format, as in --format md"
-            )
+            raise DocumentError("-o - has no extension; set the format, as in --format md")
         return chosen
     extension = Path(path).suffix.removeprefix(".").lower()
     target = _place(path)

@@ -85,7 +85,9 @@ def refuse_others(because: str, table: Mapping[OperationKind, R]) -> dict[Operat
 def require_total(table: Mapping[OperationKind, R], what: str) -> Mapping[OperationKind, R]:
     """Return the table unchanged. Raises RuleError if it lacks a row for a kind of operation."""
     if missing := [kind.value for kind in OperationKind if kind not in table]:
-        raise RuleError(f"the table of {what} has no row for {', '.join(missing)}; state a rule, nothing or refused")
+        raise RuleError(
+            f"the table of {what} has no row for {', '.join(missing)}; add a rule, counts_nothing or refuse(because)"
+        )
     return table
 
 

@@ -275,7 +275,7 @@ def check_implemented(part: Countable, implementation: str, besides: str = "") -
     if part.library != "transformers":
         raise RuleError(
             f"implementation={implementation} counts the tensors that transformers saves, but transformers does not "
-            f"have this model; choose one of its models, or implementation=megatron{besides}"
+            f"have this model; choose implementation=megatron{besides}"
         )
     if part.activation_refusal:
         raise RuleError(

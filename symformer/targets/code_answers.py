@@ -70,7 +70,7 @@ def of_code(
     except SizeError as error:
         raise ConfigError(f"{path}: {error}") from None
     except (ConfigError, WitnessError) as error:
-        why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
+        why = str(error).removeprefix(f"{path}: ").replace(f"{path} ", "the config ", 1)
         known = "; ".join(filter(None, [str(unread), config_match.refusal_reason(config)]))
         raise UnreadError(f"{known}; tracing its torch code also failed: {why}") from None
 
@@ -104,7 +104,7 @@ def _of_diffusers(path: str, config: Mapping[str, Any], options: Mapping[str, An
         except ConfigError as error:
             raise UnreadError(str(error) if str(error).startswith(path) else f"{path}: {error}") from None
         except WitnessError as error:
-            why = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
+            why = str(error).removeprefix(f"{path}: ").replace(f"{path} ", "the config ", 1)
             raise UnreadError(
                 f"{path}: {diffusers_models.refusal_reason(config)}; tracing it also failed: {why}"
             ) from None

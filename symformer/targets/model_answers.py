@@ -75,7 +75,8 @@ def _without_unread(path: str, found: OpenedConfig, options: Mapping[str, Any]) 
         model = architectures.model_from_config(path, replace(found, config=config), **options)
     except UnreadError:
         return None
-    ignored = f"ignored, because the class does not read {'it' if len(names) == 1 else 'them'}: {', '.join(names)}"
+    fields = "field" if len(names) == 1 else "fields"
+    ignored = f"ignored {fields} that the class does not read: {', '.join(names)}"
     known = model.provenance
     return replace(model, provenance=replace(known, assumed=(*known.assumed, ignored)))
 

@@ -98,7 +98,7 @@ def _of_option(
     if where:
         hint = "; ".join(f"{name} has the options {listed(quantity(name).choices)}" for name in quantities)
         hint += f"{'; ' * bool(hint)}{error.name} is a convention of {listed(where)}"
-        hint += "" if quantities and quantities != ["params"] else ": name the quantity with -q"
+        hint += "" if quantities and quantities != ["params"] else "; select one of these quantities with -q"
     offered = [] if hint else [*error.known, *known]
     return UnknownNameError(f"option of {target}", error.name, offered, hint)
 

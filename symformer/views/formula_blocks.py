@@ -8,6 +8,7 @@ from sympy import Symbol
 
 from ..architectures import presets_of
 from ..formulas.formula import Formula
+from ..language.errors import it_or_each
 from ..language.symbols import letter
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
@@ -53,4 +54,4 @@ def _unnumbered(model: Model, missing: Sequence[Symbol]) -> str:
     known = presets_of(model.id) if model.id == model.target else []
     own = known and any(not letter(each).run for each in missing)
     preset = f", or name a preset, such as {known[0]}" if own else ""
-    return f"no value for {', '.join(map(str, missing))}: set each with --set{preset}"
+    return f"no value for {', '.join(map(str, missing))}: set {it_or_each(missing)} with --set{preset}"

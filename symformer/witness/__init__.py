@@ -38,7 +38,7 @@ def verify(
     way: Mapping[str, str] | None = None,
     **conventions: str,
 ) -> Verdict:
-    """Check a quantity of a model against its torch witness.
+    """Verify a quantity of a model against its torch class.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def verify(
     OptionError
         If both ``way`` and conventions are given.
     WitnessError
-        If torch is not installed, the target has no witness, or torch cannot count under these conventions.
+        If torch is not installed, the target has no torch class, or torch cannot count under these conventions.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def trace(
     head: str = "",
     inputs: Callable[..., Any] | str = "",
 ) -> Trace:
-    """Trace the closed forms of a model from its code, which is run.
+    """Derive the formulas of a model by running its code.
 
     Parameters
     ----------

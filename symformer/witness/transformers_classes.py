@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from ..configs.common_fields import adds_weights, spelling
-from ..language.errors import ConfigError, UnknownNameError, WitnessError, quoted
+from ..language.errors import ConfigError, UnknownNameError, WitnessError, alternatives, quoted
 from .dispatch_recorders import Rows
 from .error_messages import sentence
 from .torch_session import Session, silence
@@ -180,8 +180,8 @@ def config_class(model_type: str) -> Any:
     if model_type not in known:
         near = get_close_matches(model_type[:100].lower(), known, n=3)
         raise WitnessError(
-            f"unknown model type {quoted(model_type)} in this transformers; "
-            + (f"did you mean {' or '.join(near)}?" if near else "examples of a model type: gpt2, qwen3_moe")
+            f"the installed transformers has no model type {quoted(model_type)}; "
+            + (f"did you mean {alternatives(near)}?" if near else "examples of a model type: gpt2, qwen3_moe")
         )
     return _auto("configuration").CONFIG_MAPPING[model_type]
 

@@ -44,7 +44,7 @@ _SIZE = re.compile(r"(?<![^-_/])(\d+(?:\.\d+)?)([mb])(?![^-_/])")  # 7b of llama
 class CountingMethod(Immutable):
     """One count: a formula with numbers, in a unit, and its alternative conventions."""
 
-    counts: str  # "every parameter"
+    counts: str  # "the number of parameters"
     formula: Formula
     numbers: Mapping[Symbol, int]
     model: Model | None = None  # the model, for a count of parameters
@@ -126,10 +126,10 @@ def _asked(model: Model, number: PrintedNumber, quantity: str, given: Mapping[st
 def _stored(model: Model, active: bool, quantity: str = "params") -> Iterator[CountingMethod]:
     """Yield the parameter counts of the model, of its variants with one option changed, and of active experts."""
     wanted = "active-params" if active else quantity
-    called = {"params": "every parameter", "active-params": "every active parameter"}
-    yield _of_weights(model, wanted, called.get(wanted, "every trained parameter"))
+    called = {"params": "the number of parameters", "active-params": "the number of active parameters"}
+    yield _of_weights(model, wanted, called.get(wanted, "the number of trainable parameters"))
     if wanted == "params" and symbol("X") in model.known:
-        way = _of_weights(model, "active-params", "every active parameter")
+        way = _of_weights(model, "active-params", "the number of active parameters")
         yield replace(way, says=("only the experts that a token is routed to",), rank=Rank.HEAD)
     if wanted == "trainable-params":
         return
@@ -154,7 +154,7 @@ def _in_bytes(way: CountingMethod, size: Fraction, said: str) -> CountingMethod:
     model, formula = way.model, way.formula
     return replace(
         way,
-        counts=f"{way.counts} at {said}",
+        counts=f"the size, at {said} each, of the {way.counts.removeprefix('the number of ')}",
         scale=size,
         unit="bytes",
         made=(lambda: parameter_changes.parameter_changes(model, formula, size)) if model is not None else tuple,
@@ -171,7 +171,7 @@ def _nominal(model: Model, active: bool) -> Iterator[CountingMethod]:
         return
     digits, letter_ = found[0]
     stated = int(Fraction(digits) * {"m": 10**6, "b": 10**9}[letter_])
-    way = _of_weights(model, "params", "every parameter")
+    way = _of_weights(model, "params", "the number of parameters")
     if not stated or abs(way.value - stated) > OFF * stated:
         return
     says = (f"the {digits}{letter_.upper()} in its name instead of {int(way.value):,}",)

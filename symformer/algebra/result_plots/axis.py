@@ -29,7 +29,7 @@ def only(expr: Expr, size: Symbol, numbers: Numbers, what: str) -> Expr:
     found = substitute(expr, {name: number for name, number in numbers.items() if name != size})
     if lacking := sorted(found.free_symbols - {size}, key=print_order):
         names = ", ".join(map(str, lacking))
-        raise SizeError(f"a plot of {what} needs a value for {names}; set each one with --set")
+        raise SizeError(f"a plot of {what} needs a value for {names}; set each with --set")
     return found
 
 

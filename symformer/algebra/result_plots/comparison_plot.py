@@ -55,7 +55,7 @@ def rows(found: Comparison) -> Bars:
         used = set().union(*(side.expr.free_symbols for side in found.totals))
         free = sorted(used - found.numbers.keys(), key=print_order)
         raise SizeError(
-            f"a bar plot needs a value for {listed(free)}; set each one with --set"
+            f"a bar plot needs a value for {listed(free)}; set each with --set"
             + (f", or plot against it with x={str(free[0])!r} or --crossover {free[0]}" if len(free) == 1 else "")
         )
     told = names(found)

@@ -36,7 +36,7 @@ def bars(found: Sensitivity) -> Bars:
     if not known:
         names = ", ".join(str(each.size) for each in found.changes if each.value is None)
         raise SizeError(
-            f"a plot of elasticities needs a value for {names}; choose a preset, or set each one with --set"
+            f"a plot of elasticities needs a value for {names}; choose a preset, or set each with --set"
             if names
             else f"{found.formula.id} has no elasticity: floor, ceiling, min and max are not differentiable"
         )
@@ -55,7 +55,7 @@ def curve(found: Sensitivity, by: str) -> Chart:
     change = found[by]
     size = change.size
     if lacking := sorted(str(each) for each in change.univariate.free_symbols - {size}):
-        raise SizeError(f"a plot needs a value for {', '.join(lacking)}; set each one with --set")
+        raise SizeError(f"a plot needs a value for {', '.join(lacking)}; set each with --set")
     allowed = AllowedValues.of(size, found.formula.constraints, found.model.known)
     xs = points_along(USUAL if change.value is None else axis_end([WIDE * change.value]), allowed)
     series = [Series(literal(name_of(found.model.target)), xs, [value_at(change.univariate, size, x) for x in xs])]

@@ -33,7 +33,7 @@ def draw(found: Sweep) -> Plot:
     if found.pareto:
         return front(found)
     if found.limit is not None:
-        raise OptionError("a plot cannot show the first rows of a table; remove top, or use pareto")
+        raise OptionError("a plot cannot show only the first rows; remove limit, or use pareto")
     names = found.rows.names
     if len(names) == 1:
         return line(found)

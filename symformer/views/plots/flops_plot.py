@@ -10,7 +10,7 @@ from sympy import Add, Expr, Integer, cancel, expand
 
 from ...formulas.formula import Formula
 from ...formulas.ratio import lowest
-from ...language.errors import OptionError, SizeError
+from ...language.errors import OptionError, SizeError, it_or_each
 from ...language.notation.display_tree import FractionNode as Quotient
 from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
@@ -89,7 +89,8 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
         numbers = {**model.known, **({B: 1} if B not in model.known and B in formula.symbols else {})}
         if missing := [str(each) for each in formula.symbols if each not in numbers and each != S]:
             raise SizeError(
-                f"{model.target} needs values for {', '.join(missing)}; name a preset, or set each with --set"
+                f"{model.target} needs a value for {', '.join(missing)}; name a preset, or set {it_or_each(missing)} "
+                "with --set"
             )
         if S not in formula.symbols:
             raise OptionError(f"the {formula.measure.title} of {model.target} do not depend on the length S")

@@ -32,7 +32,7 @@ def intensities(model: Model, conventions: dict[str, str]) -> dict[str, Fraction
             found[phase] = Fraction(formula.value())
     if not found:
         asked = "; ".join(f"{phase} needs {', '.join(names)}" for phase, names in missing.items())
-        raise SizeError(f"{model.target} lacks values: {asked}; set each with --set")
+        raise SizeError(f"{model.target} has no value for some sizes: {asked}; set each with --set")
     return found
 
 

@@ -198,10 +198,10 @@ def active_weights(sight: Observation, owners: Mapping[str, str]) -> TorchCount:
         if path not in some and "expert" in path and "shared" not in path:
             if each.dim() == 3 and any(len(f) == 4 and f[0] == len(each) for _, _, f in seen.roles):
                 raise WitnessError(
-                    f"the code multiplies every token with all matrices of {path}, which does not show how many "
-                    "experts a token selects"
+                    f"the trace cannot determine how many experts a token uses, because the code multiplies every "
+                    f"token by all matrices of {path}"
                 )
-            raise WitnessError(f"the run did not show which rows of {path} a token uses")
+            raise WitnessError(f"the trace cannot determine which rows of {path} a token uses")
     return _weights({path: some.get(path, each.numel()) for path, each in seen.stored.items()}, owners)
 
 
