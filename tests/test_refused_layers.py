@@ -108,7 +108,7 @@ def test_attention_in_chunks_is_counted_as_transformers_masks_it(tmp_path: Path)
         found.formula("train-flops", counted="palm")
     with pytest.raises(RuleError, match="window=rolling needs a sliding window"):
         found.formula("kv-cache", window="rolling")
-    with pytest.raises(RuleError, match=r"multiplies every token with all matrices of .*experts\.gate_up_proj"):
+    with pytest.raises(RuleError, match=r"multiplies every token by all matrices of .*experts\.gate_up_proj"):
         found.formula("active-params")
 
 
