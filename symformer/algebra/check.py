@@ -247,7 +247,7 @@ def check(
     said = {one_name(name): value for name, value in (names or {}).items()}
     reading = read(formula, said)
     named = bind_names(reading.names, ours, said, letters_of(paper) if paper else {}, model.target, paper or "")
-    theirs = _reckoned(model, reading, named, ours)
+    theirs = _converted(model, reading, named, ours)
     first = theirs[0]
     difference = expand(ours.expanded - first.expr)
     if is_zero(difference) and not first.name:
@@ -280,7 +280,9 @@ def _checked(
     return FormulaCheck(model, ours, reading, tuple(named), expr, verdict, switches, difference, rows, errors)
 
 
-def _reckoned(model: Model, reading: ParsedEquation, named: list[NameBinding], ours: Formula) -> list[ConvertedFormula]:
+def _converted(
+    model: Model, reading: ParsedEquation, named: list[NameBinding], ours: Formula
+) -> list[ConvertedFormula]:
     """Return the printed formula over our sizes, once for each meaning of its ``N``."""
     expr = substitute_names(reading.expr, named, ours)
     if any(not each.exp.is_Integer for each in expr.atoms(Pow)):

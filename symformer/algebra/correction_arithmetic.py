@@ -59,8 +59,8 @@ class WorkedLine:
                 else [_spelt(self.formula), self.result]
             )
         sides = [self.formula, self.over]
-        written, reckoned = map(_written, sides), (latex(Number(self._number(each))) for each in sides)
-        return [*dict.fromkeys([_quotient(*written), _quotient(*reckoned), self.result])]
+        written, computed = map(_written, sides), (latex(Number(self._number(each))) for each in sides)
+        return [*dict.fromkeys([_quotient(*written), _quotient(*computed), self.result])]
 
     @property
     def result(self) -> str:

@@ -104,7 +104,7 @@ class RowEvaluator:
             for size in where
         }
 
-    def reckoned(self, piece: RowChunk, seen: Counter[str]) -> tuple[dict[str, Any], Any]:
+    def computed(self, piece: RowChunk, seen: Counter[str]) -> tuple[dict[str, Any], Any]:
         """Return the values of each quantity in a piece, and a flat mask of the remaining rows, or None for all."""
         import numpy
 

@@ -142,7 +142,7 @@ class Sweep(Answer):
         kept, done = self._kept(), 0
         self.rejected.clear()
         for piece in self.rows.chunks():
-            values, allowed = self._work.reckoned(piece, self.rejected)
+            values, allowed = self._work.computed(piece, self.rejected)
             rows = _Rows(self, piece, values)
             if kept is not None:
                 if allowed is None or allowed.any():

@@ -335,7 +335,7 @@ def _remembered(formula: Callable[..., int]) -> Callable[..., int]:
     return flops
 
 
-# The formulas that replace those of torch's counter.
+# The formulas that replace the ones in torch's counter.
 FORMULAS: Mapping[Any, Callable[..., int]] = {
     **CORRECTED,
     **{packet: _remembered(flop_registry[packet]) for packet in (aten.mm, aten.addmm, aten.bmm, aten.baddbmm)},

@@ -142,7 +142,7 @@ class Tracer:
                 if meetings == MEETINGS:
                     raise
             except StartError as error:
-                if error.size in repeated:  # its formula would be that of the copies, and not of its own value
+                if error.size in repeated:  # its formula would apply to the copies, and not to its own value
                     raise
                 held[error.size] = Pinned(error.size, samples.start[error.size], str(error))
             except UnfitError as error:
