@@ -247,7 +247,7 @@ def check(
     said = {one_name(name): value for name, value in (names or {}).items()}
     reading = read(formula, said)
     named = bind_names(reading.names, ours, said, letters_of(paper) if paper else {}, model.target, paper or "")
-    theirs = _converted(model, reading, named, ours)
+    theirs = _our_sizes(model, reading, named, ours)
     first = theirs[0]
     difference = expand(ours.expanded - first.expr)
     if is_zero(difference) and not first.name:
@@ -280,7 +280,7 @@ def _checked(
     return FormulaCheck(model, ours, reading, tuple(named), expr, verdict, switches, difference, rows, errors)
 
 
-def _converted(
+def _our_sizes(
     model: Model, reading: ParsedEquation, named: list[NameBinding], ours: Formula
 ) -> list[ConvertedFormula]:
     """Return the printed formula over our sizes, once for each meaning of its ``N``."""
