@@ -11,9 +11,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 
 from symformer import SymformerError
 from symformer.architectures import architecture_class, names
+from symformer.commands.cli import cli
 from symformer.views.new_architecture import check_name, missing, skeleton
 
 ROOT = Path(__file__).parent.parent
@@ -156,3 +158,9 @@ def test_nothing_is_missing_from_finished_architectures() -> None:
 def test_impossible_names_are_refused(name: str, sentence: str) -> None:
     with pytest.raises(SymformerError, match=sentence):
         check_name(name)
+
+
+def test_a_part_of_the_certificates_is_not_stored() -> None:
+    done = CliRunner().invoke(cli, ["verify", "gpt2", "-q", "params", "--write"])
+    assert done.exit_code == 2
+    assert "--write stores all certificates of an architecture; remove --quantity and --option" in done.output

@@ -44,6 +44,8 @@ def command(
     """
     if bool(targets) == everything:
         raise click.UsageError("give one or more targets, or --all without a target")
+    if write and (quantities or options):
+        raise click.UsageError("--write stores all certificates of an architecture; remove --quantity and --option")
     import gc
 
     from .. import architectures
@@ -65,9 +67,6 @@ def command(
         if whole and not quantities:
             wholes.add(model.id)
     verdicts = verify_all(tasks, seed)
-    if write:
-        for name in sorted(wholes):
-            write_certificates(name, [verdict.certificate for verdict in verdicts if verdict.model.id == name])
     if as_json:
         print_json([verdict.to_json() for verdict in verdicts])
     else:
@@ -85,5 +84,8 @@ def command(
         print_line(
             f"\n{exact} of {len(verdicts)} exact" + (f", with {', '.join(sorted(libraries))}" if libraries else "")
         )
+    if write:
+        for name in sorted(wholes):
+            write_certificates(name, [verdict.certificate for verdict in verdicts if verdict.model.id == name])
     if not all(verdict.exact for verdict in verdicts):
         sys.exit(1)

@@ -240,9 +240,9 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
         batch, _, queries, keys = entry.output.shape
         factors = (batch, queries, keys, SIZES[conventions["dtype"]], 1 / count)
         yield entry, Term(f"{entry.path} (mask)", factors)
-    for _, entry in ledger:
-        if entry.kind is OperationKind.POSITIONS and entry.function in ROTARY:
-            yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
+    rotary = [entry for _, entry in ledger if entry.kind is OperationKind.POSITIONS and entry.function in ROTARY]
+    for entry in rotary[:1]:  # the tables of several layer kinds have the same positions
+        yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
     handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
     for _, entry in ledger:  # the lookup reads a new tensor: the indices plus an offset
         if entry.kind is OperationKind.LOOKUP and entry.skipped != 0 and entry.inputs[0].name in handed:

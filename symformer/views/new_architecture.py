@@ -91,6 +91,7 @@ def _class(stem: str, model: type[Architecture], bases: list[type]) -> str:
     named = ", ".join(base.__name__ for base in bases)
     used = {*fields} | {size for field in fields.values() for size in getattr(_default(field), "free_symbols", ())}
     letters = sorted(map(str, used))
+    own = [each for each in vars(model) if each[0] != "_" and each not in ("config", "title", "witness")]
     field = "Field, " if any(value.startswith("Field") for value in sizes.values()) else ""
     return "\n".join(
         [
@@ -126,6 +127,7 @@ def _class(stem: str, model: type[Architecture], bases: list[type]) -> str:
             f"    # {TODO}: the prefix of its classes in transformers, or WitnessSpec.ours(MODULE)",
             f'    witness = WitnessSpec("{stem}")',
             f"    # {TODO}: its options, the components that differ from those of {named}, and the variants to verify",
+            *([f"    # {model.__name__} sets {', '.join(own)}; copy what the new architecture shares"] if own else []),
             "",
         ]
     )
@@ -226,7 +228,7 @@ def _loaded(name: str) -> type[Architecture]:
 def _docstring(model: type[Architecture]) -> Iterator[str]:
     keys = cited_papers([model.__doc__ or ""])
     if not keys:
-        yield "the docstring cites no paper, such as [touvron2023]"
+        yield "the docstring cites no paper by a key of a name and a year, such as [touvron2023] or [touvron2023b]"
     yield from (f"the docstring cites [{key}]; add it to {PAPERS}" for key in keys if key not in papers())
     module = sys.modules[model.__module__]
     tests = [test for test in doctest.DocTestFinder(recurse=False).find(model, model.__name__, module) if test.examples]
