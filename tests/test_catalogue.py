@@ -306,7 +306,7 @@ def test_a_config_without_a_class_uses_the_first_class_of_its_type(tmp_path: Pat
     place.write_text(json.dumps({field: value for field, value in ARCEE.items() if field != "architectures"}))
     found = sf.model(str(place))
     assert found.provenance.by == "catalogue"
-    assert found.provenance.assumed == ("no 'architectures': read as ArceeForCausalLM",)
+    assert found.provenance.assumed == ("no 'architectures' field, so read as ArceeForCausalLM",)
 
 
 def test_parameters_are_known_if_a_field_affects_only_a_run() -> None:

@@ -441,7 +441,7 @@ def from_config_of(config: dict[str, Any], folder: Path) -> int:
 def test_config_without_a_class_states_the_assumed_class(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"model_type": "bert"}))
-    assert from_config(str(path)).provenance.assumed == ("no 'architectures': read as BertModel",)
+    assert from_config(str(path)).provenance.assumed == ("no 'architectures' field, so read as BertModel",)
 
 
 def test_transformers_model_types_are_stored() -> None:

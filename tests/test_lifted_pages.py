@@ -90,6 +90,6 @@ def test_page_states_its_source_and_assumptions() -> None:
     counts = {("part.weight", (L, E)): ()}
     written, _ = page(counts)
     assert "catalogue" not in written
-    written, _ = page(counts, by="catalogue", assumed=("no 'architectures': read as RingsForCausalLM",))
+    written, _ = page(counts, by="catalogue", assumed=("no 'architectures' field, so read as RingsForCausalLM",))
     assert "This formula is from symformer's catalogue" in written
-    assert "Notes on its `config.json`: no 'architectures': read as RingsForCausalLM." in written
+    assert "Notes on its `config.json`: no 'architectures' field, so read as RingsForCausalLM." in written

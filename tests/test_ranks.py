@@ -62,7 +62,7 @@ def test_the_stated_ranks_together_store_each_expert_once() -> None:
 def test_a_terminal_and_json_state_the_number_of_ranks() -> None:
     for command in (["show"], ["tree"], ["compare", "mixtral-8x22b"]):
         said = run(*command, *ASKED)
-        assert f"All numbers are per rank; the number of ranks is N_tp·N_ep = 32: {STATED}. {MULTIPLY}" in said
+        assert f"All numbers are per rank; the number of ranks is N_tp·N_ep = 32 ({STATED}). {MULTIPLY}" in said
     (facts,) = (json.loads(run(command, *ASKED, "--json"))["ranks"] for command in ("show",))
     assert facts["formula"] == "N_tp*N_ep"
     assert facts["value"] == 32
@@ -81,21 +81,21 @@ def test_a_degree_that_divides_no_weights_still_counts_ranks() -> None:
     """Each context-parallel rank has all parameters."""
     said = run("show", "llama-2-7b", "--option", "context=on", "--set", "N_cp=4")
     assert "= 6,738,415,616" in said
-    assert "the number of ranks is N_cp = 4: context-parallel ranks." in said
+    assert "the number of ranks is N_cp = 4 (context-parallel ranks)." in said
 
 
 @pytest.mark.parametrize("form", ["full", "short"])
 def test_documents_state_the_number_of_ranks(form: str) -> None:
     page = run("derive", *ASKED, "--length", form, "-o", "-", "--format", "md")
     product = r"$`N_{\mathrm{tp}} N_{\mathrm{ep}}`$"
-    said = f"All numbers are per rank; the number of ranks is {product} = 32: {STATED}. {MULTIPLY}"
+    said = f"All numbers are per rank; the number of ranks is {product} = 32 ({STATED}). {MULTIPLY}"
     assert page.count(said) == 1
 
 
 def test_a_comparison_as_a_document_states_the_ranks_of_both_sides_once(tmp_path: Path) -> None:
     page = tmp_path / "both.md"
     run("compare", "deepseek-v2", *ASKED, "-o", str(page))
-    assert page.read_text("utf-8").count(f"= 32: {STATED}. {MULTIPLY}") == 1
+    assert page.read_text("utf-8").count(f"= 32 ({STATED}). {MULTIPLY}") == 1
 
 
 def test_a_live_page_knows_the_ranks_of_each_form() -> None:
@@ -121,7 +121,7 @@ def test_a_live_page_has_one_form_per_number_of_ranks() -> None:
     assert key_of(one) != key_of(other)
 
 
-SUM = f"All numbers are per rank; the number of ranks is N_tp·N_ep = 32: {STATED}. {MULTIPLY}"
+SUM = f"All numbers are per rank; the number of ranks is N_tp·N_ep = 32 ({STATED}). {MULTIPLY}"
 RUN = ["--set", "B=1", "--set", "C=4096"]
 GIVEN = ["--set", "N_ep=4", "--set", "B=1", "--set", "C=4096"]
 DEVICE = [*RUN, "--peak", "989TFLOPS", "--bandwidth", "3.35TB/s"]
@@ -168,8 +168,8 @@ def test_json_has_the_number_of_ranks() -> None:
 
 def test_ranks_that_are_swept_or_solved_for_stay_symbols() -> None:
     swept = run("sweep", *WITHOUT, "--grid", "N_tp=8,16", "--grid", "N_ep=2,4")
-    assert f"the number of ranks is N_tp·N_ep: {STATED}. " in swept
-    assert f"the number of ranks is N_tp·N_ep = 4·N_tp: {STATED}. " in run(
+    assert f"the number of ranks is N_tp·N_ep ({STATED}). " in swept
+    assert f"the number of ranks is N_tp·N_ep = 4·N_tp ({STATED}). " in run(
         "solve", *ASKED[:-4], "--at-most", "80GB", "--find", "N_tp=1:64:1", *GIVEN
     )
 
@@ -178,7 +178,7 @@ def test_answers_for_different_numbers_of_ranks_are_distinguished() -> None:
     """ZeRO shards what training needs, but the parameters of the model are not per rank."""
     options = ["--option", "data=zero3", "--option", "implementation=none"]
     said = run("sweep", "llama-2-7b", "-q", "params", "-q", "train-memory", *options, "--grid", "N_dp=2,4")
-    assert "All numbers of train-memory are per rank; the number of ranks is N_dp: data-parallel ranks." in said
+    assert "All numbers of train-memory are per rank; the number of ranks is N_dp (data-parallel ranks)." in said
     assert said.count("the number of ranks is") == 1
 
 
@@ -214,12 +214,12 @@ def test_an_equation_is_printed_alone_and_the_ranks_on_standard_error() -> None:
 
 def test_paper_exports_state_the_number_of_ranks() -> None:
     macros = run("derive", *ASKED, "--macros", "-o", "-")
-    assert macros.count(f"the number of ranks is N_tp*N_ep = 32: {STATED.replace('×', 'x')}.") == 1
+    assert macros.count(f"the number of ranks is N_tp*N_ep = 32 ({STATED.replace('×', 'x')}).") == 1
     assert macros.isascii()
     for form in ("full", "short"):
         fragment = run("derive", *ASKED, "--fragment", "--length", form, "-o", "-")
         assert (
-            fragment.count(r"All numbers are per rank; the number of ranks is $N_{\mathrm{tp}} N_{\mathrm{ep}}$ = 32:")
+            fragment.count(r"All numbers are per rank; the number of ranks is $N_{\mathrm{tp}} N_{\mathrm{ep}}$ = 32 (")
             == 1
         )
     page = run("compare", *ASKED, "--divide-by", "kv-cache", "-o", "-", "--format", "md")
@@ -232,10 +232,10 @@ def test_a_notebook_states_the_number_of_ranks() -> None:
     formula = model.formula("params", tensor="on")
     found = [formula, formula.rows, formula.derivation]
     for each in found:
-        assert "per rank; the number of ranks is $N_{\\mathrm{tp}}$ = 8: tensor-parallel ranks." in str(
+        assert "per rank; the number of ranks is $N_{\\mathrm{tp}}$ = 8 (tensor-parallel ranks)." in str(
             each._repr_html_()
         )
-        assert r"the number of ranks is $N_{\mathrm{tp}}$ = 8: tensor-parallel ranks." in str(each._repr_markdown_())
+        assert r"the number of ranks is $N_{\mathrm{tp}}$ = 8 (tensor-parallel ranks)." in str(each._repr_markdown_())
         flat = str(each._repr_latex_()).replace("&", "").replace("\\\\\n", "")
         assert r"\mathrm{ranks} = N_{\mathrm{tp}} = 8" in flat
     answers = [
@@ -248,7 +248,7 @@ def test_a_notebook_states_the_number_of_ranks() -> None:
     ]
     for answer in answers:
         assert (
-            str(answer._repr_html_()).count(r"the number of ranks is $N_{\mathrm{tp}}$ = 8: tensor-parallel ranks.")
+            str(answer._repr_html_()).count(r"the number of ranks is $N_{\mathrm{tp}}$ = 8 (tensor-parallel ranks).")
             == 1
         )
     assert all("ranks" not in str(each._repr_html_()) for each in (model.params, sf.sensitivity("gpt2")))

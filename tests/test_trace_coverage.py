@@ -61,7 +61,7 @@ def test_a_class_built_from_a_part_of_a_config_is_traced_from_that_part(tmp_path
         theirs = transformers.AutoModelForCausalLM.from_config(config)
     assert type(theirs).__name__ == "Llama4ForCausalLM"
     assert model.params.value() == stored(theirs) > 0
-    said = "no 'architectures': read as Llama4ForCausalLM, built from text_config"
+    said = "no 'architectures' field, so read as Llama4ForCausalLM, built from text_config"
     assert said in model.provenance.assumed
 
 

@@ -216,7 +216,7 @@ def model_from_config(path: str, found: OpenedConfig, /, **options: Any) -> Mode
     component, own = (_component(base, base.options_from(each)) for each in ({**read, **options}, read))
     assumed = [
         rests,
-        "" if config.get("architectures") else f"no 'architectures': read as {base.fields.class_for(own)}",
+        "" if config.get("architectures") else f"no 'architectures' field, so read as {base.fields.class_for(own)}",
     ]
     model = _stated(_model(path, component, numbers), own.changed_options)
     known = replace(model.provenance, **found.facts, assumed=tuple(filter(None, assumed)))

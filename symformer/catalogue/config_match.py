@@ -65,7 +65,9 @@ def find(config: Mapping[str, Any]) -> Find | None:
         for kept in variants(name, model_type):
             if (at := match_or_none(kept, config)) is not None:
                 made = f", built from {kept.entry.part}" if kept.entry.part else ""
-                assumed = (f"no 'architectures': read as {name}{made}",) * (config.get("architectures") is None)
+                assumed = (f"no 'architectures' field, so read as {name}{made}",) * (
+                    config.get("architectures") is None
+                )
                 fields = (field for turn in at.turned for field in kept.turns[turn].fields.items())
                 tied = next((value for field, value in fields if field_name(field) == TIED), None)
                 if tied is not None:

@@ -58,7 +58,7 @@ def stated(
     found = substitute(ranks, numbers)
     known: Line = [] if found == ranks else [f" = {int(found):,}"] if found.is_Integer else [" = ", Math.of(found)]
     start = f"All numbers{of and f' of {of}'} are per rank; the number of ranks is "
-    return [[start, Math.of(renamed(ranks)), *known, f": {kinds(ranks)}. {composition(ranks)}".rstrip()]]
+    return [[start, Math.of(renamed(ranks)), *known, f" ({kinds(ranks)}). {composition(ranks)}".rstrip()]]
 
 
 def stated_of_each(sides: Sequence[tuple[str, Expr, Numbers]]) -> list[Line]:

@@ -347,7 +347,9 @@ def assumption_notes(config: Mapping[str, Any], source: TracedClass) -> tuple[st
         found.append(
             f"{TIED}=false: the head has its own table, as in the checkpoint; a newly built model would share it"
         )
-    said = f"no 'architectures': read as {source.name}" + (f", built from {source.part}" if source.part else "")
+    said = f"no 'architectures' field, so read as {source.name}" + (
+        f", built from {source.part}" if source.part else ""
+    )
     return (*found, *[said] * (config.get("architectures") is None))
 
 
