@@ -413,7 +413,7 @@ def test_chapters_of_several_quantities(tmp_path: Path) -> None:
 REFUSED = [
     (["gpt2", "llama-2-7b", "-o", "x.docx"], "a comparison is written as .pdf, .tex, .md, .typ, .html, not as .docx"),
     (["gpt2", "llama-2-7b", "-o", "nowhere/x.pdf"], "the folder nowhere does not exist"),
-    (["gpt2", "llama-2-7b", "-o", "-"], "give the format, as in --format md"),
+    (["gpt2", "llama-2-7b", "-o", "-"], "set the format, as in --format md"),
     (["gpt2", "llama-2-7b", "-o", "x.pdf", "--format", "md"], "x.pdf ends in .pdf, but --format is md"),
     (["gpt2", "llama-2-7b", "-o", "x.pdf", "--flavour", "github"], "--flavour applies to Markdown only"),
     (["gpt2", "llama-2-7b", "-o", "x.pdf", "--json"], "remove one of the two"),

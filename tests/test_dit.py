@@ -225,7 +225,7 @@ def test_unsupported_configs_are_refused(fields: dict[str, Any], sentence: str, 
         ("communication", {"data": "zero3"}, "of a table that is not trained is not supported"),
         ("params", {"pipeline": "first"}, "every layer reads emb.sum in addition to the output of the previous layer"),
         ("params", {"context": "on"}, "a convolution reads neighboring positions"),
-        ("params", {"expert": "on"}, "DiT has no experts"),
+        ("params", {"expert": "on"}, "expert=on requires experts; DiT has none"),
     ],
 )
 def test_unsupported_quantities_are_refused(quantity: str, conventions: dict[str, str], sentence: str) -> None:

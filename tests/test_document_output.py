@@ -177,7 +177,7 @@ def test_a_derivation_is_printed_in_the_given_format() -> None:
 
 def test_conflicting_or_missing_formats_are_refused() -> None:
     for arguments, words in {
-        ("-o", "-"): "give the format, as in --format md",
+        ("-o", "-"): "set the format, as in --format md",
         ("-o", "x.md", "--format", "tex"): "x.md ends in .md, but --format is tex",
         ("-o", "-", "--format", "doc"): "'doc' is not one of",
     }.items():

@@ -201,7 +201,7 @@ def test_clip_refuses_unsupported_quantities() -> None:
     for options, because in (
         ({"tensor": "sequence"}, "a convolution reads neighboring positions"),
         ({"context": "on"}, "a convolution reads neighboring positions"),
-        ({"expert": "on"}, "has no experts"),
+        ({"expert": "on"}, "requires experts; CLIP has none"),
         ({"pipeline": "first"}, "CLIP has 2 stacks of repeated layers; pipeline stages support one stack only"),
     ):
         with pytest.raises(SymformerError, match=because):

@@ -52,7 +52,7 @@ def test_a_table_without_a_row_for_every_kind_is_an_error(name, monkeypatch):
     question = quantities()[name]
     assert list(question.tables)
     monkeypatch.setattr(sys.modules["symformer.quantities.quantity"], "OperationKind", [*OperationKind, _Undecided])
-    with pytest.raises(RuleError, match=rf"the table of {name} has no row for undecided; state a rule"):
+    with pytest.raises(RuleError, match=rf"the table of {name} has no row for undecided; add a rule"):
         replace(question)
 
 
