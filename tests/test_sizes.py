@@ -337,6 +337,7 @@ def test_sizes_without_a_letter_belong_to_their_model() -> None:
         lambda: parse("2*attention_hidden_size"),
         lambda: sf.model("gpt2").set({"attention_hidden_size": 24}),
         lambda: sf.model("gpt2").set({"H": "3*attention_hidden_size"}),
+        lambda: sf.model("gpt2").set({"H": 3 * own}),
         lambda: sf.solve("gpt2", 10**9, unknowns="attention_hidden_size"),
         lambda: sf.sweep("gpt2", {"attention_hidden_size": [24, 32]}),
         lambda: sf.model("gpt2").params.partial(H="attention_hidden_size"),

@@ -62,7 +62,7 @@ def open_config(target: AnyTarget) -> OpenedConfig:
 
 
 def config_of(target: Target, path: str) -> OpenedConfig:
-    """Return the config of a parsed target; ``path`` is that of a file or a folder. Raises ConfigError, FetchError."""
+    """Return the config of a parsed target at ``path``, a file or a folder. Raises ConfigError, FetchError."""
     if target.config is not None:
         return _sound(target.text, OpenedConfig(read_object(target.text, target.config)))
     if target.kind is not TargetKind.HUB:

@@ -29,7 +29,7 @@ from ..language.sizes import (
     substitute,
     whole,
 )
-from ..language.symbols import RUN_SIZES, letter, named_symbol, print_order, suggested_letter, symbol
+from ..language.symbols import RUN_SIZES, SYMBOLS, letter, named_symbol, print_order, suggested_letter, symbol
 from ..language.target import AnyTarget, is_config, is_module
 from ..ledger.facts import Ledger, OperationKind
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Math, Table
@@ -375,6 +375,8 @@ class Model(Immutable, Shown):
                     f"symbol of {self.target}", str(name), () if hint else map(str, self.sizes), hint
                 )
             value = check_relation(target, given, self.settable)
+            if unknown := value.free_symbols - self.settable - {*SYMBOLS.values()}:
+                raise SizeError(f"{target}={text(value)}: {min(map(str, unknown))} is not a size of {self.target}")
             numbers.pop(target, None)
             if isinstance(value, Integer):
                 numbers[target] = int(value)

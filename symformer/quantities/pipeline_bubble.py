@@ -37,7 +37,7 @@ EVEN = "all stages need the same number of layers"
 
 
 def _slots(conventions: Conventions) -> tuple[Term, ...]:
-    """Return the slots of the denominator: those of the work, and those of the waiting too for the whole step."""
+    """Return the slots of the denominator: the busy slots and, for the whole step, also the idle slots."""
     work = N_micro * (N_virt if conventions["schedule"] == "interleaved" else ONE)
     turns = [work] if conventions["over"] == "work" else [work, N_pp - 1]
     return tuple(Term("working", (each,)) for each in turns)

@@ -38,12 +38,12 @@ class RunAmount:
 
 @dataclass(frozen=True)
 class RatioQuantity(Quantity):
-    """A ratio: what the rules of the quantity count, over a denominator under the same conventions.
+    """A ratio: the count of the quantity's rules, divided by a denominator under the same conventions.
 
     Attributes
     ----------
     numerator : Measure
-        What the rules count.
+        The measure of the numerator.
     denominator : Quantity or RunAmount
         The denominator, which has every convention of the quantity.
     of_one_sequence : bool
