@@ -24,7 +24,7 @@ from .crossover import AllowedValues, coefficients, constant_sign, factored_diff
 from .quotient_limits import lowest_terms
 from .shared_letters import own_letters, renamed_numbers
 
-Beside = tuple[tuple[int, int | None], ...]
+NearestIntegers = tuple[tuple[int, int | None], ...]
 STEPS = 100_000  # maximum number of integers tried in each direction
 
 
@@ -36,7 +36,7 @@ class TotalTie:
     size: Symbol  # the size, with its name in the comparison
     formula: Expr
     exact: Fraction | None  # None if a size has no number
-    nearest: Beside  # the nearest allowed integers, each with the first total minus the second
+    nearest: NearestIntegers  # the nearest allowed integers, each with the first total minus the second
     chosen: int | None  # the nearer of these integers, used in the comparison
 
     @property
@@ -82,7 +82,7 @@ class TiedTotals:
     second: Formula
     size: Symbol
     exact: Fraction | None
-    nearest: Beside
+    nearest: NearestIntegers
     chosen: int | None
 
     @property
@@ -154,7 +154,7 @@ def _linear(formula: Formula) -> list[Symbol]:
     return sorted(found, key=print_order)
 
 
-def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | None, Beside, int | None]:
+def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | None, NearestIntegers, int | None]:
     """Return the exact value of the size, the nearest allowed integers with their differences, and the nearer one."""
     known = [model_of(each).known for each in (first, second)]
     known[1].pop(by, None)

@@ -20,7 +20,7 @@ from ..language.errors import CatalogueError, quoted
 from ..language.sizes import substitute
 from ..language.symbols import named_symbol
 from .entries import (
-    BESIDE,
+    CLASS_FIELDS,
     COMMON,
     FOLDER,
     KINDS,
@@ -102,7 +102,7 @@ def unread_fields(config: Mapping[str, Any]) -> list[str]:
         entries = [own] if own is not None else [*entries_of(model_type)]
         if not entries or any(kept.entry.part for kept in entries):
             return []
-        known = {*INERT, *BESIDE}.union(*map(_names, entries))
+        known = {*INERT, *CLASS_FIELDS}.union(*map(_names, entries))
         left_out = known - config.keys()
         others = [each for each in config if each not in known]
         others = [each for each in others if all(_unasked(kept, each, config[each]) for kept in entries)]
@@ -141,7 +141,9 @@ def match(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch:
         elif name in entry.idle or name in entry.stored or (_ruled(kept, name) and name not in entry.unsaid):
             free.append(name)
         elif (
-            name not in kept.switches and field_name(name) not in (*INERT, *BESIDE) and not _unasked(kept, name, value)
+            name not in kept.switches
+            and field_name(name) not in (*INERT, *CLASS_FIELDS)
+            and not _unasked(kept, name, value)
         ):
             raise _strange(name, value)
     # Fields that a config derives from others. Lists that are checked elsewhere are allowed.
@@ -367,7 +369,7 @@ def _copied(kept: CatalogueEntry, name: str, value: Any, inside: Mapping[str, An
     """
     entry = kept.entry
     field = entry.aliases.get(name, f"{entry.hoisted}.{name}")
-    own = {"model_type", *BESIDE, *INERT, *entry.sizes, *entry.idle, *entry.stored, *kept.switches}
+    own = {"model_type", *CLASS_FIELDS, *INERT, *entry.sizes, *entry.idle, *entry.stored, *kept.switches}
     if part_of(field) != entry.hoisted or name in own or field not in _names(kept):
         return False
     names = {field, *(each for each, other in entry.aliases.items() if other == field)}

@@ -20,7 +20,7 @@ from sympy import Expr, Integer, Symbol, floor
 
 from ..catalogue.codec import to_data
 from ..catalogue.disk_cache import versions
-from ..catalogue.entries import BESIDE, EACH, HEAD, HOLDS, ClassConfig, field_name, letters_of, part_of, read
+from ..catalogue.entries import CLASS_FIELDS, EACH, HEAD, HOLDS, ClassConfig, field_name, letters_of, part_of, read
 from ..catalogue.json_merge import compress_rows
 from ..catalogue.measured_model import STORED, MeasuredModel
 from ..catalogue.record import OPERATIONS, Record
@@ -114,7 +114,7 @@ class EntryBuilder:
             for name, value in self.usual.items()
             if name not in (*kept.entry.sizes, *turned, *kept.entry.unsaid)
             and (name not in kept.entry.stored or type(value) is int)
-            and field_name(name) not in (*BESIDE, *INERT)
+            and field_name(name) not in (*CLASS_FIELDS, *INERT)
             and kept.entry.idle.get(name) not in ("token", "text")
         }
         freed = FieldSorts(self.source, self.trials, kept.entry, settings).found(fields)
@@ -324,7 +324,7 @@ class EntryBuilder:
         beside = {
             name: value
             for name, value in self.usual.items()
-            if name not in (*sizes, *BESIDE) and field_name(name) not in (*INERT, "architectures")
+            if name not in (*sizes, *CLASS_FIELDS) and field_name(name) not in (*INERT, "architectures")
         }
         tokens = {name: "token" for name in beside if name.endswith("_token_id")}
         idle = self._idle({name: value for name, value in beside.items() if name not in (*names, *tokens)}, turns)
@@ -415,7 +415,9 @@ class EntryBuilder:
         """
         whole = json.loads(self.trials.default.to_json_string(use_diff=False))
         parts = (f"{part}.{name}" for part in self.trials.parts() for name in whole[part])
-        every = {name for name in (*whole, *parts) if field_name(name) not in (*INERT, *BESIDE) and name[0] != "_"}
+        every = {
+            name for name in (*whole, *parts) if field_name(name) not in (*INERT, *CLASS_FIELDS) and name[0] != "_"
+        }
         found = [name for name in names if name in every]
         beside = {"model_type": self.source.model_type, "architectures": [self.source.name]}
         config = {**beside, self.source.part: whole} if self.source.part else {**whole, **beside}

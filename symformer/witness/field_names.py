@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from ..catalogue.config_match import common_field_names
-from ..catalogue.entries import BESIDE, NAMED, ClassConfig, counted_kinds, field_name, part_of, read
+from ..catalogue.entries import CLASS_FIELDS, NAMED, ClassConfig, counted_kinds, field_name, part_of, read
 from ..configs.common_fields import INERT
 from .fields_read import keyword_names, literal_names, names, names_looked_up
 from .inert_fields import FieldTrials
@@ -61,7 +61,7 @@ class FieldNames:
         for part, config in self._configs():
             into = f"{part}." if part else ""
             spelt = (names(type(config).__module__, whole=True) | common_field_names()) - {*dir(type(config))}
-            for name in (spelt | {*config.attribute_map}) - {*INERT, *BESIDE}:
+            for name in (spelt | {*config.attribute_map}) - {*INERT, *CLASS_FIELDS}:
                 path = into + name
                 if self._known(path):
                     continue
@@ -76,7 +76,7 @@ class FieldNames:
         found: dict[str, Any] = {}
         for part, config in self._configs():
             into = f"{part}." if part else ""
-            for name in names(type(config).__module__, whole=True) - {*dir(type(config)), *INERT, *BESIDE}:
+            for name in names(type(config).__module__, whole=True) - {*dir(type(config)), *INERT, *CLASS_FIELDS}:
                 path = into + name
                 if not self._known(path) and (value := self._kept(path)):
                     found[path] = value

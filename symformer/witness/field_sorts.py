@@ -13,7 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..catalogue.config_match import CHECKPOINTING, common_field_names
-from ..catalogue.entries import BESIDE, KINDS, NAMED, PER_LAYER, PLACED, ClassConfig, counted_kinds, field_name, part_of
+from ..catalogue.entries import (
+    CLASS_FIELDS,
+    KINDS,
+    NAMED,
+    PER_LAYER,
+    PLACED,
+    ClassConfig,
+    counted_kinds,
+    field_name,
+    part_of,
+)
 from ..configs.common_fields import INERT
 from .config_integers import PLACES
 from .fields_read import keyword_names
@@ -86,12 +96,16 @@ class FieldSorts:
     def _others(self) -> Iterator[str]:
         """Yield the fields that the class lacks but that its code or the library's may read."""
         names = {*(common_field_names() - {*dir(self.source.config_class)}), PARTIAL, THETA, *ROPE}
-        names = (names | {*MENTIONED}) - {*INERT, *BESIDE, CHECKPOINTING}
+        names = (names | {*MENTIONED}) - {*INERT, *CLASS_FIELDS, CHECKPOINTING}
         default = self.trials.default
-        words = {*map(field_name, self.trials.usual)} - {*INERT, *BESIDE, CHECKPOINTING}  # another part may have them
+        words = {*map(field_name, self.trials.usual)} - {
+            *INERT,
+            *CLASS_FIELDS,
+            CHECKPOINTING,
+        }  # another part may have them
         top = {word for word in words if self._unmoving(word)}
         for part, config in (("", default), *((part, getattr(default, part)) for part in self.trials.parts())):
-            read = keyword_names(type(config)) - {*INERT, *BESIDE, CHECKPOINTING}
+            read = keyword_names(type(config)) - {*INERT, *CLASS_FIELDS, CHECKPOINTING}
             for name in sorted(
                 {*names, *read, *(words if part else top), *((TIED,) if part else _patterns(self.entry))}
             ):

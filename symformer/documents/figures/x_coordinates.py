@@ -17,7 +17,7 @@ from .text_width import Ruler
 LANE = 7.0  # between two lanes
 GAP = 7.0  # minimum between two rows
 TRACK = 4.5  # between two horizontal lines
-BESIDE = 6.0  # between two boxes of a row
+BOX_GAP = 6.0  # between two boxes of a row
 SIGN = 4.6  # radius of a plus sign
 EDGE = 6.0  # padding of a frame
 BRACKET = 5.0
@@ -159,7 +159,7 @@ class XCoordinates:
         for row in self.rows:
             items = [self.items[node.key] for node in row]
             signs = [isinstance(node, Plus) for node in row]
-            each = (end - foot - BESIDE * (len(row) - 1)) / len(row)
+            each = (end - foot - BOX_GAP * (len(row) - 1)) / len(row)
             for item, sign in zip(items, signs, strict=True):
                 item.w = 2 * SIGN if sign else each
                 if isinstance(item.node, Box):
@@ -173,7 +173,7 @@ class XCoordinates:
                     item.h = 2 * SIGN
             self._level(items)
             for place, item in enumerate(items):
-                item.slot = (foot + place * (each + BESIDE), each)
+                item.slot = (foot + place * (each + BOX_GAP), each)
                 item.x = item.slot[0] + (each - item.w) / 2
         spines = [item.x + item.placed.ports[0] for item in self.items.values() if item.placed and item.placed.ports]
         self.spine = spines[0] if spines else (foot + end) / 2
@@ -241,11 +241,11 @@ class XCoordinates:
         below.sort(key=lambda port: port.exits)
         for n, port in enumerate(below):
             before = below[n - 1] if n else None
-            start = 0.0 if before is None else before.exits + wide[id(before)] + BESIDE
+            start = 0.0 if before is None else before.exits + wide[id(before)] + BOX_GAP
             port.exits = max(port.exits, start + wide[id(port)])
         for n, port in reversed([*enumerate(below)]):
             after = below[n + 1] if n + 1 < len(below) else None
-            end = self.width if after is None else after.exits - wide[id(after)] - BESIDE
+            end = self.width if after is None else after.exits - wide[id(after)] - BOX_GAP
             port.exits = min(port.exits, end - wide[id(port)])
 
     def _named_below(self, number: int) -> bool:
