@@ -108,8 +108,12 @@ def test_attention_in_chunks_is_counted_as_transformers_masks_it(tmp_path: Path)
         found.formula("train-flops", counted="palm")
     with pytest.raises(RuleError, match="window=rolling needs a sliding window"):
         found.formula("kv-cache", window="rolling")
+    # 1 of 3 experts of 3*32*20 per layer
+    assert found.formula("active-params").value() == found.params.value() - 4 * 2 * 3 * 32 * 20
+    # the catalogue's class, with an image encoder
+    path = _written({"model_type": "llama4", "architectures": ["Llama4ForConditionalGeneration"]}, tmp_path)
     with pytest.raises(RuleError, match=r"multiplies every token by all matrices of .*experts\.gate_up_proj"):
-        found.formula("active-params")
+        sf.model(path).formula("active-params")
 
 
 def test_a_class_under_another_library_name_is_named(tmp_path: Path) -> None:
