@@ -49,7 +49,7 @@ class Llama4(Biased):
         inert=("router_aux_loss_coef", "router_jitter_noise", "attn_scale", "floor_scale", "for_llm_compressor"),
     )
     witness = WitnessSpec("Llama4Text", activation_refusal=unknown("its experts"), every_expert=True)
-    variants = (*Biased.variants, {"interleaved": True}, {"qk_norm": False})
+    variants = (*Biased.variants, {"interleaved": True, "qk_norm": False}, {"qk_norm": False})
 
     interleaved: bool = option(Interleaving(LAYERS))
     qk_norm: bool = option(BoolField("use_qk_norm", True))
