@@ -92,4 +92,4 @@ def test_a_derivation_is_laid_out_from_its_facts_alone(
         model.formula()
     for form in ("full", "short"):
         made = render(laid_out(found, "0", form=form), "md").decode()
-        assert found.title in made
+        assert found.subject.title in made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 from sympy import expand
@@ -13,12 +14,11 @@ from ..components.base import Component
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..language.errors import DerivationError, OptionError
-from ..language.sizes import Numbers
-from ..language.target import name_of
 from ..ledger.facts import Ledger
 from ..ledger.placement import WHOLE, Placement, place
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
+from .formula_facts import SubjectFacts, subject_of
 from .summary import value_of
 
 
@@ -27,11 +27,9 @@ class FigureFacts:
     """What the figure of a model shows. The account is computed when the figure is drawn."""
 
     formula: Formula
-    title: str
-    name: str  # of the target
+    subject: SubjectFacts
     component: Component
-    known: Numbers
-    value: int | None  # None if a size has no value
+    value: int | Fraction | None  # None if a size has no value
 
     @property
     def is_traced(self) -> bool:
@@ -67,5 +65,4 @@ def figure_facts(model: Model, formula: Formula) -> FigureFacts:
         raise OptionError(
             f"{formula.measure.name} is a ratio, which is not a sum over boxes; draw flops or traffic instead"
         )
-    value = value_of(formula, model)
-    return FigureFacts(formula, model.title, name_of(model.target), model.component, model.known, value)
+    return FigureFacts(formula, subject_of(model), model.component, value_of(formula, model))
