@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import product
 
 from ..language.errors import DocumentError
-from ..language.target import name_of
 from ..models.model import Model
 from ..output.blocks import Block, Document, Heading, References, numbered
 from ..quantities import quantity as find_quantity
@@ -73,7 +72,7 @@ def page(
         if len(made) < MOST:
             return made
     raise DocumentError(
-        f"the live page of {quantity} for {' and '.join(name_of(model.target) for model in models)} has "
+        f"the live page of {quantity} for {' and '.join(model.name for model in models)} has "
         f"{len(made):,} bytes, which exceeds the limit of {MOST:,}; omit --live"
     )
 

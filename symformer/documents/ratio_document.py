@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from ..algebra.quantity_ratio import QuantityRatio
 from ..algebra.quotient_blocks import PAGE
-from ..language.target import name_of
 from ..output import blocks
 from ..output.blocks import Block, Code, Document, Heading, Line, Paragraph, Piece, References, capital, listed, setting
 from ..papers import paper
@@ -29,7 +28,7 @@ def document(found: Sequence[QuantityRatio], version: str) -> Document:
     if keys:
         entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
         said += [Heading(1, ["References"]), References(entries)]
-    names = [name_of(each.model.target) + (f" ({each.part})" if each.part else "") for each in found]
+    names = [each.model.name + (f" ({each.part})" if each.part else "") for each in found]
     told = [each.to_json() | {"target": name} for each, name in zip(found, names, strict=True)]
     return Document(
         f"{' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}: {titles[0]} over {titles[1]}",

@@ -30,7 +30,7 @@ from ..language.sizes import (
     whole,
 )
 from ..language.symbols import RUN_SIZES, SYMBOLS, letter, named_symbol, print_order, suggested_letter, symbol
-from ..language.target import AnyTarget, is_config, is_module
+from ..language.target import AnyTarget, is_config, is_module, name_of
 from ..ledger.facts import Ledger, OperationKind
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Math, Table
 from ..output.notebook import Shown
@@ -96,6 +96,11 @@ class Model(Immutable, Shown):
     def id(self) -> str:
         """Return the prefix of formula ids: the name of the architecture or component."""
         return self.component.name
+
+    @property
+    def name(self) -> str:
+        """Return the name of the target without local folders: for a config.json, its folder and file name."""
+        return name_of(self.target)
 
     @property
     def title(self) -> str:

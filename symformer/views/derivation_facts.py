@@ -23,7 +23,6 @@ from ..language.errors import RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label
 from ..language.sizes import Numbers, evaluate
-from ..language.target import name_of
 from ..ledger.facts import ATTENDING, CARRYING, Ledger, OperationKind
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
@@ -166,13 +165,15 @@ def derivation_facts(
     """
     formulas: list[Formula] = []
     refused: list[tuple[str, str]] = []
-    if not skip_refused:
-        formulas = formulas_of(model, quantities, conventions)
-    for name in quantities if skip_refused else ():
+    for name in quantities:
         try:
             formulas.append(_formula_of(model, name, conventions))
         except RuleError as error:
+            if not skip_refused:
+                raise
             refused.append((name, str(error)))
+    if not skip_refused:
+        model.check_run_sizes(formulas)
     shown = with_numbers(model)
     subject = subject_of(shown)
     found = tuple(_quantity_facts(shown, subject.known, formula, full) for formula in formulas)
@@ -183,7 +184,7 @@ def derivation_facts(
         quantities=found,
         refused=tuple(refused),
         figure=FigureFacts(first.formula, subject, shown.component, first.value) if first else None,
-        json=tuple({**show_json(model, each), "id": each.id, "target": name_of(model.target)} for each in formulas),
+        json=tuple({**show_json(model, each), "id": each.id, "target": model.name} for each in formulas),
     )
 
 
@@ -195,12 +196,13 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
     numbers = known if known and set(formula.symbols) <= known.keys() else None
     value = formula.value(dict(numbers)) if numbers else None
     check = check_of(model, formula)
+    conditions = conditions_of(model, formula)
     full = full and formula.additive
     return QuantityFacts(
         formula=formula,
         value=value,
         definition=_definition(question, formula, known),
-        conditions=conditions_of(model, formula),
+        conditions=conditions,
         places=model.provenance.for_quantity(formula.measure.name).places,
         params=_params(model, formula),
         purposes=_purposes(formula, numbers, value),

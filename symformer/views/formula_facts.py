@@ -13,7 +13,6 @@ from ..formulas.formula import Formula, affects_formula
 from ..language.frozen import Immutable
 from ..language.sizes import Condition, Numbers
 from ..language.symbols import letter, print_order
-from ..language.target import name_of
 from ..models.model import Model
 from ..models.provenance import Pinned, TraceEvidence
 from ..quantities import quantity as find_quantity
@@ -57,7 +56,7 @@ def subject_of(model: Model) -> SubjectFacts:
     return SubjectFacts(
         id=model.id,
         title=model.title,
-        name=name_of(model.target),
+        name=model.name,
         options=component.changed_options,
         changed_options=tuple(f"{name}={value}" for name, value in options.items() if own.options.get(name) != value),
         changed_sizes={size: sizes[size] for size in sorted(sizes, key=print_order)},

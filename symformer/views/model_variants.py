@@ -78,7 +78,7 @@ class Variants:
         """Return everything that a live page states about the model."""
         question, shown = find_quantity(self.quantity), with_numbers(self.model)
         return VariantsFacts(
-            name=name_of(self.model.target),
+            name=self.model.name,
             title=self.model.title,
             measure=question.measure,
             switches=self.switches,
