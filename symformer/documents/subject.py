@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sympy import Expr, Integer, Symbol
+from sympy import Expr, Integer
 
 from ..formulas.formula import Formula
 from ..language.notation.text import text
-from ..language.symbols import letter, print_order
+from ..language.symbols import print_order
 from ..output.blocks import Code, Line, Math, listed
 from ..views.formula_facts import SubjectFacts, is_per_rank
 
@@ -45,8 +45,8 @@ def subject_line(found: SubjectFacts, formula: Formula) -> Line:
 
     Examples are "gpt2 with E = 1,024" and "one rank of llama-2-70b with N_tp = 8".
     """
-    run = [size for size in formula.symbols if letter(size).run and size in found.known]
-    sizes: dict[Symbol, Expr] = {**found.changed_sizes, **{size: Integer(found.known[size]) for size in run}}
+    run = {size: Integer(number) for size, number in found.run.items() if size in formula.symbols}
+    sizes = {**found.changed_sizes, **run}
     notes: list[Line] = [[Code(option)] for option in found.changed_options]
     notes += [[Math.of(size), " = ", *_spelt(sizes[size])] for size in sorted(sizes, key=print_order)]
     start = "one rank of " if is_per_rank(formula) else ""

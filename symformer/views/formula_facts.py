@@ -37,13 +37,16 @@ class SubjectFacts(Immutable):
     changed_sizes: Mapping[Symbol, Expr]  # the sizes and relations (not of a run) that differ from the target's
     has_own_sizes: bool  # True if the target has sizes
     known: Numbers
+    run: Numbers  # the known sizes of a run
     commit: str  # of the Hub repository that the sizes come from
     notes: tuple[str, ...]  # on how the config was read
 
 
 def subject_of(model: Model) -> SubjectFacts:
     """Return the subject of a model's numbers."""
-    own, component = model.provenance, model.component
+    own = model.provenance
+    component = model.component
+    known = model.known
     usual = {name: spell_option(getattr(component, name)) for name in component.choices() if name in own.options}
     options = {**usual, **component.changed_options}
     between = own.relations if own.numbers else component.relations
@@ -61,7 +64,8 @@ def subject_of(model: Model) -> SubjectFacts:
         changed_options=tuple(f"{name}={value}" for name, value in options.items() if own.options.get(name) != value),
         changed_sizes={size: sizes[size] for size in sorted(sizes, key=print_order)},
         has_own_sizes=bool(own.numbers),
-        known=model.known,
+        known=known,
+        run={size: number for size, number in known.items() if letter(size).run},
         commit=own.commit,
         notes=own.notes,
     )
