@@ -44,6 +44,7 @@ from ..papers import paper
 from ..views.derivation_facts import AmountFacts, DefinitionFacts, DerivationFacts, QuantityFacts, derivation_facts
 from ..views.example_facts import LeadingFacts, PresetFacts, VariantFacts
 from ..views.formula_facts import ConditionFacts, SubjectFacts
+from .amount_table import Rows, amount_table
 from .condition_text import conditions
 from .figures.inset import illustration
 from .key_result import message
@@ -186,15 +187,9 @@ def _chosen(found: DefinitionFacts) -> list[Block]:
 
 def _totals(formula: Formula, value: int | Fraction | None, totals: Sequence[AmountFacts]) -> Table:
     """Return the total of each part, for the short form."""
-    rows: list[Sequence[Line]] = []
-    for part in totals:
-        cells: list[Line] = [[named(part.name, formula)], [Math.of(part.count)], [Math(factored(part.each))]]
-        if part.share is not None:
-            cells += [[f"{part.value:,}"], [percent(part.share)]]
-        rows.append(cells)
-    head: list[Line] = [["Part"], ["Copies"], ["Each"], *([["Total"], ["Share"]] if value is not None else [])]
-    caption: Line = [f"The {_unit(formula)} by part."]
-    return Table(head, rows, "lrl" if value is None else "lrlrr", caption=caption)
+    rows: Rows = [[[named(part.name, formula)], [Math.of(part.count)], [Math(factored(part.each))]] for part in totals]
+    head: list[Line] = [["Part"], ["Copies"], ["Each"], ["Total"]]
+    return amount_table(head, "lrl", rows, totals, value, [f"The {_unit(formula)} by part."], total=False)
 
 
 def _ratio(formula: Ratio, value: int | Fraction | None, subject: SubjectFacts) -> list[Block]:
@@ -367,19 +362,9 @@ def _numbers(found: Chain | None, formula: Formula, subject: SubjectFacts) -> li
 
 
 def _breakdown(formula: Formula, value: int | Fraction | None, amounts: Sequence[AmountFacts]) -> list[Block]:
-    head: list[Line] = [["Row"], ["Copies"], ["Each"]]
-    align = "lrl"
-    rows: list[Sequence[Line]] = []
-    for row in amounts:
-        cells: list[Line] = [[named(row.name, formula)], [Math.of(row.count)], [Math.of(row.each)]]
-        if row.share is not None:
-            cells += [[f"{row.value:,}"], [percent(row.share)]]
-        rows.append(cells)
-    if value is not None:
-        head += [["Total"], ["Share"]]
-        align += "rr"
-        rows.append([["Total"], [], [], [f"{value:,}"], [percent(Fraction(1))]])
-    return [Heading(1, ["Row by row"]), Table(head, rows, align, total=value is not None, caption=_rows(formula))]
+    rows: Rows = [[[named(row.name, formula)], [Math.of(row.count)], [Math.of(row.each)]] for row in amounts]
+    head: list[Line] = [["Row"], ["Copies"], ["Each"], ["Total"]]
+    return [Heading(1, ["Row by row"]), amount_table(head, "lrl", rows, amounts, value, _rows(formula))]
 
 
 def _rows(formula: Formula) -> Line:

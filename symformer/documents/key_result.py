@@ -11,11 +11,11 @@ from ..formulas.account import Term
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, Number, Product, Tree, ordered_terms, terms_tree, tree, value
-from ..language.notation.text import percent
 from ..language.symbols import B, C, S
 from ..output.blocks import Block, Equation, Line, Math, Paragraph, Piece, Table, capital, listed, maybe
 from ..output.chain import Chain
 from ..views.derivation_facts import ATTENTION, MATRICES, AmountFacts
+from .amount_table import Rows, amount_table
 
 OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # per parameter
 _A_TOKEN = ("flops", "macs", "prefill-flops")
@@ -47,19 +47,12 @@ def _table(
     formula: Formula, value: int | Fraction | None, purposes: Sequence[AmountFacts], params: Label | None
 ) -> Table:
     unit = formula.measure.unit
-    head: list[Line] = [["Purpose"], [capital(unit)]]
-    caption: Line = [f"Breakdown of the {unit} by purpose."]
-    rows: list[Sequence[Line]] = []
+    rows: Rows = []
     for each in purposes:
         shown = _times(each.each, params) if params and each.name in OF_STATE else None
-        cells: list[Line] = [[each.name], [Math(terms_tree([*shown]) if shown else factored(each.each))]]
-        if each.share is not None:
-            cells += [[f"{each.value:,}"], [percent(each.share)]]
-        rows.append(cells)
-    if value is None:
-        return Table(head, rows, "ll", caption=caption)
-    rows.append([["Total"], [], [f"{value:,}"], [percent(Fraction(1))]])
-    return Table([*head, ["Value"], ["Share"]], rows, "llrr", total=True, caption=caption)
+        rows.append([[each.name], [Math(terms_tree([*shown]) if shown else factored(each.each))]])
+    head: list[Line] = [["Purpose"], [capital(unit)], ["Value"]]
+    return amount_table(head, "ll", rows, purposes, value, [f"Breakdown of the {unit} by purpose."])
 
 
 def _times(amount: Expr, stored: Label) -> list[Tree] | None:

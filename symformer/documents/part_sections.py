@@ -16,7 +16,7 @@ from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, Sum, tree
 from ..language.shape_lines import shape_line
 from ..language.symbols import letter
-from ..ledger.facts import Ledger, Scope
+from ..ledger.facts import Ledger
 from ..output.blocks import (
     Assignment,
     Block,
@@ -161,11 +161,8 @@ class _Computes:
 
     def ideas(self, line: AccountLine) -> Mapping[str, str]:
         """Return the purpose of each operation of an attention part."""
-        scope = self._scope(line)
+        scope = scope_of(line.part, line.path, self.ledger, self.placed)
         return operation_roles(scope) if scope is not None else {}
-
-    def _scope(self, line: AccountLine) -> Scope | None:
-        return scope_of(line.part, line.path, self.ledger, self.placed)
 
 
 def _computed(computes: _Computes | None, section: Section) -> list[Block]:

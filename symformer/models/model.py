@@ -15,7 +15,7 @@ from ..components.base import Component
 from ..formulas.formula import Formula
 from ..language.aliases import Alias
 from ..language.errors import RuleError, SizeError, SymformerError, UnknownNameError
-from ..language.frozen import Immutable
+from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.text import text
 from ..language.sizes import (
     Condition,
@@ -254,14 +254,14 @@ class Model(Immutable, Shown):
             return frozenset()
         return frozenset(str(size) for size in formula.dependencies - self.known.keys() if not letter(size).run)
 
-    @property
+    @cached_property
     def known(self) -> Numbers:
         """Return the values of the sizes, including those that follow from relations."""
         numbers = dict(self.numbers)
         for target, value in close_relations({**self.component.totals, **self.relations}).items():
             if target not in numbers and value.free_symbols <= numbers.keys():
                 numbers[target] = evaluate_relation(target, value, numbers)
-        return {name: numbers[name] for name in sorted(numbers, key=print_order)}
+        return FrozenDict({name: numbers[name] for name in sorted(numbers, key=print_order)})
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
         """Return the sizes of this model, or of another target of the same architecture, for a formula.

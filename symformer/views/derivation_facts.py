@@ -194,7 +194,7 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
         raise RuleError(f"{formula.id} is undefined: its {formula.denominator.measure.title} are 0")
     question = find_quantity(formula.measure.name)
     numbers = known if known and set(formula.symbols) <= known.keys() else None
-    value = formula.value(dict(numbers)) if numbers else None
+    value = formula.value(numbers) if numbers else None
     check = check_of(model, formula)
     conditions = conditions_of(model, formula)
     full = full and formula.additive

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from operator import itemgetter
 
 from sympy import Expr
 
@@ -91,12 +92,12 @@ def example_facts(shown: Model, formula: Formula, numbers: Numbers | None) -> Ex
         The sizes of the model, or None if the formula has another size.
 
     """
-    sharing = presets_sharing(shown, formula) if isinstance(shown.component, Architecture) else []
+    sharing = _presets_sharing(shown, formula) if isinstance(shown.component, Architecture) else []
     return ExampleFacts(
-        leading=_leading(shown, formula, numbers),
+        leading=_leading(formula, presets_with(shown.component), numbers),
         substitution=substitution(formula.display_expr, numbers) if numbers else None,
         presets=tuple(
-            PresetFacts(preset.target, value_at(formula, preset), presets()[preset.target]["source"])
+            PresetFacts(preset.target, value_at(formula, preset.known), presets()[preset.target]["source"])
             for preset in sharing[:LISTED]
         ),
         more_presets=max(len(sharing) - LISTED, 0),
@@ -104,7 +105,7 @@ def example_facts(shown: Model, formula: Formula, numbers: Numbers | None) -> Ex
     )
 
 
-def presets_sharing(model: Model, formula: Formula) -> list[Model]:
+def _presets_sharing(model: Model, formula: Formula) -> list[Model]:
     """Return the presets of an architecture that have this formula, with or without the options of the model."""
     found: list[Model] = []
     same: dict[Component, bool] = {}
@@ -116,31 +117,30 @@ def presets_sharing(model: Model, formula: Formula) -> list[Model]:
                 same[preset.component] = theirs.expanded == formula.expanded
             except SymformerError:  # the quantity does not accept an option
                 same[preset.component] = False
-        if same[preset.component] and fits(formula, preset):
+        if same[preset.component] and fits(formula, preset.known):
             found.append(preset)
     return found
 
 
-def _leading(shown: Model, formula: Formula, numbers: Numbers | None) -> LeadingFacts | None:
-    """Return the leading terms; None if there are no other terms."""
+def _leading(formula: Formula, others: Sequence[Model], numbers: Numbers | None) -> LeadingFacts | None:
+    """Return the leading terms; None if there are no other terms.
+
+    Their share is stated for the numbers of the model, and for the largest other preset with this formula, or for the
+    smallest if the model is the largest.
+    """
     leading = formula.leading()
     if leading.rest == 0:
         return None
     if not numbers:
         return LeadingFacts(leading.expr, None, None)
-    other = _other_preset(shown, formula)
-    there = (other.target, leading.omitted_share(other.known)) if other else None
+    same = [(value_at(formula, other.known), other) for other in others if fits(formula, other.known)]
+    there = None
+    if len(same) > 1:
+        largest = max(same, key=itemgetter(0))[1]  # the first of several equally large
+        smallest = min(same, key=itemgetter(0))[1]
+        other = smallest if largest.known == numbers else largest
+        there = (other.target, leading.omitted_share(other.known))
     return LeadingFacts(leading.expr, leading.omitted_share(numbers), there)
-
-
-def _other_preset(shown: Model, formula: Formula) -> Model | None:
-    """Return the largest other preset with this formula, or the smallest if the model shown is the largest."""
-    same = [other for other in presets_with(shown.component) if fits(formula, other)]
-    if len(same) < 2:
-        return None
-    values = [value_at(formula, other) for other in same]
-    largest = same[values.index(max(values))]  # the first of several equally large
-    return same[values.index(min(values))] if largest.known == shown.known else largest
 
 
 def _variants(shown: Model, formula: Formula) -> Iterator[VariantFacts]:
@@ -154,24 +154,23 @@ def _variants(shown: Model, formula: Formula) -> Iterator[VariantFacts]:
             sibling = other.formula(formula.measure.name, **formula.conventions)
         except RuleError:  # this variant does not support the quantity
             continue
-        examples = (model for model in (shown, *presets_with(other.component)) if fits(sibling, model))
+        examples = (model for model in (shown, *presets_with(other.component)) if fits(sibling, model.known))
         example = next(examples, None)
         yield VariantFacts(
             options=", ".join(f"{name}={spell_option(value)}" for name, value in changed.items()),
             formula=sibling,
-            value=value_at(sibling, example) if example else None,
+            value=value_at(sibling, example.known) if example else None,
             example=example.target if example and example.target != shown.target else "",
         )
 
 
-def fits(formula: Formula, preset: Model) -> bool:
-    """Return True if a preset has a number for every size and satisfies the relations used to simplify the formula."""
-    known = preset.known
+def fits(formula: Formula, known: Numbers) -> bool:
+    """Return True if every size has a number and they satisfy the relations used to simplify the formula."""
     related = all(value.xreplace(known) == known[size] for size, value in formula.relations.items() if size in known)
     return related and set(formula.symbols) <= known.keys()
 
 
-def value_at(formula: Formula, preset: Model) -> int:
+def value_at(formula: Formula, known: Numbers) -> int:
     """Return the value of a formula at the sizes of another model, without those that it does not need."""
     asked = {*formula.symbols, *formula.relations, *(size for rule in formula.constraints for size in rule.symbols)}
-    return formula.value({size: number for size, number in preset.known.items() if size in asked})
+    return formula.value({size: number for size, number in known.items() if size in asked})

@@ -105,7 +105,7 @@ def missing_of(formula: Formula, model: Model) -> tuple[Symbol, ...]:
 
 def value_of(formula: Formula, model: Model) -> int | None:
     """Return the value, or None if a size has no value."""
-    return None if missing_of(formula, model) else formula.value(dict(model.known))
+    return None if missing_of(formula, model) else formula.value(model.known)
 
 
 # Returns the description of a module, given a function that spells sizes.
