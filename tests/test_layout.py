@@ -20,6 +20,7 @@ from .floors import PACKAGE
 
 # The modules that write a derivation, a live page or a part of one.
 LAYOUT = (
+    "amount_table",
     "computation",
     "condition_text",
     "derivation_document",

@@ -67,14 +67,14 @@ def with_numbers(model: Model) -> Model:
     """Return the model if it has numbers; else its first preset with these options, in the same run, for examples."""
     if not all(letter(size).run for size in model.known) or not isinstance(model.component, Architecture):
         return model
-    for preset in presets_with(model.component):
+    for preset in _presets_with(model.component):
         if preset.relations == model.relations:
             return replace(preset, numbers={**preset.numbers, **model.numbers}).validated()
     return model
 
 
 @cache
-def presets_with(component: Architecture) -> tuple[Model, ...]:
+def _presets_with(component: Architecture) -> tuple[Model, ...]:
     """Return the presets of an architecture with these options, as models; cached, since every chapter needs them."""
     return tuple(map(architecture, presets_like(component)))
 
@@ -94,10 +94,10 @@ def example_facts(shown: Model, formula: Formula, numbers: Numbers | None) -> Ex
     """
     sharing = _presets_sharing(shown, formula) if isinstance(shown.component, Architecture) else []
     return ExampleFacts(
-        leading=_leading(formula, presets_with(shown.component), numbers),
+        leading=_leading(formula, _presets_with(shown.component), numbers),
         substitution=substitution(formula.display_expr, numbers) if numbers else None,
         presets=tuple(
-            PresetFacts(preset.target, value_at(formula, preset.known), presets()[preset.target]["source"])
+            PresetFacts(preset.target, _value_at(formula, preset.known), presets()[preset.target]["source"])
             for preset in sharing[:LISTED]
         ),
         more_presets=max(len(sharing) - LISTED, 0),
@@ -117,7 +117,7 @@ def _presets_sharing(model: Model, formula: Formula) -> list[Model]:
                 same[preset.component] = theirs.expanded == formula.expanded
             except SymformerError:  # the quantity does not accept an option
                 same[preset.component] = False
-        if same[preset.component] and fits(formula, preset.known):
+        if same[preset.component] and _fits(formula, preset.known):
             found.append(preset)
     return found
 
@@ -133,7 +133,7 @@ def _leading(formula: Formula, others: Sequence[Model], numbers: Numbers | None)
         return None
     if not numbers:
         return LeadingFacts(leading.expr, None, None)
-    same = [(value_at(formula, other.known), other) for other in others if fits(formula, other.known)]
+    same = [(_value_at(formula, other.known), other) for other in others if _fits(formula, other.known)]
     there = None
     if len(same) > 1:
         largest = max(same, key=itemgetter(0))[1]  # the first of several equally large
@@ -154,23 +154,23 @@ def _variants(shown: Model, formula: Formula) -> Iterator[VariantFacts]:
             sibling = other.formula(formula.measure.name, **formula.conventions)
         except RuleError:  # this variant does not support the quantity
             continue
-        examples = (model for model in (shown, *presets_with(other.component)) if fits(sibling, model.known))
+        examples = (model for model in (shown, *_presets_with(other.component)) if _fits(sibling, model.known))
         example = next(examples, None)
         yield VariantFacts(
             options=", ".join(f"{name}={spell_option(value)}" for name, value in changed.items()),
             formula=sibling,
-            value=value_at(sibling, example.known) if example else None,
+            value=_value_at(sibling, example.known) if example else None,
             example=example.target if example and example.target != shown.target else "",
         )
 
 
-def fits(formula: Formula, known: Numbers) -> bool:
+def _fits(formula: Formula, known: Numbers) -> bool:
     """Return True if every size has a number and they satisfy the relations used to simplify the formula."""
     related = all(value.xreplace(known) == known[size] for size, value in formula.relations.items() if size in known)
     return related and set(formula.symbols) <= known.keys()
 
 
-def value_at(formula: Formula, known: Numbers) -> int:
+def _value_at(formula: Formula, known: Numbers) -> int:
     """Return the value of a formula at the sizes of another model, without those that it does not need."""
     asked = {*formula.symbols, *formula.relations, *(size for rule in formula.constraints for size in rule.symbols)}
     return formula.value({size: number for size, number in known.items() if size in asked})
