@@ -101,7 +101,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     drawn = illustration(found.figure) if form == "full" and found.figure else []
     blocks: list[Block] = []
     shown = [block for before, after in chapters for block in (*before, *after)]
-    letters = _alphabet(found.subject, found.quantities, shown)
+    letters = _alphabet(found.subject, found.places, found.quantities[0].formula, shown) if shown else []
     if len(chapters) == 1:
         ((before, after),) = chapters
         blocks += [*before, *letters, *drawn, *after]
@@ -286,27 +286,22 @@ def _counted(found: DefinitionFacts, formula: Formula, subject: SubjectFacts, fi
     return blocks
 
 
-def _alphabet(subject: SubjectFacts, found: Sequence[QuantityFacts], blocks: Sequence[Block]) -> list[Block]:
+def _alphabet(
+    subject: SubjectFacts, places: Mapping[str, ConfigLocation], formula: Formula, blocks: Sequence[Block]
+) -> list[Block]:
     """Return the table of exactly those symbols that occur in these blocks."""
     used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
     known = subject.known
-    places = {name: place for each in reversed(found) for name, place in each.places.items()}
     rows: list[Sequence[Line]] = [
-        [
-            [Math.of(size)],
-            [letter(size).meaning],
-            _place(size, places.get(size.name)),
-            _integer(known.get(size)),
-        ]
+        [[Math.of(size)], [letter(size).meaning], _place(size, places.get(size.name)), _integer(known.get(size))]
         for size in sorted(used, key=print_order)
     ]
     if not rows:
         return []
-    first = found[0].formula
-    head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [column(subject, first)]]
+    head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [column(subject, formula)]]
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
     align, cells = "".join("cllr"[i] for i in cols), [[row[i] for i in cols] for row in rows]
-    values: Line = [", with their values in ", *subject_line(subject, first)] if 3 in cols else []
+    values: Line = [", with their values in ", *subject_line(subject, formula)] if 3 in cols else []
     table = Table([head[i] for i in cols], cells, align, caption=["Symbols", *values, "."])
     return [table, *(Paragraph(line) for line in config_lines(subject) if 3 in cols)]
 

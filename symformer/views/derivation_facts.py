@@ -31,7 +31,7 @@ from ..quantities import quantity as find_quantity
 from ..quantities.elementwise import Count, printed_table
 from ..quantities.quantity import Quantity
 from .example_facts import ExampleFacts, example_facts, with_numbers
-from .figure_facts import FigureFacts
+from .figure_facts import FigureFacts, figure_of
 from .formula_facts import (
     CheckFacts,
     ConditionFacts,
@@ -96,7 +96,6 @@ class QuantityFacts(Immutable):
     value: int | Fraction | None  # None if a size has no value
     definition: DefinitionFacts
     conditions: ConditionFacts
-    places: Mapping[str, ConfigLocation]  # the config field of each size, by letter
     params: Label | None  # the number of parameters, of which training memory is a multiple
     purposes: tuple[AmountFacts, ...]
     rows: tuple[AmountFacts, ...]  # without those that are zero
@@ -113,6 +112,7 @@ class DerivationFacts(Immutable):
 
     subject: SubjectFacts  # with the sizes of an example if the model has none
     conventions: Mapping[str, str]  # that differ from the defaults
+    places: Mapping[str, ConfigLocation]  # the config field of each size, by letter
     quantities: tuple[QuantityFacts, ...]
     refused: tuple[tuple[str, str], ...]  # the names of quantities without a formula, and why
     figure: FigureFacts | None  # None for a short form, and for a ratio, which is not a sum over boxes
@@ -176,14 +176,18 @@ def derivation_facts(
         model.check_run_sizes(formulas)
     shown = with_numbers(model)
     subject = subject_of(shown)
+    places: dict[str, ConfigLocation] = {}
+    for formula in reversed(formulas):  # the first quantity that has a size decides
+        places |= shown.provenance.for_quantity(formula.measure.name).places
     found = tuple(_quantity_facts(shown, subject.known, formula, full) for formula in formulas)
     first = found[0] if full and found and found[0].formula.additive else None
     return DerivationFacts(
         subject=subject,
         conventions=changed_conventions(formulas),
+        places=places,
         quantities=found,
         refused=tuple(refused),
-        figure=FigureFacts(first.formula, subject, shown.component, first.value) if first else None,
+        figure=figure_of(subject, shown.component, first.formula, first.value) if first else None,
         json=tuple({**show_json(model, each), "id": each.id, "target": model.name} for each in formulas),
     )
 
@@ -203,7 +207,6 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
         value=value,
         definition=_definition(question, formula, known),
         conditions=conditions,
-        places=model.provenance.for_quantity(formula.measure.name).places,
         params=_params(model, formula),
         purposes=_purposes(formula, numbers, value),
         rows=tuple(_rows(formula, numbers, value)),

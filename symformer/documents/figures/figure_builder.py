@@ -31,7 +31,7 @@ class FigureBuilder:
 
     def __init__(self, facts: FigureFacts) -> None:
         self.facts, self.subject, self.formula = facts, facts.subject, facts.formula
-        self.together, self.ledger, self.root = facts.account
+        self.together, self.ledger, self.root = facts.ledger, facts.apart, facts.root
         self.whole = facts.value
         self.seen = facts.is_traced
         alone = (entry for _, entry in self.ledger if entry.kind is OperationKind.PARAMETER)
