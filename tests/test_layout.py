@@ -12,6 +12,7 @@ from symformer.documents.derivation_document import laid_out
 from symformer.documents.formats import render
 from symformer.formulas.formula import Formula
 from symformer.models.model import Model
+from symformer.quantities import quantity
 from symformer.quantities.quantity import Quantity
 from symformer.targets.resolution import resolve
 from symformer.views.derivation_facts import derivation_facts
@@ -83,7 +84,7 @@ def test_a_derivation_is_laid_out_from_its_facts_alone(
         (Model, "formula"),
         (Model, "known"),
         (Quantity, "formula"),
-        (Quantity, "account"),
+        *((type(quantity(name)), "account") for name in quantities),
         (Formula, "value"),
         (Formula, "row_total"),
         (certificates, "certificates_of"),
