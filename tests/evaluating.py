@@ -258,25 +258,28 @@ class Reader:
 
     def called(self, shown: Applied, layer: int | None = None) -> Tensor:
         """Evaluate a part by name, or a word."""
-        name = shown.function
+        name, arguments = shown.function, shown.arguments
         if layer is not None and name not in self.parts:  # a list of layers of several kinds
             name = self.whose.kinds[layer]
             for each in shown.arguments[1:]:
                 if isinstance(each, TensorName) and each.index == LAYER:
-                    self.known[text(each)] = self.whose.given[f"{each.letter}_{name}"]
+                    if each.letter in free(computation(self.parts[name])):
+                        self.known[text(each)] = self.whose.given[f"{each.letter}_{name}"]
+                    else:  # layers without positions
+                        arguments = tuple(other for other in arguments if other is not each)
         if name in self.parts:
-            return self.part(self.parts[name], shown.arguments, layer or 0)
+            return self.part(self.parts[name], arguments, layer or 0)
         if name == "softmax":
             return self.softmax(shown)
-        arguments = [self.of(each) for each in shown.arguments]
+        values = [self.of(each) for each in arguments]
         if name == "route":
             assert self.whose.route is not None
-            weights, self.chosen = self.whose.route(*arguments)
+            weights, self.chosen = self.whose.route(*values)
             return weights
         name += f"_{text(shown.below)}" if shown.below else ""
         own = f"{self.path}.{name}"
         assert name in self.whose.words, f"{self.path}: {name} has no meaning"
-        return self.whose.words[own if own in self.whose.words else name](*arguments)
+        return self.whose.words[own if own in self.whose.words else name](*values)
 
     def part(self, scope: Scope, arguments: Sequence[Tree], layer: int) -> Tensor:
         name = scope.name

@@ -215,13 +215,14 @@ class _Computing:
         self._run(name, scope.loop[0], last[2], self._of_kinds(kinds), scope.mixture.total)
 
     def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
-        """Return the other inputs of layers of several kinds, with the index n if each kind has its own."""
-        read = [[x for x in read_by(kind) if kind.loop and root_of(x) is not root_of(kind.loop[1])] for kind in kinds]
-        if len({len(each) for each in read}) != 1:
+        """Return the other inputs of layers of several kinds, with the index n if each kind has its own or none."""
+        given = [[x for x in read_by(kind) if kind.loop and root_of(x) is not root_of(kind.loop[1])] for kind in kinds]
+        read = [each for each in given if each]
+        if len({len(each) for each in read}) > 1:
             raise _UnknownError
         found = []
         for each in zip(*read, strict=True):
-            if len({id(root_of(x)) for x in each}) == 1:
+            if len(read) == len(kinds) and len({id(root_of(x)) for x in each}) == 1:
                 found.append(self._beside(each[0]))
                 continue
             shown = {self._shown(x) for x in each}

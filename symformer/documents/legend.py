@@ -147,7 +147,7 @@ ROWS = (
     LegendEntry(
         "θ_n",
         _at("θ", _N),
-        ["the rotation angles for the kind of layer that layer ", Math(_N), " is"],
+        ["the rotation angles for the kind of layer that layer ", Math(_N), " is; some kinds may have none"],
     ),
     LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
     LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),

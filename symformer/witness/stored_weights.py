@@ -15,6 +15,7 @@ from torch import nn
 from ..architectures.base_architecture import Architecture
 from ..language.errors import WitnessError
 from ..language.sizes import evaluate
+from ..ledger.facts import ARRANGING, POINTWISE
 from . import INSTALL
 from .torch_session import Session
 
@@ -108,8 +109,13 @@ def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, i
 
 @cache
 def _named(component: Architecture) -> frozenset[str]:
-    """Return every path in a component's ledger: operations, weights, and their enclosing modules."""
-    paths = [path for _, entry in component.ledger for path in (entry.path, *(each.path for each in entry.weights))]
+    """Return every path in a component's ledger: compared operations, weights, and their enclosing modules.
+
+    Elementwise operations do not count. A rotation that only one kind of layer has is in a module whose products all
+    kinds share.
+    """
+    compared = [entry for _, entry in component.ledger if entry.kind not in (*POINTWISE, *ARRANGING)]
+    paths = [path for entry in compared for path in (entry.path, *(each.path for each in entry.weights))]
     words = [path.split(".") for path in paths]
     return frozenset(".".join(some[:length]) for some in words for length in range(1, len(some) + 1))
 
