@@ -102,6 +102,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         for layers, rope in ropes.items() if "rope_theta" not in ropes else ():
             given[f"θ_{KINDS[layers]}"] = angles(width, rope["rope_theta"], LENGTH)
         given["θ_first_layer"] = given.get("θ_global_layers", given["θ"])
+        for each in kinds_of(known):
+            given.setdefault(f"θ_{each}", given["θ"])
     lists = getattr(type(ours.component), "names", None)
     whose = Class(
         theirs,
@@ -189,6 +191,8 @@ def kinds_of(config: Any) -> list[str]:
     kinds = [KINDS.get(each, each) for each in types]
     if config.model_type == "modernbert":
         kinds[0] = "first_layer"
+    if config.model_type == "smollm3":
+        kinds = ["rope_layers" if each else "nope_layers" for each in config.no_rope_layers]
     if config.model_type == "nemotron_h":
         kinds = ["attention_layers" if each == "global_layers" else each for each in kinds]
     return kinds

@@ -27,7 +27,7 @@ from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
 from symformer.configs.config_fields import Choice
-from symformer.configs.layers import SpelledLayers
+from symformer.configs.layers import RotaryLayers, SpelledLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
 from symformer.formulas.formula import Formula
@@ -481,8 +481,8 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
     nothing += sum(place.null for place in fields.sizes.values())
     listed = (
-        2 if isinstance(fields.layers, SpelledLayers) else bool(fields.layers)
-    )  # in addition to a list, a word and a depth
+        2 if isinstance(fields.layers, SpelledLayers | RotaryLayers) else bool(fields.layers)
+    )  # in addition to a list, a word and a depth, or a list of kinds
     assert taken == nothing + len(fields.nullable) + listed
 
 
@@ -596,6 +596,13 @@ def test_default_bert_indices_use_different_bytes() -> None:
             "'rope_parameters.sliding_attention' has the type 'x' in the config",
         ),
         ("gemma3_text", {"rope_parameters": LINEAR}, "it should have an object for each of 'full_attention'"),
+        (
+            "smollm3",
+            {"no_rope_layers": [1, 1, 2, 1, 0]},
+            "'no_rope_layers' has a layer '2' in the config; only 1 and",
+        ),
+        ("smollm3", {"no_rope_layers": [1, 1, 0, 1]}, "'no_rope_layers' has 4 layers in the config, but 'num_hidden_l"),
+        ("smollm3", {"layer_types": ["sliding_attention"] * 5}, "only 5 layers of 'full_attention' are supported"),
         ("nemotron_h", {"tie_word_embeddings": True}, "'tie_word_embeddings' is True in the config"),
         ("llama", {"rope_scaling": HALF}, "'rope_scaling' has 'partial_rotary_factor' = 0.5 in the config"),
         ("llama", {"rope_scaling": {"type": "su"}}, "'rope_scaling' has the type 'su' in the config"),

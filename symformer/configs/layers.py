@@ -11,10 +11,11 @@ from sympy import Symbol
 from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import Numbers, format_value
 from ..language.symbols import L
-from .common_fields import Config
+from .common_fields import LAYER_TYPES, Config
 from .config_fields import Field, whole_number
 
 DEPTH = Field(("num_hidden_layers",))  # the usual name
+PERIOD = Field(("no_rope_layer_interval",), 4)  # of the layers without rotary positions
 WORD, LISTED, WINDOW = "sliding_window_pattern", "layer_types", "sliding_window"
 LETTERS = {"L": "sliding_attention", "G": "full_attention"}  # local and global
 
@@ -143,6 +144,50 @@ class SpelledLayers(Layers):
     def deep(self, config: Config, listed: Any) -> int:
         """Return the depth field if present, otherwise the length of the list. `read` compares the two."""
         return super().deep(config, listed) if config.get(self.depth.names[0]) is not None else len(listed)
+
+
+@dataclass(frozen=True)
+class RotaryLayers(Layers):
+    """A list of ones and zeros: 1 for a layer with rotary positions. All layers have full attention, as in SmolLM3.
+
+    If the list is missing, another field states the period of the layers without positions.
+
+    >>> from symformer.language.symbols import L_nope, L_rope
+    >>> RotaryLayers({"1": L_rope, "0": L_nope}).read({"num_hidden_layers": 9, "no_rope_layer_interval": 3})
+    {L_rope: 6, L_nope: 3}
+    """
+
+    pattern: tuple[str, ...] = ()
+    depth: Field = DEPTH
+    name: str = "no_rope_layers"
+    period: Field = PERIOD
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*super().names, *self.period.names, LAYER_TYPES)
+
+    def read(self, config: Config) -> Numbers:
+        counts = super().read(config)
+        types, whole = config.get(LAYER_TYPES), ["full_attention"] * self.deep(config, None)
+        if types is not None and types != whole:
+            raise UnreadError(
+                f"{LAYER_TYPES!r} is {format_value(types)} in the config; only {len(whole)} layers of 'full_attention' "
+                "are supported"
+            )
+        return counts
+
+    def listed(self, config: Config) -> Any:
+        """Return the list with its numbers as strings. Raises ConfigError."""
+        given = config.get(self.name)
+        if given is None:
+            period, depth = int(self.period.read(L, config)), self.deep(config, None)
+            given = [int(layer % period != 0) for layer in range(1, depth + 1)]
+        return [format_value(each) for each in given] if isinstance(given, list) else given
+
+    def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """Return the list, one kind after another."""
+        found = super().write(numbers)
+        return {**found, self.name: [int(each) for each in found[self.name]]}
 
 
 @dataclass(frozen=True)
