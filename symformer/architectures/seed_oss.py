@@ -32,8 +32,8 @@ class SeedOss(LlamaLike):
 
     @property
     def rotary_attention(self) -> SelfAttention:
-        biases = {"bias": self.attention_bias, "output_bias": self.output_bias}
-        return replace(super().rotary_attention, **biases, output_dropout=self.dropped)
+        biased = replace(super().rotary_attention, bias=self.attention_bias, output_bias=self.output_bias)
+        return replace(biased, output_dropout=self.dropped)
 
     @property
     def mlp(self) -> Component:
