@@ -81,6 +81,8 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
     """Return torch's counts for the class that a config names: in training mode, with the config's dropouts."""
     made_by = getattr(transformers, config["architectures"][0])
     small = TYPES[config["model_type"]].config
+    if config["model_type"] == "apertus":  # built alone, its activation is the only part in this precision
+        config = {name: value for name, value in config.items() if name not in ("dtype", "torch_dtype")}
     image, towers = small.inputs == "images", small.inputs == "source and target"
     if made_by is transformers.T5ForConditionalGeneration and config.get("tie_word_embeddings") is False:
         made_by = UntiedT5  # transformers ties a newly built model; from a checkpoint it reads two tables
