@@ -194,7 +194,6 @@ def test_stack_names_are_unique() -> None:
         if isinstance(part, Stacked):
             called = [stack.name for stack in part.stacks]
             assert len(called) == len(set(called)) > 0
-            assert len(called) == 1 or dict(part.witness.stacks) == {each.name: each.count for each in part.stacks}
 
 
 def test_decoders_state_only_their_differences() -> None:
