@@ -109,6 +109,7 @@ class WitnessSpec:
     conditions: tuple[Divides, ...] = ()  # conditions of the class that the formula does not need
     masked: bool = True  # whether it accepts a mask [B,1,S,C]; otherwise it builds its own
     cached: bool = True  # whether it has a cache
+    every_expert: bool = False  # whether its code multiplies every token by all X experts, instead of K
     activation_refusal: str = ""  # why the saved tensors of its code are not known, if they are not
     author: str = ""  # who wrote it, if the name of the library does not tell
 

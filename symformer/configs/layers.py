@@ -15,7 +15,8 @@ from .common_fields import LAYER_TYPES, Config
 from .config_fields import Field, whole_number
 
 DEPTH = Field(("num_hidden_layers",))  # the usual name
-PERIOD = Field(("no_rope_layer_interval",), 4)  # of the layers without rotary positions
+ROTATED, INTERVAL = "no_rope_layers", "no_rope_layer_interval"  # 1 for a layer that has rotary positions
+DEEPEST = 100_000  # layers, where they are listed one by one
 WORD, LISTED, WINDOW = "sliding_window_pattern", "layer_types", "sliding_window"
 LETTERS = {"L": "sliding_attention", "G": "full_attention"}  # local and global
 
@@ -110,6 +111,16 @@ class Layers:
         """Return the number of layers. Raises ConfigError."""
         return int(self.depth.read(L, config))
 
+    def listable(self, config: Config) -> int:
+        """Return the number of layers, which are listed one by one. Raises ConfigError."""
+        depth = self.deep(config, None)
+        if depth > DEEPEST:
+            raise UnreadError(
+                f"{self.depth.names[0]!r} is {depth:,} in the config; at most {DEEPEST:,} layers of several kinds are "
+                "supported"
+            )
+        return depth
+
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """Return the list, one kind after another. The order of the layers does not affect any count."""
         listed = [kind for kind, size in self.sizes.items() for _ in range(numbers[size])]
@@ -159,29 +170,28 @@ class RotaryLayers(Layers):
 
     pattern: tuple[str, ...] = ()
     depth: Field = DEPTH
-    name: str = "no_rope_layers"
-    period: Field = PERIOD
+    name: str = ROTATED
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*super().names, *self.period.names, LAYER_TYPES)
+        return (*super().names, INTERVAL, LAYER_TYPES)
 
     def read(self, config: Config) -> Numbers:
-        counts = super().read(config)
-        types, whole = config.get(LAYER_TYPES), ["full_attention"] * self.deep(config, None)
-        if types is not None and types != whole:
+        """Return the number of layers of each kind. Raises ConfigError."""
+        types, depth = config.get(LAYER_TYPES), self.listable(config)
+        if types is not None and types != ["full_attention"] * depth:
             raise UnreadError(
-                f"{LAYER_TYPES!r} is {format_value(types)} in the config; only {len(whole)} layers of 'full_attention' "
-                "are supported"
+                f"{LAYER_TYPES!r} is {format_value(types)} in the config; only {depth} layers of 'full_attention' are "
+                "supported"
             )
-        return counts
+        return super().read(config)
 
     def listed(self, config: Config) -> Any:
         """Return the list with its numbers as strings. Raises ConfigError."""
         given = config.get(self.name)
         if given is None:
-            period, depth = int(self.period.read(L, config)), self.deep(config, None)
-            given = [int(layer % period != 0) for layer in range(1, depth + 1)]
+            interval = whole_number(INTERVAL, config.get(INTERVAL, 4))
+            given = [int(layer % interval != 0) for layer in range(1, self.listable(config) + 1)]
         return [format_value(each) for each in given] if isinstance(given, list) else given
 
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from ..architectures.base_architecture import Architecture
 from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
+from ..language.symbols import K
 from ..models.model import Model
 from ..models.provenance import TraceEvidence
 from ..quantities import quantity as find_quantity
@@ -95,6 +97,8 @@ def _confirmed(model: Model, formula: Formula) -> str:
     beside = ours.keys() - certificate.conventions.keys() - PLACEMENT.keys() - {WITHOUT}
     other += [f"{name}={question.choices[name].default}" for name in sorted(beside)]
     as_is = f"certified with {', '.join(other)}" if other else "certified"
+    if isinstance(component := model.component, Architecture) and component.witness.every_expert:
+        as_is += ", at K = X" * (formula.measure.unit == "FLOPs" and K in formula.dependencies)
     if WITHOUT in ours:
         as_is = f"with all weights included, {as_is}"
     if ours.keys() & PLACEMENT.keys():
