@@ -13,7 +13,7 @@ from .bases.local_global import LocalGlobal, local_global
 
 @dataclass(frozen=True, kw_only=True)
 class Cohere2(LocalGlobal, Biased):
-    """Command A, Cohere 2025 [cohere2025], section 2: Command-R with a sliding window in three of four layers, and
+    """Command A, Team Cohere 2025 [cohere2025], section 2: Command-R with a sliding window in three of four layers, and
     without positions in the others.
 
     The factor of the logits is elementwise.

@@ -12,8 +12,8 @@ from .bases.llama_like import LlamaLike
 
 @dataclass(frozen=True, kw_only=True)
 class SeedOss(LlamaLike):
-    """Seed-OSS, ByteDance Seed 2025 [bytedance2025]: Llama with biases of queries, keys and values, and with dropout on
-    the outputs of attention and the MLP.
+    """Seed-OSS, ByteDance Seed Team 2025 [bytedance2025]: Llama with biases of queries, keys and values, and with
+    dropout on the outputs of attention and the MLP.
 
     >>> SeedOss().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + L*A*D + 2*L*G*D + 2*L*E + 2*V*E + E
