@@ -42,9 +42,9 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
             {
                 "class": name,
                 "type": model_type,
-                "switches": sorted({field for turn in kept.turns for field in turn.fields}),
+                "switches": sorted({field for turn in kept.option_effects for field in turn.fields}),
                 "operations": OPERATIONS in kept.records,
-                "read with": ", ".join(f"{each} {version}" for each, version in kept.entry.versions.items()),
+                "read with": ", ".join(f"{each} {version}" for each, version in kept.config.versions.items()),
             }
         )
     if words and not facts:
