@@ -196,6 +196,8 @@ def kinds_of(config: Any) -> list[str]:
     kinds = [KINDS.get(each, each) for each in types]
     if config.model_type == "modernbert":
         kinds[0] = "first_layer"
+    if config.model_type == "smollm3":
+        kinds = ["rope_layers" if each else "nope_layers" for each in config.no_rope_layers]
     if config.model_type == "llama4_text":
         kinds = [each if layer in config.moe_layers else "dense_layers" for layer, each in enumerate(kinds)]
     if config.model_type == "nemotron_h":

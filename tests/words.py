@@ -27,11 +27,18 @@ def words(epsilon: float, gelu: str = "gelu", **others: Function) -> dict[str, F
         "σ": torch.sigmoid,
         "exp": torch.exp,
         "softplus": nn.functional.softplus,
+        "xIELU": xielu,
         "select": lambda x: x[:, 0],
         "conv": slid,
         "rotate": halves,
         **others,
     }
+
+
+def xielu(x: Tensor, above: Tensor, below: Tensor) -> Tensor:
+    """Huang and Schlag 2024, with the factor 1/2 of x as in transformers' class."""
+    softplus = nn.functional.softplus
+    return torch.where(x > 0, softplus(above) * x**2, (0.5 + softplus(below)) * (x.exp() - 1 - x)) + x / 2
 
 
 # -- positions -------------------------------------------------------------------------------------------------------
