@@ -289,7 +289,7 @@ class Reader:
         if isinstance(shape, Listed) and len(shape.items) in (2, 4) and len(read) == 1:
             wide = self.size(value(shape.items[-1]))  # of a norm over one head
             whole = read[0][1]
-            if name.endswith("_norm") and whole.dim() == 3 and whole.shape[-1] > wide:
+            if name.endswith("norm") and whole.dim() == 3 and whole.shape[-1] > wide:
                 read = [("", whole.unflatten(-1, (-1, wide)).transpose(1, 2))]
         return Reader(self.whose, scope, path, bound(scope, read, self.whose.given)).run()
 

@@ -19,6 +19,7 @@ from transformers import (
     DeepseekV3Config,
     Gemma2Config,
     GPT2Config,
+    Lfm2Config,
     LlamaConfig,
     Mamba2Config,
     MambaConfig,
@@ -31,6 +32,7 @@ from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionMode
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
+from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mamba.modeling_mamba import MambaMixer
 from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
@@ -63,6 +65,7 @@ BERT = BertConfig(
     hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29, attn_implementation="eager"
 )
 
+LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, num_hidden_layers=1, layer_types=["conv"])
 MIXTRAL = MixtralConfig(
     hidden_size=24,
     intermediate_size=7,
@@ -153,6 +156,7 @@ CASES = [
          lambda: MambaMixer(MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=7), 0)),
     Case("chunked-scan", {"E": 24, "A_ssm": 6, "D_ssm": 8, "G_ssm": 3, "N_state": 5, "K_conv": 4, "C_chunk": 9},
          lambda: Mamba2Mixer(MAMBA2, 0), options={"bias": False}),
+    Case("short-convolution", {"E": 24, "K_conv": 4}, lambda: Lfm2ShortConv(LFM2, 0)),
     Case("pooler", {"E": 12}, lambda: BertPooler(BERT)),
     Case("self-attention", {"E": 24, "A": 6, "G": 3, "D": 10}, lambda: LlamaAttention(LLAMA, 0), _llama,
          {"bias": False, "output_bias": False}, {"G": "G", "D": "D"}),

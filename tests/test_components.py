@@ -20,6 +20,7 @@ from transformers import (
     Gemma2Config,
     GPT2Config,
     GptOssConfig,
+    Lfm2Config,
     LlamaConfig,
     Mamba2Config,
     MambaConfig,
@@ -35,6 +36,7 @@ from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Atten
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
+from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mamba.modeling_mamba import MambaMixer
 from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
@@ -82,6 +84,7 @@ MAMBA = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=3, nu
 MAMBA_BIASED = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=3, num_hidden_layers=1,
                            use_bias=True, use_conv_bias=False)  # fmt: skip
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=2, state_size=5, num_hidden_layers=1)
+LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, conv_bias=True, num_hidden_layers=1, layer_types=["conv"])
 XLNET = XLNetConfig(d_model=12, n_head=3)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 CLIP = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6}
@@ -160,6 +163,8 @@ CASES = [
     # in 24*(2*48 + 2*2*5 + 6), convolution 68*4 + 68, three of 6, norm 48, out 48*24
     Case("chunked-scan", {"E": 24, "A_ssm": 6, "D_ssm": 8, "G_ssm": 2, "N_state": 5, "K_conv": 4}, 4_486,
          lambda: Mamba2Mixer(MAMBA2, 0)),
+    # in 3*24*24 + 3*24, convolution 24*4 + 24, out 24*24 + 24
+    Case("short-convolution", {"E": 24, "K_conv": 4}, 2_520, lambda: Lfm2ShortConv(LFM2, 0), {"bias": True}),
     # 5*3 + 3*7
     Case("low-rank-update", {"E": 5, "H": 7, "R": 3}, 36,
          lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),

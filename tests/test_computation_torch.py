@@ -45,6 +45,7 @@ KINDS = {
     "local": "local_layers",
 }
 KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
+KINDS |= {"conv": "convolution_layers"}
 CASES = {model_type: case.computation for model_type, case in TYPES.items()}
 OPTIONS = {
     name: (model_type, computation) for model_type, case in TYPES.items() for name, computation in case.options.items()
@@ -200,7 +201,7 @@ def kinds_of(config: Any) -> list[str]:
         kinds = ["rope_layers" if each else "nope_layers" for each in config.no_rope_layers]
     if config.model_type == "llama4_text":
         kinds = [each if layer in config.moe_layers else "dense_layers" for layer, each in enumerate(kinds)]
-    if config.model_type == "nemotron_h":
+    if config.model_type in ("nemotron_h", "lfm2", "bamba"):
         kinds = ["attention_layers" if each == "global_layers" else each for each in kinds]
     return kinds
 

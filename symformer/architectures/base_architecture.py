@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from ..components.base import Component
 from ..components.base import Names as Words
 from ..configs.config_fields import (
+    AdjustedField,
     BoolField,
     Choice,
     Field,
@@ -22,6 +23,7 @@ from ..configs.config_fields import (
     Setting,
 )
 from ..configs.field_mapping import Fields
+from ..configs.indexed_layers import IndexedLayers
 from ..configs.layers import Layers, RepeatedLayers, RotaryLayers, SpelledLayers
 from ..configs.usual_fields import HEAD_WIDTH, NO_TABLE, NO_WINDOW, OPENAI, PLAIN, rotating, usual
 from ..language.sizes import Divides
@@ -40,6 +42,7 @@ __all__ = [
     "OWN_ATTENTION",
     "PLAIN",
     "Activation",
+    "AdjustedField",
     "Architecture",
     "BoolField",
     "Choice",
@@ -47,6 +50,7 @@ __all__ = [
     "Fields",
     "FractionField",
     "Function",
+    "IndexedLayers",
     "Labels",
     "Layers",
     "MultipleField",

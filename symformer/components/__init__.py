@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .segment_embedding import SegmentEmbedding as SegmentEmbedding
     from .selective_scan import SelectiveScan as SelectiveScan
     from .self_attention import SelfAttention as SelfAttention
+    from .short_convolution import ShortConvolution as ShortConvolution
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
     from .text_encoder import TextEncoder as TextEncoder
     from .token_embedding import TokenEmbedding as TokenEmbedding

@@ -88,6 +88,11 @@ class Derived(Field):
         """Return the field's value for a number."""
         raise NotImplementedError
 
+    @property
+    def others(self) -> Mapping[str, Any]:
+        """Return the other fields that the size depends on, with the values for which `written` is the inverse."""
+        return {}
+
 
 @dataclass(frozen=True, kw_only=True)
 class MultipleField(Derived):
@@ -144,6 +149,38 @@ class FractionField(Derived):
         whole = evaluate(self.of, numbers, self.names[0])
         exact = number / whole
         return exact if int(whole * exact) == number else (number + 0.5) / whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdjustedField(Derived):
+    """The config field of LFM2's intermediate size, which the class reduces and then rounds up."""
+
+    adjusted: str = "block_auto_adjust_ff_dim"  # whether it does
+    multiplier: str = "block_ffn_dim_multiplier"
+    multiple: str = "block_multiple_of"  # the result is a multiple of this number
+
+    def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
+        """Return the number, as the class computes it. Raises ConfigError."""
+        number = int(self.read(size, config))
+        factor, multiple = config.get(self.multiplier, 1.0), whole_number(self.multiple, config.get(self.multiple, 256))
+        if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < 100:
+            raise ConfigError(
+                f"{self.multiplier!r} is {format_value(factor)} in the config; it should be above 0 and below 100"
+            )
+        if not BoolField(self.adjusted, True).read(config):
+            return number
+        number = int(factor * int(2 * number / 3))
+        if not number:
+            raise ConfigError(f"{self.names[0]!r} times {self.multiplier!r} in the config leaves no {size}")
+        return -(-number // multiple) * multiple
+
+    def written(self, number: int, numbers: Mapping[Symbol, int]) -> int:
+        """Return the number itself."""
+        return number
+
+    @property
+    def others(self) -> Mapping[str, Any]:
+        return {self.adjusted: False, self.multiplier: 1.0, self.multiple: 256}
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,7 @@ class Fields:
         """Return all fields that are read, repeat a value that is read, or have no effect."""
         read = {name for place in self.sizes.values() for name in (*place.names, *place.twins)}
         read |= {place.whole for place in self.sizes.values() if isinstance(place, FractionField) and place.whole}
+        read |= {name for place in self.sizes.values() if isinstance(place, Derived) for name in place.others}
         read |= {place.name for place in self.options.values()} | set(self.restated) | set(self.echoes)
         read |= set(self.layers.names) if self.layers else set() if self.sections else {LAYER_TYPES}
         said = self._everywhere(dict.fromkeys(("architectures", *INERT)))
@@ -255,6 +256,8 @@ class Fields:
             for size, place in self.sizes.items()
             if isinstance(place, Derived)
         }
+        for place in self.sizes.values():
+            config |= place.others if isinstance(place, Derived) else {}
         config |= {each.name: each.write(getattr(component, option)) for option, each in self.options.items()}
         config |= self.layers.write(numbers) if self.layers else {}
         for option, size in self.nullable.items():

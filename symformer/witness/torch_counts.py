@@ -37,7 +37,7 @@ Parts = Mapping[
     tuple[str, str], Mapping[int, int]
 ]  # a module of ours and a pass -> the value of each part -> its number of occurrences
 TAKEN = {"tokens": "input_ids", "pixels": "pixel_values"}  # transformers' names for the inputs in our shape lines
-UNMASKED = {"linear_attention", "mlp", "moe"}  # layer kinds that take no mask [B,1,S,C]
+UNMASKED = {"linear_attention", "conv", "mlp", "moe"}  # layer kinds that take no mask [B,1,S,C]
 FORWARD, BACKWARD = "forward", "backward"
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -138,7 +138,7 @@ class TorchWitness(Session):
             attends = any(entry.kind is OperationKind.SCORES for _, entry in component.ledger)
             if masked and attends and component.witness.masked:  # the model cannot create a mask on meta
                 kinds: list[str] = getattr(config, "layer_types", None) or [""]
-                masks = {}
+                masks: dict[str, Tensor | None] = dict.fromkeys({*kinds} & UNMASKED)
                 for kind in {*kinds} - UNMASKED:  # a window keeps fewer tokens than were read
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
                     masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
