@@ -1,0 +1,65 @@
+"""Bamba."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..components import ChunkedScan, Component, PreNormBlock
+from ..language.sizes import Divides
+from ..language.symbols import A, A_ssm, D, D_rope, D_ssm, E, G, H, L_attn, L_ssm, V
+from .base_architecture import HEAD_WIDTH, Fields, IndexedLayers, Names, WitnessSpec, rotating, usual
+from .bases.biased import BiasedThroughout
+from .bases.hybrid import HYBRID_MIXER, Hybrid
+from .bases.llama_like import PARTLY_ROTARY
+from .bases.stacked import Stack
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bamba(Hybrid, BiasedThroughout):
+    """Bamba, Chu et al. 2024 [chu2024]: Mamba-2 mixers, and attention in some layers, each with an MLP.
+
+    Half of each attention head rotates. The order of the layers does not affect any count.
+
+    >>> Bamba().formula("kv-cache")
+    4*B*C*L_attn*G*D + 2*B*L_ssm*K_conv*A_ssm*D_ssm + 4*B*L_ssm*K_conv*G_ssm*N_state + 4*B*L_ssm*A_ssm*D_ssm*N_state
+    """
+
+    title = "Bamba"
+    names = Names(norm="final_layernorm")
+    constraints = (*PARTLY_ROTARY, *ChunkedScan.constraints)
+    turned = D_rope
+    config = Fields(
+        usual({V: 128000, E: 4096, H: 14336, A: 32, G: 8, D: HEAD_WIDTH, D_rope: rotating(D, 0.5), **HYBRID_MIXER}),
+        layers=IndexedLayers({"linear_attention": L_ssm, "full_attention": L_attn}, name="attn_layer_indices"),
+        restated={"mamba_expand": A_ssm * D_ssm / E},
+        fixed={"partial_rotary_factor": (0.5,)},  # the class replaces other values by this one
+        inert=("z_loss_coefficient",),
+    )
+    witness = WitnessSpec(
+        "Bamba",
+        arguments={"mamba_expand": A_ssm * D_ssm / E, "pad_token_id": None},
+        conditions=(Divides(E, D_ssm),),
+    )
+    variants = (*Hybrid.variants, {"mlp_bias": True})
+
+    @property
+    def layer(self) -> Component:
+        return self.layer_with("mamba", self.mixer)
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        return (
+            Stack("ssm_layers", L_ssm, self.layer),
+            Stack("attention_layers", L_attn, self.layer_with("self_attn", self.attention)),
+        )
+
+    def layer_with(self, name: str, mixer: Component) -> PreNormBlock:
+        """Return a layer with a Mamba-2 mixer or attention, under its name in torch, and a feed-forward network."""
+        return PreNormBlock(
+            parts={
+                "input_layernorm": self.norm,
+                name: mixer,
+                "pre_ff_layernorm": self.norm,
+                "feed_forward": self.mlp,
+            }
+        )

@@ -1,0 +1,47 @@
+"""Hybrid: LlamaLike with Mamba-2 mixers, in addition to attention or instead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sympy import Symbol
+
+from ...components import ChunkedScan, Component
+from ...configs.config_fields import BoolField, Field
+from ...configs.field_mapping import Fields
+from ...language.symbols import A_ssm, C_chunk, D_ssm, E, G_ssm, K_conv, N_state
+from ..base_architecture import Variants, option
+from .biased import Biased
+
+# The fields of a mixer's sizes, and their defaults.
+HYBRID_MIXER: Mapping[Symbol, Field] = {
+    A_ssm: Field(("mamba_n_heads",), 128),
+    D_ssm: Field(("mamba_d_head",), 2 * E / A_ssm, auto=True),
+    G_ssm: Field(("mamba_n_groups",), 1),
+    N_state: Field(("mamba_d_state",), 256),
+    K_conv: Field(("mamba_d_conv",), 4),
+    C_chunk: Field(("mamba_chunk_size",), 256),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hybrid(Biased):
+    """A decoder with Mamba-2 mixers, as in Bamba. The activation of the mixer's convolution is that of the MLP."""
+
+    config = Fields(inert=("time_step_limit", "num_logits_to_keep"))
+    variants: ClassVar[Variants] = (
+        *Biased.variants,
+        {"projection_bias": True, "convolution_bias": False},
+    )
+
+    projection_bias: bool = option(BoolField("mamba_proj_bias", False))
+    convolution_bias: bool = option(BoolField("mamba_conv_bias", True))
+
+    @property
+    def mixer(self) -> Component:
+        """Return the Mamba-2 mixer of a layer."""
+        return ChunkedScan(
+            bias=self.projection_bias, convolution_bias=self.convolution_bias, activation=self.activation
+        )
