@@ -163,6 +163,9 @@ CASES = [
     # in 24*(2*48 + 2*2*5 + 6), convolution 68*4 + 68, three of 6, norm 48, out 48*24
     Case("chunked-scan", {"E": 24, "A_ssm": 6, "D_ssm": 8, "G_ssm": 2, "N_state": 5, "K_conv": 4}, 4_486,
          lambda: Mamba2Mixer(MAMBA2, 0)),
+    # attention 4*12*12 + 4*12, MLP 12*7 + 7 + 7*12 + 12
+    Case("parallel-sum", {"E": 12, "A": 3, "H": 7}, 811,
+         lambda: nn.ModuleList([*(nn.Linear(12, 12) for _ in range(4)), GPT2MLP(7, GPT2)])),
     # in 3*24*24 + 3*24, convolution 24*4 + 24, out 24*24 + 24
     Case("short-convolution", {"E": 24, "K_conv": 4}, 2_520, lambda: Lfm2ShortConv(LFM2, 0), {"bias": True}),
     # 5*3 + 3*7

@@ -201,7 +201,9 @@ def kinds_of(config: Any) -> list[str]:
         kinds = ["rope_layers" if each else "nope_layers" for each in config.no_rope_layers]
     if config.model_type == "llama4_text":
         kinds = [each if layer in config.moe_layers else "dense_layers" for layer, each in enumerate(kinds)]
-    if config.model_type in ("nemotron_h", "lfm2", "bamba"):
+    if config.model_type == "lfm2_moe":
+        kinds[: config.num_dense_layers] = ["dense_layers"] * config.num_dense_layers
+    if config.model_type in ("nemotron_h", "lfm2", "lfm2_moe", "bamba", "granitemoehybrid"):
         kinds = ["attention_layers" if each == "global_layers" else each for each in kinds]
     return kinds
 

@@ -27,9 +27,10 @@ from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
 from symformer.configs.config_fields import Choice
+from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
 from symformer.configs.interleaved_layers import InterleavedLayers, Interleaving
-from symformer.configs.layers import RotaryLayers, SpelledLayers
+from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
 from symformer.formulas.formula import Formula
@@ -489,10 +490,12 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
             taken += 1
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
     nothing += sum(place.null for place in fields.sizes.values())
-    lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3}  # in addition to a list: a word; other lists
-    if isinstance(fields.layers, IndexedLayers) and not fields.layers.places:
-        nothing -= 1  # without the list, all layers are of one kind
-    assert taken == nothing + len(fields.nullable) + lists.get(type(fields.layers), bool(fields.layers))
+    # In addition to a list: a word; other lists. No list is null for DenseFirstLayers.
+    lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0}
+    if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
+        nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind
+    nothing += sum(fields.sizes[size].absent is None for size in fields.nullable.values())
+    assert taken == nothing + lists.get(type(fields.layers), bool(fields.layers))
 
 
 @pytest.mark.parametrize("model_type", ["gpt2", "llama"])

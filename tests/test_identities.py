@@ -44,7 +44,7 @@ SIZES = {
     **{"H_ssm": 96, "A_ssm": 60, "G_ssm": 30, "D_ssm": 35, "N_state": 43, "R_dt": 47},
     **{"N_tok": 1680, "N_tps": 61, "N_dev": 63, "N_peak": 65, "N_micro": 66, "N_virt": 1, "C_q": 32, "C_kv": 42},
     **{"B_vis": 50, "L_vis": 52, "E_vis": 120, "H_vis": 68, "A_vis": 40, "E_proj": 57, "N_out": 67},
-    **{"L_rope": 69, "L_nope": 71, "L_conv": 73},
+    **{"L_rope": 69, "L_nope": 71, "L_conv": 73, "L_conv_moe": 74},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)

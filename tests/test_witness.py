@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -27,6 +29,7 @@ from symformer.quantities import quantities
 from symformer.witness import provable, verify
 from symformer.witness.certification import checks, counted_by, verify_many
 from symformer.witness.row_comparison import compare_rows
+from symformer.witness.sampling_plan import apart_in_turn
 from symformer.witness.stored_weights import StoredWeight, build, stored_rows
 
 from .conftest import Rewrite
@@ -323,6 +326,13 @@ def test_a_seed_repeats_and_sizes_all_differ() -> None:
     assert one is not None
     assert one.seed == 5
     assert verify("gpt2").certificate != one
+
+
+def test_bound_on_equal_sizes_holds_for_every_sample() -> None:
+    """A size, a multiple of it and another one, from 1 to 6, and the constant 2: all 216 samples."""
+    drawn = [{g, g * times, d, 2} for g, times, d in product(range(1, 7), repeat=3)]
+    equal = Fraction(sum(len(sizes) < 4 for sizes in drawn), len(drawn))
+    assert 0.5 < equal <= apart_in_turn(3, 1, 6) == 1 - Fraction(5 * 4 * 3, 6**3)
 
 
 def test_certificates_name_the_witness_classes() -> None:

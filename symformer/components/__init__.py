@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .mlp import MLP as MLP
     from .moe import MoE as MoE
     from .parallel_block import ParallelBlock as ParallelBlock
+    from .parallel_sum import ParallelSum as ParallelSum
     from .patch_embedding import PatchEmbedding as PatchEmbedding
     from .pooler import Pooler as Pooler
     from .position_embedding import PositionEmbedding as PositionEmbedding

@@ -16,7 +16,7 @@ from .base import Component
 @dataclass(frozen=True, kw_only=True)
 class ChunkedScan(Component):
     """A short convolution, then a recurrent state of D_ssm by N_state numbers for each of A_ssm heads, gated and
-    normalized, Dao and Gu 2024 [dao2024], section 7.1; computed in chunks, section 6.
+    usually normalized, Dao and Gu 2024 [dao2024], section 7.1; computed in chunks, section 6.
 
     The paper's P, N and Q are D_ssm, N_state and C_chunk. The heads of each of G_ssm groups share the input and output
     projections (B and C) of their states. The convolution covers K_conv positions and computes K_conv - 1 positions
@@ -36,10 +36,25 @@ class ChunkedScan(Component):
     bias: bool = False  # of the input and output projections
     convolution_bias: bool = True
     activation: Activation = "silu"  # of the convolution; the gate has silu
+    normalized: bool = True  # whether there is a norm, over each of G_ssm groups
+    norm_first: bool = False  # whether the norm comes before the gate
+    input_factor: str = ""  # the name of the constant factor of the input, or ""
+    factors: str = ""  # the name of the constant factors of the input projection's pieces, or ""
+
+    @property
+    def about(self) -> str:
+        """Return the description, with the constant factors."""
+        said = [super().about]
+        said += ["A constant factor scales its input."] if self.input_factor else []
+        if self.factors:
+            said += ["Each of the five pieces of the input projection has a constant factor of its own."]
+        return " ".join(said)
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         width, inner, along = x.width, A_ssm * D_ssm, G_ssm * N_state
+        x = ops.scale(self.input_factor, x) if self.input_factor else x
         both = ops.linear("in_proj", x, 2 * inner + 2 * along + A_ssm, bias=self.bias)
+        both = ops.scale(self.factors, both) if self.factors else both
         gate, x, step = ops.split(both, (inner, inner + 2 * along, A_ssm))
         x = ops.channels_last(
             ops.causal_depthwise_convolution("conv1d", ops.channels_first(x), K_conv, bias=self.convolution_bias)
@@ -48,6 +63,9 @@ class ChunkedScan(Component):
         stored = ops.parameter("", dt_bias=(A_ssm,), A_log=(A_ssm,), D=(A_ssm,))
         write, read = (ops.heads(each, G_ssm, N_state) for each in (write, read))
         y = ops.merge(ops.scan("scan", ops.heads(x, A_ssm, D_ssm), step, write, read, stored, C_chunk))
+        if self.normalized and self.norm_first:
+            y = ops.norm("norm", y, "rms_groups", bias=False)
         y = ops.multiply("gated", y, ops.activation("gate", gate, "silu"))
-        y = ops.norm("norm", y, "rms_groups", bias=False)
+        if self.normalized and not self.norm_first:
+            y = ops.norm("norm", y, "rms_groups", bias=False)
         return ops.linear("out_proj", y, width, bias=self.bias)

@@ -33,6 +33,8 @@ class GatedMLP(Component):
     act: str = "act_fn"
     down: str = "down_proj"
     fused: str = ""  # the single matrix of the gate and up projections, if there is one
+    gate_factor: str = ""  # the name of the constant factor of the gate projection, or ""
+    factor: str = ""  # the name of the constant factor of the output, or ""
     inner_dropout: str = ""  # the name of the dropout on the hidden layer, or ""
     dropout: str = ""
 
@@ -53,10 +55,13 @@ class GatedMLP(Component):
             gate, up = ops.split(joint, (self.hidden, self.hidden))
             gate = ops.activation(self.act, gate, self.activation)
         else:
-            gate = ops.activation(self.act, ops.linear(self.gate, x, self.hidden, bias=self.bias), self.activation)
+            gate = ops.linear(self.gate, x, self.hidden, bias=self.bias)
+            gate = ops.scale(self.gate_factor, gate) if self.gate_factor else gate
+            gate = ops.activation(self.act, gate, self.activation)
             up = ops.linear(self.up, x, self.hidden, bias=self.bias)
         hidden = ops.multiply("product", gate, up)
         if self.inner_dropout:
             hidden = ops.dropout(self.inner_dropout, hidden)
         y = ops.linear(self.down, hidden, x.width, bias=self.bias)
+        y = ops.scale(self.factor, y) if self.factor else y
         return ops.dropout(self.dropout, y) if self.dropout else y

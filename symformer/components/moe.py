@@ -33,6 +33,10 @@ SIGMOID_WITH_BIAS = (
     "The score of an expert is a sigmoid of its router logit. The K experts with the highest sums of their score and a "
     "bias, ``e_score_correction_bias``, are chosen. The weights are the scores without the bias, divided by their sum."
 )
+SIGMOID_WITH_EXPERT_BIAS = (
+    SIGMOID_WITH_BIAS.replace("e_score_correction_bias", "expert_bias").removesuffix(".")
+    + " and multiplied by ``routed_scaling_factor``."
+)
 SPARSE_MIXER = (
     "The first expert is the one with the highest router logit. Its weight is its share in a softmax of the logits "
     "near the highest one; ``router_jitter_noise`` determines how near. The second expert is chosen and weighted in "

@@ -53,6 +53,7 @@ class SelfAttention(Component):
     head_norm: Component | None = None  # of queries and keys, over each head separately, before the rotation
     rotated_norm: Component | None = None  # the same, after the rotation
     temperature: str = ""  # the name of the factor of each query, which depends on its position, or ""
+    key_factor: str = ""  # the name of the constant factor of the keys, or ""
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
@@ -118,6 +119,7 @@ class SelfAttention(Component):
             v = ops.linear(self.value, x, keys, bias=self.bias)
         if self.joint_norm is not None:
             q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
+        k = ops.scale(self.key_factor, k) if self.key_factor else k
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
         if self.spread:

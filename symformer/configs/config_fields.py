@@ -28,6 +28,7 @@ class Field:
     beside: Symbol | None = None  # another size, if the field holds the sum of the two
     null: bool = False  # whether the class accepts null, and treats it as missing
     auto: bool = field(default=False, repr=False)  # whether the class accepts "auto", and treats it as missing
+    absent: int | None = field(default=None, repr=False)  # the value in a model without this size, instead of null
     twins: tuple[str, ...] = ()  # fields of the same size in another part, with the same default; all must agree
 
     @property

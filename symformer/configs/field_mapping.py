@@ -109,7 +109,8 @@ class Fields:
             left_out |= set() if options[option] else {size}
         unused = {size for size, option in self.needs.items() if not options[option]}
         for size in unused:
-            self.sizes[size].read(size, config)  # its field is malformed with any options
+            if self.sizes[size].absent is None or self._given(size, config):
+                self.sizes[size].read(size, config)  # its field is malformed with any options
         left_out |= unused
         derived = {size: place for size, place in self.sizes.items() if isinstance(place, Derived)}
         left_out |= derived.keys()
@@ -157,7 +158,9 @@ class Fields:
         """Return True if a config has a size that is optional in the model."""
         place = self.sizes[size]
         numbers = [config[name] for name in place.names if name in config]
-        return any(number is not None for number in numbers) if numbers else place.default is not None
+        missing = (None,) if place.absent is None else (place.absent,)
+        given = [number for number in numbers if isinstance(number, bool) or number not in missing]
+        return bool(given) if numbers else place.default is not None
 
     def _hold(self, config: Config) -> None:
         """Raise ConfigError for an unsupported field or an unsupported value."""
@@ -262,7 +265,7 @@ class Fields:
         config |= self.layers.write(numbers) if self.layers else {}
         for option, size in self.nullable.items():
             if not getattr(component, option):
-                config[self.sizes[size].names[0]] = None
+                config[self.sizes[size].names[0]] = self.sizes[size].absent
         for option, (size, other) in self.apart.items():
             if not getattr(component, option):
                 config[self.sizes[size].names[0]] = numbers[other]

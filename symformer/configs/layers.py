@@ -18,6 +18,8 @@ DEPTH = Field(("num_hidden_layers",))  # the usual name
 ROTATED, INTERVAL = "no_rope_layers", "no_rope_layer_interval"  # 1 for a layer that has rotary positions
 DEEPEST = 100_000  # layers, where they are listed one by one
 WORD, LISTED, WINDOW = "sliding_window_pattern", "layer_types", "sliding_window"
+# Former names of kinds, which transformers replaces in every config.
+FORMER = {"mamba": "linear_attention", "attention": "full_attention"}
 LETTERS = {"L": "sliding_attention", "G": "full_attention"}  # local and global
 
 
@@ -105,7 +107,10 @@ class Layers:
 
     def listed(self, config: Config) -> Any:
         """Return the kind of every layer, or None if the pattern applies."""
-        return config.get(self.name)
+        listed = config.get(self.name)
+        if self.name != LAYER_TYPES or not isinstance(listed, list):
+            return listed
+        return [FORMER.get(kind, kind) if isinstance(kind, str) else kind for kind in listed]
 
     def deep(self, config: Config, listed: Any) -> int:
         """Return the number of layers. Raises ConfigError."""

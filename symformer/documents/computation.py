@@ -278,10 +278,16 @@ class _Computing:
         reader = uses[0][0]
         if isinstance(reader, Entry) and reader.kind is OperationKind.NORM:  # a norm reads its input twice
             return isinstance(item, Entry)
-        made = isinstance(item, Scope) or item.kind in (
-            OperationKind.LINEAR,
-            OperationKind.EXPERTS,
-            OperationKind.ROUTE,
+        scaled = isinstance(item, Entry) and item.kind is OperationKind.MULTIPLY and len(item.inputs) == 1
+        made = (
+            isinstance(item, Scope)
+            or scaled
+            or item.kind
+            in (
+                OperationKind.LINEAR,
+                OperationKind.EXPERTS,
+                OperationKind.ROUTE,
+            )
         )
         return made and bool(self._called(x)[0])
 

@@ -150,7 +150,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     fewest = max((max(values) for size, values in looped.items() if size not in (S, C)), default=1)
     read = [degree((length,)) for degree in degrees_in for length in (S, C) if length in degree.sizes]
     if apart >= 1:
-        apart = max(_apart_in_turn(len(degree.sizes), constants, largest) for degree in degrees_in)
+        apart = max(apart_in_turn(len(degree.sizes), constants, largest) for degree in degrees_in)
     apart += Fraction((fewest - 1) * max(read, default=0), largest)
     if apart >= 1:
         raise WitnessError(f"{model.target} has too many sizes: samples of up to {largest} cannot keep them different")
@@ -179,7 +179,7 @@ def _apart(degrees: Sequence[int], constants: int, largest: int) -> Fraction:
     return Fraction(pairs, largest)
 
 
-def _apart_in_turn(sizes: int, constants: int, largest: int) -> Fraction:
+def apart_in_turn(sizes: int, constants: int, largest: int) -> Fraction:
     """Return a closer upper bound on the same probability: sizes sampled one after another.
 
     Each size is affine in a fresh variable of its own, on which none of the sizes before it depends if those with fewer

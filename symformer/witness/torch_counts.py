@@ -30,7 +30,7 @@ from ..ledger.facts import OperationKind
 from .dispatch_recorders import Products, SavedStorages
 from .model_calls import unpadded
 from .stored_weights import our_path, recipe, with_stars, witness_class
-from .torch_session import Run, Session, silence, tensors_of, trainable
+from .torch_session import Run, Session, is_state, silence, tensors_of, trainable
 
 Numbers = Mapping[Symbol, int]
 Parts = Mapping[
@@ -274,17 +274,22 @@ class TorchWitness(Session):
         }
         both = len(set(attends.values())) > 1
         layers: dict[str, str] = {}
+        kinds: dict[tuple[str, bool], str] = {}  # a layer can have both attention and a mixer with states
         for name, module in self.model().named_modules():
             if isinstance(place := getattr(module, "layer_idx", getattr(module, "layer_id", None)), int):
                 stack = attends.get(with_stars(self.ours(name)), "") if both else "layers"
                 layers[f"{stack}.{place}"] = name
+                kinds[f"{stack}.{place}", with_stars(self.ours(name)) not in attends] = name
+        owners = {*layers.values()}
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for row, size in held.items():
-            path = layers.get(row.rpartition(".")[0])
+            place = row.rpartition(".")[0]
+            path = kinds.get((place, is_state(row)), layers.get(place))
             if path is None:
                 raise WitnessError(f"no attention of {self.component.name} owns {row} of the cache")
+            owners.add(path)
             parts[with_stars(self.ours(path)), FORWARD][size] += 1
-        return TorchCount(sum(held.values()), parts, self.named(layers.values()) | {""})
+        return TorchCount(sum(held.values()), parts, self.named(owners) | {""})
 
     def activations(
         self,
