@@ -34,6 +34,13 @@ class SelectiveScan(Component):
     bias: bool = False  # of the input and output projections
     convolution_bias: bool = True
     activation: Activation = "silu"  # of the convolution; the gate has silu
+    normalized: bool = False  # whether the inputs of the scan that depend on the token are normalized, without scales
+
+    @property
+    def about(self) -> str:
+        """Return the description, with the norms."""
+        norms = " The low-rank step sizes and both projections of the state are normalized."
+        return super().about + (norms if self.normalized else "")
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         width, one = x.width, Integer(1)
@@ -43,6 +50,11 @@ class SelectiveScan(Component):
         )
         x = ops.activation("act", x, self.activation)
         low, write, read = ops.split(ops.linear("x_proj", x, R_dt + 2 * N_state, bias=False), (R_dt, N_state, N_state))
+        if self.normalized:
+            low, write, read = (
+                ops.norm(f"{name}_layernorm", each, "rms", scale=False, bias=False)
+                for name, each in (("dt", low), ("b", write), ("c", read))
+            )
         step = ops.linear("dt_proj", low, H_ssm)
         stored = ops.parameter("", A_log=(H_ssm, N_state), D=(H_ssm,))
         channels = ops.heads(x, H_ssm, one)

@@ -1,0 +1,36 @@
+"""Falcon Mamba."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..components import Component, SelectiveScan
+from ..language.sizes import Divides
+from ..language.symbols import E, H_ssm, K_conv, L, N_state, R_dt, V
+from .base_architecture import Fields, WitnessSpec, usual
+from .bases.recurrent import MIXER, Recurrent
+from .mamba import INNER, RANK
+
+
+@dataclass(frozen=True, kw_only=True)
+class FalconMamba(Recurrent):
+    """Falcon Mamba, Zuo et al. 2024 [zuo2024], section 3.1: Mamba with norms inside the mixer.
+
+    >>> FalconMamba().formula("kv-cache")
+    2*B*L*K_conv*H_ssm + 4*B*L*H_ssm*N_state
+    """
+
+    title = "Falcon Mamba"
+    constraints = (Divides(E, H_ssm),)
+    config = Fields(
+        usual({V: 50280, E: 768, L: 32, H_ssm: INNER, N_state: 16, R_dt: RANK, K_conv: 4}, MIXER),
+        restated={"intermediate_size": H_ssm},
+        inert=("mixer_rms_eps", "use_falcon_mambapy"),
+    )
+    witness = WitnessSpec("FalconMamba", prefix="backbone.")
+
+    @property
+    def mixer(self) -> Component:
+        return SelectiveScan(
+            bias=self.bias, convolution_bias=self.convolution_bias, activation=self.activation, normalized=True
+        )
