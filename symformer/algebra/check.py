@@ -24,7 +24,7 @@ from ..language.symbols import letter, named_symbol, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Code, Equation, Heading, Line, Math, Paragraph, Table, setting
+from ..output.blocks import BriefBlock, Code, Equation, Heading, Line, Math, Paragraph, Piece, Table, setting
 from ..output.chain import Chain
 from ..papers.paper_letters import letters_of
 from ..quantities import quantity as find_quantity
@@ -175,15 +175,15 @@ class FormulaCheck(Answer):
         """Return the tables of the names, of the rows that explain the difference, and of the errors."""
         found: list[BriefBlock] = []
         if self.name_bindings:
-            names = [[[each.name], [each.spelt], [each.meaning], [each.source]] for each in self.name_bindings]
-            found.append(Table([["name"], ["read as"], ["meaning"], ["source"]], names, "llll"))
+            names = [[each.name, each.spelt, each.meaning, each.source] for each in self.name_bindings]
+            found.append(Table.of(["name", "read as", "meaning", "source"], names, "llll"))
         if self.rows:
-            rows: list[list[Line]] = [[[Code(each.path)], [each.statement], [Math.of(each.ours)]] for each in self.rows]
-            head = [["row"], ["in the printed formula"], ["ours"]]
-            found.append(Table(head, rows, "lll", caption=[self.alternatives]))
+            rows: list[list[Piece]] = [[Code(each.path), each.statement, Math.of(each.ours)] for each in self.rows]
+            head = ["row", "in the printed formula", "ours"]
+            found.append(Table.of(head, rows, "lll", caption=[self.alternatives]))
         if self.errors:
-            errors = [[[each.at], [f"{each.ours:,}"], [number(each.theirs)], [each.percent]] for each in self.errors]
-            found.append(Table([["at"], ["ours"], ["theirs"], ["error in %"]], errors, "lrrr"))
+            errors = [[each.at, f"{each.ours:,}", number(each.theirs), each.percent] for each in self.errors]
+            found.append(Table.of(["at", "ours", "theirs", "error in %"], errors, "lrrr"))
         return found
 
     # Former names

@@ -216,9 +216,9 @@ class Explanation(Answer):
         ]
         if self.verdict != "convention":
             return found
-        rows: list[list[Line]] = [[["symformer's count"], [], [number(as_int(plain.value))]]]
-        rows += [[[what], [_some(paths)], [number(each)]] for what, paths, each in self.rows]
-        found.append(Table([[], ["rows"], [self.match.method.unit]], rows, "llr"))
+        rows = [["symformer's count", "", number(as_int(plain.value))]]
+        rows += [[what, _some(paths), number(each)] for what, paths, each in self.rows]
+        found.append(Table.of(["", "rows", self.match.method.unit], rows, "llr"))
         found += [Paragraph([f"{name}: {meaning}"]) for name, meaning in self.meanings.items()]
         if self.change is not None and self.change != 0:
             amount = tree(Rational(self.difference.numerator, self.difference.denominator))
