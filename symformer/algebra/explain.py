@@ -15,7 +15,7 @@ from sympy import Expr, Rational
 from ..architectures import composed_model, presets
 from ..formulas import ranks
 from ..language.aliases import Alias
-from ..language.errors import ArithmeticTextError, OptionError, SymformerError
+from ..language.errors import ArithmeticTextError, OptionError, SymformerError, joined
 from ..language.notation.display_tree import Word, tree
 from ..language.notation.text import code, number
 from ..language.printed_number import PERCENT, PrintedNumber, printed
@@ -72,7 +72,7 @@ class Explanation(Answer):
         run = {B, S, C, N_tok, N_tps, N_dev, N_peak}
         own = {size: value for size, value in known.items() if theirs.get(size) != value and size not in run}
         other += [f"{size} = {value:,}" for size, value in own.items()]
-        return f"{target} with {' and '.join(filter(None, (', '.join(other[:-1]), other[-1])))}" if other else target
+        return f"{target} with {joined(other)}" if other else target
 
     @property
     def value(self) -> int | Fraction:
@@ -403,9 +403,7 @@ def _doubted(
 
 
 def _with(otherwise: Sequence[str]) -> str:
-    if not otherwise:
-        return "as symformer counts it"
-    return "with " + " and ".join(filter(None, (", ".join(otherwise[:-1]), otherwise[-1])))
+    return f"with {joined(otherwise)}" if otherwise else "as symformer counts it"
 
 
 def _near(value: Fraction) -> str:

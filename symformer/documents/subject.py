@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sympy import Expr
 
+from ..language.errors import joined
 from ..language.notation.text import text
 from ..language.symbols import print_order
 from ..output.blocks import Code, Line, Math, Piece, listed
@@ -20,7 +21,7 @@ def in_title(found: DerivationFacts, measures: str) -> str:
     sizes = [
         f"{size} = {text(value)}" for size, value in found.sizes.items() if found.has_own_sizes or not value.is_Integer
     ]
-    changed = f" with {_and(sizes)}" if sizes else ""
+    changed = f" with {joined(sizes)}" if sizes else ""
     conventions = in_brackets(found.conventions)
     return f"{found.title}{in_brackets(found.options)}{changed}: {measures}{conventions} in closed form"
 
@@ -73,7 +74,3 @@ class Subject:
 
 def _spelt(value: Expr) -> Line:
     return [text(value)] if value.is_Integer else [Math.of(value)]
-
-
-def _and(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -123,14 +123,19 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join([*spelt[:shown], *more])
 
 
-def alternatives(choices: Iterable[object]) -> str:
-    """Return alternatives for a message.
+def joined(words: Iterable[object], conjunction: str = "and") -> str:
+    """Return words as in a sentence.
 
-    >>> alternatives("a"), alternatives("ab"), alternatives("abc")
-    ('a', 'a or b', 'a, b or c')
+    >>> joined("a"), joined("ab"), joined("abc")
+    ('a', 'a and b', 'a, b and c')
     """
-    *others, last = map(str, choices)
-    return f"{', '.join(others)} or {last}" if others else last
+    *others, last = map(str, words)
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
+
+
+def alternatives(choices: Iterable[object]) -> str:
+    """Return alternatives for a message: ``a, b or c``."""
+    return joined(choices, "or")
 
 
 def it_or_each(names: Sized) -> str:
