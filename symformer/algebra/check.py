@@ -24,7 +24,7 @@ from ..language.symbols import letter, named_symbol, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Code, Equation, Heading, Line, Math, Paragraph, Piece, Table, setting
+from ..output.blocks import BriefBlock, Code, Equation, Heading, Math, Paragraph, Piece, Table, setting
 from ..output.chain import Chain
 from ..papers.paper_letters import letters_of
 from ..quantities import quantity as find_quantity
@@ -33,7 +33,7 @@ from .account_terms import is_zero
 from .difference_rows import DifferenceRow, difference_rows, single_explanations
 from .name_binding import COUNT, STORED, NameBinding, ambiguity_error, bind_names, check_length, substitute_names
 from .paper_conventions import ConvertedFormula, PaperConvention, parameters, search
-from .result import Answer
+from .result import FormulaAnswer
 
 PRESETS = 3  # maximum number of presets for the error of a formula without numbers
 
@@ -68,7 +68,7 @@ class Error:
 
 
 @dataclass(frozen=True, repr=False)
-class FormulaCheck(Answer):
+class FormulaCheck(FormulaAnswer):
     """The result of comparing a printed formula with ours."""
 
     model: Model
@@ -90,10 +90,6 @@ class FormulaCheck(Answer):
         if self.verdict == "convention":
             return "equal under a convention: " + "; ".join(each.name for each in self.conventions)
         return "differs"
-
-    def rank_lines(self) -> list[Line]:
-        """Return the number of ranks if the values are per rank."""
-        return ranks.stated(self.formula.ranks, self.model.known)
 
     @property
     def alternatives(self) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, expand, floor, fraction, together
 
 from ..architectures import composed_model
-from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..formulas.ratio import lowest
 from ..language.aliases import Alias, former
@@ -26,7 +25,7 @@ from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table, setting
-from .result import Answer
+from .result import FormulaAnswer
 
 LONG = 160  # maximum number of characters of a readable formula
 BUILT = ("layers", "heads", "experts")  # units of the sizes whose unit increment is listed below the table
@@ -147,7 +146,7 @@ def _leading(expr: Expr, size: Symbol) -> Expr | None:
 
 
 @dataclass(frozen=True, repr=False)
-class Sensitivity(Answer):
+class Sensitivity(FormulaAnswer):
     """The sensitivity of one quantity of a model to each of its sizes."""
 
     model: Model
@@ -190,14 +189,8 @@ class Sensitivity(Answer):
 
     def to_json(self) -> dict[str, Any]:
         """Return the sensitivity as ``sensitivity --json`` prints it; a fraction is a string "p/q"."""
-        measure = self.formula.measure
         return {
-            "target": self.model.target,
-            "quantity": measure.name,
-            "unit": measure.unit,
-            "conventions": dict(self.formula.conventions),
-            "formula": code(self.formula.display_expr),
-            **ranks.facts(self.formula.ranks, self.model.known),
+            **self._formula_json(),
             "value": _json(self.value),
             "sizes": [
                 {
@@ -217,10 +210,6 @@ class Sensitivity(Answer):
                 for each in self.changes
             ],
         }
-
-    def rank_lines(self) -> list[Line]:
-        """Return the number of ranks if the values are per rank."""
-        return ranks.stated(self.formula.ranks, self.model.known)
 
     def table(self) -> dict[str, list[Any]]:
         """Return one row per size: formulas, and their values if all sizes have numbers."""
