@@ -16,7 +16,7 @@ from ..formulas.formula import Formula
 from ..language.aliases import Alias, former
 from ..language.errors import OptionError, ReadingError, quoted
 from ..language.notation.display_tree import Minus, Sum, Word, tree
-from ..language.notation.text import code, number
+from ..language.notation.text import code, json_number, number
 from ..language.parsing.equation import ParsedEquation, read
 from ..language.parsing.name_tokens import one_name
 from ..language.sizes import Numbers, substitute
@@ -62,9 +62,7 @@ class Error:
 
     def to_json(self) -> dict[str, Any]:
         """Return the error as ``check --json`` prints it."""
-        whole = self.theirs.denominator == 1
-        theirs = int(self.theirs) if whole else str(self.theirs)
-        return {"at": self.at, "ours": self.ours, "theirs": theirs, "percent": self.percent}
+        return {"at": self.at, "ours": self.ours, "theirs": json_number(self.theirs), "percent": self.percent}
 
 
 @dataclass(frozen=True, repr=False)

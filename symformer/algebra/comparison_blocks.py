@@ -303,7 +303,7 @@ class ComparisonBlocks:
             line += [*maybe(line, " "), "All numbers here use ", Math.of(tie.size), f" = {tie.chosen:,}."]
         said += [Paragraph(line)] if line else []
         for what, expr in (("difference", self.found.tied_difference), ("ratio", self.found.tied_ratio)):
-            if expr is not None and (self.most is None or len(text(tree(expr))) <= IN_LINE):
+            if expr is not None and (self.most is None or len(text(expr)) <= IN_LINE):
                 said.append(Paragraph([f"After substituting this formula, the {what} is ", Math.of(expr), "."]))
         return said
 

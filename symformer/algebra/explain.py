@@ -17,7 +17,7 @@ from ..formulas import ranks
 from ..language.aliases import Alias
 from ..language.errors import ArithmeticTextError, OptionError, SymformerError, joined
 from ..language.notation.display_tree import Word, tree
-from ..language.notation.text import code, number
+from ..language.notation.text import code, json_number, number
 from ..language.printed_number import PERCENT, PrintedNumber, printed
 from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
 from ..language.target import AnyTarget
@@ -169,13 +169,13 @@ class Explanation(Answer):
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as ``explain --json`` prints it; a fraction is a string "p/q"."""
-        spelt = {"value": self.value, "difference": self.difference}
         return {
             "target": self.model.target,
             "number": self.printed.text,
             "verdict": self.verdict,
             "because": self.reason,
-            **{name: each if isinstance(each, int) else str(each) for name, each in spelt.items()},
+            "value": json_number(self.value),
+            "difference": json_number(self.difference),
             "formula": None if self.change is None else code(self.change),
             "counts": self.match.method.formula.measure.name,
             "unit": self.match.method.unit,
@@ -183,7 +183,7 @@ class Explanation(Answer):
             "fits": self.match_kind or None,
             "otherwise": list(self.match.otherwise) if self.verdict == "convention" else [],
             "rows": [
-                {"what": what, "rows": list(rows), "value": each if isinstance(each, int) else str(each)}
+                {"what": what, "rows": list(rows), "value": json_number(each)}
                 for what, rows, each in self.rows
             ],
             "meanings": self.meanings,

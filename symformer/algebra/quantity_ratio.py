@@ -19,7 +19,7 @@ from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Tree, sizes_of, tree, value
-from ..language.notation.text import code
+from ..language.notation.text import code, json_number
 from ..language.symbols import letter, print_order
 from ..language.target import AnyTarget, name_of
 from ..models.model import Model
@@ -159,7 +159,7 @@ class QuantityRatio(Answer):
             **({"totals": totals} if totals else {}),
             "ratio": code(self.ratio),
             "ratio_leading": code(self.leading),
-            "ratio_value": exact if exact is None else int(exact) if exact.denominator == 1 else str(exact),
+            "ratio_value": json_number(exact),
             "missing": [] if exact is not None else list(map(str, self.missing)),
             "limits": {str(size): each.to_json() for size, each in self.limits.items()},
         }

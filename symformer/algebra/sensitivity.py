@@ -18,7 +18,7 @@ from ..formulas.ratio import lowest
 from ..language.aliases import Alias, former
 from ..language.errors import SizeError, SymformerError
 from ..language.frozen import FrozenDict, Immutable
-from ..language.notation.text import code
+from ..language.notation.text import code, json_number
 from ..language.sizes import Numbers, substitute
 from ..language.symbols import letter, symbol
 from ..language.target import AnyTarget
@@ -191,18 +191,18 @@ class Sensitivity(FormulaAnswer):
         """Return the sensitivity as ``sensitivity --json`` prints it; a fraction is a string "p/q"."""
         return {
             **self._formula_json(),
-            "value": _json(self.value),
+            "value": json_number(self.value),
             "sizes": [
                 {
                     "size": str(each.size),
                     "meaning": letter(each.size).meaning,
                     "value": each.value,
                     "derivative": _code(each.derivative),
-                    "derivative_value": _json(each.evaluate(each.derivative)),
+                    "derivative_value": json_number(each.evaluate(each.derivative)),
                     "elasticity": _code(each.elasticity),
-                    "elasticity_value": _json(each.evaluate(each.elasticity)),
+                    "elasticity_value": json_number(each.evaluate(each.elasticity)),
                     "one_more": _code(each.one_more),
-                    "one_more_value": _json(each.evaluate(each.one_more)),
+                    "one_more_value": json_number(each.evaluate(each.one_more)),
                     "one_more_breaks": self.violated_conditions.get(each.size),
                     "alone": _code(each.univariate),
                     "asymptote": _code(each.asymptote),
@@ -289,10 +289,6 @@ class Sensitivity(FormulaAnswer):
 
 def _code(expr: Expr | None) -> str | None:
     return None if expr is None else code(expr)
-
-
-def _json(value: Fraction | None) -> int | str | None:
-    return None if value is None else int(value) if value.denominator == 1 else str(value)
 
 
 def _shown(expr: Expr | None) -> Line:

@@ -8,8 +8,10 @@ from typing import Any
 from sympy import Symbol
 
 from ..formulas import ranks
+from ..formulas.breakdown import Row
 from ..formulas.formula import Formula
-from ..language.notation.text import code
+from ..language.notation.text import code, json_number
+from ..language.sizes import Numbers
 from ..language.symbols import letter
 from ..models.model import Model
 from ..output.blocks import Line
@@ -33,7 +35,7 @@ def show_json(model: Model, formula: Formula) -> dict[str, Any]:
         "formula": formula.code(),
         "latex": formula.latex(),
         "symbols": {str(name): number for name, number in numbers.items()},
-        "value": _exact(value_of(formula, model)),
+        "value": json_number(value_of(formula, model)),
         "missing": [str(size) for size in missing_of(formula, model)],
         **ranks.facts(formula.ranks, numbers),
         "breakdown": [
@@ -41,20 +43,20 @@ def show_json(model: Model, formula: Formula) -> dict[str, Any]:
                 "path": row.path,
                 "count": code(row.count),
                 "formula": code(row.each),
-                "value": _exact(formula.row_total(row, numbers)) if row.total.free_symbols <= numbers.keys() else None,
+                "value": _row_value(formula, row, numbers),
             }
             for row in formula.rows
         ],
     }
 
 
+def _row_value(formula: Formula, row: Row, numbers: Numbers) -> int | str | None:
+    return json_number(formula.row_total(row, numbers)) if row.total.free_symbols <= numbers.keys() else None
+
+
 def config_commit(model: Model) -> dict[str, str]:
     """Return the commit of the config of a Hub model, or nothing for any other model."""
     return {"commit": model.provenance.commit} if model.provenance.commit else {}
-
-
-def _exact(value: int | Fraction | None) -> int | str | None:
-    return value if value is None or isinstance(value, int) else int(value) if value.denominator == 1 else str(value)
 
 
 def conventions(model: Model, formula: Formula) -> dict[str, str]:

@@ -9,7 +9,6 @@ from math import lcm
 from sympy import Expr, Rational, Symbol
 
 from ...language.errors import SizeError
-from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.sizes import Numbers, substitute
 from ...language.symbols import letter, print_order
@@ -21,7 +20,7 @@ USUAL = 4096  # end of the axis for a size of the run without a number
 
 def label(size: Symbol) -> str:
     """Return the label of an axis: ``layers $L$``."""
-    return f"{letter(size).meaning} ${latex(tree(size))}$"
+    return f"{letter(size).meaning} ${latex(size)}$"
 
 
 def only(expr: Expr, size: Symbol, numbers: Numbers, what: str) -> Expr:

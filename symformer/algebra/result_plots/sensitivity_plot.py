@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...language.errors import OptionError, SizeError
-from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.target import name_of
 from ...output.bars import Bars
@@ -40,9 +39,9 @@ def bars(found: Sensitivity) -> Bars:
             if names
             else f"{found.formula.id} has no elasticity: floor, ceiling, min and max are not differentiable"
         )
-    sizes = [f"${latex(tree(size))}$" for size in known]
+    sizes = [f"${latex(size)}$" for size in known]
     notes = [f"{escaped(found.formula.measure.title)} of {literal(name_of(found.model.target))}"]
-    if without := [latex(tree(size)) for size in numbers if size not in known]:
+    if without := [latex(size) for size in numbers if size not in known]:
         notes.append(f"no elasticity for ${', '.join(without)}$: a value is missing, or it is not differentiable")
     column = list(known.values())
     written = [f"{float(number):.4g}" for number in column]
@@ -62,7 +61,7 @@ def curve(found: Sensitivity, by: str) -> Chart:
     if change.value is not None:
         series.append(Series("", [change.value], [value_at(change.univariate, size, change.value)], "mark"))
     if change.asymptote is not None and change.asymptote != change.univariate:
-        spelt = latex(tree(change.asymptote))
+        spelt = latex(change.asymptote)
         word = f"asymptote ${spelt}$" if len(spelt) <= LONG else "asymptote"
         series.append(Series(word, xs, [value_at(change.asymptote, size, x) for x in xs]))
     return Chart(label(size), found.formula.measure.title, series)
