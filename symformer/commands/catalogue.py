@@ -28,6 +28,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     from ..catalogue.entries import classes, find_entry
     from ..catalogue.record import OPERATIONS
     from ..language.errors import UnknownNameError
+    from ..models.provenance import libraries
     from ..output.blocks import Table
     from ..views.catalogue_class import catalogue_class
 
@@ -46,7 +47,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
                 "type": model_type,
                 "switches": sorted({field for turn in kept.turns for field in turn.fields}),
                 "operations": OPERATIONS in kept.records,
-                "read with": ", ".join(f"{each} {version}" for each, version in kept.entry.versions.items()),
+                "read with": libraries(kept.entry.versions),
             }
         )
     if words and not facts:

@@ -15,8 +15,6 @@ from .base_command import Command
 from .terminal import print_blocks, print_json, print_line
 
 if TYPE_CHECKING:
-    from sympy import Symbol
-
     from ..algebra.model_comparison import Comparison
     from ..formulas.formula import Formula
     from ..output.blocks import Document
@@ -261,7 +259,7 @@ def _check_plot(
 def _print(found: Comparison, crossovers: Sequence[str]) -> None:
     """Print the comparison, the sizes without a value, and the sources of the formulas."""
     from ..views.provenance_lines import source_sentences
-    from ..views.summary import notes
+    from ..views.summary import missing_line, notes
 
     read = [f"{model.target}: config.json at {at}" for model in found.models if (at := model.provenance.read_at)]
     answered = [
@@ -270,15 +268,9 @@ def _print(found: Comparison, crossovers: Sequence[str]) -> None:
         for line in [*notes(model, formula), *source_sentences(model, formula)]
     ]
     print_blocks(found.to_blocks(crossovers))
-    for line in ["", *_unset(found.unset), *dict.fromkeys([*read, *answered])]:
+    print_line()
+    for line in [*([missing_line(found.unset)] if found.unset else []), *dict.fromkeys([*read, *answered])]:
         print_line(line)
-
-
-def _unset(sizes: Sequence[Symbol]) -> list[str]:
-    """Return a line that names the sizes without a value."""
-    from ..language.errors import it_or_each
-
-    return [f"no value for {', '.join(map(str, sizes))}: set {it_or_each(sizes)} with --set"] if sizes else []
 
 
 def _json(found: Comparison) -> dict[str, object]:
@@ -316,6 +308,7 @@ def _over(
     """Divide one quantity by another for each target; print the quotients, or write JSON, a plot or a document."""
     from ..algebra.quantity_ratio import QuantityRatio
     from ..language.errors import OptionError
+    from ..views.summary import missing_line
 
     above, below = beside.formulas()
     for formula in (*above, *below):
@@ -338,8 +331,9 @@ def _over(
         return
     print_blocks([block for each in found for block in each.to_blocks()])
     lacking = dict.fromkeys(size for each in found for size in each.unset)
-    for line in ["", *_unset(list(lacking))] if lacking else []:
-        print_line(line)
+    if lacking:
+        print_line()
+        print_line(missing_line(list(lacking)))
 
 
 def _put(

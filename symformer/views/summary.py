@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +11,7 @@ from sympy import Symbol
 from ..formulas import ranks
 from ..formulas.breakdown import Row
 from ..formulas.formula import Formula
+from ..language.errors import it_or_each
 from ..language.notation.text import code, json_number
 from ..language.sizes import Numbers
 from ..language.symbols import letter
@@ -87,6 +89,11 @@ def remarks(model: Model, formula: Formula) -> list[Line]:
 def missing_of(formula: Formula, model: Model) -> tuple[Symbol, ...]:
     """Return the sizes of a formula without a value, in the order of the alphabet."""
     return tuple(size for size in formula.symbols if size not in model.known)
+
+
+def missing_line(missing: Sequence[Symbol], hint: str = "") -> str:
+    """Return a sentence that names the sizes without a value and how to set them."""
+    return f"no value for {', '.join(map(str, missing))}: set {it_or_each(missing)} with --set{hint}"
 
 
 def value_of(formula: Formula, model: Model) -> int | None:
