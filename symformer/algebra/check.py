@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +15,7 @@ from ..formulas.formula import Formula
 from ..language.aliases import Alias, former
 from ..language.errors import OptionError, ReadingError, quoted
 from ..language.notation.display_tree import Minus, Sum, Word, tree
-from ..language.notation.text import code, json_number, number
+from ..language.notation.text import code, json_number, number, to_digits
 from ..language.parsing.equation import ParsedEquation, read
 from ..language.parsing.name_tokens import one_name
 from ..language.sizes import Numbers, substitute
@@ -56,9 +55,7 @@ class Error:
         """The relative error to four digits; empty if our value is 0."""
         if not self.ours:
             return ""
-        share = self.share
-        near = Context(prec=4).divide(Decimal(share.numerator), Decimal(share.denominator))
-        return f"{near.normalize():+f}" if share else "0"
+        return f"{to_digits(self.share, 4).normalize():+f}" if self.share else "0"
 
     def to_json(self) -> dict[str, Any]:
         """Return the error as ``check --json`` prints it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -17,7 +16,7 @@ from ..formulas import ranks
 from ..language.aliases import Alias
 from ..language.errors import ArithmeticTextError, OptionError, SymformerError, joined
 from ..language.notation.display_tree import Word, tree
-from ..language.notation.text import code, json_number, number
+from ..language.notation.text import code, json_number, number, to_digits
 from ..language.printed_number import PERCENT, PrintedNumber, printed
 from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
 from ..language.target import AnyTarget
@@ -125,7 +124,7 @@ class Explanation(Answer):
 
     def format_value(self, value: Fraction | int) -> str:
         """Return a count with separators, or a share as a percentage with two decimals."""
-        return f"{float(round(value, 2)):.2f}%" if self.own_count.method.unit == PERCENT else number(as_int(value))
+        return f"{float(round(value, 2)):.2f}%" if self.own_count.method.unit == PERCENT else number(value)
 
     @property
     def hint(self) -> str:
@@ -216,7 +215,7 @@ class Explanation(Answer):
         ]
         if self.verdict != "convention":
             return found
-        rows = [["symformer's count", "", number(as_int(plain.value))]]
+        rows = [["symformer's count", "", number(plain.value)]]
         rows += [[what, _some(paths), number(each)] for what, paths, each in self.rows]
         found.append(Table.of(["", "rows", self.match.method.unit], rows, "llr"))
         found += [Paragraph([f"{name}: {meaning}"]) for name, meaning in self.meanings.items()]
@@ -407,4 +406,4 @@ def _with(otherwise: Sequence[str]) -> str:
 
 
 def _near(value: Fraction) -> str:
-    return f"{Context(prec=4).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"
+    return f"{to_digits(value, 4):f}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -18,7 +17,7 @@ from ..formulas.ratio import lowest
 from ..language.aliases import Alias, former
 from ..language.errors import SizeError, SymformerError
 from ..language.frozen import FrozenDict, Immutable
-from ..language.notation.text import code, json_number
+from ..language.notation.text import code, json_number, to_digits
 from ..language.sizes import Numbers, substitute
 from ..language.symbols import letter, symbol
 from ..language.target import AnyTarget
@@ -305,7 +304,7 @@ def _digits(value: Fraction) -> str:
     """Return an integer exactly, and another number to four digits."""
     if value.denominator == 1:
         return str(int(value))
-    return f"{Context(prec=4).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"
+    return f"{to_digits(value, 4):f}"
 
 
 def sensitivity(target: Model | AnyTarget, quantity: str = "params", **conventions: str) -> Sensitivity:

@@ -95,7 +95,7 @@ def read_by(item: Item) -> list[Tensor]:
     stored = {weight.path for weight in weights_of(item)}
     read: dict[int, Tensor] = {}
     for x in _inputs(item):
-        if id(root_of(x)) not in own and root_of(x).name not in stored:
+        if id(x.root) not in own and x.root.name not in stored:
             read.setdefault(id(x), x)
     return list(read.values())
 
@@ -107,12 +107,6 @@ def _inputs(scope: Scope) -> Iterator[Tensor]:
         else:
             yield from item.loop[:1] if item.loop else ()
             yield from _inputs(item)
-
-
-def root_of(x: Tensor) -> Tensor:
-    while x.base is not None:
-        x = x.base
-    return x
 
 
 def piece_of(x: Tensor) -> Tensor | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -158,6 +159,16 @@ def number(value: int | Fraction) -> str:
 def exact_text(value: int | Fraction) -> str:
     """Return an exact value with digit grouping: ``1,000`` or ``1,000/3``."""
     return f"{value.numerator:,}" + (f"/{value.denominator:,}" if value.denominator != 1 else "")
+
+
+def to_digits(value: Fraction, digits: int) -> Decimal:
+    """Return a value rounded to some significant digits.
+
+    >>> from fractions import Fraction
+    >>> to_digits(Fraction(2, 3), 4)
+    Decimal('0.6667')
+    """
+    return Context(prec=digits).divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def json_number(value: int | Fraction | None) -> int | str | None:
