@@ -361,7 +361,7 @@ class ComparisonBlocks:
                 line += [", which is ", exactly(near), " with these sizes"]
             line.append(".")
         said += [Paragraph(line)] if line else []
-        return [*said, *limits_of(found.limits, self.numbers, "ratio", self.most, found.bounded_sizes)]
+        return [*said, *limits_of(found.limits, self.numbers, self.most, found.bounded_sizes)]
 
     def _crossover(self, asked: Sequence[str]) -> list[BriefBlock]:
         """Return where the totals are equal and which side is larger elsewhere, as some sizes change.

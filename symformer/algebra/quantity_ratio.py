@@ -250,7 +250,7 @@ class QuantityRatio(Answer):
         if leading is not None and self.leading != self.ratio:
             line += [*maybe(line, " "), "The ratio of the leading terms is ", Math(leading), "."]
         found += [Paragraph(line)] if line else []
-        return [*found, *limits_of(self.limits, self.model.known, "ratio", most, self.bounded_sizes)]
+        return [*found, *limits_of(self.limits, self.model.known, most, self.bounded_sizes)]
 
     def symbol_table(self, shown: Sequence[Block]) -> list[BriefBlock]:
         """Return the table of the symbols in these blocks, with their values."""

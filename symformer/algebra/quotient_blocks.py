@@ -33,9 +33,9 @@ def bracketed(shown: Tree, most: int | None) -> Tree | None:
 
 
 def limits_of(
-    limits: Mapping[Symbol, Limit], numbers: Numbers, what: str, most: int | None, bounded: Collection[Symbol]
+    limits: Mapping[Symbol, Limit], numbers: Numbers, most: int | None, bounded: Collection[Symbol]
 ) -> list[Paragraph]:
-    """Return a sentence with the limits of a quotient as one size grows and the others stay fixed.
+    """Return a sentence with the limits of a ratio as one size grows and the others stay fixed.
 
     The ``bounded`` sizes cannot grow alone, so the sentence omits them.
     """
@@ -55,7 +55,7 @@ def limits_of(
         clauses.append([*to, " with ", *listed(*sizes, last=" or ")])
     if not clauses:
         return []
-    return [Paragraph([f"As one size grows and the others stay fixed, the {what} tends ", *listed(*clauses), "."])]
+    return [Paragraph(["As one size grows and the others stay fixed, the ratio tends ", *listed(*clauses), "."])]
 
 
 def exactly(number: Fraction) -> str:
