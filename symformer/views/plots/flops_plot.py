@@ -19,7 +19,7 @@ from ...language.symbols import B, S
 from ...language.target import name_of
 from ...ledger.facts import ATTENDING, OperationKind
 from ...models.model import Model
-from ...output.base_plot import MARGIN
+from ...output.base_plot import MARGIN, write_below
 from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plot_bytes
 from .rank_caption import of_one_rank
 
@@ -128,8 +128,7 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
         axes.set_ylabel(f"{drawn[0][1].measure.title}" + (f", $B = {batch.pop()}$" if len(batch) == 1 else ""))
         grid(axes)
         axes.legend(loc="upper left", handlelength=2.8)
-        if said or shared:
-            figure.supxlabel("\n".join([*said, *shared]), fontsize=6.5, x=0.02, ha="left", linespacing=1.5)
+        write_below(figure, [*said, *shared])
 
     return plot_bytes(draw, extension, 2.5 + 0.34 * len(drawn) + MARGIN * len(shared))
 

@@ -13,7 +13,7 @@ from ...language.sizes import Numbers, evaluate
 from ...language.symbols import B
 from ...language.target import name_of
 from ...models.model import Model
-from ...output.base_plot import MARGIN
+from ...output.base_plot import MARGIN, write_below
 from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plot_bytes
 from .rank_caption import of_one_rank
 
@@ -118,9 +118,6 @@ def memory(models: Sequence[Counted], extension: str, device: str | None) -> byt
         axes.set_ylabel(f"{drawn[0][1].measure.title.replace('bytes', 'GB', 1)}")
         grid(axes)
         axes.legend(loc="upper left")
-        if said or shared:
-            figure.supxlabel(
-                "\n".join([*said, *shared]), fontsize=6.5, x=0.02, ha="left", linespacing=1.5 if shared else 1.2
-            )
+        write_below(figure, [*said, *shared])
 
     return plot_bytes(draw, extension, 2.4 + 0.14 * len(drawn) + MARGIN * len(shared))
