@@ -305,6 +305,9 @@ class Reader:
         if isinstance(shown.below, Applied):
             window = self.size(value(shown.below.arguments[0]))
             unseen = back >= window if below.startswith("causal") else back.abs() > window
+            if below.startswith("chunk"):
+                places = torch.arange(scores.shape[-1])
+                unseen = (places[:, None] // window != places // window) | (back < 0)
             scores = scores.masked_fill(unseen, float("-inf"))
         for each in sinks:
             sink = self.of(each)[None, :, None, None].expand(*scores.shape[:3], 1)
@@ -321,7 +324,7 @@ def bound(scope: Scope, read: Sequence[tuple[str, Tensor]], given: Mapping[str, 
         name = next((each for each in wanted if each not in found and each[0] == letter != "x"), "")
         if name:
             found[name] = tensor
-        else:
+        elif letter != "θ":  # a layer without rotary positions, in a list of layers of several kinds
             rest.append(tensor)
     others = [each for each in wanted if each not in found]
     others = others if len(others) == len(rest) else [each for each in others if each not in given]
@@ -371,10 +374,8 @@ def product(left: Tensor, right: Tensor) -> Tensor:
     if right.dim() == 5:  # a matrix for each expert that a token is routed to
         left = left[:, :, None] if left.dim() == 3 else left
         return (left[..., None, :] @ right)[..., 0, :]
-    if (
-        left.dim() == 4 and left.shape[-1] == 1 and left.shape[:3] == right.shape[:3]
-    ):  # the weight of each of these experts
-        return left * right
+    if left.dim() == 4 and left.shape[-1] == 1 and left.shape[:2] == right.shape[:2]:  # the weight of each expert
+        return left * (right[:, :, None] if right.dim() == 3 else right)
     if left.dim() == 4 and right.dim() == 2:  # heads are merged before a matrix
         left = left.transpose(1, 2).flatten(2)
     elif left.dim() == 4 and left.shape[1] != right.shape[1]:  # several queries share a key

@@ -22,9 +22,11 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from symformer.architectures.base_architecture import Architecture
 from symformer.catalogue.config_match import find
 from symformer.catalogue.record import model_of_records
 from symformer.language.errors import CatalogueError, SymformerError
+from symformer.language.symbols import K, X
 from symformer.models.model import Model
 from symformer.targets.resolution import model as opened_at_the_door
 from symformer.witness.measured_points import session
@@ -199,7 +201,10 @@ def asked(config: Mapping[str, Any], alone: bool = False, quantities: Sequence[s
 
 def _opened(path: str, config: Mapping[str, Any], alone: bool) -> Model:
     if not alone:
-        return opened_at_the_door(path)
+        model = opened_at_the_door(path)
+        if isinstance(model.component, Architecture) and model.component.witness.every_expert:
+            return model.set({K: model.known[X]})  # torch counts the FLOPs of all experts, whatever K is
+        return model
     if (known := find(config)) is None:
         raise CatalogueError("the catalogue does not know it")
     return model_of_records(path, known)

@@ -29,7 +29,7 @@ from . import words as functions
 from .evaluating import Class, Reader
 from .models import Computation
 from .test_config_fields import TYPES, base, nested
-from .words import angles, by_group, distances, scan, shift, sines, slopes, words
+from .words import angles, by_group, distances, scan, shift, sines, slopes, temperatures, words
 
 LENGTH, SOURCE = 9, 12
 RUN = {"B": 2, "S": LENGTH, "S_enc": SOURCE, "B_vis": 4}
@@ -38,7 +38,12 @@ READ = torch.tensor([[4, 8, 15, 16, 23, 2, 7, 19, 3, 12, 28, 5], [27, 18, 21, 13
 SEGMENTS = torch.tensor([[0, 0, 0, 1, 1, 2, 2, 3, 3], [1, 1, 0, 0, 3, 3, 3, 2, 2]])
 EPSILONS = ("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "layernorm_epsilon", "norm_eps", "norm_epsilon")
 PLAIN = {"rope_type": "default", "rope_theta": 1e4}
-KINDS = {"sliding_attention": "local_layers", "full_attention": "global_layers", "local": "local_layers"}
+KINDS = {
+    "sliding_attention": "local_layers",
+    "chunked_attention": "local_layers",
+    "full_attention": "global_layers",
+    "local": "local_layers",
+}
 KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
 CASES = {model_type: case.computation for model_type, case in TYPES.items()}
 OPTIONS = {
@@ -171,6 +176,8 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
     inputs: dict[str, Any] = {"input_ids": TOKENS}
     if kind in ("bert", "roberta", "electra", "albert"):
         inputs["token_type_ids"] = given["s"] = SEGMENTS
+    if kind == "llama4_text":
+        given["τ"] = temperatures(LENGTH, theirs.config.floor_scale, theirs.config.attn_scale)
     if kind in ("bloom", "mpt"):
         given["β"] = slopes(size["A"], LENGTH)
     return inputs, given
@@ -189,6 +196,8 @@ def kinds_of(config: Any) -> list[str]:
     kinds = [KINDS.get(each, each) for each in types]
     if config.model_type == "modernbert":
         kinds[0] = "first_layer"
+    if config.model_type == "llama4_text":
+        kinds = [each if layer in config.moe_layers else "dense_layers" for layer, each in enumerate(kinds)]
     if config.model_type == "nemotron_h":
         kinds = ["attention_layers" if each == "global_layers" else each for each in kinds]
     return kinds
@@ -210,6 +219,8 @@ def arranged(kind: str, case: Computation, name: str, weight: Tensor, size: Mapp
         group = size["A"] // groups
         rows = weight.unflatten(0, (groups, group + 2, -1))
         return torch.cat((rows[:, :group].flatten(0, 2), rows[:, group].flatten(0, 1), rows[:, -1].flatten(0, 1)))
+    if kind == "llama4_text" and "experts." in name:
+        return weight.transpose(1, 2)
     if kind == "gpt_oss" and "experts." in name:
         weight = weight if "bias" in name else weight.transpose(1, 2)
         return torch.cat((weight[:, ::2], weight[:, 1::2]), 1) if "gate_up" in name else weight

@@ -10,7 +10,7 @@ import pytest
 from symformer import SymformerError, architecture
 from symformer.architectures import architecture_class, names
 from symformer.architectures.base_architecture import WitnessSpec, usual
-from symformer.architectures.bases.local_global import STACKS, LocalGlobal, local_global
+from symformer.architectures.bases.local_global import LocalGlobal, local_global
 from symformer.components.base import Component
 from symformer.components.pre_norm_block import PreNormBlock
 from symformer.components.self_attention import SelfAttention
@@ -32,7 +32,7 @@ class Windowed(LocalGlobal, Qwen3):  # type: ignore[misc, valid-type]
         layers=local_global(1, 8),
         sizes={**{size: each for size, each in Qwen3.fields.sizes.items() if size != L}, **usual({C_win: 4096})},
     )
-    witness = WitnessSpec("Qwen3", stacks=STACKS, arguments={"use_sliding_window": True, "sliding_window": C_win})
+    witness = WitnessSpec("Qwen3", arguments={"use_sliding_window": True, "sliding_window": C_win})
 
     @property
     def rotary_attention(self) -> SelfAttention:

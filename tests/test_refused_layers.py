@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers.masking_utils import create_causal_mask, create_chunked_causal_mask
 
 import symformer as sf
+from symformer.architectures import architecture_class
 from symformer.language.errors import ConfigError, RuleError
 
 # As published, with few fields; 34 layers are not a multiple of the pattern's 6.
@@ -108,8 +110,12 @@ def test_attention_in_chunks_is_counted_as_transformers_masks_it(tmp_path: Path)
         found.formula("train-flops", counted="palm")
     with pytest.raises(RuleError, match="window=rolling needs a sliding window"):
         found.formula("kv-cache", window="rolling")
+    # 1 of 3 experts of 3*32*20 per layer
+    assert found.formula("active-params").value() == found.params.value() - 4 * 2 * 3 * 32 * 20
+    # the catalogue's class, with an image encoder
+    path = _written({"model_type": "llama4", "architectures": ["Llama4ForConditionalGeneration"]}, tmp_path)
     with pytest.raises(RuleError, match=r"multiplies every token by all matrices of .*experts\.gate_up_proj"):
-        found.formula("active-params")
+        sf.model(path).formula("active-params")
 
 
 def test_a_class_under_another_library_name_is_named(tmp_path: Path) -> None:
@@ -119,3 +125,19 @@ def test_a_class_under_another_library_name_is_named(tmp_path: Path) -> None:
         sf.trace(_written(config, tmp_path))
     with pytest.raises(sf.SymformerError, match="such as Qwen2_5OmniForConditionalGeneration"):
         sf.trace("hf:qwen2_5_omni")
+
+
+@pytest.mark.parametrize(
+    ("fields", "refusal"),
+    [
+        ({"moe_layers": [0, 1, 2]}, "combine attention and experts in another way than Llama 4"),
+        ({"moe_layers": [1, -1]}, "'moe_layers' has -1 in the config; layers are numbered from 0"),
+        ({"no_rope_layers": [1, 0]}, "it should be a list of 4 numbers 0 or 1"),
+        ({"layer_types": ["full_attention"] * 4}, "only 'chunked_attention' for each layer with rotary positions"),
+        ({"num_hidden_layers": 10**12}, "at most 100,000 layers of several kinds"),
+    ],
+)
+def test_other_layers_than_those_of_llama_4_are_refused(fields: dict[str, Any], refusal: str) -> None:
+    config = {"model_type": "llama4_text", "num_hidden_layers": 4, **fields}
+    with pytest.raises(ConfigError, match=re.escape(refusal)):
+        architecture_class("llama4").fields.read(config)

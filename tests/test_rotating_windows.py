@@ -9,7 +9,7 @@ from sympy import Poly
 
 from symformer import witness
 from symformer.architectures.base_architecture import HEADS_DIVIDE, Fields, WitnessSpec, usual
-from symformer.architectures.bases.local_global import STACKS, LocalGlobal, local_global
+from symformer.architectures.bases.local_global import LocalGlobal, local_global
 from symformer.architectures.bases.stacked import Stack
 from symformer.components import Component, ResPostNormBlock
 from symformer.language.symbols import A, C_win, D, E, G, H, L_global, L_local, V
@@ -26,7 +26,7 @@ class Exaone4(LocalGlobal):
         usual({V: 102400, E: 4096, H: 16384, A: 32, G: 32, D: 128, C_win: 4096}),
         layers=local_global(3, 32),
     )
-    witness = WitnessSpec("Exaone4", stacks=STACKS, conditions=HEADS_DIVIDE)
+    witness = WitnessSpec("Exaone4", conditions=HEADS_DIVIDE)
 
     def layer_of(self, attention: Component, mlp: Component) -> Component:
         parts = {"self_attn": attention, "post_attention_layernorm": self.norm}

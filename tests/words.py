@@ -104,6 +104,12 @@ def distances(length: int, buckets: int, both: bool) -> Tensor:
     return torch.tensor([[bucket(key - query, buckets, both) for key in range(length)] for query in range(length)])
 
 
+def temperatures(length: int, floor: int, scale: float) -> Tensor:
+    """Return the factor of a query at each position in layers of Llama 4 without rotary positions."""
+    places = torch.arange(1, length + 1, dtype=torch.float64)
+    return (1 + scale * (1 + places.div(floor, rounding_mode="floor")).log())[None, None, :, None]
+
+
 # -- convolutions and scans ------------------------------------------------------------------------------------------
 
 
@@ -161,6 +167,12 @@ def of_chosen(logits: Tensor, experts: int) -> Chosen:
     """Jiang et al. 2024, section 2.1: a softmax over the best only."""
     best = logits.topk(experts, -1)
     return best.values.softmax(-1), best.indices
+
+
+def sigmoids_of_chosen(logits: Tensor, experts: int) -> Chosen:
+    """Meta 2025, Llama 4: sigmoids of the logits of the best."""
+    best = logits.topk(experts, -1)
+    return best.values.sigmoid(), best.indices
 
 
 def of_groups(logits: Tensor, experts: int) -> Chosen:

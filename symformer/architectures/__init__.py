@@ -18,7 +18,7 @@ from ..configs.config_source import OpenedConfig, config_of
 from ..language.errors import ConfigError, OptionError, TargetError, UnknownNameError
 from ..language.registry import Registry
 from ..language.sizes import Numbers, format_value
-from ..language.symbols import named_symbol
+from ..language.symbols import L, named_symbol
 from ..language.target import AnyTarget, Target, TargetKind, parse
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, Provenance
@@ -291,7 +291,7 @@ def _depths(component: Architecture) -> dict[str, ConfigLocation]:
     fields = component.fields
     names = [fields.layers.depth.names[0]] if fields.layers else []
     names += [place.names[0] for place in fields.sizes.values() if place.beside is not None]
-    return {total.name: ConfigLocation(names[0]) for total in component.totals if names}
+    return {total.name: ConfigLocation(names[0]) for total in component.totals if total is L and names}
 
 
 def _stated(model: Model, options: Mapping[str, str]) -> Model:

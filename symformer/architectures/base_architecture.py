@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, reduce
 from typing import Any, ClassVar
 
-from sympy import Expr
-
 from ..components.base import Component
 from ..components.base import Names as Words
 from ..configs.config_fields import (
@@ -106,11 +104,11 @@ class WitnessSpec:
     library: str = "transformers"  # the module of the classes, unless their names include it
     prefix: str = "model."  # the prefix of parameter names in a class with a head
     rename: Mapping[str, str] = field(default_factory=dict)  # torch's word -> symformer's word in parameter names
-    stacks: Mapping[str, Expr] = field(default_factory=dict)  # symformer's names of the layer kinds in torch's one list
     arguments: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the class or its config
     conditions: tuple[Divides, ...] = ()  # conditions of the class that the formula does not need
     masked: bool = True  # whether it accepts a mask [B,1,S,C]; otherwise it builds its own
     cached: bool = True  # whether it has a cache
+    every_expert: bool = False  # whether its code multiplies every token by all X experts, instead of K
     activation_refusal: str = ""  # why the saved tensors of its code are not known, if they are not
     author: str = ""  # who wrote it, if the name of the library does not tell
 

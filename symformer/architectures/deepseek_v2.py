@@ -9,7 +9,7 @@ from sympy import Integer
 from ..language.sizes import Divides
 from ..language.symbols import A, D_nope, D_rope, D_v, E, H, K, L_dense, L_moe, M, R_kv, R_q, V, X, X_shared
 from .base_architecture import Field, Fields, WitnessSpec, usual
-from .bases.latent import STACKS, Latent
+from .bases.latent import Latent
 
 EXPERTS = {M: 1407, X: Field(("n_routed_experts", "num_experts"), 64), X_shared: 2, K: None}
 DEPTHS = {L_dense: None, L_moe: Field(("num_hidden_layers",), 32, beside=L_dense)}
@@ -36,7 +36,6 @@ class DeepSeekV2(Latent):
     config = Fields(usual({V: 102400, E: 4096, H: 11008, **EXPERTS, **DEPTHS, **HEADS}), inert=("norm_topk_prob",))
     witness = WitnessSpec(
         "DeepseekV2",
-        stacks=STACKS,
         arguments={"num_key_value_heads": None},
         # it rotates pairs as complex numbers, which must begin at an even index
         conditions=(Divides(A, E), Divides(Integer(2), D_nope), Divides(Integer(2), R_kv)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..language.symbols import A, D_nope, D_rope, D_v, E, H, K, L_dense, L_moe, M, R_kv, R_q, V, X, X_shared
 from .base_architecture import Field, Fields, WitnessSpec, usual
-from .bases.latent import STACKS, Latent
+from .bases.latent import Latent
 
 EXPERTS = {M: 2048, X: Field(("n_routed_experts", "num_local_experts"), 256), X_shared: 1, K: 8}
 HEADS = {A: 128, R_q: 1536, R_kv: 512, D_nope: 128, D_rope: 64, D_v: 128}
@@ -38,6 +38,4 @@ class DeepSeekV3(Latent):
         inert=("rope_interleave", "num_nextn_predict_layers", "num_mtp_layers"),
     )
     # Groups limit the router's choice and do not affect any size. With one group, any number of experts is valid.
-    witness = WitnessSpec(
-        "DeepseekV3", stacks=STACKS, arguments={"num_key_value_heads": None, "n_group": 1, "topk_group": 1}
-    )
+    witness = WitnessSpec("DeepseekV3", arguments={"num_key_value_heads": None, "n_group": 1, "topk_group": 1})

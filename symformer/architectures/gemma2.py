@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..language.symbols import A, C_win, D, E, G, H, V
 from .base_architecture import HEADS_DIVIDE, Fields, WitnessSpec, usual
 from .bases.gemma_like import GemmaLike
-from .bases.local_global import STACKS, local_global
+from .bases.local_global import local_global
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,4 +27,4 @@ class Gemma2(GemmaLike):
         usual({V: 256000, E: 2304, H: 9216, A: 8, G: 4, D: 256, C_win: 4096}),
         layers=local_global(1, 26),
     )
-    witness = WitnessSpec("Gemma2", stacks=STACKS, conditions=HEADS_DIVIDE)
+    witness = WitnessSpec("Gemma2", conditions=HEADS_DIVIDE)

@@ -8,7 +8,7 @@ from ..components import SelfAttention
 from ..language.symbols import A, C_win, D, E, G, H, V
 from .base_architecture import HEADS_DIVIDE, Fields, WitnessSpec, usual
 from .bases.gemma_like import GemmaLike
-from .bases.local_global import STACKS, local_global
+from .bases.local_global import local_global
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Gemma3(GemmaLike):
         apiece=("full_attention", "sliding_attention"),
         inert=("rope_local_base_freq",),  # the rotary base of layers with a window
     )
-    witness = WitnessSpec("Gemma3Text", stacks=STACKS, conditions=HEADS_DIVIDE)
+    witness = WitnessSpec("Gemma3Text", conditions=HEADS_DIVIDE)
 
     @property
     def rotary_attention(self) -> SelfAttention:

@@ -16,7 +16,6 @@ from .base_architecture import (
     option,
     usual,
 )
-from .bases.local_global import STACKS
 from .bases.openai_like import OpenAILike
 from .bases.stacked import Stack
 
@@ -49,7 +48,6 @@ class GPTNeo(OpenAILike):
         "GPTNeo",
         prefix="transformer.",
         rename={"attn.attention": "attn"},
-        stacks=STACKS,
         activation_refusal=OWN_ATTENTION,
     )
 

@@ -10,7 +10,7 @@ from ..language.sizes import AtMost
 from ..language.symbols import A, C_win, D, E, G, K, M, V, X
 from .base_architecture import Activation, BoolField, Field, Fields, WitnessSpec, option, usual
 from .bases.biased import Biased
-from .bases.local_global import STACKS, LocalGlobal, local_global
+from .bases.local_global import LocalGlobal, local_global
 
 EXPERTS = {M: Field(("intermediate_size",), 2880), X: 128, K: 4}
 
@@ -37,7 +37,7 @@ class GptOss(LocalGlobal, Biased):
             *("hidden_act", "swiglu_alpha", "swiglu_limit", "experts_per_token"),  # parameters of its gate
         ),
     )
-    witness = WitnessSpec("GptOss", stacks=STACKS)
+    witness = WitnessSpec("GptOss")
     variants = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
 
     activation: Activation = "silu"  # not a config field

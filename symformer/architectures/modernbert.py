@@ -83,7 +83,6 @@ class ModernBERT(Stacked):
     witness = WitnessSpec(
         "ModernBert",
         arguments={"pad_token_id": None},  # otherwise it must be a row of the table
-        stacks={"first_layer": ONE, "global_layers": L_global - 1, "local_layers": L_local},
     )
     variants = (
         {},

@@ -82,7 +82,6 @@ class NemotronH(Decoder):
     heads = HubDecoder.heads
     witness = WitnessSpec(
         "NemotronH",
-        stacks={"ssm_layers": L_ssm, "attention_layers": L_attn, "mlp_layers": L_mlp},
         arguments={"pad_token_id": None},  # otherwise it must be a token
     )
     variants = ({}, {"mixer_bias": True, "convolution_bias": False}, {"head": "none"})

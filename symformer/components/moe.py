@@ -8,7 +8,7 @@ from sympy import Expr, Integer
 
 from ..language.sizes import AtMost
 from ..language.symbols import K, M, X
-from ..ledger.facts import Activation, Tensor
+from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component
@@ -19,6 +19,9 @@ SOFTMAX = (
     "and their weights are these scores, divided by their sum."
 )
 SOFTMAX_MAYBE_DIVIDED = SOFTMAX.replace("by their sum", "by their sum if ``norm_topk_prob`` is true")
+SIGMOID_OF_CHOSEN = (
+    "The K experts with the highest router logits are chosen, and their weights are the sigmoids of these logits."
+)
 SOFTMAX_OF_CHOSEN = (
     "The K experts with the highest router logits are chosen, and their weights are a softmax of these K logits."
 )
@@ -51,6 +54,7 @@ class MoE(Component):
     routing: str = SOFTMAX  # how the experts are chosen and weighted, in sentences
     lifted: bool = False  # whether 1 is added to the up projection before the gate multiplies it
     bias: bool = False  # of the router and of every expert
+    weighted_inputs: bool = False  # whether the weight of an expert multiplies its input instead of its output
     shared: Component | None = None  # the shared expert, a network that all tokens pass through
     beside: str = "shared_experts"
     shared_gate: str = ""  # the name of the one-row matrix whose sigmoid weights the shared expert's output, or ""
@@ -59,6 +63,8 @@ class MoE(Component):
     def about(self) -> str:
         """Return the description: the experts, their choice and weights, and the shared expert."""
         said = f"{super().about} {self.routing}"
+        if self.weighted_inputs:
+            said += " The weight of an expert multiplies its input."
         if self.bias:
             said += " The router and the experts have biases."
         if self.shared is not None:
@@ -72,12 +78,17 @@ class MoE(Component):
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         chosen = ops.route("top_k", ops.linear(self.router, x, self.experts, bias=self.bias), self.per_token)
-        both = ops.experts("experts.gate_up_proj", x, chosen, self.local, 2 * self.hidden, bias=self.bias)
+        read = x
+        if self.weighted_inputs:
+            batch, length, width = x.shape
+            every = x.view((batch, length, ONE, width))
+            read = ops.multiply("weighted_input", every, chosen.view((*chosen.shape, ONE)))
+        both = ops.experts("experts.gate_up_proj", read, chosen, self.local, 2 * self.hidden, bias=self.bias)
         gate, up = ops.split(both, (self.hidden, self.hidden))
         opened = ops.activation("experts.act_fn", gate, self.activation)
         hidden = ops.multiply("experts.product", opened, up, "lifted" if self.lifted else "")
         each = ops.experts("experts.down_proj", hidden, chosen, self.local, x.width, bias=self.bias)
-        y = ops.combine("combine", each, chosen)
+        y = ops.combine("combine", each, None if self.weighted_inputs else chosen)
         if self.shared is None:
             return y
         z = ops.call(self.beside, self.shared, x)

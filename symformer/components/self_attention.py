@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sympy import Expr
 
@@ -40,6 +41,7 @@ class SelfAttention(Component):
     output_bias: bool = True
     causal: bool = True
     window: Expr | None = None  # the sliding window: the number of tokens that a query sees, including its own
+    chunked: bool = False  # whether the window is a chunk: no query sees a key of an earlier chunk
     whole: bool = False  # whether the cache contains every token even with a window
     spread: bool = False  # whether keys and values are copied to every head of their group before they are cached
     positions: RotaryPositions | None = None  # applied to each head of queries and keys
@@ -49,6 +51,8 @@ class SelfAttention(Component):
     key_bias: bool = True  # whether the key projection has a bias, if the others have one
     joint_norm: Component | None = None  # of queries and keys, over all heads together
     head_norm: Component | None = None  # of queries and keys, over each head separately, before the rotation
+    rotated_norm: Component | None = None  # the same, after the rotation
+    temperature: str = ""  # the name of the factor of each query, which depends on its position, or ""
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
@@ -82,11 +86,19 @@ class SelfAttention(Component):
             said = f"{kind}: A query heads of width D share G key/value heads."
         if self.heads == 1:
             said = "Attention with one head of width D, Vaswani et al. 2017 [vaswani2017], section 3.2.1."
-        if self.window is not None:
+        if self.chunked:
+            said += " The sequence is split into chunks; a query sees only the keys of its chunk."
+        elif self.window is not None:
             said += " It has a sliding window, Beltagy et al. 2020 [beltagy2020], section 3.1."
-        if self.joint_norm or self.head_norm:
+        if self.joint_norm or self.head_norm or self.rotated_norm:
             said += " Queries and keys are normalized, Henry et al. 2020 [henry2020], section 3"
-            said += ", each head separately." if self.head_norm else ", all heads together."
+            said += ", all heads together" if self.joint_norm else ", each head separately"
+            said += ", after the rotation." if self.rotated_norm else "."
+        if self.temperature:
+            said += (
+                " Each query is multiplied by a factor that grows with the logarithm of its position, Nakanishi 2025"
+            )
+            said += " [nakanishi2025]."
         if self.sinks:
             said += " Each head has a learned sink logit that takes part in the softmax"
             said += ", Xiao et al. 2023 [xiao2023], section 3.3."
@@ -114,8 +126,13 @@ class SelfAttention(Component):
             q, k = ops.call(self.query_norm, self.head_norm, q), ops.call(self.key_norm, self.head_norm, k)
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
+        if self.rotated_norm is not None:
+            q, k = ops.call(self.query_norm, self.rotated_norm, q), ops.call(self.key_norm, self.rotated_norm, k)
+        if self.temperature:
+            q = ops.multiply(f"{self.temperature}_product", q, ops.temperatures(self.temperature, q.shape[2]))
         mask: Mask = "causal" if self.causal else "none"
-        scores = ops.scores("scores", q, k, mask, self.window, scale=self.scale, whole=self.whole, capped=self.capped)
+        seen: dict[str, Any] = {"window": self.window, "whole": self.whole, "chunked": self.chunked}
+        scores = ops.scores("scores", q, k, mask, scale=self.scale, capped=self.capped, **seen)
         if self.distances is not None:
             scores = ops.call("distances", self.distances, *inputs_for(self.distances, scores, angles))
         sinks = ops.parameter("", **{self.sinks: (self.heads,)}) if self.sinks else {}
@@ -124,6 +141,6 @@ class SelfAttention(Component):
             weights = ops.dropout(self.weight_dropout, weights)
         apart = self.positions is not None and angles[0].width != self.head_width  # only a part of each head rotates
         layout = "by head" if apart else ""
-        mixed = ops.weighted_values("mix", weights, v, mask, self.window, whole=self.whole, function=layout)
+        mixed = ops.weighted_values("mix", weights, v, mask, function=layout, **seen)
         y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 from sympy import Expr, Symbol
 
@@ -164,6 +164,24 @@ class Labels(Field):
         return len(config[names])
 
 
+class Setting(Protocol):
+    """The config field of an option, and its default."""
+
+    @property
+    def name(self) -> str:
+        """The name of the field."""
+
+    @property
+    def default(self) -> Any:
+        """The value of a missing field."""
+
+    def read(self, config: Config) -> Any:
+        """Return the option. Raises ConfigError."""
+
+    def write(self, option: Any) -> Any:
+        """Return a value of the field that reads as the option."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """The config field of an option, with a value of the option for each value of the field, and a default."""
@@ -256,9 +274,6 @@ class ProbabilityField:
     def write(self, option: Any) -> Any:
         """Return a probability that reads as the option."""
         return (self.default or 0.1) if option else 0.0
-
-
-Setting = Choice | BoolField | Function | ProbabilityField  # the config field of an option
 
 
 def whole_number(name: str, value: object) -> int:

@@ -107,7 +107,10 @@ class Fields:
         for option, size in self.nullable.items():
             options[option] = self._given(size, config)
             left_out |= set() if options[option] else {size}
-        left_out |= {size for size, option in self.needs.items() if not options[option]}
+        unused = {size for size, option in self.needs.items() if not options[option]}
+        for size in unused:
+            self.sizes[size].read(size, config)  # its field is malformed with any options
+        left_out |= unused
         derived = {size: place for size, place in self.sizes.items() if isinstance(place, Derived)}
         left_out |= derived.keys()
         found = {size: place.read(size, config) for size, place in self.sizes.items() if size not in left_out}

@@ -50,6 +50,7 @@ _THROUGH = (
     OperationKind.JOIN,
 )  # keep a role
 _FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # names for tensors without a usual name
+_FIXED = {"slopes": "β", "temperatures": "τ"}  # tables without weights, by their function
 _TABLES = {
     "tokens": "t",
     "positions": "i",
@@ -215,8 +216,12 @@ class _Computing:
         self._run(name, scope.loop[0], last[2], self._of_kinds(kinds), scope.mixture.total)
 
     def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
-        """Return the other inputs of layers of several kinds, with the index n if each kind has its own."""
+        """Return the other inputs of layers of several kinds, with the index n if each kind has its own.
+
+        Some kinds may read none of them, such as layers without rotary positions.
+        """
         read = [[x for x in read_by(kind) if kind.loop and x.root is not kind.loop[1].root] for kind in kinds]
+        read = [each for each in read if each] or [[]]
         if len({len(each) for each in read}) != 1:
             raise _UnknownError
         found = []
@@ -314,13 +319,25 @@ class _Computing:
         entry = self.made.get(id(x.root))
         if entry is None or entry.kind in (OperationKind.COMBINE, OperationKind.ROUTE):
             return False
-        return entry.kind is OperationKind.EXPERTS or any(map(self._by_expert, entry.inputs))
+        return entry.kind is OperationKind.EXPERTS or any(self._by_expert(x) or self._routed(x) for x in entry.inputs)
+
+    def _routed(self, x: Tensor) -> bool:
+        """Return True for the weights of the experts that a token is routed to."""
+        entry = self.made.get(id(x.root))
+        return entry is not None and entry.kind is OperationKind.ROUTE
+
+    def _by_position(self, item: Entry) -> bool:
+        """Return True for a product with a fixed table of factors, one per position."""
+        made = [self.made.get(id(x.root)) for x in item.inputs[1:]]
+        return item.kind is OperationKind.MULTIPLY and any(each and each.function == "temperatures" for each in made)
 
     def _called(self, x: Tensor, place: int | None = None) -> tuple[str, bool]:
         """Return the usual name of a tensor, or of a piece of it, from the operation that reads it.
 
         The second value is True if the tensor is only a part of that input.
         """
+        if self._routed(x):
+            return "w", False
         for item, position, view in self.uses.get(id(x), []):
             piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
@@ -328,7 +345,8 @@ class _Computing:
             roles = _ROLES.get(item.kind, ())
             if position < len(roles) and roles[position]:
                 return roles[position], False
-            role, partly = self._called(item.output) if item.kind in _THROUGH else ("", False)
+            through = item.kind in _THROUGH or self._by_position(item)
+            role, partly = self._called(item.output) if through else ("", False)
             if role and (position == 0 or item.kind is OperationKind.JOIN):
                 return role, partly or item.kind is OperationKind.JOIN
         return "", False
@@ -408,7 +426,7 @@ class _Computing:
             row = Sum((index, tree(entry.skipped))) if entry.skipped != 0 else index
             return Indexed(self._weight(entry, "W"), row)
         if kind is OperationKind.POSITIONS and not entry.inputs:
-            return TensorName("θ" if entry.function in ROTARY else "β" if entry.function == "slopes" else "p")
+            return TensorName("θ" if entry.function in ROTARY else _FIXED.get(entry.function, "p"))
         first, *rest = [self._shown(x) for x in entry.inputs]
         match kind:
             case OperationKind.DROPOUT:
@@ -421,8 +439,9 @@ class _Computing:
                 return _capped(entry, _scores(entry, first, rest[0]))
             case OperationKind.SOFTMAX:
                 below: Tree | None = Word("causal") if entry.mask == "causal" else None
-                if (window := self._window(entry)) is not None:
-                    below = Applied("causal" if entry.mask == "causal" else "near", (tree(window),))
+                if (scores := self._windowed(entry)) is not None:
+                    keys = "chunk" if scores.chunked else "causal" if entry.mask == "causal" else "near"
+                    below = Applied(keys, (tree(scores.window),))
                 if entry.shared:
                     first = Listed((first, _vector(entry.shared[0])))
                 return Applied("softmax", (first,), below)
@@ -433,6 +452,8 @@ class _Computing:
             case OperationKind.ACTIVATION:
                 return _activated(entry.function, first)
             case OperationKind.MULTIPLY:
+                if len(rest) == 1 and self._routed(entry.inputs[1]):
+                    return Product((_of_expert(rest[0]), first))
                 return _multiplied(entry, first, rest)
             case OperationKind.ADD:
                 return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))
@@ -445,7 +466,7 @@ class _Computing:
             case OperationKind.ROUTE:
                 return Applied("route", (first,), tree(entry.output.width))
             case OperationKind.COMBINE:
-                return Total(_EXPERT, Product((_of_expert(rest[0]), first)))
+                return Total(_EXPERT, Product((_of_expert(rest[0]), first)) if rest else first)
             case OperationKind.MATCH | OperationKind.PRODUCT:
                 return Product((first, Transposed(rest[0])))
             case OperationKind.CONVOLUTION:
@@ -454,11 +475,12 @@ class _Computing:
                 return self._scan(entry, first, rest)
         raise _UnknownError
 
-    def _window(self, entry: Entry) -> Expr | None:
-        """Return the window of the scores in a softmax, looking through operations between the two."""
+    def _windowed(self, entry: Entry) -> Entry | None:
+        """Return the scores with a window that a softmax reads, looking through operations between the two."""
+        if entry.kind is OperationKind.SCORES:
+            return entry if entry.window is not None else None
         made = [self.made[id(x.root)] for x in entry.inputs if id(x.root) in self.made]
-        found = [each.window if each.kind is OperationKind.SCORES else self._window(each) for each in made]
-        return next((window for window in found if window is not None), None)
+        return next((found for found in map(self._windowed, made) if found is not None), None)
 
     def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
         """Return a scan with positive steps and with the decay computed from its stored logarithm."""

@@ -93,10 +93,11 @@ def read_by(item: Item) -> list[Tensor]:
     own = {id(entry.output) for entry in entries_of(item)}
     own |= {id(x) for below in item.walk() if below is not item and below.loop for x in below.loop[1:]}
     stored = {weight.path for weight in weights_of(item)}
-    read: dict[int, Tensor] = {}
+    read: dict[object, Tensor] = {}
     for x in _inputs(item):
         if id(x.root) not in own and x.root.name not in stored:
-            read.setdefault(id(x), x)
+            piece = piece_of(x)
+            read.setdefault((id(x.root), piece and piece.place), x)
     return list(read.values())
 
 

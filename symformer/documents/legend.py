@@ -150,6 +150,7 @@ ROWS = (
         ["the rotation angles for the kind of layer that layer ", Math(_N), " is"],
     ),
     LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
+    LegendEntry("τ", TensorName("τ"), ["a factor of each query, which grows with the logarithm of its position"]),
     LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
     LegendEntry("α", _ALPHA, ["a constant from the config; it can differ from one occurrence to the next"]),
     LegendEntry(
@@ -181,6 +182,18 @@ ROWS = (
         "softmax causal within",
         _word("softmax", _SCORES, below=Applied("causal", (_N,))),
         ["the softmax of the scores ", Math(_SCORES), " over the last ", Math(_N), " keys up to the query's position"],
+    ),
+    LegendEntry(
+        "softmax chunk within",
+        _word("softmax", _SCORES, below=Applied("chunk", (_N,))),
+        [
+            *(
+                "the softmax of the scores ",
+                Math(_SCORES),
+                " over the keys up to the query's position in its chunk of ",
+            ),
+            *(Math(_N), " tokens"),
+        ],
     ),
     LegendEntry(
         "softmax near within",

@@ -65,6 +65,7 @@ EXAMPLES: Mapping[str, Example] = {
     "scale": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.scale("scaled", x, "root")),
     "positions": Example("x[B,S,E] -> y[1,S,E]", lambda ops, x: ops.positions("sines", S, E, "sinusoidal")),
     "sinusoids": Example("t[B] -> y[B,E]", lambda ops, t: ops.sinusoids("time", t, E)),
+    "temperatures": Example("x[B,S,E] -> y[1,1,S,1]", lambda ops, x: ops.temperatures("temperature", S)),
     "slopes": Example("x[B,S,E] -> y[1,A,1,S]", lambda ops, x: ops.slopes("alibi", A, S)),
     "rotate": Example("x[B,A,S,D], angles[2,S,D] -> y[B,A,S,D]", lambda ops, x, a: ops.rotate("q_rot", x, a)),
     "concatenate": Example("x[B,S,E], y[B,S,H] -> z[B,S,E+H]", lambda ops, x, y: ops.concatenate("joined", x, y)),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sympy import Add, Expr, Mul, Symbol
 
 from ..language.sizes import Relations
+from ..language.symbols import print_order
 
 
 def gathered(polynomial: Expr, totals: Relations) -> Expr:
@@ -39,5 +40,12 @@ def _gathered(terms: Iterable[Expr], total: Symbol, kinds: tuple[Expr, ...]) -> 
 
 
 def given_by(relations: Relations, totals: Iterable[Symbol]) -> Relations:
-    """Return the relations that define totals."""
-    return {total: relations[total] for total in totals}
+    """Return the relations that define totals, those over most kinds of layers first, so that L is collected first.
+
+    >>> from symformer.language.symbols import L, L_dense, L_global, L_local_moe, L_moe
+    >>> sums = {L_moe: L_local_moe + L_global, L: L_dense + L_local_moe + L_global}
+    >>> list(given_by(sums, sums))
+    [L, L_moe]
+    """
+    ordered = sorted(totals, key=lambda total: (-len(Add.make_args(relations[total])), print_order(total)))
+    return {total: relations[total] for total in ordered}

@@ -74,7 +74,7 @@ class OperationKind(StrEnum):
     SELECT = "select"  # one position of each sequence
     ROUTE = "route"  # the top-k experts of each token, with their weights
     EXPERTS = "experts"  # x · Wᵀ, with one matrix per chosen expert
-    COMBINE = "combine"  # the weighted sum of the outputs of the chosen experts
+    COMBINE = "combine"  # the sum of the outputs of the chosen experts, usually weighted
     MATCH = "match"  # the product of each row of one tensor with each row of another
     SCAN = "scan"  # a recurrent state: it decays, is updated with each token, and is read
     PRODUCT = "product"  # x · y of two computed tensors in a trace, with unknown purpose

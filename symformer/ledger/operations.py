@@ -353,6 +353,10 @@ class Operations:
         """Return a fixed table [1, heads, 1, length] to add to scores: per head, a slope times the key position."""
         return self._write(OperationKind.POSITIONS, name, (), (ONE, heads, ONE, length), function="slopes")
 
+    def temperatures(self, name: str, length: Expr) -> Tensor:
+        """Return a fixed table [1, 1, length, 1] to multiply queries by: a factor per position."""
+        return self._write(OperationKind.POSITIONS, name, (), (ONE, ONE, length, ONE), function="temperatures")
+
     def rotate(self, name: str, x: Tensor, angles: Tensor) -> Tensor:
         """Apply rotary positions to x[B,A,S,D] by angles[2,S,D]; narrower angles rotate only the first elements."""
         return self._write(OperationKind.ROTATE, name, (x, angles), x.shape)
@@ -382,8 +386,10 @@ class Operations:
         """x[B,S,X] -> w[B,S,K]: choose K of the X experts, with their weights."""
         return self._write(OperationKind.ROUTE, name, (x,), (*x.shape[:-1], chosen))
 
-    def combine(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
-        """x[B,S,K,E], w[B,S,K] -> y[B,S,E]: the weighted sum over K."""
+    def combine(self, name: str, x: Tensor, weights: Tensor | None = None) -> Tensor:
+        """x[B,S,K,E], w[B,S,K] -> y[B,S,E]: the sum over K, weighted if there are weights."""
+        if weights is None:
+            return self._write(OperationKind.COMBINE, name, (x,), (*x.shape[:-2], x.width))
         self._same(self._path(name), "the axes of the summed tensor and of its weights", x.shape[:-1], weights.shape)
         return self._write(OperationKind.COMBINE, name, (x, weights), (*x.shape[:-2], x.width))
 

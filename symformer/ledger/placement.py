@@ -258,6 +258,7 @@ class _RankOperations(Operations):
         self._read: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}  # gathered inputs, by input and repeated layer
         self._summing: dict[int, Tensor] = {}  # gathered inputs, whose gradients are summed in the backward pass
         self._partial: dict[int, Tensor] = {}  # partial sums that are summed over the ranks later
+        self._dispatched: dict[int, Tensor] = {}  # choices of experts whose tokens were sent to the experts' ranks
         self._shares: dict[int, Tensor] = {}  # this rank's shard of keys or values that were exchanged
 
     def local(self, shape: Shape) -> Shape:
@@ -341,14 +342,15 @@ class _RankOperations(Operations):
                     f"{self._path(name)}: experts with a sharded input and a sharded output are not supported"
                 )
             x = self._brought(name, x)
-        if self.placement.expert == "on" and len(x.shape) == len(chosen.shape):
+        if self.placement.expert == "on" and id(chosen) not in self._dispatched:
+            self._dispatched[id(chosen)] = chosen
             x = self._move(name, "all-to-all", x, (*chosen.shape, x.width), None)
         y = super().experts(name, x, chosen, rows, out, **facts)
         if divided:
             self._partial[id(y)] = y
         return y
 
-    def combine(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
+    def combine(self, name: str, x: Tensor, weights: Tensor | None = None) -> Tensor:
         """Record the return of the experts' outputs, and their sum over the ranks if intermediate sizes are sharded.
 
         In that case each rank has a partial gradient of the weights.
@@ -356,7 +358,7 @@ class _RankOperations(Operations):
         partial = _of(self._partial, x)
         if self.placement.expert == "on":
             x = self._move(name, "all-to-all", x, x.shape, None)
-        y = super().combine(name, x, self._brought(name, weights) if partial else weights)
+        y = super().combine(name, x, self._brought(name, weights) if partial and weights else weights)
         return self._leave(name, y) if partial else y
 
     def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from ..architectures.base_architecture import Architecture
 from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
+from ..language.symbols import K
 from ..models.model import Model
 from ..models.provenance import TraceEvidence, libraries
 from ..quantities import quantity as find_quantity
@@ -94,6 +96,8 @@ def _confirmed(model: Model, formula: Formula) -> str:
     beside = ours.keys() - certificate.conventions.keys() - PLACEMENT.keys() - {WITHOUT}
     other += [f"{name}={question.choices[name].default}" for name in sorted(beside)]
     as_is = f"certified with {', '.join(other)}" if other else "certified"
+    if isinstance(component := model.component, Architecture) and component.witness.every_expert:
+        as_is += ", at K = X" * (formula.measure.unit == "FLOPs" and K in formula.dependencies)
     if WITHOUT in ours:
         as_is = f"with all weights included, {as_is}"
     if ours.keys() & PLACEMENT.keys():

@@ -17,7 +17,7 @@ from ..formulas.formula import Formula
 from ..language.errors import RuleError, WitnessError
 from ..language.frozen import Immutable
 from ..language.sizes import AtMost, Divides, evaluate
-from ..language.symbols import C, N_new, S
+from ..language.symbols import C, K, N_new, S, X
 from ..language.target import AnyTarget
 from ..ledger.adapters import is_adapted
 from ..models.model import Model
@@ -286,6 +286,8 @@ def _differences(model: Model, claim: Claim, witness: TorchWitness) -> list[Mism
         rows = stored_rows(witness.component, witness.model(), numbers)
         return compare_rows(model, formula, numbers, rows)
     oracle = ORACLES[claim.quantity]
+    if _at_every_expert(model, claim):
+        numbers[K] = numbers[X]
     numbers.pop(C if oracle.length == S else S, None)  # the formula does not have the other length
     for new in new_tokens(formula) or (0,):
         at = {**numbers, N_new: new} if new else numbers
@@ -321,7 +323,16 @@ def _said(model: Model, claim: Claim) -> str:
     if claim.quantity == "params":
         return f"{len(model.ledger.weights)} stored weights by name and shape, and the total"
     oracle = ORACLES[claim.quantity]
-    return f"{oracle.rows}, and {oracle.by}" if oracle.rows else oracle.by
+    compared = f"{oracle.rows}, and {oracle.by}" if oracle.rows else oracle.by
+    every = ", at K = X, because the class multiplies every token by all X experts"
+    return f"{compared}{every if _at_every_expert(model, claim) else ''}"
+
+
+def _at_every_expert(model: Model, claim: Claim) -> bool:
+    """Return whether a formula with K experts per token is compared with a class that uses all X for each token."""
+    component = model.component
+    every = isinstance(component, Architecture) and component.witness.every_expert
+    return every and claim.formula.measure.unit == "FLOPs"
 
 
 def counted_by(quantity: str, way: Way) -> dict[str, str]:

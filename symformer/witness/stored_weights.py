@@ -13,6 +13,7 @@ from sympy import Expr, Symbol
 from torch import nn
 
 from ..architectures.base_architecture import Architecture
+from ..architectures.bases.stacked import Stacked
 from ..language.errors import WitnessError
 from ..language.sizes import evaluate
 from . import INSTALL
@@ -94,16 +95,23 @@ def our_path(component: Architecture, name: str, numbers: Mapping[Symbol, int]) 
 def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, int]) -> str:
     """Return a path with the stack of a layer: torch keeps all layers in one list, we keep one stack per kind."""
     place, _, inside = path.partition(".")[2].partition(".")
-    if not component.witness.stacks or not place.isdigit():
+    stacks = _stacks(component)
+    if len(stacks) < 2 or not place.isdigit():
         return path
     first = 0
-    for stack, size in component.witness.stacks.items():
+    for stack, size in stacks.items():
         count = evaluate(size, numbers, stack)
         if int(place) < first + count:
             own = ".".join(filter(None, (stack, place, inside)))
             return own if with_stars(own) in _named(component) else path
         first += count
     return path
+
+
+@cache
+def _stacks(component: Architecture) -> Mapping[str, Expr]:
+    """Return the number of layers of each stack, in the order in which the config lists them."""
+    return {each.name: each.count for each in component.stacks} if isinstance(component, Stacked) else {}
 
 
 @cache

@@ -16,7 +16,6 @@ from .llama_like import LlamaLike
 from .stacked import Stack
 
 PAIRS_AND_EXPERTS: tuple[Condition, ...] = (Divides(Integer(2), D_rope), AtMost(K, X))
-STACKS = {"dense_layers": L_dense, "moe_layers": L_moe}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,6 @@ from .llama_like import ROTARY_HEADS, LlamaLike
 from .stacked import Stack
 from .windowed import WINDOW
 
-STACKS = {"local_layers": L_local, "global_layers": L_global}
-
 
 def local_global(local: int, depth: int) -> Layers:
     """Return the layers of a config: ``local`` layers with a window per layer without, and the default depth."""

@@ -14,7 +14,10 @@ _CALLS = {"ceil": (r"\lceil ", r" \rceil"), "floor": (r"\lfloor ", r" \rfloor")}
 
 
 _LETTERS = {
-    **{letter: rf"\{name}" for letter, name in zip("Δαβθσ", ("Delta", "alpha", "beta", "theta", "sigma"), strict=True)},
+    **{
+        letter: rf"\{name}"
+        for letter, name in zip("Δαβθστ", ("Delta", "alpha", "beta", "theta", "sigma", "tau"), strict=True)
+    },
     "·": r"\cdot",
     "…": r"\dots",
 }

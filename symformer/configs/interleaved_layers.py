@@ -1,0 +1,127 @@
+"""The layers of Llama 4: which attend within chunks, and which have experts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Symbol
+
+from ..language.errors import ConfigError, UnreadError
+from ..language.sizes import Numbers, format_value
+from ..language.symbols import L_dense, L_global, L_local, L_local_moe
+from .common_fields import Config
+from .config_fields import whole_number
+from .layers import Layers
+
+CHUNKED, FULL = "chunked_attention", "full_attention"
+ROTATED, INTERVAL = "no_rope_layers", "no_rope_layer_interval"  # 1 for a layer that has rotary positions
+LISTED, STEP = "moe_layers", "interleave_moe_layer_step"
+DEEPEST = 100_000  # layers, which are listed one by one
+Kind = tuple[bool, bool]  # whether a layer attends within chunks, and whether it has experts
+EVERYWHERE: Mapping[Kind, Symbol] = {(True, True): L_local, (False, True): L_global}
+INTERLEAVED: Mapping[Kind, Symbol] = {(True, False): L_dense, (True, True): L_local_moe, (False, True): L_global}
+
+
+@dataclass(frozen=True)
+class InterleavedLayers(Layers):
+    """Two lists, or the intervals that replace them: layers with rotary positions, and layers with experts.
+
+    A layer with rotary positions attends within chunks; a layer without them attends to all earlier tokens.
+    """
+
+    def read(self, config: Config) -> Numbers:
+        """Return the number of layers of each kind. Raises ConfigError."""
+        kinds = self._kinds(config)
+        known = EVERYWHERE if all(moe for _, moe in kinds) else INTERLEAVED
+        if kinds.keys() != known.keys():
+            raise UnreadError(
+                f"{LISTED!r} and {ROTATED!r} in the config combine attention and experts in another way than Llama 4: "
+                "layers of both kinds of attention, all with experts, or with dense layers only among the chunked ones"
+            )
+        return {size: kinds[kind] for kind, size in known.items()}
+
+    def all_sparse(self, config: Config) -> bool:
+        """Return whether every layer has experts. Raises ConfigError."""
+        return all(moe for _, moe in self._kinds(config))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*super().names, ROTATED, INTERVAL, LISTED, STEP)
+
+    def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """Return both lists, one kind after another."""
+        known = INTERLEAVED if L_local_moe in numbers else EVERYWHERE
+        each = [kind for kind, size in known.items() for _ in range(numbers[size])]
+        return {
+            self.depth.names[0]: len(each),
+            self.name: [CHUNKED if chunked else FULL for chunked, _ in each],
+            ROTATED: [int(chunked) for chunked, _ in each],
+            LISTED: [layer for layer, (_, moe) in enumerate(each) if moe],
+        }
+
+    def _kinds(self, config: Config) -> Counter[Kind]:
+        depth = self.deep(config, None)
+        if depth > DEEPEST:
+            raise UnreadError(
+                f"{self.depth.names[0]!r} is {depth:,} in the config; at most {DEEPEST:,} layers of several kinds are "
+                "supported"
+            )
+        chunked, moe = self._chunked(config, depth), self._with_experts(config, depth)
+        return Counter((chunked[layer], layer in moe) for layer in range(depth))
+
+    def _chunked(self, config: Config, depth: int) -> list[bool]:
+        """Return for each layer whether it attends within chunks."""
+        rotated = config.get(ROTATED)
+        interval = whole_number(INTERVAL, config.get(INTERVAL, 4))
+        found = [(layer + 1) % interval != 0 for layer in range(depth)]
+        if rotated:  # an empty list counts as missing
+            if not isinstance(rotated, list) or len(rotated) != depth or any(each not in (0, 1) for each in rotated):
+                raise UnreadError(
+                    f"{ROTATED!r} is {format_value(rotated)} in the config; it should be a list of {depth} numbers 0 "
+                    "or 1"
+                )
+            found = [bool(each) for each in rotated]
+        listed = config.get(self.name)
+        if listed is not None and listed != [CHUNKED if each else FULL for each in found]:
+            raise UnreadError(
+                f"{self.name!r} is {format_value(listed)} in the config; only {CHUNKED!r} for each layer with rotary "
+                f"positions and {FULL!r} for each other layer is supported"
+            )
+        return found
+
+    def _with_experts(self, config: Config, depth: int) -> set[int]:
+        """Return the layers with experts."""
+        step = whole_number(STEP, config.get(STEP, 1))
+        listed = config.get(LISTED)
+        if listed is None:
+            return set(range(step - 1, depth, step))
+        if not isinstance(listed, list):
+            raise ConfigError(f"{LISTED!r} is {format_value(listed)} in the config; it should be a list of layers")
+        return {number for each in listed if (number := _layer(each)) < depth}
+
+
+def _layer(value: object) -> int:
+    """Return the number of a layer, from 0. Raises ConfigError."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ConfigError(f"{LISTED!r} has {format_value(value)} in the config; layers are numbered from 0")
+    return value
+
+
+@dataclass(frozen=True)
+class Interleaving:
+    """The option of dense layers between layers with experts, as read from the fields of the layers."""
+
+    layers: InterleavedLayers
+    name: str = STEP
+    default: int = 1
+
+    def read(self, config: Config) -> bool:
+        """Return whether some layers have no experts. Raises ConfigError."""
+        return not self.layers.all_sparse(config)
+
+    def write(self, option: Any) -> int:
+        """Return the usual interval of layers with experts."""
+        return 2 if option else 1
