@@ -9,7 +9,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import print_blocks, print_error, print_json, progress
+from .terminal import print_error, print_result, progress
 
 if TYPE_CHECKING:
     from ..algebra.sweep import Sweep
@@ -130,7 +130,4 @@ def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> Non
     with progress(f"{found.rows.count:,} configs") as told:
         found = replace(found, progress=told)
         _ = found.first_rows
-    if as_json:
-        print_json(found.to_json())
-        return
-    print_blocks(found.to_blocks())
+    print_result(found, as_json)

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 from unicodedata import combining, east_asian_width
 
 from ..language.errors import OutputError
@@ -125,6 +125,22 @@ def spell(shown: Tree | Expr) -> str:
     written = text(shown)
     is_number = written.isascii() and not any(map(str.isalpha, written))  # 124,439,808 stays readable
     return written if is_number or _spells_marks() else code(shown)
+
+
+class Result(Protocol):
+    """A result that a command prints."""
+
+    def to_blocks(self) -> Iterable[BriefBlock]: ...
+
+    def to_json(self) -> object: ...
+
+
+def print_result(found: Result, as_json: bool) -> None:
+    """Print the blocks of a result, or its data."""
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_blocks(found.to_blocks())
 
 
 def print_blocks(blocks: Iterable[BriefBlock]) -> None:

@@ -6,7 +6,7 @@ import click
 
 from . import arguments
 from .base_command import Command
-from .terminal import print_blocks, print_json
+from .terminal import print_result
 
 
 @click.command("tree", cls=Command)
@@ -22,8 +22,4 @@ def command(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
     """
     from ..views.module_tree import ModuleTree
 
-    found = ModuleTree.of(*arguments.formula(target, quantity, sets, options))
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_blocks(found.to_blocks())
+    print_result(ModuleTree.of(*arguments.formula(target, quantity, sets, options)), as_json)
