@@ -101,11 +101,11 @@ def names() -> frozenset[str]:
     """Return all field names that a class of the catalogue has or that common code may read."""
     from transformers import PretrainedConfig
 
-    entries = [kept.entry for name, model_type in classes() if (kept := find_entry(name, model_type)) is not None]
+    entries = [kept.config for name, model_type in classes() if (kept := find_entry(name, model_type)) is not None]
     found = {
         field_name(each)
         for entry in entries
-        for each in (*entry.sizes, *entry.idle, *entry.stored, *(entry.asks or ()))
+        for each in (*entry.sizes, *entry.inert, *entry.inert_for_params, *(entry.names_read or ()))
     }
     found |= {*config_match.common_field_names(), *config_match.common_field_names(whole=False)}
     return frozenset(found - {*dir(PretrainedConfig), *INERT, "model_type", "architectures", "self"})
@@ -127,9 +127,9 @@ class Attack:
     def base(self) -> dict[str, Any] | None:
         """Return a small config for which the catalogue and torch agree, or None."""
         trials = FieldTrials(self.source)
-        entry = self.kept.entry
+        entry = self.kept.config
         few = {each: min(size, LAYERS) for each, size in entry.sizes.items() if DEEP.search(field_name(each))}
-        asked = {each: trials.usual[each] for each in entry.asked if "." not in each and each in trials.usual}
+        asked = {each: trials.usual[each] for each in entry.required if "." not in each and each in trials.usual}
         for point in ({**asked, **few}, few, asked, {}):
             with suppress(Exception):
                 fields = trials.fields(trials.filled(point))
@@ -140,11 +140,11 @@ class Attack:
 
     def offered(self) -> Iterator[tuple[str, Sequence[Any]]]:
         """Yield each field with a rule of its own, and the values to test."""
-        entry = self.kept.entry
+        entry = self.kept.config
         own = f"{entry.part}." if entry.part else ""
         for part in (own, *(f"{own}{each}." for each in entry.parts if not own)):
             yield from ((part + name, values) for name, values in RULED.items())
-        known = {*entry.idle, *entry.stored, *entry.aliases, *self.kept.switches}
+        known = {*entry.inert, *entry.inert_for_params, *entry.aliases, *self.kept.switches}
         for path in sorted(known):
             if field_name(path) not in (*RULED, *INERT, "model_type") and "[" not in path:
                 kinds = [LAYERS * [kind] for kind in ("full_attention", "sliding_attention")]
@@ -152,9 +152,14 @@ class Attack:
 
     def others(self) -> Iterator[tuple[str, Sequence[Any]]]:
         """Yield each field of other classes that the catalogue assumes to be unread."""
-        own = f"{self.kept.entry.part}." if self.kept.entry.part else ""
-        known = {*self.kept.entry.sizes, *self.kept.entry.idle, *self.kept.entry.stored, *self.kept.switches}
-        known |= self.kept.entry.aliases.keys() | self.kept.entry.kinds.keys()
+        own = f"{self.kept.config.part}." if self.kept.config.part else ""
+        known = {
+            *self.kept.config.sizes,
+            *self.kept.config.inert,
+            *self.kept.config.inert_for_params,
+            *self.kept.switches,
+        }
+        known |= self.kept.config.aliases.keys() | self.kept.config.layer_kinds.keys()
         for name in sorted(names() - RULED.keys() - known):
             yield own + name, [value for value in ANY if config_match._unasked(self.kept, name, value)]
 
@@ -197,7 +202,7 @@ class Attack:
             self.told["built by no class of torch"] += 1
         else:
             self.told["wrong"] += 1
-            self.wrong.append(f"{self.kept.entry.name} with {fields}: {ours:,} for {theirs:,}")
+            self.wrong.append(f"{self.kept.config.name} with {fields}: {ours:,} for {theirs:,}")
 
 
 def attacked(name: str, model_type: str) -> tuple[dict[str, int], list[str]]:

@@ -134,9 +134,9 @@ def test_the_catalogue_has_at_least_530_classes() -> None:
     for name, model_type in KNOWN:
         kept = entries.find_entry(name, model_type)
         assert kept is not None
-        assert (kept.entry.name, kept.entry.model_type) == (name, model_type)
+        assert (kept.config.name, kept.config.model_type) == (name, model_type)
         assert {STORED} <= {*kept.records} <= {STORED, OPERATIONS}
-        assert kept.entry.versions.keys() == {"torch", "transformers"}
+        assert kept.config.versions.keys() == {"torch", "transformers"}
 
 
 def _names(data: Any, said: bool = False) -> Iterator[str]:
@@ -158,7 +158,7 @@ def test_every_stored_letter_is_assigned_to_a_field() -> None:
     assert len(kept) > 500
     for place in kept:
         data = json.loads(place.read_text("utf-8"))
-        for records in (data["records"], *(turn["records"] for turn in data["turns"])):
+        for records in (data["records"], *(turn["records"] for turn in data["option_effects"])):
             for quantity, each in records.items():
                 whose = {**data["records"].get(quantity, {}).get("letters", {}), **each["letters"]}
                 assert {*_names(each)} <= everywhere | {*whose.values()}, (place.name, quantity)
@@ -269,15 +269,15 @@ def test_changes_of_interacting_switches_are_not_added() -> None:
     """A pair that was traced together is answered; one that was not is refused, although each alone is known."""
     kept = entries.find_entry("ArceeForCausalLM", "arcee")
     assert kept is not None
-    first, second, *_ = kept.turns
+    first, second, *_ = kept.option_effects
     both = {**first.fields, **second.fields}
     alone = match_or_none(kept, {**ARCEE, **first.fields})
     assert alone is not None
     assert match_or_none(kept, {**ARCEE, **both}) is not None
-    meeting = replace(kept, turns=(*kept.turns, OptionEffect(fields=both, records={})))
+    meeting = replace(kept, option_effects=(*kept.option_effects, OptionEffect(fields=both, records={})))
     assert match_or_none(meeting, {**ARCEE, **first.fields}) == alone
     assert match_or_none(meeting, {**ARCEE, **both}) is None
-    apart = replace(kept, entry=replace(kept.entry, apart=True))
+    apart = replace(kept, config=replace(kept.config, single_switches=True))
     assert match_or_none(apart, {**ARCEE, **first.fields}) == alone
     assert match_or_none(apart, {**ARCEE, **both}) is None
 
@@ -385,18 +385,18 @@ def test_every_field_that_is_read_is_known_to_the_catalogue(name: str) -> None:
     """Every name that is looked up in a config while a model is built and run is known to the catalogue."""
     kept = entries.find_entry(*name.split("."))
     assert kept is not None
-    assert kept.entry.asks is not None
-    source = of_config({"model_type": kept.entry.model_type, "architectures": [kept.entry.name]}, "config.json")
+    assert kept.config.names_read is not None
+    source = of_config({"model_type": kept.config.model_type, "architectures": [kept.config.name]}, "config.json")
     looked = names_looked_up(source)
     assert {"vocab_size", "hidden_act" if "bart" not in name else "activation_function"} <= looked
-    common = json.loads((FOLDER / (LIVE if kept.entry.whole else COMMON)).read_text())
-    assert looked <= {*source.config({}).to_dict(), *kept.entry.asks, *common}
+    common = json.loads((FOLDER / (LIVE if kept.config.common_names_read else COMMON)).read_text())
+    assert looked <= {*source.config({}).to_dict(), *kept.config.names_read, *common}
 
 
 def test_a_size_below_the_minimum_of_a_formula_is_not_answered() -> None:
     kept = entries.find_entry("ArceeForCausalLM", "arcee")
     assert kept is not None
-    bounded = replace(kept, entry=replace(kept.entry, least={"num_hidden_layers": 3}))
+    bounded = replace(kept, config=replace(kept.config, minimums={"num_hidden_layers": 3}))
     assert match_or_none(bounded, {**ARCEE, "num_hidden_layers": 2}) is None
     assert match_or_none(bounded, {**ARCEE, "num_hidden_layers": 3}) is not None
     # a single layer of DeepSeek-V4 has a kind that two or more layers do not have

@@ -31,7 +31,7 @@ def prover(monkeypatch: pytest.MonkeyPatch) -> CatalogueVerification:
 
 def entry() -> dict[str, Any]:
     found: dict[str, Any] = json.loads((FOLDER / f"{NAME}.biogpt.json").read_text())
-    return found | {"turns": []}
+    return found | {"option_effects": []}
 
 
 def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: CatalogueVerification) -> None:
@@ -52,14 +52,14 @@ def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: CatalogueVerifi
         model.params.value(H=64)
     (held,) = (each for each in model.provenance.reading.pinned if each.name == "intermediate_size")  # type: ignore[union-attr]
     assert held.value == USUAL
-    assert found["entry"]["still"] == ["intermediate_size"]
+    assert found["config"]["constants"] == ["intermediate_size"]
 
 
 @pytest.mark.exhaustive
 def test_a_field_that_is_not_inert_is_pinned_to_its_default(prover: CatalogueVerification) -> None:
     data = entry()
     data["switches"].pop("tie_word_embeddings")
-    data["entry"]["idle"]["tie_word_embeddings"] = "bool"
+    data["config"]["inert"]["tie_word_embeddings"] = "bool"
     found = prover.proved(data)
     assert found["switches"]["tie_word_embeddings"] is True
     assert match_or_none(read(found), CONFIG | {"tie_word_embeddings": True}) is not None

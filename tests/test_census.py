@@ -62,7 +62,7 @@ def test_census_keeps_existing_classes_and_adds_other_heads(tmp_path: Path) -> N
     assert (tmp_path / BIOGPT).stat().st_mtime_ns == before
     first = (tmp_path / TYPES).read_text()
     kept = json.loads((tmp_path / BIOGPT).read_text())
-    kept["entry"]["name"] = "BioGptModel"
+    kept["config"]["name"] = "BioGptModel"
     (tmp_path / "BioGptModel.biogpt.json").write_text(json.dumps(kept))
     assert run("biogpt", "--head", "base", "-o", str(tmp_path)).exit_code == 0
     assert (tmp_path / TYPES).read_text() == first

@@ -21,8 +21,8 @@ def with_switches(**switches: Any) -> CatalogueEntry:
     """Return Arcee's entry as if its class had been traced only with these values of these fields."""
     kept = find_entry("ArceeForCausalLM", "arcee")
     assert kept is not None
-    assert kept.entry.sizes["num_hidden_layers"] == 32
-    assert kept.entry.depths == {"": "num_hidden_layers"}
+    assert kept.config.sizes["num_hidden_layers"] == 32
+    assert kept.config.list_depths == {"": "num_hidden_layers"}
     return replace(kept, switches={**kept.switches, **switches})
 
 
@@ -112,7 +112,7 @@ def test_an_entry_for_another_part_is_not_used_without_that_part(given: dict[str
 def test_a_list_that_must_end_with_one_kind_is_refused_with_another_end(closing: str, answered: bool) -> None:
     lfm2 = find_entry("Lfm2ForCausalLM", "lfm2", 2)
     assert lfm2 is not None
-    kept = replace(lfm2, entry=replace(lfm2.entry, closing=closing))
+    kept = replace(lfm2, config=replace(lfm2.config, final_kind=closing))
     config = {"model_type": "lfm2", "architectures": ["Lfm2ForCausalLM"], "num_hidden_layers": 3}
     listed = ["full_attention", "conv", "conv"]
     assert (match_or_none(kept, {**config, "layer_types": listed}) is not None) is answered

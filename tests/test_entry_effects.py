@@ -42,7 +42,7 @@ def test_a_period_shows_only_in_a_deep_model_with_short_windows() -> None:
     """A shallow model with windows of 8,192 tokens caches the same for any interval of global layers."""
     tried = trials("SmolLM3ForCausalLM", "smollm3")
     usual = tried.told({"num_hidden_layers": 3})
-    assert tried.idle({INTERVAL: 4}, {"num_hidden_layers": 3}, usual)
+    assert tried.inert({INTERVAL: 4}, {"num_hidden_layers": 3}, usual)
     idle = {INTERVAL: "int", "max_position_embeddings": "int"}
     assert LayerPeriods(tried, ["num_hidden_layers"], {}).effects(idle) == {INTERVAL: "int"}
 
@@ -63,12 +63,12 @@ def test_a_written_entry_has_no_run_at_another_period(monkeypatch: pytest.Monkey
     monkeypatch.setattr(entry_builder, "with_field_names", lambda source, trials, data: data)
     builder = EntryBuilder(of_config({"model_type": "smollm3"}, "config.json"), "hf:smollm3")
     monkeypatch.setattr(builder.proving, "proved", lambda data: data)
-    data = json.loads((FOLDER / "SmolLM3ForCausalLM.smollm3.json").read_text()) | {"turns": []}
-    del data["entry"]["stored"][INTERVAL], data["switches"][INTERVAL]
-    data["entry"]["idle"][INTERVAL] = "int"
+    data = json.loads((FOLDER / "SmolLM3ForCausalLM.smollm3.json").read_text()) | {"option_effects": []}
+    del data["config"]["inert_for_params"][INTERVAL], data["switches"][INTERVAL]
+    data["config"]["inert"][INTERVAL] = "int"
     found = builder.again(data)
-    assert INTERVAL not in found["entry"]["idle"]
-    assert found["entry"]["stored"][INTERVAL] == "int"
+    assert INTERVAL not in found["config"]["inert"]
+    assert found["config"]["inert_for_params"][INTERVAL] == "int"
     assert found["switches"][INTERVAL] == 4  # the default of its config class
 
 
@@ -111,7 +111,7 @@ def test_a_condition_of_a_run_does_not_limit_the_parameters() -> None:
 def test_heads_divide_a_width_where_torch_requires_it(name: str, model_type: str, expected: list[HeadDivisor]) -> None:
     kept = read(json.loads((FOLDER / f"{name}.{model_type}.json").read_text()))
     few = {"num_hidden_layers": 2}
-    assert [*HeadDivisors(trials(name, model_type), tuple(kept.entry.sizes), few, runs="wav" not in name).found()] == (
+    assert [*HeadDivisors(trials(name, model_type), tuple(kept.config.sizes), few, runs="wav" not in name).found()] == (
         expected
     )
 

@@ -84,7 +84,7 @@ class FormulaAnswer(Answer):
         return ranks.stated(self.formula.ranks, self.model.known)
 
     def _formula_json(self) -> dict[str, Any]:
-        """Return the model, the quantity and the formula, with which the data begins."""
+        """Return the first entries of the data: the model, the quantity and the formula."""
         return {
             "target": self.model.target,
             "quantity": self.formula.measure.name,

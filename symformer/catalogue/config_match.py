@@ -64,11 +64,11 @@ def find(config: Mapping[str, Any]) -> Find | None:
     for name, model_type in _classes(config):
         for kept in variants(name, model_type):
             if (at := match_or_none(kept, config)) is not None:
-                made = f", built from {kept.entry.part}" if kept.entry.part else ""
+                made = f", built from {kept.config.part}" if kept.config.part else ""
                 assumed = (f"no 'architectures' field, so read as {name}{made}",) * (
                     config.get("architectures") is None
                 )
-                fields = (field for turn in at.turned for field in kept.turns[turn].fields.items())
+                fields = (field for turn in at.effects for field in kept.option_effects[turn].fields.items())
                 tied = next((value for field, value in fields if field_name(field) == TIED), None)
                 if tied is not None:
                     shares = "shares the token embedding" if tied else "has its own table"
@@ -100,7 +100,7 @@ def unread_fields(config: Mapping[str, Any]) -> list[str]:
     for name, model_type in _classes(config):
         own = find_entry(name, model_type)
         entries = [own] if own is not None else [*entries_of(model_type)]
-        if not entries or any(kept.entry.part for kept in entries):
+        if not entries or any(kept.config.part for kept in entries):
             return []
         known = {*INERT, *CLASS_FIELDS}.union(*map(_names, entries))
         left_out = known - config.keys()
@@ -120,7 +120,7 @@ def match_or_none(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatc
 
 def match(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch:
     """Return the sizes and switch settings of a config of this class. Raises CatalogueError for anything not known."""
-    entry = kept.entry
+    entry = kept.config
     fields = _fields(kept, config)
     counts = _counted(kept, fields)
     fields |= {name: number for name, number in counts.items() if number}
@@ -129,16 +129,20 @@ def match(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch:
     free: list[str] = []
     for name, value in fields.items():
         if name in entry.sizes:
-            if value is None and name in entry.nulls:
+            if value is None and name in entry.nullable:
                 continue
             if value is None and _unstored_window(kept, name):
                 free.append(name)
                 continue
             # A config that states a default is the same as one that omits it.
-            if type(value) is not int or (value < entry.least.get(name, 1) and value != entry.sizes[name]):
+            if type(value) is not int or (value < entry.minimums.get(name, 1) and value != entry.sizes[name]):
                 raise _strange(name, value)
             numbers[name] = value
-        elif name in entry.idle or name in entry.stored or (_ruled(kept, name) and name not in entry.unsaid):
+        elif (
+            name in entry.inert
+            or name in entry.inert_for_params
+            or (_ruled(kept, name) and name not in entry.unstated_defaults)
+        ):
             free.append(name)
         elif (
             name not in kept.switches
@@ -147,25 +151,25 @@ def match(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch:
         ):
             raise _strange(name, value)
     # Fields that a config derives from others. Lists that are checked elsewhere are allowed.
-    made = [name for name in entry.unsaid if name in fields and name not in entry.steps]
-    if made and not {*made} <= {*entry.written} <= fields.keys():
+    made = [name for name in entry.unstated_defaults if name in fields and name not in entry.two_kind_lists]
+    if made and not {*made} <= {*entry.stated_together} <= fields.keys():
         raise _strange(made[0], fields[made[0]])
     given = {name.partition(".")[0] for name in fields}
-    for part in entry.needed:
+    for part in entry.required_parts:
         if part not in given:
             raise CatalogueError(f"it has no {part}")
-    for name in entry.asked:
-        if name not in fields and name not in entry.idle and ("." not in name or name.partition(".")[0] in given):
+    for name in entry.required:
+        if name not in fields and name not in entry.inert and ("." not in name or name.partition(".")[0] in given):
             raise CatalogueError(f"it has no {name}")
     left = [name for name in entry.sizes if name not in numbers and name not in absent]
     # A missing part has its default sizes, so none of its sizes follows from others.
-    follows = [n for n in left if n in entry.follows and ("." not in n or n.partition(".")[0] in given)]
+    follows = [n for n in left if n in entry.default_formulas and ("." not in n or n.partition(".")[0] in given)]
     numbers |= {name: entry.sizes[name] for name in left if name not in follows}
     _follow(kept, numbers, follows)
     for name in numbers.keys() & kept.switches.keys():  # known at one value only
         if numbers[name] != kept.switches[name]:
             raise _strange(name, numbers[name])
-    unknown = [name for name in free if not _idle(kept, name, fields[name], _layers(entry, name, numbers))]
+    unknown = [name for name in free if not _inert(kept, name, fields[name], _layers(entry, name, numbers))]
     _check_depths(kept, fields, numbers)
     _check_steps(kept, fields, numbers)
     turned = _turned(kept, fields, numbers)
@@ -173,14 +177,14 @@ def match(kept: CatalogueEntry, config: Mapping[str, Any]) -> ConfigMatch:
         raise _strange(made[0], fields[made[0]])
     stored = record(kept, turned, STORED, absent)
     if stored is None:
-        names = [name for turn in turned for name in kept.turns[turn].fields]
+        names = [name for turn in turned for name in kept.option_effects[turn].fields]
         raise CatalogueError(f"the combined effect of {' and '.join(dict.fromkeys(names))} is not known")
     if why := violated_condition(stored, numbers):
         raise CatalogueError(why)
     return ConfigMatch(numbers, turned, tuple(unknown), absent)
 
 
-def _idle(kept: CatalogueEntry, name: str, value: Any, layers: int) -> bool:
+def _inert(kept: CatalogueEntry, name: str, value: Any, layers: int) -> bool:
     """Return True if a value has no effect, or False if it has no effect on parameters only.
 
     Raises CatalogueError if neither is known.
@@ -194,12 +198,12 @@ def _idle(kept: CatalogueEntry, name: str, value: Any, layers: int) -> bool:
     if field_name(name) == PARTLY and part is not None and value == part:
         return True
     ruled = _ruled(kept, name) or ("", "")
-    tried = (kept.entry.idle.get(name, ""), kept.entry.stored.get(name, ""))
+    tried = (kept.config.inert.get(name, ""), kept.config.inert_for_params.get(name, ""))
     if field_name(name) == CHECKPOINTING:
         tried = ("", "")
-    idle, stored = ("|".join(filter(None, (here, rule))) for here, rule in zip(tried, ruled, strict=True))
+    inert, stored = ("|".join(filter(None, (here, rule))) for here, rule in zip(tried, ruled, strict=True))
     stored = "|".join(filter(None, (stored, ANY_WINDOW if field_name(name) in WINDOWS else "")))
-    if idle and holds(idle, value, layers):
+    if inert and holds(inert, value, layers):
         return True
     if stored and holds(stored, value, layers):
         return False
@@ -212,12 +216,12 @@ def _ruled(kept: CatalogueEntry, name: str) -> tuple[str, str] | None:
     Rotary embeddings have no parameters. Their angles do not affect any count, but the rotary fraction of a head can
     affect a run. So can a window, which some classes read from any config. Return None for any other field.
     """
-    entry, word = kept.entry, field_name(name)
+    entry, word = kept.config, field_name(name)
     if word == CHECKPOINTING and name not in kept.switches:  # if it is on, the backward pass recomputes
         return "off|null", "bool"
     rotary = _rotary_field(name)
-    turning = "rotary" in entry.idle.get(rotary, "").split("|")
-    if name == rotary and (name in entry.idle or name in entry.stored):
+    turning = "rotary" in entry.inert.get(rotary, "").split("|")
+    if name == rotary and (name in entry.inert or name in entry.inert_for_params):
         return None
     if name in entry.sizes:
         return ("", "null") if _unstored_window(kept, name) else None
@@ -226,7 +230,7 @@ def _ruled(kept: CatalogueEntry, name: str) -> tuple[str, str] | None:
     if word == THETA:
         return "positive|null", ""
     if word == PATTERN:  # which layers have a window, if that has no effect on parameters
-        listed = entry.stored.get(f"{part_of(name)}.layer_types".lstrip("."), "")
+        listed = entry.inert_for_params.get(f"{part_of(name)}.layer_types".lstrip("."), "")
         return ("", "int|text|null") if f"{KINDS}:" in listed else None
     if word == PARTLY:
         return "null", "positive"
@@ -255,19 +259,24 @@ def _counted(kept: CatalogueEntry, fields: dict[str, Any]) -> dict[str, int]:
 
     Raises CatalogueError for an unknown kind, and for lists or a depth that contradict each other.
     """
-    entry = kept.entry
+    entry = kept.config
     found: dict[str, int] = {}
-    lists = [*entry.kinds, *entry.indexed]
+    lists = [*entry.layer_kinds, *entry.index_lists]
     deep = f"{part_of(lists[0])}.{DEPTH}".lstrip(".") if lists else ""
     depth = fields.pop(deep, None) if lists else None
-    for name, known in entry.kinds.items():
+    for name, known in entry.layer_kinds.items():
         if (listed := fields.pop(name, None)) is None:
             continue
-        if name in entry.cut and type(depth) is int and isinstance(listed, list) and 0 < depth < len(listed):
+        if (
+            name in entry.truncated_lists
+            and type(depth) is int
+            and isinstance(listed, list)
+            and 0 < depth < len(listed)
+        ):
             listed = listed[:depth]
         if not isinstance(listed, (str, list)) or not listed or any(_word(each) not in known for each in listed):
             raise _strange(name, listed)
-        if entry.closing and field_name(known[_word(listed[-1])]) != entry.closing:
+        if entry.final_kind and field_name(known[_word(listed[-1])]) != entry.final_kind:
             raise _strange(name, listed)
         counts = dict.fromkeys(known.values(), 0)
         for each in listed:
@@ -275,7 +284,7 @@ def _counted(kept: CatalogueEntry, fields: dict[str, Any]) -> dict[str, int]:
         if found and found != counts:
             raise _strange(name, listed)
         found = counts
-    for name, sides in entry.indexed.items():  # read only if none of the lists of kinds is present
+    for name, sides in entry.index_lists.items():  # read only if none of the lists of kinds is present
         if (listed := fields.pop(name, None)) is None or found:
             continue
         if not isinstance(listed, list) or type(depth) is not int or not _placed(listed, depth):
@@ -283,8 +292,8 @@ def _counted(kept: CatalogueEntry, fields: dict[str, Any]) -> dict[str, int]:
         found = {sides["in"]: len(listed), sides["out"]: depth - len(listed)}
     if lists and not found and not fields.keys() & {*counted_kinds(entry)}:
         raise CatalogueError(f"it has no {lists[0]}")
-    if found and depth is None and entry.deep:
-        raise CatalogueError(f"it has no {entry.deep}")
+    if found and depth is None and entry.depth_field:
+        raise CatalogueError(f"it has no {entry.depth_field}")
     if depth is not None and depth != sum(found.values()):
         raise _strange(deep, depth)
     return found
@@ -307,15 +316,15 @@ def _strange(name: str, value: Any) -> CatalogueError:
 
 def _unasked(kept: CatalogueEntry, name: str, value: Any) -> bool:
     """Return True if an unknown field is a dropout probability, or if the code of the class does not read it."""
-    entry = kept.entry
+    entry = kept.config
     word = field_name(name)
-    if entry.asks is None or not word[:1].islower() or (name != word and word in _words(kept)):
+    if entry.names_read is None or not word[:1].islower() or (name != word and word in _words(kept)):
         return False
-    if adds_weights(word, value, (*entry.sizes, *entry.idle, *entry.stored, *kept.switches)):
+    if adds_weights(word, value, (*entry.sizes, *entry.inert, *entry.inert_for_params, *kept.switches)):
         return False
     return (isinstance(value, float) and "dropout" in word) or word not in {
-        *entry.asks,
-        *common_field_names(entry.whole),
+        *entry.names_read,
+        *common_field_names(entry.common_names_read),
     }
 
 
@@ -324,7 +333,7 @@ def _fields(kept: CatalogueEntry, config: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises CatalogueError for a config of another type, with other parts, or with other lists.
     """
-    entry = kept.entry
+    entry = kept.config
     own = config.get(entry.part) if entry.part else config
     if config.get("model_type") != entry.model_type or not isinstance(own, Mapping):
         raise _strange(entry.part or "model_type", own if entry.part else config.get("model_type"))
@@ -351,12 +360,12 @@ def _fields(kept: CatalogueEntry, config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _parted(kept: CatalogueEntry, config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a config with the top-level fields of a missing part moved into the part, if the class reads them so."""
-    part, known = kept.entry.hoisted, _names(kept)
+    part, known = kept.config.top_level_part, _names(kept)
     if not part:
         return config
     if isinstance(config.get(part), Mapping):
         return {name: value for name, value in config.items() if not _copied(kept, name, value, config[part])}
-    own = {*kept.entry.sizes, *kept.entry.aliases, *kept.switches}  # top-level fields of the class itself
+    own = {*kept.config.sizes, *kept.config.aliases, *kept.switches}  # top-level fields of the class itself
     inside = {name: each for name, each in config.items() if f"{part}.{name}" in known and name not in own}
     rest = {name: each for name, each in config.items() if name not in inside and name != part}
     return {**rest, part: inside} if inside else config
@@ -367,27 +376,29 @@ def _copied(kept: CatalogueEntry, name: str, value: Any, inside: Mapping[str, An
 
     The class may ignore such a field, so a copy must be equal. Raises CatalogueError for a different value.
     """
-    entry = kept.entry
-    field = entry.aliases.get(name, f"{entry.hoisted}.{name}")
-    own = {"model_type", *CLASS_FIELDS, *INERT, *entry.sizes, *entry.idle, *entry.stored, *kept.switches}
-    if part_of(field) != entry.hoisted or name in own or field not in _names(kept):
+    entry = kept.config
+    field = entry.aliases.get(name, f"{entry.top_level_part}.{name}")
+    own = {"model_type", *CLASS_FIELDS, *INERT, *entry.sizes, *entry.inert, *entry.inert_for_params, *kept.switches}
+    if part_of(field) != entry.top_level_part or name in own or field not in _names(kept):
         return False
     names = {field, *(each for each, other in entry.aliases.items() if other == field)}
     given = [
-        inside[field_name(each)] for each in names if part_of(each) == entry.hoisted and field_name(each) in inside
+        inside[field_name(each)]
+        for each in names
+        if part_of(each) == entry.top_level_part and field_name(each) in inside
     ]
-    if not given and field not in entry.follows and field in {**entry.sizes, **kept.switches}:
+    if not given and field not in entry.default_formulas and field in {**entry.sizes, **kept.switches}:
         given = [entry.sizes.get(field, kept.switches.get(field))]
-    idle = entry.idle.get(field, "")
-    if not (idle and holds(idle, value)) and not (given and all(equal_values(each, value, 0) for each in given)):
+    inert = entry.inert.get(field, "")
+    if not (inert and holds(inert, value)) and not (given and all(equal_values(each, value, 0) for each in given)):
         raise _strange(name, value)
     return True
 
 
 def _name_once(kept: CatalogueEntry, fields: dict[str, Any]) -> None:
     """Rename aliases to the names that the class reads. Raises CatalogueError if a field gets two values."""
-    other = dict(kept.entry.aliases)
-    if LABELS in kept.entry.sizes or LABELS in kept.switches:
+    other = dict(kept.config.aliases)
+    if LABELS in kept.config.sizes or LABELS in kept.switches:
         if isinstance(names := fields.get(NAMES), Mapping):
             fields[NAMES] = len(names)
         other[NAMES] = LABELS
@@ -404,8 +415,8 @@ def _name_once(kept: CatalogueEntry, fields: dict[str, Any]) -> None:
 @cache
 def _names(kept: CatalogueEntry) -> frozenset[str]:
     """Return the known field names of a class."""
-    entry = kept.entry
-    return frozenset({*entry.sizes, *entry.idle, *entry.stored, *kept.switches, *entry.aliases})
+    entry = kept.config
+    return frozenset({*entry.sizes, *entry.inert, *entry.inert_for_params, *kept.switches, *entry.aliases})
 
 
 @cache
@@ -417,18 +428,18 @@ def _words(kept: CatalogueEntry) -> frozenset[str]:
 def _check_depths(kept: CatalogueEntry, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
     """Raise CatalogueError for a list of layers whose pattern is known only at another depth."""
     for name, value in kept.switches.items():
-        usual, layers = (_layers(kept.entry, name, sizes) for sizes in (kept.entry.sizes, numbers))
-        free = name in kept.entry.idle or name in kept.entry.stored or name in kept.entry.steps
+        usual, layers = (_layers(kept.config, name, sizes) for sizes in (kept.config.sizes, numbers))
+        free = name in kept.config.inert or name in kept.config.inert_for_params or name in kept.config.two_kind_lists
         if name in fields and not free and isinstance(value, list) and len(value) == usual > 0 and layers != usual:
             raise _strange(name, fields[name])
 
 
 def _check_steps(kept: CatalogueEntry, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
     """Raise CatalogueError for a list of layers other than the one that the class derives from a size and the depth."""
-    for name, (first, size, then) in kept.entry.steps.items():
+    for name, (first, size, then) in kept.config.two_kind_lists.items():
         if fields.get(name) is None:
             continue
-        depth = _layers(kept.entry, name, numbers)
+        depth = _layers(kept.config, name, numbers)
         if fields[name] != [first if layer < numbers[size] else then for layer in range(depth)]:
             raise _strange(name, fields[name])
 
@@ -438,38 +449,40 @@ def _layers(entry: ClassConfig, name: str, numbers: Mapping[str, int]) -> int:
     kinds = counted_kinds(entry)
     if kinds and part_of(kinds[0]) == part_of(name):
         return sum(numbers.get(each, 0) for each in kinds)
-    return numbers.get(entry.depths.get(part_of(name), ""), 0)
+    return numbers.get(entry.list_depths.get(part_of(name), ""), 0)
 
 
 def _turned(kept: CatalogueEntry, fields: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[int, ...]:
     """Return the indices of the switch settings of a config. Raises CatalogueError for other non-default fields."""
 
     def as_said(name: str, value: Any) -> bool:
-        return equal_values(value, fields[name], _layers(kept.entry, name, numbers))
+        return equal_values(value, fields[name], _layers(kept.config, name, numbers))
 
-    free = {*kept.entry.idle, *kept.entry.stored, *kept.entry.steps}  # checked elsewhere
+    free = {*kept.config.inert, *kept.config.inert_for_params, *kept.config.two_kind_lists}  # checked elsewhere
     odd = {
         name: fields[name]
         for name, value in kept.switches.items()
         if name in fields and name not in free and not _ruled(kept, name) and not as_said(name, value)
     }
-    names = {name for turn in kept.turns for name in turn.fields}
+    names = {name for turn in kept.option_effects for name in turn.fields}
     asked = {name: value for name, value in odd.items() if name in names}
     fits = [
         place
-        for place, turn in enumerate(kept.turns)
+        for place, turn in enumerate(kept.option_effects)
         if all(name in asked and as_said(name, value) for name, value in turn.fields.items())
     ]
     whole = [
         place
         for place in fits
-        if not any(kept.turns[place].fields.keys() < kept.turns[other].fields.keys() for other in fits)
+        if not any(
+            kept.option_effects[place].fields.keys() < kept.option_effects[other].fields.keys() for other in fits
+        )
     ]
-    if sorted(asked) != sorted(name for place in whole for name in kept.turns[place].fields):
+    if sorted(asked) != sorted(name for place in whole for name in kept.option_effects[place].fields):
         raise _strange(*next(iter(asked.items())))
-    if kept.entry.apart and len(whole) > 1:
+    if kept.config.single_switches and len(whole) > 1:
         raise CatalogueError(f"the effect of {' and '.join(asked)} is known only for each of them alone")
-    said = merge({}, [kept.turns[place].said for place in whole])
+    said = merge({}, [kept.option_effects[place].changed_defaults for place in whole])
     for name, value in said.items():
         if name in fields and not as_said(name, value):
             raise _strange(name, fields[name])
@@ -486,11 +499,13 @@ def _follow(kept: CatalogueEntry, numbers: dict[str, int], left: Sequence[str]) 
     letters = letters_of(kept)
     while left:
         known = {named_symbol(letters[name]): number for name, number in numbers.items() if name in letters}
-        ready = [name for name in left if kept.entry.follows[name].free_symbols <= known.keys()]
+        ready = [name for name in left if kept.config.default_formulas[name].free_symbols <= known.keys()]
         for name in ready:
-            value = substitute(kept.entry.follows[name], known)
+            value = substitute(kept.config.default_formulas[name], known)
             if not isinstance(value, Integer) or value < 1:
-                raise CatalogueError(f"it has no {name}, and its default {kept.entry.follows[name]} is not an integer")
+                raise CatalogueError(
+                    f"it has no {name}, and its default {kept.config.default_formulas[name]} is not an integer"
+                )
             numbers[name] = int(value)
         if not ready:
             raise CatalogueError(f"it has no {left[0]}, nor the sizes from which it follows")

@@ -125,29 +125,35 @@ class ClassConfig:
     parts: tuple[str, ...] = ()  # fields that contain nested configs
     lists: Mapping[str, int] = field(default_factory=dict)  # fields that list sizes -> their length
     sizes: Mapping[str, int]  # fields that are sizes -> their default
-    follows: Mapping[str, Expr] = field(default_factory=dict)  # sizes whose default depends on other sizes
-    nulls: tuple[str, ...] = ()  # sizes in which null means the default
-    asked: tuple[str, ...] = ()  # required fields; fields of a part only if the config has the part
-    needed: tuple[str, ...] = ()  # required parts
-    least: Mapping[str, int] = field(default_factory=dict)  # sizes -> the minimum for which the formulas hold
-    unsaid: tuple[str, ...] = ()  # fields whose default value has another meaning if a config states it
-    written: tuple[str, ...] = ()  # fields of ``unsaid`` that a fully default config may state, but only all together
-    depths: Mapping[str, str] = field(default_factory=dict)  # part -> the field that is the length of its lists
-    idle: Mapping[str, str] = field(default_factory=dict)  # fields without effect -> the allowed kinds, of HOLDS
-    stored: Mapping[str, str] = field(default_factory=dict)  # fields without effect on parameters -> the same
+    default_formulas: Mapping[str, Expr] = field(default_factory=dict)  # sizes whose default depends on other sizes
+    nullable: tuple[str, ...] = ()  # sizes in which null means the default
+    required: tuple[str, ...] = ()  # required fields; fields of a part only if the config has the part
+    required_parts: tuple[str, ...] = ()  # required parts
+    minimums: Mapping[str, int] = field(default_factory=dict)  # sizes -> the minimum for which the formulas hold
+    unstated_defaults: tuple[str, ...] = ()  # fields whose default value has another meaning if a config states it
+    stated_together: tuple[
+        str, ...
+    ] = ()  # fields of ``unstated_defaults`` that a fully default config may state, but only all together
+    list_depths: Mapping[str, str] = field(default_factory=dict)  # part -> the field that is the length of its lists
+    inert: Mapping[str, str] = field(default_factory=dict)  # fields without effect -> the allowed kinds, of HOLDS
+    inert_for_params: Mapping[str, str] = field(default_factory=dict)  # fields without effect on parameters -> the same
     aliases: Mapping[str, str] = field(default_factory=dict)  # alias -> field
-    hoisted: str = ""  # the part whose fields are at the top level of a config without that part
-    kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # list of layer kinds -> kind -> size
-    cut: tuple[str, ...] = ()  # those lists of which the class reads only as many entries as it has layers
-    indexed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # list of indices -> size "in", size "out"
-    deep: str = ""  # the field of the depth, if the class does not take it from such a list
-    closing: str = ""  # the size of the layer kind with which such a list must end
-    steps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # list -> first kind, its size, second kind
-    asks: tuple[str, ...] | None = None  # other names that its code can read; None if not known
-    whole: bool = False  # whether asks includes names that common code also reads
-    apart: bool = False  # whether its switches are known only one at a time
-    still: tuple[str, ...] = ()  # vocabularies, widths, layers or heads that are constants in its formulas
-    unrun: str = ""  # why only its parameters are known
+    top_level_part: str = ""  # the part whose fields are at the top level of a config without that part
+    layer_kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # list of layer kinds -> kind -> size
+    truncated_lists: tuple[str, ...] = ()  # those lists of which the class reads only as many entries as it has layers
+    index_lists: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict
+    )  # list of indices -> size "in", size "out"
+    depth_field: str = ""  # the field of the depth, if the class does not take it from such a list
+    final_kind: str = ""  # the size of the layer kind with which such a list must end
+    two_kind_lists: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # list -> first kind, its size, second kind
+    names_read: tuple[str, ...] | None = None  # other names that its code can read; None if not known
+    common_names_read: bool = False  # whether ``names_read`` includes names that common code also reads
+    single_switches: bool = False  # whether its switches are known only one at a time
+    constants: tuple[str, ...] = ()  # vocabularies, widths, layers or heads that are constants in its formulas
+    run_refusal: str = ""  # why only its parameters are known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +164,9 @@ class OptionEffect:
     """
 
     fields: Mapping[str, Any]
-    said: Mapping[str, Any] = field(default_factory=dict)  # other fields whose defaults change with the switches
+    changed_defaults: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # other fields whose defaults change with the switches
     records: Mapping[str, Any]  # as JSON data; rows of the default records are given by index
 
 
@@ -166,10 +174,10 @@ class OptionEffect:
 class CatalogueEntry:
     """The catalogue's entry of a class. Its records are parsed on first use."""
 
-    entry: ClassConfig
+    config: ClassConfig
     switches: Mapping[str, Any]  # every other field -> its default, including the default rotary parameters
     records: Mapping[str, Any]
-    turns: tuple[OptionEffect, ...] = ()
+    option_effects: tuple[OptionEffect, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +195,7 @@ class ConfigMatch:
     """The sizes and switch settings of a config that matches an entry."""
 
     numbers: Mapping[str, int]
-    turned: tuple[int, ...] = ()  # indices in CatalogueEntry.turns
+    effects: tuple[int, ...] = ()  # indices in CatalogueEntry.option_effects
     unknown: tuple[str, ...] = ()  # non-default fields whose effect is known only for the parameters
     absent: tuple[str, ...] = ()  # sizes that count the layers of a kind that the config does not have
 
@@ -223,10 +231,10 @@ def find_entry(name: str, model_type: str, number: int = 1) -> CatalogueEntry | 
 def read(data: Mapping[str, Any]) -> CatalogueEntry:
     """Return the entry in the data of a file. Raises CatalogueError."""
     return CatalogueEntry(
-        entry=from_data(ClassConfig, data["entry"]),
+        config=from_data(ClassConfig, data["config"]),
         switches=data["switches"],
         records=data["records"],
-        turns=tuple(OptionEffect(**each) for each in data["turns"]),
+        option_effects=tuple(OptionEffect(**each) for each in data["option_effects"]),
     )
 
 
@@ -262,25 +270,25 @@ def of_type(model_type: str) -> tuple[Find, dict[str, Any]] | None:
     kept = find_entry(filed.name, model_type) if filed is not None else None
     if kept is None:
         return None
-    heads = {HEAD: kept.entry.sizes[HEAD]} if HEAD in kept.entry.follows and not kept.entry.part else {}
+    heads = {HEAD: kept.config.sizes[HEAD]} if HEAD in kept.config.default_formulas and not kept.config.part else {}
     return finder(kept, ConfigMatch({})), {"model_type": model_type, **heads}
 
 
 def finder(kept: CatalogueEntry, at: ConfigMatch, assumed: tuple[str, ...] = ()) -> Find:
     """Return the function that finds the records of a class with these sizes and switches, by quantity."""
-    name = kept.entry.name
-    if len(at.turned) > 1:
-        turned = " and ".join(sorted(field for turn in at.turned for field in kept.turns[turn].fields))
+    name = kept.config.name
+    if len(at.effects) > 1:
+        turned = " and ".join(sorted(field for turn in at.effects for field in kept.option_effects[turn].fields))
         assumed = (*assumed, f"the effects of {turned} were traced one at a time and added")
 
     def known(quantity: str) -> Record:
         if at.unknown and quantity != STORED:
             raise CatalogueError(f"the effect of {' and '.join(at.unknown)} on a run of {name} is not in the catalogue")
-        found = record(kept, at.turned, quantity, at.absent)
-        if found is None and (operations := record(kept, at.turned, OPERATIONS, at.absent)) is not None:
+        found = record(kept, at.effects, quantity, at.absent)
+        if found is None and (operations := record(kept, at.effects, OPERATIONS, at.absent)) is not None:
             found = operations if quantity in operations.operations.confirmed else None
         if found is None:
-            why = f": {kept.entry.unrun}" if kept.entry.unrun else ""
+            why = f": {kept.config.run_refusal}" if kept.config.run_refusal else ""
             raise CatalogueError(f"the catalogue has no {quantity} for {name}{why}")
         if why := violated_condition(found, at.numbers):
             raise CatalogueError(f"the catalogue's {quantity} for {name} does not apply to this config: {why}")
@@ -296,19 +304,19 @@ def record(kept: CatalogueEntry, turned: tuple[int, ...], quantity: str, absent:
     Raises CatalogueError if the changes of two switches conflict.
     """
     usual = kept.records.get(quantity)
-    others = [kept.turns[turn].records.get(quantity) for turn in turned]
+    others = [kept.option_effects[turn].records.get(quantity) for turn in turned]
     if usual is None or None in others:
         return None
     data = merge(usual, [expand_rows(each, usual) for each in others])
     if len({*data["letters"].values()}) < len(data["letters"]):
-        raise CatalogueError(f"{kept.entry.name} has two sizes with one letter")
+        raise CatalogueError(f"{kept.config.name} has two sizes with one letter")
     found: Record = from_data(Record, without_sizes(data, absent) if absent else data)
     return found
 
 
 def counted_kinds(entry: ClassConfig) -> tuple[str, ...]:
     """Return the sizes that count the layers of each kind, or () for a class without lists of layer kinds."""
-    lists = (*entry.kinds.values(), *entry.indexed.values())
+    lists = (*entry.layer_kinds.values(), *entry.index_lists.values())
     return tuple(dict.fromkeys(each for known in lists for each in known.values()))
 
 
@@ -337,7 +345,7 @@ def violated_condition(found: Record, numbers: Mapping[str, int]) -> str:
 def letters_of(kept: CatalogueEntry) -> Mapping[str, str]:
     """Return the letter of every size, as used in `ClassConfig.follows`."""
     found: dict[str, str] = {}
-    for known in (kept.records, *(turn.records for turn in kept.turns)):
+    for known in (kept.records, *(turn.records for turn in kept.option_effects)):
         for record in known.values():
             for name, letter in record["letters"].items():
                 if letter not in found.values():

@@ -30,7 +30,7 @@ def option_effects(kept: CatalogueEntry) -> list[OptionParams]:
     """Return the parameters that the switches of a class add to the default. Raises CatalogueError."""
     usual = _stored(kept, ())
     found: list[OptionParams] = []
-    for place, turn in enumerate(kept.turns):
+    for place, turn in enumerate(kept.option_effects):
         alone = [each for each in found if each.fields.keys() < turn.fields.keys()]
         try:
             adds = _stored(kept, (place,)) - Add(usual, *(each.adds for each in alone if each.adds is not None))
@@ -45,5 +45,5 @@ def option_effects(kept: CatalogueEntry) -> list[OptionParams]:
 def _stored(kept: CatalogueEntry, turned: tuple[int, ...]) -> Expr:
     known = record(kept, turned, STORED)
     if known is None:
-        raise CatalogueError(f"the combined effect of these switches of {kept.entry.name} is not known")
+        raise CatalogueError(f"the combined effect of these switches of {kept.config.name} is not known")
     return known.counted.total

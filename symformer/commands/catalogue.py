@@ -45,9 +45,9 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
             {
                 "class": name,
                 "type": model_type,
-                "switches": sorted({field for turn in kept.turns for field in turn.fields}),
+                "switches": sorted({field for turn in kept.option_effects for field in turn.fields}),
                 "operations": OPERATIONS in kept.records,
-                "read with": libraries(kept.entry.versions),
+                "read with": libraries(kept.config.versions),
             }
         )
     if words and not facts:

@@ -40,13 +40,13 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
         "types": filed.keys(),
         "built": {kind for kind, each in filed.items() if each.builds},
         "formulas": read.keys(),
-        "symbolic": {kind for kind, kept in read.items() if not kept.entry.still},
+        "symbolic": {kind for kind, kept in read.items() if not kept.config.constants},
         "operations": {kind for kind, kept in read.items() if OPERATIONS in kept.records},
     }
     columns = {head: {kind for kind, each in filed.items() if each.head == head} for head in heads}
     if len(heads) > 1:
         columns["all"] = set(filed)
-    versions = [libraries(kept.entry.versions) for kept in read.values()]
+    versions = [libraries(kept.config.versions) for kept in read.values()]
     made = {
         f"{name}.md": page(
             "census.md",
@@ -54,7 +54,7 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
             versions=list(dict.fromkeys(versions)),
             heads=list(columns),
             counts={what: [len(kinds & column) for column in columns.values()] for what, kinds in counted.items()},
-            fixed=[(kind, *links[kind], kept.entry.still) for kind, kept in read.items() if kept.entry.still],
+            fixed=[(kind, *links[kind], kept.config.constants) for kind, kept in read.items() if kept.config.constants],
             missing=[(kind, each) for kind, each in filed.items() if kind not in read],
             files=files,
         )
@@ -71,4 +71,4 @@ def _class(title: str, kept: CatalogueEntry) -> CensusClass:
     for quantity, why in found.refusals.items():
         refusals.setdefault(why, []).append(quantity)
     letters = {name: field for name, field in found.fields.items() if name != field}
-    return CensusClass(title, found, letters, list(fixed_sizes(found)), kept.entry.unrun, refusals)
+    return CensusClass(title, found, letters, list(fixed_sizes(found)), kept.config.run_refusal, refusals)

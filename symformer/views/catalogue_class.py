@@ -50,7 +50,7 @@ def fixed_sizes(found: CatalogueClass) -> Iterator[tuple[str, str, str]]:
 def catalogue_class(kept: CatalogueEntry) -> CatalogueClass:
     """Return the formulas, fields and switches of a class. Raises CatalogueError."""
     find = finder(kept, ConfigMatch({}))
-    model = model_of_records(kept.entry.name, find)
+    model = model_of_records(kept.config.name, find)
     formulas: dict[str, Formula] = {}
     fields: dict[str, str] = {}
     for quantity in SHOWN:

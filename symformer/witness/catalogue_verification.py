@@ -96,14 +96,16 @@ class CatalogueVerification:
 
     def asked(self, kept: CatalogueEntry) -> dict[str, Any]:
         """Return the fields that every config of an entry must state, with their usual values."""
-        asked = (name for name in kept.entry.asked if "." not in name or part_of(name) in kept.entry.needed)
-        return {name: self.usual[name] for name in (*asked, *counted_kinds(kept.entry))}
+        asked = (
+            name for name in kept.config.required if "." not in name or part_of(name) in kept.config.required_parts
+        )
+        return {name: self.usual[name] for name in (*asked, *counted_kinds(kept.config))}
 
     def least(self, kept: CatalogueEntry, few: Mapping[str, int]) -> dict[str, int]:
         """Return the smallest correct value of each size at which the entry is wrong for smaller ones."""
         given = self.asked(kept)
         found = {}
-        for name in kept.entry.sizes:
+        for name in kept.config.sizes:
             wrong = [n for n in SMALL if self.agrees(kept, {**few, **self.given, **given, name: n}) is False]
             if wrong:
                 found[name] = wrong[-1] + 1
@@ -138,37 +140,39 @@ class CatalogueVerification:
         point = dict(wrong)
         for name in wrong:
             fewer = {other: value for other, value in point.items() if other != name}
-            if name not in kept.entry.asked and self.agrees(kept, fewer) is False:
+            if name not in kept.config.required and self.agrees(kept, fewer) is False:
                 point = fewer
-        left = [name for name in point if name not in kept.entry.asked or point[name] != self.usual[name]]
-        if {name for turn in kept.turns for name in turn.fields}.intersection(left):
+        left = [name for name in point if name not in kept.config.required or point[name] != self.usual[name]]
+        if {name for turn in kept.option_effects for name in turn.fields}.intersection(left):
             return ""
-        idle = [name for name in left if name in kept.entry.idle or name in kept.entry.stored]
-        sizes = sorted((name for name in left if name in kept.entry.sizes), key=is_essential)
-        return next(iter((*idle, *sizes)), "")
+        inert = [name for name in left if name in kept.config.inert or name in kept.config.inert_for_params]
+        sizes = sorted((name for name in left if name in kept.config.sizes), key=is_essential)
+        return next(iter((*inert, *sizes)), "")
 
     def _still(self, data: Mapping[str, Any], name: str) -> dict[str, Any]:
         """Return the entry for configs in which a field has its usual value."""
         entry = {
             each: {field: said for field, said in value.items() if field != name} if each in _FIELDS else value
-            for each, value in data["entry"].items()
+            for each, value in data["config"].items()
         }
         if is_essential(name) and name in entry["sizes"]:
-            entry["still"] = [*entry.get("still", ()), name]
+            entry["constants"] = [*entry.get("constants", ()), name]
         value = self.usual[name]
         return {
-            "entry": entry,
+            "config": entry,
             "switches": {**data["switches"], name: value},
             "records": _all_held(data["records"], name, value),
-            "turns": [{**turn, "records": _all_held(turn["records"], name, value)} for turn in data["turns"]],
+            "option_effects": [
+                {**turn, "records": _all_held(turn["records"], name, value)} for turn in data["option_effects"]
+            ],
         }
 
     def _drawn(self, draw: random.Random, kept: CatalogueEntry) -> dict[str, Any]:
-        """Return a random config: some sizes, mostly simple multiples of their defaults, switches and idle fields."""
+        """Return a random config: some sizes, mostly simple multiples of their defaults, switches and inert fields."""
         found: dict[str, Any] = {}
         often = draw.choice((0.2, 0.4, 0.7))  # if all sizes change, they rarely divide each other as required
         fixed = {each["name"] for each in kept.records[STORED].get("reading", {}).get("pinned", ())}
-        for name, size in kept.entry.sizes.items():
+        for name, size in kept.config.sizes.items():
             if name in kept.switches or (name in fixed and draw.random() < DEEPER):
                 continue
             if DEEP.search(name) and draw.random() < DEEPER:
@@ -177,22 +181,22 @@ class CatalogueVerification:
             elif draw.random() < often:
                 small = size if size < 16 else size // draw.choice((2, 4))
                 found[name] = small * draw.choice((1, 2, 3)) + (draw.choice((1, 2)) if draw.random() < 0.05 else 0)
-        turns = [turn.fields for turn in kept.turns if kept.entry.apart or draw.random() < 0.4]
-        for fields in draw.sample(turns, min(len(turns), 1)) if kept.entry.apart else turns:
+        turns = [turn.fields for turn in kept.option_effects if kept.config.single_switches or draw.random() < 0.4]
+        for fields in draw.sample(turns, min(len(turns), 1)) if kept.config.single_switches else turns:
             found |= fields
-        for name in (*kept.entry.idle, *kept.entry.stored):
+        for name in (*kept.config.inert, *kept.config.inert_for_params):
             if draw.random() < 0.3 and (few := other_values(name, self.usual.get(name)) or _examples(kept, name)):
                 found[name] = draw.choice(few)
-        for name, field in kept.entry.aliases.items():
+        for name, field in kept.config.aliases.items():
             if field in found and draw.random() < 0.2:
                 found[name] = found.pop(field)
-        for name in counted_kinds(kept.entry):
+        for name in counted_kinds(kept.config):
             found.setdefault(name, self.usual[name])
         for name in kept.switches:
             if name in self.usual and draw.random() < 0.1:
                 found.setdefault(name, self.usual[name])
-        given = {name.partition(".")[0] for name in found} | {*kept.entry.needed}
-        for name in kept.entry.asked:
+        given = {name.partition(".")[0] for name in found} | {*kept.config.required_parts}
+        for name in kept.config.required:
             if "." not in name or name.partition(".")[0] in given:
                 found.setdefault(name, self.usual[name])
         return found
@@ -211,11 +215,11 @@ _EXAMPLES: Mapping[str, tuple[Any, ...]] = {
 
 def _examples(kept: CatalogueEntry, name: str) -> list[Any]:
     """Return values to test for a field without a default."""
-    known = "|".join((kept.entry.idle.get(name, ""), kept.entry.stored.get(name, "")))
+    known = "|".join((kept.config.inert.get(name, ""), kept.config.inert_for_params.get(name, "")))
     return [value for sort in known.split("|") for value in _EXAMPLES.get(sort, ())]
 
 
-_FIELDS = ("idle", "stored")  # parts of an entry that are keyed by field
+_FIELDS = ("inert", "inert_for_params")  # parts of an entry that are keyed by field
 
 
 def _all_held(records: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:

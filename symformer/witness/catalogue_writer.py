@@ -136,9 +136,9 @@ def _shelve(model_type: str, head: str, folder: str, again: bool) -> WriteResult
 def _here(place: Path) -> bool:
     """Return True if a class has a file for the installed library versions. Raises CatalogueError for another file."""
     try:
-        return bool(_read(place, _NONE)["entry"]["versions"] == versions())
+        return bool(_read(place, _NONE)["config"]["versions"] == versions())
     except (ValueError, KeyError, TypeError):
         raise CatalogueError(f"{place} already exists, but no census wrote it; choose another folder") from None
 
 
-_NONE: Any = {"entry": {"versions": {}}}
+_NONE: Any = {"config": {"versions": {}}}

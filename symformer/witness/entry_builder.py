@@ -101,40 +101,40 @@ class EntryBuilder:
         """Return an entry with the tested effect of every field. Raises WitnessError if it is wrong with them."""
         data = with_field_names(self.source, self.trials, data)
         kept = read(data)
-        turned = {name for turn in kept.turns for name in turn.fields}
-        shallow = {name: min(size, FEW) for name, size in kept.entry.sizes.items() if DEEP.search(field_name(name))}
+        turned = {name for turn in kept.option_effects for name in turn.fields}
+        shallow = {name: min(size, FEW) for name, size in kept.config.sizes.items() if DEEP.search(field_name(name))}
         if self.trials.told(self.trials.filled(shallow)) is None:
             shallow = self.few
         settings = [shallow]
-        whole = shallow | {name: value for turn in kept.turns for name, value in turn.fields.items()}
-        if kept.turns and self.trials.told(self.trials.filled(whole)) is not None:
+        whole = shallow | {name: value for turn in kept.option_effects for name, value in turn.fields.items()}
+        if kept.option_effects and self.trials.told(self.trials.filled(whole)) is not None:
             settings.append(whole)
         fields = {
             name: value
             for name, value in self.usual.items()
-            if name not in (*kept.entry.sizes, *turned, *kept.entry.unsaid)
-            and (name not in kept.entry.stored or type(value) is int)
+            if name not in (*kept.config.sizes, *turned, *kept.config.unstated_defaults)
+            and (name not in kept.config.inert_for_params or type(value) is int)
             and field_name(name) not in (*CLASS_FIELDS, *INERT)
-            and kept.entry.idle.get(name) not in ("token", "text")
+            and kept.config.inert.get(name) not in ("token", "text")
         }
-        freed = FieldSorts(self.source, self.trials, kept.entry, settings).found(fields)
-        entry = dict(data["entry"])
-        entry["idle"] = sorts(freed.idle, kept.entry.idle)
-        entry["stored"] = sorts(freed.stored, kept.entry.stored)
+        freed = FieldSorts(self.source, self.trials, kept.config, settings).found(fields)
+        entry = dict(data["config"])
+        entry["inert"] = sorts(freed.inert, kept.config.inert)
+        entry["inert_for_params"] = sorts(freed.stored, kept.config.inert_for_params)
         switches = dict(data["switches"])
         if OPERATIONS in kept.records:
             turns = {name: value for setting in settings[1:] for name, value in setting.items() if name in turned}
             for turned_on in ({}, *([turns] if turns else [])):
-                periods = LayerPeriods(self.trials, kept.entry.sizes, turned_on)
+                periods = LayerPeriods(self.trials, kept.config.sizes, turned_on)
                 entry, switches = periods.without_effects(entry, switches)
         for part in ("", *(f"{part}." for part in self.trials.parts())):
             rotary = self.usual.get(f"{part}rope_parameters")
             if isinstance(rotary, dict) and PARTIAL in rotary:
                 switches.setdefault(part + PARTIAL, rotary[PARTIAL])
-        found = {**data, "switches": switches, "entry": {n: v for n, v in entry.items() if v}}
+        found = {**data, "switches": switches, "config": {n: v for n, v in entry.items() if v}}
         heads = HeadDivisors(
             self.trials,
-            tuple(kept.entry.sizes),
+            tuple(kept.config.sizes),
             shallow | self.given | self.proving.asked(kept),
             OPERATIONS in kept.records,
             partial(self.proving.miscounts, read(found)),
@@ -147,15 +147,15 @@ class EntryBuilder:
         """Return the entry of these records, with as many switches as are correct. Raises WitnessError."""
         data = self._entry(known, turns)
         pairs = self._pairs(data, turns)
-        data["turns"] += [self._short(turn, data["records"]) for turn in pairs]
+        data["option_effects"] += [self._short(turn, data["records"]) for turn in pairs]
         turns = turns + pairs
         if least := self.proving.least(read(data), self.few):
-            data["entry"]["least"] = least
+            data["config"]["minimums"] = least
         why = ""
         for apart, held in ((False, turns), (True, turns), (True, [])):
             tried = data | {
-                "entry": data["entry"] | ({"apart": True} if apart and held else {}),
-                "turns": data["turns"][: len(held)],
+                "config": data["config"] | ({"single_switches": True} if apart and held else {}),
+                "option_effects": data["option_effects"][: len(held)],
             }
             try:
                 return self.proving.proved(tried)
@@ -279,7 +279,7 @@ class EntryBuilder:
         said = self.trials.said(self.trials.filled(fields))
         return {
             "fields": fields,
-            "said": {
+            "changed_defaults": {
                 name: self._switch(name, value)
                 for name, value in said.items()
                 if name not in fields and value != self.usual.get(name) and field_name(name) not in INERT
@@ -317,8 +317,8 @@ class EntryBuilder:
                 sizes |= {f"{field}[{place}]": self.numbers[f"{field}[{place}]"] for place in range(length)}
         self.depths = {part_of(name): name for name in reversed(sizes) if DEEP.search(field_name(name))}
         usual = {name: to_data(each) for name, each in known.items()}
-        data: dict[str, Any] = {"records": usual, "turns": [self._short(turn, usual) for turn in turns]}
-        found = dict(self._follows(sizes, letters_of(read(data | {"entry": _NOBODY, "switches": {}}))))
+        data: dict[str, Any] = {"records": usual, "option_effects": [self._short(turn, usual) for turn in turns]}
+        found = dict(self._follows(sizes, letters_of(read(data | {"config": _NOBODY, "switches": {}}))))
         follows = {name: expr for name, expr in found.items() if expr is not None}
         names = {name for fields, _ in turns for name in fields}
         beside = {
@@ -327,12 +327,12 @@ class EntryBuilder:
             if name not in (*sizes, *CLASS_FIELDS) and field_name(name) not in (*INERT, "architectures")
         }
         tokens = {name: "token" for name in beside if name.endswith("_token_id")}
-        idle = self._idle({name: value for name, value in beside.items() if name not in (*names, *tokens)}, turns)
+        inert = self._inert({name: value for name, value in beside.items() if name not in (*names, *tokens)}, turns)
         stored = self._stored(
-            {name: value for name, value in beside.items() if name not in (*names, *tokens, *idle)}, turns
+            {name: value for name, value in beside.items() if name not in (*names, *tokens, *inert)}, turns
         )
         # Fields whose default is outside the tested sort stay fixed: a number below 1, or special rotary positions.
-        still = {n for n, held in idle.items() if held != ROTARY and HOLDS[held](beside.get(n))} | tokens.keys()
+        still = {n for n, held in inert.items() if held != ROTARY and HOLDS[held](beside.get(n))} | tokens.keys()
         others = {name: value for name, value in beside.items() if name not in still}
         kinds = spellings(self.source)
         given = dict(self.source.given) if isinstance(self.source, FieldVariant) else {}
@@ -349,9 +349,9 @@ class EntryBuilder:
             parts=tuple(self.trials.parts()),
             lists=lists(self.numbers),
             sizes=sizes,
-            follows=follows,
-            nulls=tuple(name for name in follows if self._null(name)),
-            asked=tuple(
+            default_formulas=follows,
+            nullable=tuple(name for name in follows if self._null(name)),
+            required=tuple(
                 dict.fromkeys(
                     (
                         *(name for name in found if name not in follows),
@@ -361,22 +361,22 @@ class EntryBuilder:
                     )
                 )
             ),
-            needed=tuple(part for part in given if part in self.trials.parts()),
-            unsaid=unsaid,
-            written=self._written(unsaid),
-            depths={} if kinds or position_lists(self.source) else self.depths,
-            kinds=kinds,
-            cut=truncated_lists(self.source) if kinds else (),
-            indexed=position_lists(self.source),
-            closing=last_layer_kind(self.source) if kinds else "",
-            deep=depth_field(self.source),
-            idle=idle | tokens,
-            stored=stored,
-            asks=tuple(sorted(fields_read_by(self.source) - self.usual.keys() - common_names(self.source))),
-            still=tuple(self._still(known[STORED])),
-            unrun="" if OPERATIONS in known else self.unrun,
+            required_parts=tuple(part for part in given if part in self.trials.parts()),
+            unstated_defaults=unsaid,
+            stated_together=self._written(unsaid),
+            list_depths={} if kinds or position_lists(self.source) else self.depths,
+            layer_kinds=kinds,
+            truncated_lists=truncated_lists(self.source) if kinds else (),
+            index_lists=position_lists(self.source),
+            final_kind=last_layer_kind(self.source) if kinds else "",
+            depth_field=depth_field(self.source),
+            inert=inert | tokens,
+            inert_for_params=stored,
+            names_read=tuple(sorted(fields_read_by(self.source) - self.usual.keys() - common_names(self.source))),
+            constants=tuple(self._still(known[STORED])),
+            run_refusal="" if OPERATIONS in known else self.unrun,
         )
-        return data | {"entry": to_data(entry), "switches": switches}
+        return data | {"config": to_data(entry), "switches": switches}
 
     def _still(self, stored: Record) -> Iterator[str]:
         """Yield the usual sizes that are numbers in the formulas: pinned, in a list, or outside the trace."""
@@ -458,25 +458,25 @@ class EntryBuilder:
                     made[name] = taken and made.get(name, True)
         return made
 
-    def _idle(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
+    def _inert(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:
         """Return the fields without effect, by default and with all switches set, and the sort of their values."""
         few = self.few
         # Other values of a number that counts nothing, such as the layer to read from the end, may have any meaning.
-        idle = {name: value for name, value in beside.items() if type(value) is not int or value > 0}
+        inert = {name: value for name, value in beside.items() if type(value) is not int or value > 0}
         other: dict[str, Any] = {}  # another accepted value of each
         older = True
         for setting in self._settings(turns):
             before = self.trials.told(self.trials.filled(setting))
-            said = self.trials.idle(idle, setting, before)
+            said = self.trials.inert(inert, setting, before)
             other = {name: values[-1] for name, values in said.items()}
-            idle = {name: value for name, value in idle.items() if name in other}
-            older = older and "rope_parameters" in idle and self.trials.told({**setting, **OLDER}) == before
+            inert = {name: value for name, value in inert.items() if name in other}
+            older = older and "rope_parameters" in inert and self.trials.told({**setting, **OLDER}) == before
         usual = self.trials.told({})
         if few and self.trials.told(self.trials.filled(other)) != usual:  # at the default number of layers
             alone = (name for name in other if self.trials.told(self.trials.filled({name: other[name]})) == usual)
-            idle = {name: idle[name] for name in alone}
-            older = older and "rope_parameters" in idle
-        found = {name: holds(name, value) for name, value in idle.items()}
+            inert = {name: inert[name] for name in alone}
+            older = older and "rope_parameters" in inert
+        found = {name: holds(name, value) for name, value in inert.items()}
         return found | ({"rope_theta": "float", "rope_scaling": ROTARY} if older else {})
 
     def _stored(self, beside: Mapping[str, Any], turns: Sequence[Structure]) -> dict[str, str]:

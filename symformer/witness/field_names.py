@@ -26,26 +26,30 @@ ODD = (7919, 6133)  # values that no config has by default, to identify another 
 
 def with_field_names(source: TracedClass, trials: FieldTrials, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return an entry as data, with the alternative names of its fields and the names that its code may read."""
-    kept = read(data).entry
+    kept = read(data).config
     found = FieldNames(source, trials, kept)
     asks = (
-        {*(kept.asks or ()), *literal_names(source), *names_looked_up(source)}
+        {*(kept.names_read or ()), *literal_names(source), *names_looked_up(source)}
         - trials.usual.keys()
         - common_field_names()
     )
     untyped = found.untyped()
-    entry = {name: value for name, value in data["entry"].items() if name not in ("aliases", "hoisted", "steps")}
-    entry["whole"] = True
-    said: dict[str, Any] = {"asks": sorted(asks), "aliases": found.aliases(), "hoisted": found.hoisted()}
-    said["steps"] = {name: [*each] for name, each in found.steps().items()}
-    entry |= {name: value for name, value in said.items() if value or name == "asks"}
-    entry["idle"] = {**found.retyped(), **entry.get("idle", {}), **dict.fromkeys(untyped, "text")}
+    entry = {
+        name: value
+        for name, value in data["config"].items()
+        if name not in ("aliases", "top_level_part", "two_kind_lists")
+    }
+    entry["common_names_read"] = True
+    said: dict[str, Any] = {"names_read": sorted(asks), "aliases": found.aliases(), "top_level_part": found.hoisted()}
+    said["two_kind_lists"] = {name: [*each] for name, each in found.steps().items()}
+    entry |= {name: value for name, value in said.items() if value or name == "names_read"}
+    entry["inert"] = {**found.retyped(), **entry.get("inert", {}), **dict.fromkeys(untyped, "text")}
     switches = {**data["switches"], **found.defaults()}
-    entry["asked"] = [name for name in kept.asked if name not in untyped]
+    entry["required"] = [name for name in kept.required if name not in untyped]
     return {
         **data,
         "switches": switches,
-        "entry": {name: value for name, value in entry.items() if value or name == "asks"},
+        "config": {name: value for name, value in entry.items() if value or name == "names_read"},
     }
 
 

@@ -51,7 +51,7 @@ YARN = {"rope_type": "yarn", "factor": 4.0, THETA: 5000.0, "original_max_positio
 class FreedFields:
     """The tested fields, with the sorts of values without any effect or without effect on stored parameters."""
 
-    idle: dict[str, list[str]] = field(default_factory=dict)
+    inert: dict[str, list[str]] = field(default_factory=dict)
     stored: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -62,8 +62,8 @@ class FieldSorts:
         self, source: TracedClass, trials: FieldTrials, entry: ClassConfig, settings: Sequence[Mapping[str, Any]]
     ) -> None:
         self.source, self.trials, self.entry, self.settings = source, trials, entry, settings
-        self.layers = {part: _depth(settings, trials.usual, name) for part, name in entry.depths.items()}
-        self.usual_layers = {part: entry.sizes.get(name, 0) for part, name in entry.depths.items()}
+        self.layers = {part: _depth(settings, trials.usual, name) for part, name in entry.list_depths.items()}
+        self.usual_layers = {part: entry.sizes.get(name, 0) for part, name in entry.list_depths.items()}
         if kinds := counted_kinds(entry):
             part = part_of(kinds[0])
             self.layers[part] = sum(_depth(settings, trials.usual, name) for name in kinds)
@@ -80,17 +80,17 @@ class FieldSorts:
             stored: dict[str, Sequence[Any]] = {name: values for name, (sort, values) in tried.items()}
             for number, setting in enumerate(self.settings):
                 stored = self._still(stored, setting, before[number], run=False)
-            idle: dict[str, Sequence[Any]] = {
+            inert: dict[str, Sequence[Any]] = {
                 name: values
                 for name, values in stored.items()
                 if tried[name][0] != PART
                 and ((tried[name][0] != EMPTY and self._seen(name)) or self._dropped(name, values))
             }
             for number, setting in enumerate(self.settings):
-                idle = self._still(idle, setting, before[number])
-            idle = self._trained(idle)
+                inert = self._still(inert, setting, before[number])
+            inert = self._trained(inert)
             for name in stored:
-                (freed.idle if name in idle else freed.stored).setdefault(name, []).append(tried[name][0])
+                (freed.inert if name in inert else freed.stored).setdefault(name, []).append(tried[name][0])
         return freed
 
     def _others(self) -> Iterator[str]:
@@ -262,7 +262,7 @@ def _turned(usual: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _patterns(entry: ClassConfig) -> tuple[str, ...]:
     """Return the pattern fields, given as strings of characters, that do not count layers."""
-    return tuple(name for name in entry.asks or () if name.endswith(PATTERN) and name not in entry.kinds)
+    return tuple(name for name in entry.names_read or () if name.endswith(PATTERN) and name not in entry.layer_kinds)
 
 
 def _depth(settings: Sequence[Mapping[str, Any]], usual: Mapping[str, Any], name: str) -> int:

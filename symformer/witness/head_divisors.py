@@ -153,25 +153,26 @@ def with_head_divisors(data: Mapping[str, Any], trials: FieldTrials, found: Iter
     A number of heads that has no effect on any formula becomes a size, because its value now matters. It stays a field
     without effect if its default depends on other sizes.
     """
-    entry, switches = dict(data["entry"]), dict(data["switches"])
+    entry, switches = dict(data["config"]), dict(data["switches"])
     records = dict(data["records"])
     turns = [
-        {**turn, "records": {name: dict(each) for name, each in turn["records"].items()}} for turn in data["turns"]
+        {**turn, "records": {name: dict(each) for name, each in turn["records"].items()}}
+        for turn in data["option_effects"]
     ]
     usual = dict(letters_of(read(data)))
     for each in found:
         heads, sizes = each.heads, entry["sizes"]
         if heads in switches and type(switches[heads]) is not int:
             continue
-        unknown = heads in entry.get("stored", {})  # the effect of other values on a run is not known
+        unknown = heads in entry.get("inert_for_params", {})  # the effect of other values on a run is not known
         if heads and heads not in sizes and (unknown or heads not in switches):
             if not _constant(trials, heads, sizes):
                 continue
             switches.pop(heads, None)
             entry["sizes"] = {**sizes, heads: trials.usual[heads]}
             if part_of(heads) and not _usual_in_part(trials, heads, each.whole):
-                entry["asked"] = [*entry.get("asked", ()), heads]
-            for kind in ("idle", "stored"):
+                entry["required"] = [*entry.get("required", ()), heads]
+            for kind in ("inert", "inert_for_params"):
                 entry[kind] = {name: sort for name, sort in entry.get(kind, {}).items() if name != heads}
         among = (records, *(turn["records"] for turn in turns))
         if unknown:
@@ -190,8 +191,8 @@ def with_head_divisors(data: Mapping[str, Any], trials: FieldTrials, found: Iter
             for name in (STORED, OPERATIONS) if not each.builds else (OPERATIONS,):
                 if name in known:
                     known[name] = asked.added(known[name], usual)
-    entry = {name: value for name, value in entry.items() if value or name in data["entry"]}
-    return {**data, "entry": entry, "switches": switches, "records": records, "turns": turns}
+    entry = {name: value for name, value in entry.items() if value or name in data["config"]}
+    return {**data, "config": entry, "switches": switches, "records": records, "option_effects": turns}
 
 
 def _constant(trials: FieldTrials, name: str, sizes: Mapping[str, int]) -> bool:

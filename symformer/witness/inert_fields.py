@@ -131,7 +131,7 @@ class FieldTrials:
             return session(lambda _: self.source.build(given), {}).stored()
         return None
 
-    def idle(self, fields: Mapping[str, Any], beside: Mapping[str, Any], before: Told | None) -> dict[str, list[Any]]:
+    def inert(self, fields: Mapping[str, Any], beside: Mapping[str, Any], before: Told | None) -> dict[str, list[Any]]:
         """Return those fields that have no effect, with the tested values."""
 
         def same(said: Mapping[str, Any]) -> bool | None:

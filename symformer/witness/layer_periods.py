@@ -44,16 +44,16 @@ class LayerPeriods:
         self.deep = not depths or any(name in self.setting for name in depths)
         self.before = self._told({})
 
-    def effects(self, idle: Mapping[str, str]) -> dict[str, str]:
+    def effects(self, inert: Mapping[str, str]) -> dict[str, str]:
         """Return the sorts of values that are not known to have no effect, by field.
 
         Parameters
         ----------
-        idle
+        inert
             The fields without effect in a shallow model, with the sorts of their values as the catalogue has them.
 
         """
-        asked = {name: values for name, sort in idle.items() if (values := self._values(name, sort))}
+        asked = {name: values for name, sort in inert.items() if (values := self._values(name, sort))}
         shown: set[tuple[str, bool]] = set()  # fields with an effect, and whether null has it
 
         def same(said: Mapping[str, Any]) -> bool | None:
@@ -71,7 +71,7 @@ class LayerPeriods:
         found = {
             name: "|".join(
                 each
-                for each in idle[name].split("|")
+                for each in inert[name].split("|")
                 if ((name, False) in shown and each in NUMBERS) or ((name, True) in shown and each == "null")
             )
             for name in asked
@@ -85,17 +85,17 @@ class LayerPeriods:
 
         If they do not affect the stored parameters, the entry still covers the parameters at such values.
         """
-        idle, stored, usual = dict(entry["idle"]), dict(entry["stored"]), dict(switches)
-        for name, found in self.effects(idle).items():
+        inert, stored, usual = dict(entry["inert"]), dict(entry["inert_for_params"]), dict(switches)
+        for name, found in self.effects(inert).items():
             known = stored.get(name, "").split("|")
-            kept = [each for each in idle.pop(name).split("|") if each not in found.split("|")]
+            kept = [each for each in inert.pop(name).split("|") if each not in found.split("|")]
             if kept:
-                idle[name] = "|".join(kept)
+                inert[name] = "|".join(kept)
             if self._stores(name, found):
                 stored[name] = "|".join(dict.fromkeys(filter(None, (*known, *found.split("|")))))
             if name in self.trials.usual:
                 usual[name] = self.trials.usual[name]
-        return {**entry, "idle": idle, "stored": stored}, usual
+        return {**entry, "inert": inert, "inert_for_params": stored}, usual
 
     def _stores(self, name: str, sorts: str) -> bool:
         """Return True if no value of these sorts changes the stored parameters, or the class rejects it."""

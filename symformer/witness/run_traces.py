@@ -165,7 +165,7 @@ class Runner:
                 lambda names: self.letters(list(dict.fromkeys([*found.letters, *names]))),
                 depths=[each for each in _depths(found.depth, len(stacks)) if each >= least],
                 fixed=found.pinned,
-                idle=[name for name in begin if name not in moving],
+                inert=[name for name in begin if name not in moving],
                 stem=found.model.id,
             ).trace(found.model.target, found.model.title)
         told = [

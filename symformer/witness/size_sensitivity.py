@@ -37,10 +37,10 @@ class Sizes:
 class SizeSensitivity:
     """Changes of a model's sizes, one by one and together."""
 
-    def __init__(self, samples: Samples, held: Mapping[str, Pinned], idle: Sequence[str]) -> None:
+    def __init__(self, samples: Samples, held: Mapping[str, Pinned], inert: Sequence[str]) -> None:
         self.samples = samples
         self.held = held  # sizes that are already fixed
-        self.idle = idle  # sizes that may have no effect
+        self.inert = inert  # sizes that may have no effect
 
     def find(self, depth: int, repeated: Mapping[str, int]) -> Sizes:
         """Return the effect of the sizes, with at most ``depth`` layers, or ``repeated`` copies where given."""
@@ -60,7 +60,7 @@ class SizeSensitivity:
         widths: list[str] = []
         counts: list[str] = []
         pinned = list(self.held.values())
-        still = self._still(base, self.idle, OTHERS)
+        still = self._still(base, self.inert, OTHERS)
         doubled = {name: {**base, name: 2 * value} for name, value in base.items() if name not in still}
         if self.samples.numbering.learn(rows, filter(None, map(self.samples.rows, doubled.values()))):
             rows = self.samples.seen_rows(base)

@@ -152,7 +152,7 @@ def trace_source(
     source: TracedClass,
     fields: Mapping[str, Any],
     target: str,
-    idle: tuple[str, ...] = (),
+    inert: tuple[str, ...] = (),
     like: Trace | None = None,
     limit: float = LIMIT,
 ) -> Trace:
@@ -166,7 +166,7 @@ def trace_source(
         Fields of the config that differ from the defaults.
     target
         The name of the model in messages and formulas.
-    idle
+    inert
         Switches in the config that the class ignores, for the provenance.
     like
         The trace of another structure with the same products, which are reused if both traces have the same sizes.
@@ -202,7 +202,7 @@ def trace_source(
         samples = Samples(weights_at(build), start, limit=limit)
         stem = f"{HF}{source.model_type}".replace(":", "-")
         traced = Tracer(samples, letters, stem=stem).trace(target, f"{source.name} of transformers, traced")
-        runner = replace(hf_runner(build, start, source), ignored=idle)
+        runner = replace(hf_runner(build, start, source), ignored=inert)
         if like is not None and traced.letters.items() <= like.letters.items() and like.ties == traced.ties:
             runner = replace(runner, like=like)
         return replace(runner.attached(traced), source=source)
@@ -291,9 +291,9 @@ def trace(
             error.args = (f"{error}{read}{', so its structure may depend on them' * bool(reads)}{hint}",)
             raise
         values_hold(found, at, start, name)
-    idle = _idle(found, start)
-    if idle and (provenance := found.model.provenance).reading:
-        provenance = replace(provenance, reading=replace(provenance.reading, ignored=idle))
+    inert = _inert(found, start)
+    if inert and (provenance := found.model.provenance).reading:
+        provenance = replace(provenance, reading=replace(provenance.reading, ignored=inert))
         found = replace(found, model=replace(found.model, provenance=provenance))
     if not inputs:
         return found
@@ -302,10 +302,10 @@ def trace(
     calls, takes = caller_of_factory(inputs, start)
     if both := [each for each in inspect.signature(inputs).parameters if each in defaults]:
         raise WitnessError(f"{both[0]} is a default of {name}, but inputs requires it; give it an initial value")
-    return Runner(at, start, calls, takes, letters, hint=hint, lift=lift, ignored=idle).attached(found)
+    return Runner(at, start, calls, takes, letters, hint=hint, lift=lift, ignored=inert).attached(found)
 
 
-def _idle(found: Trace, start: Point) -> tuple[str, ...]:
+def _inert(found: Trace, start: Point) -> tuple[str, ...]:
     """Return the sizes of a factory that do not affect its stored parameters, with their values.
 
     They are not an error: a factory may require an argument that affects only its matrix products.

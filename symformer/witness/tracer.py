@@ -52,12 +52,12 @@ class Tracer:
         *,
         depths: Sequence[int] = DEPTHS,
         fixed: Sequence[Pinned] = (),
-        idle: Sequence[str] = (),
+        inert: Sequence[str] = (),
         stem: str = "",
     ) -> None:
         self.samples, self.letters, self.depths = samples, letters, depths
         self.fixed = fixed  # sizes that are already known to be fixed
-        self.idle = idle  # sizes that may have no effect
+        self.inert = inert  # sizes that may have no effect
         self.stem = stem  # the name of its formulas, if it is not the target
 
     def trace(self, target: str, title: str) -> Trace:
@@ -161,7 +161,7 @@ class Tracer:
         repeated: Mapping[str, int],
     ) -> Trace:
         samples, wanted = self.samples, self.samples.wanted
-        sizes = SizeSensitivity(samples, held, self.idle).find(depth, repeated)
+        sizes = SizeSensitivity(samples, held, self.inert).find(depth, repeated)
         points = first_points(samples, sizes)
         first, pinned = points[0], sizes.pinned
         order = [*sizes.widths, *sizes.counts]
