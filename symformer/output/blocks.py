@@ -217,8 +217,8 @@ def plain(line: Line, spell: Callable[[Tree], str] = text) -> str:
                 said += spell(shown)
             case Code(words) | Strong(words):
                 said += words
-            case Cited(key):
-                said += f"[{key}]"
+            case Cited(key, number):
+                said += f"[{number or key}]"
             case Ref(_, number):
                 said += f"({number})"
     return said
