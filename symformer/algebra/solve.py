@@ -21,7 +21,7 @@ from ..formulas.program import ONE, Monomial, Polynomial, Program
 from ..formulas.program import RationalFunction as Quotient
 from ..language.aliases import Alias, former
 from ..language.amounts import amount
-from ..language.errors import OptionError, SizeError, quoted
+from ..language.errors import OptionError, SizeError, it_or_each, needs_values, quoted
 from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.text import code, text
 from ..language.symbols import letter, named_symbol, print_order
@@ -162,9 +162,7 @@ class Solutions(FormulaAnswer):
                 raise SizeError(f"{name} does not affect {self.formula.id} = {text(self.formula.display_expr)[:200]}")
         lacking = [name for name in self._compiled.symbols if name not in names and name not in self._compiled.defaults]
         if lacking:
-            raise SizeError(
-                f"{self.formula.id} needs a value for {', '.join(lacking)}; set it with --set or solve for it"
-            )
+            raise SizeError(needs_values(self.formula.id, lacking, after=f" or solve for {it_or_each(lacking)}"))
 
     @cached_property
     def _compiled(self) -> Compiled:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Collection, Iterable, Iterator, Sized
 from contextlib import contextmanager
 
 LISTED = 200  # maximum characters of a list in a message
@@ -145,6 +145,15 @@ def it_or_each(names: Sized) -> str:
     ('it', 'each')
     """
     return "it" if len(names) == 1 else "each"
+
+
+def needs_values(what: str, names: Collection[object], before: str = "", after: str = "") -> str:
+    """Return a message on sizes without a value; ``before`` and ``after`` are other remedies.
+
+    >>> needs_values("gpt2.flops", ["B", "S"])
+    'gpt2.flops needs a value for B, S; set each with --set'
+    """
+    return f"{what} needs a value for {listed(map(str, names))}; {before}set {it_or_each(names)} with --set{after}"
 
 
 def quoted(text: str) -> str:

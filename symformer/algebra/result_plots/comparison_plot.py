@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Expr, Symbol, expand
 
-from ...language.errors import OptionError, SizeError, listed
+from ...language.errors import OptionError, SizeError, needs_values
 from ...language.notation.latex import latex
 from ...language.notation.text import text
 from ...language.symbols import print_order, symbol
@@ -53,10 +53,8 @@ def rows(found: Comparison) -> Bars:
     if any(each is None for row in values for each in row):
         used = set().union(*(side.expr.free_symbols for side in found.totals))
         free = sorted(used - found.numbers.keys(), key=print_order)
-        raise SizeError(
-            f"a bar plot needs a value for {listed(free)}; set each with --set"
-            + (f", or plot against it with x={str(free[0])!r} or --crossover {free[0]}" if len(free) == 1 else "")
-        )
+        against = f", or plot against it with x={str(free[0])!r} or --crossover {free[0]}" if len(free) == 1 else ""
+        raise SizeError(needs_values("a bar plot", free, after=against))
     told = names(found)
     columns = {name: [row[place] or 0 for row in values] for place, name in enumerate(told)}
     return Bars(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...language.errors import OptionError, SizeError
+from ...language.errors import OptionError, SizeError, needs_values
 from ...language.notation.latex import latex
 from ...language.target import name_of
 from ...output.bars import Bars
@@ -33,12 +33,9 @@ def bars(found: Sensitivity) -> Bars:
         raise OptionError(f"{found.formula.id} does not depend on any size, so there is nothing to plot")
     known = {size: number for size, number in numbers.items() if number is not None}
     if not known:
-        names = ", ".join(str(each.size) for each in found.changes if each.value is None)
-        raise SizeError(
-            f"a plot of elasticities needs a value for {names}; choose a preset, or set each with --set"
-            if names
-            else f"{found.formula.id} has no elasticity: floor, ceiling, min and max are not differentiable"
-        )
+        if lacking := [each.size for each in found.changes if each.value is None]:
+            raise SizeError(needs_values("a plot of elasticities", lacking, "choose a preset, or "))
+        raise SizeError(f"{found.formula.id} has no elasticity: floor, ceiling, min and max are not differentiable")
     sizes = [f"${latex(size)}$" for size in known]
     notes = [f"{escaped(found.formula.measure.title)} of {literal(name_of(found.model.target))}"]
     if without := [latex(size) for size in numbers if size not in known]:
@@ -54,7 +51,7 @@ def curve(found: Sensitivity, by: str) -> Chart:
     change = found[by]
     size = change.size
     if lacking := sorted(str(each) for each in change.univariate.free_symbols - {size}):
-        raise SizeError(f"a plot needs a value for {', '.join(lacking)}; set each with --set")
+        raise SizeError(needs_values("a plot", lacking))
     allowed = AllowedValues.of(size, found.formula.constraints, found.model.known)
     xs = points_along(USUAL if change.value is None else axis_end([WIDE * change.value]), allowed)
     series = [Series(literal(name_of(found.model.target)), xs, [value_at(change.univariate, size, x) for x in xs])]

@@ -10,7 +10,7 @@ from sympy import Add, Expr, Integer, cancel, expand
 
 from ...formulas.formula import Formula
 from ...formulas.ratio import lowest
-from ...language.errors import OptionError, SizeError, it_or_each
+from ...language.errors import OptionError, SizeError, needs_values
 from ...language.notation.display_tree import FractionNode as Quotient
 from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
@@ -88,10 +88,7 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
             raise OptionError("S is the x-axis; remove --set S")
         numbers = {**model.known, **({B: 1} if B not in model.known and B in formula.symbols else {})}
         if missing := [str(each) for each in formula.symbols if each not in numbers and each != S]:
-            raise SizeError(
-                f"{model.target} needs a value for {', '.join(missing)}; name a preset, or set {it_or_each(missing)} "
-                "with --set"
-            )
+            raise SizeError(needs_values(model.target, missing, "name a preset, or "))
         if S not in formula.symbols:
             raise OptionError(f"the {formula.measure.title} of {model.target} do not depend on the length S")
         points = list(lengths(formula, {size: n for size, n in numbers.items() if size in formula.accepted_sizes}))

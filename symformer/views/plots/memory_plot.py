@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ...formulas.formula import Formula
-from ...language.errors import OptionError, SizeError, it_or_each, quoted
+from ...language.errors import OptionError, SizeError, needs_values, quoted
 from ...language.sizes import Numbers, evaluate
 from ...language.symbols import B
 from ...language.target import name_of
@@ -67,9 +67,7 @@ def memory(models: Sequence[Counted], extension: str, device: str | None) -> byt
         if B not in formula.symbols:
             raise OptionError(f"the {formula.measure.title} of {model.target} do not depend on the batch B")
         if missing := [str(each) for each in formula.symbols if each not in model.known and each != B]:
-            raise SizeError(
-                f"{model.target} needs a value for {', '.join(missing)}; set {it_or_each(missing)} with --set"
-            )
+            raise SizeError(needs_values(model.target, missing))
         formula.value(B=1)  # checks all sizes against every condition
         most = largest(formula, model.known, limit) if limit is not None else None
         drawn.append((name_of(model.target), formula, model.known, most))
