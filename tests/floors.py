@@ -75,7 +75,8 @@ INNER: Mapping[str, list[list[str]]] = {
     "views": [
         ["notations", "summary"],
         ["citations", "convention_table", "equations", "part_copies"],
-        ["preset_models", "formula_facts", "figure_facts"],
+        ["formula_facts"],
+        ["example_facts", "figure_facts"],
         ["derivation_facts", "model_variants"],
     ],
     "documents": [["sentences", "formats"], ["subject"], ["derivation_document"], ["gallery_pages"]],

@@ -27,6 +27,7 @@ from transformers import (
     Olmo2Config,
     XLNetConfig,
 )
+from transformers.activations import XIELUActivation
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
 from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
 from transformers.models.cohere.modeling_cohere import CohereLayerNorm
@@ -129,6 +130,7 @@ CASES = [
     Case("mlp", {"E": 12, "H": 7}, 187, lambda: GPT2MLP(7, GPT2)),  # 84+7+84+12
     Case("mlp", {"E": 5, "H": 16}, 160,
          lambda: nn.Sequential(nn.Linear(5, 16, bias=False), nn.Linear(16, 5, bias=False)), {"bias": False}),
+    Case("xielu", {}, 2, XIELUActivation),  # a factor on each side of 0
     Case("gated-mlp", {"E": 24, "H": 7}, 504, lambda: LlamaMLP(LlamaConfig(**LLAMA))),  # 3*24*7
     Case("gated-mlp", {"E": 24, "H": 7}, 542,  # the same, and 7 + 7 + 24
          lambda: LlamaMLP(LlamaConfig(**LLAMA, mlp_bias=True)), {"bias": True}),

@@ -113,11 +113,11 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         sizes,
         said,
         given,
-        route=lambda logits: getattr(functions, case.route)(logits, size["K"]),
+        route=lambda logits: getattr(functions, case.route)(logits, size.get("K", 2)),
         factors=case.factors or {"": (1.0,)},
         arranged=lambda name, weight: arranged(kind, case, name, weight, size),
         path=lambda path: torch_path(path, lists.layers if lists else "", size),
-        layers={"dense_layers": [0], "moe_layers": [1]} if kind.startswith("deepseek") else {},
+        layers={"dense_layers": [0], "moe_layers": [1]} if "L_dense" in size and "L_moe" in size else {},
         kinds=kinds_of(known),
         apart=case.apart,
     )
@@ -196,6 +196,8 @@ def kinds_of(config: Any) -> list[str]:
     kinds = [KINDS.get(each, each) for each in types]
     if config.model_type == "modernbert":
         kinds[0] = "first_layer"
+    if config.model_type == "smollm3":
+        kinds = ["rope_layers" if each else "nope_layers" for each in config.no_rope_layers]
     if config.model_type == "llama4_text":
         kinds = [each if layer in config.moe_layers else "dense_layers" for layer, each in enumerate(kinds)]
     if config.model_type == "nemotron_h":

@@ -59,7 +59,7 @@ from symformer.quantities import quantity as find_quantity
 from symformer.quantities.elementwise import printed_table
 from symformer.targets.resolution import resolve
 from symformer.views.citations import bibtex
-from symformer.views.preset_models import with_numbers
+from symformer.views.example_facts import with_numbers
 
 from .samples import sampled
 

@@ -15,7 +15,7 @@ from sympy import Expr, expand
 from torch import Tensor
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
-from transformers.activations import ACT2FN
+from transformers.activations import ACT2FN, XIELUActivation
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb, rotate_half
 
 from symformer import architecture, component
@@ -63,6 +63,12 @@ def softmax(x: Tensor) -> Tensor:
     return powers / powers.sum(-1, keepdim=True)
 
 
+def xielu(x: Tensor) -> Tensor:
+    """With both stored parameters at the values that make 0.8 of them, and 0.5 as the factor of x."""
+    above, below = x.clamp(min=0), x.clamp(max=0)
+    return 0.8 * (above * above) + 0.8 * (below.expm1() - below) + 0.5 * x
+
+
 def gelu_new(x: Tensor) -> Tensor:
     return 0.5 * x * (1 + (sqrt(2 / pi) * (x + 0.044715 * x * x * x)).tanh())
 
@@ -85,6 +91,7 @@ WRITTEN: dict[str, tuple[Function, Function]] = {
     "activation silu": (lambda x: x / (1 + (-x).exp()), ACT2FN["silu"]),
     "activation quick_gelu": (lambda x: x / (1 + (-1.702 * x).exp()), ACT2FN["quick_gelu"]),
     "activation exp": (torch.exp, torch.exp),
+    "activation xielu": (xielu, XIELUActivation(dtype=torch.float64)),
     "activation gelu": (lambda x: x * 0.5 * (1 + (x / sqrt(2)).erf()), ACT2FN["gelu"]),
     "activation gelu_pytorch_tanh": (gelu_new, ACT2FN["gelu_pytorch_tanh"]),
     "activation gelu_new": (gelu_new, ACT2FN["gelu_new"]),

@@ -93,6 +93,7 @@ def test_the_numbers_of_a_model_cannot_be_changed() -> None:
         lambda: model.numbers.update({L: 1}),
         lambda: model.numbers.pop(L),
         model.numbers.clear,
+        lambda: model.known.pop(L),
         lambda: model.relations.setdefault(L, L),
         lambda: model.provenance.numbers.__delitem__(L),
         lambda: model.component.relations.__ior__({}),

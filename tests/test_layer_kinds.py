@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from symformer import SymformerError, architecture
+from symformer import SymformerError, architecture, witness
 from symformer.architectures import architecture_class, names
 from symformer.architectures.base_architecture import WitnessSpec, usual
 from symformer.architectures.bases.local_global import LocalGlobal, local_global
@@ -15,9 +15,10 @@ from symformer.components.base import Component
 from symformer.components.pre_norm_block import PreNormBlock
 from symformer.components.self_attention import SelfAttention
 from symformer.components.token_embedding import TokenEmbedding
-from symformer.language.symbols import SYMBOLS, A, B, C_win, E, L, L_global, L_local, S
+from symformer.language.symbols import SYMBOLS, A, B, C_win, D, E, L, L_global, L_local, S
 from symformer.ledger.facts import Order, Tensor
 from symformer.ledger.operations import Operations
+from symformer.models.model import Model
 from symformer.witness.torch_counts import activation_bytes, train_bytes
 
 Qwen3 = architecture_class("qwen3")
@@ -66,6 +67,25 @@ def test_train_memory_of_full_and_windowed_layers() -> None:
     way = {"recipe": "bf16", "implementation": "eager"}
     formula = part.formula("train-memory", **way)
     assert formula.value({**SIZES, "C_win": 9}) == train_bytes(part, {**NUMBERS, C_win: 9}, "cpu", **way) > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneTable(architecture_class("olmo3")):  # type: ignore[misc]
+    """OLMo 3 with the rotary table of layers with a window in all layers."""
+
+    rotary = "shared"
+
+
+def test_a_missing_rotary_table_is_named() -> None:
+    """The torch class has a table for each kind of layer, and attention saves its cosines and sines."""
+    (found,) = witness.verify_all([(Model(target="olmo3", component=OneTable()), "activations", {})], seed=3)
+    for row in found.mismatches:
+        shape = f"a tensor 1 × 1 × {row.numbers[S]} × {row.numbers[D]} of 4 bytes each"
+        size = f"{4 * row.numbers[S] * row.numbers[D]:,}"
+        assert str(row).startswith(
+            f"local_layers.*.self_attn ({shape}): formula has no such row, torch 2 of {size} (at "
+        )
+    assert found.mismatches
 
 
 def test_each_layer_kind_saves_its_own_activations() -> None:

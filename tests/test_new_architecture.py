@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from symformer import SymformerError
 from symformer.architectures import architecture_class, names
+from symformer.architectures.base_architecture import HEAD_WIDTH
 from symformer.commands.cli import cli
 from symformer.views.new_architecture import check_name, missing, skeleton
 
@@ -130,6 +131,7 @@ def test_a_skeleton_has_the_bases_and_the_sizes_of_another_architecture(monkeypa
         assert module.MyModel.__bases__ == model.__bases__
         sizes = vars(module.MyModel)["config"].sizes
         assert sizes.keys() == vars(model)["config"].sizes.keys()
+        assert ("HEAD_WIDTH" in own) == (HEAD_WIDTH in vars(model)["config"].sizes.values())  # it does not accept null
         assert not any(isinstance(field.default, int) for field in sizes.values()), like
         compile(case, "my_model.py", "exec")
         tested += 1

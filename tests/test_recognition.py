@@ -115,16 +115,18 @@ def rows(
             if entry.kind is OperationKind.NORM and not entry.weights:  # elementwise
                 continue
             facts = (function, entry.mask, window, entry.logits)
-            row = (
-                name(entry.path),
-                entry.kind,
-                read,
-                wrote,
-                held(entry.weights),
-                held(entry.shared),
-                facts,
-            )
-            found[row] += int(count.xreplace(at))
+            alone = entry.kind is OperationKind.PARAMETER  # one row per weight, whether stored together or not
+            for weights in [(each,) for each in entry.weights] if alone else [entry.weights]:
+                row = (
+                    name(entry.path),
+                    entry.kind,
+                    read,
+                    wrote,
+                    held(weights),
+                    held(entry.shared),
+                    facts,
+                )
+                found[row] += int(count.xreplace(at))
     return found
 
 

@@ -27,11 +27,18 @@ def words(epsilon: float, gelu: str = "gelu", **others: Function) -> dict[str, F
         "σ": torch.sigmoid,
         "exp": torch.exp,
         "softplus": nn.functional.softplus,
+        "xIELU": xielu,
         "select": lambda x: x[:, 0],
         "conv": slid,
         "rotate": halves,
         **others,
     }
+
+
+def xielu(x: Tensor, above: Tensor, below: Tensor) -> Tensor:
+    """Huang and Schlag 2024, with the factor 1/2 of x as in transformers' class."""
+    softplus = nn.functional.softplus
+    return torch.where(x > 0, softplus(above) * x**2, (0.5 + softplus(below)) * (x.exp() - 1 - x)) + x / 2
 
 
 # -- positions -------------------------------------------------------------------------------------------------------
@@ -173,6 +180,25 @@ def sigmoids_of_chosen(logits: Tensor, experts: int) -> Chosen:
     """Meta 2025, Llama 4: sigmoids of the logits of the best."""
     best = logits.topk(experts, -1)
     return best.values.sigmoid(), best.indices
+
+
+def shares_of_sigmoids(logits: Tensor, experts: int) -> Chosen:
+    """MiniMax 2025: sigmoids of the logits of the best, divided by their sum."""
+    best = logits.sigmoid().topk(experts, -1)
+    return best.values / best.values.sum(-1, keepdim=True), best.indices
+
+
+def sparse_mixer(logits: Tensor, experts: int, noise: float = 0.01) -> Chosen:
+    """Liu et al. 2024: the best, then the best of the others, each with its share among those near it."""
+    weights, chosen = list[Tensor](), list[Tensor]()
+    left = logits
+    for _ in range(experts):
+        best = left.max(-1, keepdim=True)
+        far = (best.values - logits) / torch.maximum(logits.abs(), best.values) > 2 * noise
+        weights.append(left.masked_fill(far, float("-inf")).softmax(-1).gather(-1, best.indices))
+        chosen.append(best.indices)
+        left = left.scatter(-1, best.indices, float("-inf"))
+    return torch.cat(weights, -1), torch.cat(chosen, -1)
 
 
 def of_groups(logits: Tensor, experts: int) -> Chosen:

@@ -12,7 +12,6 @@ from ..formulas.factorization import factored
 from ..formulas.formula import Formula, affects_formula
 from ..language.notation.display_tree import FractionNode, Label, Tree, tree, value
 from ..language.symbols import numbered, print_order
-from ..language.target import name_of
 from ..ledger.facts import ONE
 from ..models.model import Model
 from ..output.blocks import Code, Line, Math, Piece
@@ -38,7 +37,7 @@ class ComparedModel:
     @property
     def name(self) -> str:
         part = f" ({self.formula.root.key})" if self.formula.whole_account is not None else ""
-        return name_of(self.model.target) + part
+        return self.model.name + part
 
     @property
     def head(self) -> Line:

@@ -156,8 +156,8 @@ def _linear(formula: Formula) -> list[Symbol]:
 
 def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | None, NearestIntegers, int | None]:
     """Return the exact value of the size, the nearest allowed integers with their differences, and the nearer one."""
-    known = [model_of(each).known for each in (first, second)]
-    known[1].pop(by, None)
+    theirs = {size: number for size, number in model_of(second).known.items() if size != by}
+    known = [model_of(first).known, theirs]
     mine, other = own_letters(known, [set(first.symbols), set(second.symbols)], {(1, by)})
     numbers = {
         **renamed_numbers(known[0], set(first.symbols), mine),

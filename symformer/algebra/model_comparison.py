@@ -20,7 +20,6 @@ from ..language.notation.display_tree import Tree
 from ..language.notation.text import code, json_number, text
 from ..language.sizes import Numbers
 from ..language.symbols import letter, print_order, symbol
-from ..language.target import name_of
 from ..ledger.facts import ONE
 from ..models.model import Model
 from ..output.base_plot import Plot
@@ -434,7 +433,7 @@ class Comparison(Answer):
 
     def rank_lines(self) -> list[Line]:
         """Return the number of ranks of each model if the values are per rank."""
-        names = self._named([name_of(model.target) for model in self.models])
+        names = self._named([model.name for model in self.models])
         sides = [
             (name, formula.ranks, model.known)
             for name, model, formula in zip(names, self.models, self.formulas, strict=True)

@@ -21,7 +21,7 @@ from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Tree, sizes_of, tree, value
 from ..language.notation.text import code, json_number
 from ..language.symbols import letter, print_order
-from ..language.target import AnyTarget, name_of
+from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import (
@@ -203,7 +203,7 @@ class QuantityRatio(Answer):
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the quotient, its value, its leading terms and limits, the conventions and the symbols."""
-        name = name_of(self.model.target) + (f" ({self.part})" if self.part else "")
+        name = self.model.name + (f" ({self.part})" if self.part else "")
         titles = f"{self.numerator.measure.title} over {self.denominator.measure.title}"
         used = value(self.ratio).free_symbols
         totals = sorted(self.numerator.totals & used, key=print_order)

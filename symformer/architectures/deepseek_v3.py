@@ -24,18 +24,10 @@ class DeepSeekV3(Latent):
     """
 
     title = "DeepSeek-V3"
-    routing = (
-        "The score of an expert is a sigmoid of its router logit. The choice uses biased scores: each expert's bias, "
-        "``e_score_correction_bias``, is added to its score. The experts form ``n_group`` groups. The router keeps "
-        "the ``topk_group`` groups with the largest sum of their two highest biased scores, and chooses the K experts "
-        "in these groups with the highest biased scores, DeepSeek-AI 2024 [deepseek2024b], section 2.1.2. The weights "
-        "are the scores without the bias, divided by their sum and multiplied by ``routed_scaling_factor``."
-    )
     config = Fields(
         usual({V: 129280, E: 7168, H: 18432, **EXPERTS, **DEPTHS, **HEADS}),
         fixed={"norm_topk_prob": (True,)},
-        # which elements form a pair; a module that the class does not have
-        inert=("rope_interleave", "num_nextn_predict_layers", "num_mtp_layers"),
+        inert=("rope_interleave",),  # which elements form a pair
     )
     # Groups limit the router's choice and do not affect any size. With one group, any number of experts is valid.
     witness = WitnessSpec("DeepseekV3", arguments={"num_key_value_heads": None, "n_group": 1, "topk_group": 1})

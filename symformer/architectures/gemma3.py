@@ -21,6 +21,7 @@ class Gemma3(GemmaLike):
     """
 
     title = "Gemma 3"
+    rotary = "separate"
     config = Fields(
         usual({V: 262208, E: 2304, H: 9216, A: 8, G: 4, D: 256, C_win: 4096}),
         layers=local_global(5, 26),

@@ -20,7 +20,7 @@ from ..components import (
     SelfAttention,
 )
 from ..language.sizes import Divides
-from ..language.symbols import A, C_local, E, H, L, L_global, L_local, V
+from ..language.symbols import A, C_local, E, H, L_global, L_local, V
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
 from .base_architecture import (
@@ -151,17 +151,11 @@ class ModernBERT(Stacked):
         x = ops.call("embeddings.norm", self.norm, super().embed(ops, tokens))
         return ops.call("embeddings.drop", Dropout(), x) if self.embedding_dropout else x
 
-    def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
-        angles = {
-            each: ops.positions(f"rotary_emb.{each}", tokens.shape[1], E / A, "rotary") for each in ("global", "local")
-        }
-        kinds = {
-            each.name: (each.count, each.layer, (angles["local" if each.name == "local_layers" else "global"],))
-            for each in self.stacks
-        }
-        x = ops.mix_layers(self.names.layers, L, kinds, self.embed(ops, tokens), self.order)
-        x = ops.call(self.names.norm, self.final_norm, x)
-        return self.finish(ops, x)
+    def contexts(self, ops: Operations, tokens: Tensor) -> tuple[tuple[Tensor, ...], ...]:
+        whole, local = (
+            ops.positions(f"rotary_emb.{each}", tokens.shape[1], E / A, "rotary") for each in ("global", "local")
+        )
+        return (whole,), (whole,), (local,)
 
     def finish(self, ops: Operations, x: Tensor) -> Tensor:
         if self.head == "none":

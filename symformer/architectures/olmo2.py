@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components import Component, ResPostNormBlock, RMSNorm
+from ..components import Component, RMSNorm
 from ..language.symbols import A, D, E, G, H, L, V
 from .base_architecture import HEAD_WIDTH, Fields, WitnessSpec, usual
 from .bases.biased import Biased
+from .bases.res_post_norm import ResPostNorm
 
 
 @dataclass(frozen=True, kw_only=True)
-class OLMo2(Biased):
+class OLMo2(ResPostNorm, Biased):
     """OLMo 2, Team OLMo 2025 [olmo2025], section 2: norms of the outputs of attention and the MLP, and of queries and
     keys.
 
@@ -28,7 +29,3 @@ class OLMo2(Biased):
     @property
     def attention(self) -> Component:
         return replace(self.rotary_attention, joint_norm=self.norm)
-
-    def layer_of(self, attention: Component, mlp: Component) -> Component:
-        first = {"self_attn": attention, "post_attention_layernorm": self.norm}
-        return ResPostNormBlock(parts={**first, "mlp": mlp, "post_feedforward_layernorm": self.norm})

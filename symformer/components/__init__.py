@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
     from .text_encoder import TextEncoder as TextEncoder
     from .token_embedding import TokenEmbedding as TokenEmbedding
+    from .xielu import XIELU as XIELU
 
 registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), Component)  # type: ignore[type-abstract]
 

@@ -29,6 +29,7 @@ class MLP(Component):
     hidden: Expr = H
     bias: bool = True
     activation: Activation = "gelu"
+    trained: Component | None = None  # an activation with parameters, instead of a function
     up: str = "up"
     act: str = "act"
     inner_dropout: str = ""  # the name of the dropout on the hidden layer, or ""
@@ -39,7 +40,11 @@ class MLP(Component):
         return replace(self, hidden=cut.share(self.hidden))
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        hidden = ops.activation(self.act, ops.linear(self.up, x, self.hidden, bias=self.bias), self.activation)
+        hidden = ops.linear(self.up, x, self.hidden, bias=self.bias)
+        if self.trained is not None:
+            hidden = ops.call(self.act, self.trained, hidden)
+        else:
+            hidden = ops.activation(self.act, hidden, self.activation)
         if self.inner_dropout:
             hidden = ops.dropout(self.inner_dropout, hidden)
         y = ops.linear(self.down, hidden, x.width, bias=self.bias)

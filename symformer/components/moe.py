@@ -22,6 +22,22 @@ SOFTMAX_MAYBE_DIVIDED = SOFTMAX.replace("by their sum", "by their sum if ``norm_
 SIGMOID_OF_CHOSEN = (
     "The K experts with the highest router logits are chosen, and their weights are the sigmoids of these logits."
 )
+SIGMOID_IN_GROUPS = (
+    "The score of an expert is a sigmoid of its router logit. The choice uses biased scores: each expert's bias, "
+    "``e_score_correction_bias``, is added to its score. The experts form ``n_group`` groups. The router keeps "
+    "the ``topk_group`` groups with the largest sum of their two highest biased scores, and chooses the K experts "
+    "in these groups with the highest biased scores, DeepSeek-AI 2024 [deepseek2024b], section 2.1.2. The weights "
+    "are the scores without the bias, divided by their sum and multiplied by ``routed_scaling_factor``."
+)
+SIGMOID_WITH_BIAS = (
+    "The score of an expert is a sigmoid of its router logit. The K experts with the highest sums of their score and a "
+    "bias, ``e_score_correction_bias``, are chosen. The weights are the scores without the bias, divided by their sum."
+)
+SPARSE_MIXER = (
+    "The first expert is the one with the highest router logit. Its weight is its share in a softmax of the logits "
+    "near the highest one; ``router_jitter_noise`` determines how near. The second expert is chosen and weighted in "
+    "the same way among the others, Liu et al. 2024 [liu2024]."
+)
 SOFTMAX_OF_CHOSEN = (
     "The K experts with the highest router logits are chosen, and their weights are a softmax of these K logits."
 )

@@ -112,6 +112,7 @@ class FractionField(Derived):
 
     of: Expr
     part: float  # the default
+    whole: str = ""  # a field that can give the size itself
 
     @property
     def part_of(self) -> str:
@@ -123,13 +124,15 @@ class FractionField(Derived):
         for name in ROTARY:
             if isinstance(inside := config.get(name), dict) and PARTLY in inside:
                 parts[f"{name}.{PARTLY}"] = inside[PARTLY]
+        whole = evaluate(self.of, numbers, str(size))
+        if config.get(self.whole) is not None:
+            parts[self.whole] = whole_number(self.whole, config[self.whole]) / whole
         if any(part != next(iter(parts.values())) for part in parts.values()):
             both = " and ".join(f"{name!r} = {format_value(value)}" for name, value in parts.items())
             raise ConfigError(f"the config sets {size} ({letter(size).meaning}) twice: {both}; keep one")
         name, value = next(iter(parts.items()), (self.names[0], self.part))
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
             raise ConfigError(f"{name!r} is {format_value(value)} in the config; it should be above 0 and at most 1")
-        whole = evaluate(self.of, numbers, str(size))
         if not (number := int(whole * value)):
             raise ConfigError(
                 f"{name!r} is {format_value(value)} in the config, which rounds down to 0 of {self.part_of} = {whole}"

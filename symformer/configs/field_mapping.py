@@ -206,6 +206,7 @@ class Fields:
     def known(self) -> frozenset[str]:
         """Return all fields that are read, repeat a value that is read, or have no effect."""
         read = {name for place in self.sizes.values() for name in (*place.names, *place.twins)}
+        read |= {place.whole for place in self.sizes.values() if isinstance(place, FractionField) and place.whole}
         read |= {place.name for place in self.options.values()} | set(self.restated) | set(self.echoes)
         read |= set(self.layers.names) if self.layers else set() if self.sections else {LAYER_TYPES}
         said = self._everywhere(dict.fromkeys(("architectures", *INERT)))

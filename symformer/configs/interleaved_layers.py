@@ -14,12 +14,10 @@ from ..language.sizes import Numbers, format_value
 from ..language.symbols import L_dense, L_global, L_local, L_local_moe
 from .common_fields import Config
 from .config_fields import whole_number
-from .layers import Layers
+from .layers import INTERVAL, ROTATED, Layers
 
 CHUNKED, FULL = "chunked_attention", "full_attention"
-ROTATED, INTERVAL = "no_rope_layers", "no_rope_layer_interval"  # 1 for a layer that has rotary positions
 LISTED, STEP = "moe_layers", "interleave_moe_layer_step"
-DEEPEST = 100_000  # layers, which are listed one by one
 Kind = tuple[bool, bool]  # whether a layer attends within chunks, and whether it has experts
 EVERYWHERE: Mapping[Kind, Symbol] = {(True, True): L_local, (False, True): L_global}
 INTERLEAVED: Mapping[Kind, Symbol] = {(True, False): L_dense, (True, True): L_local_moe, (False, True): L_global}
@@ -63,12 +61,7 @@ class InterleavedLayers(Layers):
         }
 
     def _kinds(self, config: Config) -> Counter[Kind]:
-        depth = self.deep(config, None)
-        if depth > DEEPEST:
-            raise UnreadError(
-                f"{self.depth.names[0]!r} is {depth:,} in the config; at most {DEEPEST:,} layers of several kinds are "
-                "supported"
-            )
+        depth = self.listable(config)
         chunked, moe = self._chunked(config, depth), self._with_experts(config, depth)
         return Counter((chunked[layer], layer in moe) for layer in range(depth))
 

@@ -11,10 +11,12 @@ from sympy import Symbol
 from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import Numbers, format_value
 from ..language.symbols import L
-from .common_fields import Config
+from .common_fields import LAYER_TYPES, Config
 from .config_fields import Field, whole_number
 
 DEPTH = Field(("num_hidden_layers",))  # the usual name
+ROTATED, INTERVAL = "no_rope_layers", "no_rope_layer_interval"  # 1 for a layer that has rotary positions
+DEEPEST = 100_000  # layers, where they are listed one by one
 WORD, LISTED, WINDOW = "sliding_window_pattern", "layer_types", "sliding_window"
 LETTERS = {"L": "sliding_attention", "G": "full_attention"}  # local and global
 
@@ -109,6 +111,16 @@ class Layers:
         """Return the number of layers. Raises ConfigError."""
         return int(self.depth.read(L, config))
 
+    def listable(self, config: Config) -> int:
+        """Return the number of layers, which are listed one by one. Raises ConfigError."""
+        depth = self.deep(config, None)
+        if depth > DEEPEST:
+            raise UnreadError(
+                f"{self.depth.names[0]!r} is {depth:,} in the config; at most {DEEPEST:,} layers of several kinds are "
+                "supported"
+            )
+        return depth
+
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """Return the list, one kind after another. The order of the layers does not affect any count."""
         listed = [kind for kind, size in self.sizes.items() for _ in range(numbers[size])]
@@ -143,6 +155,49 @@ class SpelledLayers(Layers):
     def deep(self, config: Config, listed: Any) -> int:
         """Return the depth field if present, otherwise the length of the list. `read` compares the two."""
         return super().deep(config, listed) if config.get(self.depth.names[0]) is not None else len(listed)
+
+
+@dataclass(frozen=True)
+class RotaryLayers(Layers):
+    """A list of ones and zeros: 1 for a layer with rotary positions. All layers have full attention, as in SmolLM3.
+
+    If the list is missing, another field states the period of the layers without positions.
+
+    >>> from symformer.language.symbols import L_nope, L_rope
+    >>> RotaryLayers({"1": L_rope, "0": L_nope}).read({"num_hidden_layers": 9, "no_rope_layer_interval": 3})
+    {L_rope: 6, L_nope: 3}
+    """
+
+    pattern: tuple[str, ...] = ()
+    depth: Field = DEPTH
+    name: str = ROTATED
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*super().names, INTERVAL, LAYER_TYPES)
+
+    def read(self, config: Config) -> Numbers:
+        """Return the number of layers of each kind. Raises ConfigError."""
+        types, depth = config.get(LAYER_TYPES), self.listable(config)
+        if types is not None and types != ["full_attention"] * depth:
+            raise UnreadError(
+                f"{LAYER_TYPES!r} is {format_value(types)} in the config; only {depth} layers of 'full_attention' are "
+                "supported"
+            )
+        return super().read(config)
+
+    def listed(self, config: Config) -> Any:
+        """Return the list with its numbers as strings. Raises ConfigError."""
+        given = config.get(self.name)
+        if given is None:
+            interval = whole_number(INTERVAL, config.get(INTERVAL, 4))
+            given = [int(layer % interval != 0) for layer in range(1, self.listable(config) + 1)]
+        return [format_value(each) for each in given] if isinstance(given, list) else given
+
+    def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """Return the list, one kind after another."""
+        found = super().write(numbers)
+        return {**found, self.name: [int(each) for each in found[self.name]]}
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def usual(sizes: Mapping[Symbol, int | Expr | Field | None], called: Called | No
     }
 
 
-def rotating(of: Expr, part: float) -> FractionField:
+def rotating(of: Expr, part: float, whole: str = "") -> FractionField:
     """Return the field of the rotary dimensions of a head.
 
     Parameters
@@ -62,6 +62,8 @@ def rotating(of: Expr, part: float) -> FractionField:
         The head dimension.
     part
         The fraction that rotates if the config does not set it.
+    whole
+        A field that can give the number of rotary dimensions itself.
 
     """
-    return FractionField((PARTLY,), of=of, part=part)
+    return FractionField((PARTLY,), of=of, part=part, whole=whole)

@@ -8,7 +8,6 @@ from io import BytesIO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from ..formulas.formula import Formula
-from ..language.target import name_of
 from ..models.model import Model
 from ..output.blocks import Document
 from ..views.provenance_lines import provenance_json
@@ -22,7 +21,7 @@ READABLE = 0o644 << 16
 def bundle(model: Model, formulas: Sequence[Formula], document: Document) -> bytes:
     """Return the archive, uncompressed so that its bytes are the same on every machine."""
     facts = [
-        {**show_json(model, formula), "target": name_of(model.target), "provenance": provenance_json(model, formula)}
+        {**show_json(model, formula), "target": model.name, "provenance": provenance_json(model, formula)}
         for formula in formulas
     ]
     files = {

@@ -32,7 +32,7 @@ from .figures.inset import comparison_figure
 from .part_sections import about_part
 from .references import with_references
 from .sentences import sentence
-from .subject import Subject, in_brackets
+from .subject import config_lines, in_brackets, subject_line
 from .verification import short_check
 
 
@@ -104,12 +104,12 @@ def _chapter(found: Comparison) -> list[Block]:
 
 def _about(side: ComparedModel) -> Block:
     """Return a paragraph on one side: the model, the source of its sizes and its check."""
-    subject = Subject(subject_of(side.model, side.formula))
+    subject = subject_of(side.model)
     part = side.formula.root.key if side.formula.whole_account is not None else ""
     line: list[Piece] = [
         f"({side.number}) ",
         *maybe(part, "one ", Code(part), " of "),
-        *side.line(subject.line),
+        *side.line(subject_line(subject, side.formula)),
         ": ",
         *side.line(about_part(side.formula.root, side.formula)),
     ]
@@ -117,8 +117,8 @@ def _about(side: ComparedModel) -> Block:
         line[-1] = f": {side.model.title}."
     if side.model.target in presets():
         line += [" Sizes from ", *sentence(presets()[side.model.target]["source"]), "."]
-    line += maybe(subject.read_at, " ", *subject.read_at)
-    line += maybe(subject.assumed, " ", *subject.assumed)
+    for each in config_lines(subject):
+        line += [" ", *each]
     line += [" ", *short_check(check_of(side.model, side.formula))]
     return Paragraph(line)
 

@@ -69,7 +69,7 @@ _FACTOR = TensorName("α")  # a constant of the model
 _EXPERT = TensorName("e")  # an expert that a token is routed to
 _BEFORE = Sum((_THIS, Minus(Number(1))))
 _STACKS = ("x", "z", "g", "j")  # outputs of repeated layers
-_FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ"}
+_FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ", "xielu": "xIELU"}
 
 
 _APART: tuple[
@@ -450,7 +450,7 @@ class _Computing:
             case OperationKind.NORM:
                 return self._norm(entry, first)
             case OperationKind.ACTIVATION:
-                return _activated(entry.function, first)
+                return _activated(entry.function, first, *map(_vector, entry.shared))
             case OperationKind.MULTIPLY:
                 if len(rest) == 1 and self._routed(entry.inputs[1]):
                     return Product((_of_expert(rest[0]), first))
@@ -570,13 +570,13 @@ def _looked_up(x: Tensor, scope: Scope) -> str:
     return next((each.function for each in found if each.function in _TABLES), "")
 
 
-def _activated(name: str, x: Tree) -> Tree:
+def _activated(name: str, x: Tree, *stored: Tree) -> Tree:
     if name == "linear":
         return x
     if name == "relu2":
         return Power(Applied("ReLU", (x,)), 2)
     known = _FUNCTIONS.get(name.partition("_")[0], name)
-    return Applied("GELU" if "gelu" in name else known, (x,))
+    return Applied("GELU" if "gelu" in name else known, (x, *stored))
 
 
 def _vector(weight: Weight) -> TensorName:

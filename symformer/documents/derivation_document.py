@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from sympy import Add, Symbol, expand
 
@@ -40,13 +41,16 @@ from ..output.blocks import (
 )
 from ..output.chain import Chain
 from ..papers import paper
-from ..views.derivation_facts import DerivationFacts, ExampleFacts, QuantityFacts, derivation_facts
+from ..views.derivation_facts import AmountFacts, DefinitionFacts, DerivationFacts, QuantityFacts, derivation_facts
+from ..views.example_facts import LeadingFacts, PresetFacts, VariantFacts
+from ..views.formula_facts import ConditionFacts, SubjectFacts
+from .amount_table import Rows, amount_table
 from .condition_text import conditions
 from .figures.inset import illustration
 from .key_result import message
 from .part_sections import about_part, named, parts
 from .sentences import sentence
-from .subject import Subject, in_title
+from .subject import column, config_lines, in_title, is_changed, subject_line
 from .verification import check, short_check
 
 
@@ -93,21 +97,19 @@ def document(
 
 def laid_out(found: DerivationFacts, version: str, together: str = "", form: str = "full") -> Document:
     """Return the document that states the facts of a derivation; the arguments are those of ``document``."""
-    chapters = [_chapter(each, form, first=place == 0) for place, each in enumerate(found.quantities)]
+    chapters = [_chapter(each, found.subject, form, first=place == 0) for place, each in enumerate(found.quantities)]
     drawn = illustration(found.figure) if form == "full" and found.figure else []
     blocks: list[Block] = []
+    shown = [block for before, after in chapters for block in (*before, *after)]
+    letters = _alphabet(found.subject, found.places, found.quantities[0].formula, shown) if shown else []
     if len(chapters) == 1:
-        (one,) = chapters
-        letters = _alphabet([one.facts], [*one.before, *one.after])
-        blocks += [*one.before, *letters, *drawn, *one.after]
+        ((before, after),) = chapters
+        blocks += [*before, *letters, *drawn, *after]
     else:
-        shown = [block for each in chapters for block in (*each.before, *each.after)]
-        letters = _alphabet(found.quantities, shown)
         blocks += [Contents(), *([Heading(1, ["Symbols"], "symbols"), *letters] if letters else []), *drawn]
-        for each in chapters:
-            measure = each.facts.formula.measure
-            blocks.append(Heading(1, [capital(measure.title)], measure.name))
-            blocks += [_lowered(block) for block in (*each.before, *each.after)]
+        for each, (before, after) in zip(found.quantities, chapters, strict=True):
+            blocks.append(Heading(1, [capital(each.formula.measure.title)], each.formula.measure.name))
+            blocks += [_lowered(block) for block in (*before, *after)]
     if found.refused:
         blocks.append(Heading(1, ["Quantities without a formula"]))
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in found.refused]
@@ -120,26 +122,24 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     titles = [each.formula.measure.title for each in found.quantities]
     measures = together or " and ".join(filter(None, (", ".join(titles[:-1]), titles[-1])))
     return Document(
-        in_title(found, measures),
-        _subtitle(found, version),
+        in_title(found.subject, measures, found.conventions),
+        _subtitle([each.check.is_exact for each in found.quantities], version),
         blocks,
-        ["transformer", found.title, *titles],
-        _attached(found, keys),
+        ["transformer", found.subject.title, *titles],
+        _attached(found.json, keys),
     )
 
 
-def _attached(found: DerivationFacts, keys: Sequence[str]) -> list[tuple[str, str]]:
+def _attached(told: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[tuple[str, str]]:
     """Return the attached files: the formulas as JSON, as ``show --json`` prints them, and the papers as BibTeX."""
-    told = [each.json for each in found.quantities]
-    files = [("formulas.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
+    files = [("formulas.json", json.dumps([*map(dict, told)], indent=1, ensure_ascii=False) + "\n")]
     if keys:
         files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
     return files
 
 
-def _subtitle(found: DerivationFacts, version: str) -> str:
+def _subtitle(held: Sequence[bool], version: str) -> str:
     """Return the subtitle: how the steps are checked, and whether the results are checked against torch."""
-    held = [each.check.is_exact for each in found.quantities]
     if all(held):
         compared = "the result is checked against torch" if len(held) == 1 else "every result is checked against torch"
     elif any(held):
@@ -153,60 +153,47 @@ def _lowered(block: Block) -> Block:
     return replace(block, level=block.level + 1) if isinstance(block, Heading) else block
 
 
-@dataclass(frozen=True)
-class _DerivationChapter:
-    """The blocks of one quantity, before and after the table of symbols."""
-
-    facts: QuantityFacts
-    before: list[Block]
-    after: list[Block]
-
-
-def _chapter(found: QuantityFacts, form: str, first: bool) -> _DerivationChapter:
-    holds = _conditions(found)
-    if isinstance(found.formula, Ratio):
-        result, rest = _ratio(found.formula, found)
-        if form == "short":
-            return _DerivationChapter(found, [*result, *_chosen(found)], [*holds, *rest[-1:]])
-        return _DerivationChapter(found, [*result, *_counted(found, first)], [*holds, *rest])
-    result = [*_result(found), *message(found)]
+def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool) -> tuple[list[Block], list[Block]]:
+    """Return the blocks of one quantity, before and after the table of symbols."""
+    formula, value = found.formula, found.value
+    counted = _chosen(found.definition) if form == "short" else _counted(found.definition, formula, subject, first)
+    holds = _conditions(found.conditions)
+    if isinstance(formula, Ratio):
+        checked: list[Block] = [Paragraph([found.checked or RATIO])]
+        if form == "full":
+            sides = [*_side(formula.numerator, formula), *_side(formula.denominator, formula)]
+            quotients = _quotients(formula, value, found.rows)
+            checked = [*sides, *quotients, Heading(1, ["The check against torch"]), *checked]
+        return [*_ratio(formula, value, subject), *counted], [*holds, *checked]
+    result = [*_result(formula, value, subject), *message(formula, value, found.purposes, found.params), *counted]
     if form == "short":
-        return _DerivationChapter(found, [*result, *_chosen(found)], [*holds, *_page(found)])
-    rest = parts(found, first)
-    if found.examples:
-        rest += [*_leading(found, found.examples), *_numbers(found, found.examples)]
-    rest += _breakdown(found)
-    if found.examples:
-        rest += _presets(found, found.examples)
-    rest += check(found.check)
-    return _DerivationChapter(found, [*result, *_counted(found, first)], [*holds, *rest])
+        return result, [*holds, _totals(formula, value, found.totals), Paragraph(short_check(found.check))]
+    rest = parts(found.parts, formula, first) if found.parts else []
+    if examples := found.examples:
+        rest += [*_leading(examples.leading, formula, subject), *_numbers(examples.substitution, formula, subject)]
+    rest += _breakdown(formula, value, found.rows)
+    if examples:
+        rest += _presets(examples.presets, examples.more_presets, formula)
+        rest += _variants(examples.variants, formula, subject)
+    return result, [*holds, *rest, *check(found.check)]
 
 
-def _chosen(found: QuantityFacts) -> list[Block]:
+def _chosen(found: DefinitionFacts) -> list[Block]:
     """Return the conventions by name only, for the short form."""
     notes = [[Code(f"{each.name}={each.value}")] for each in found.conventions]
     blocks: list[Block] = [Paragraph(["Counted with ", *listed(*notes), "."])] if notes else []
-    blocks += map(Paragraph, found.ranks)
-    return blocks
+    return [*blocks, *map(Paragraph, found.ranks)]
 
 
-def _page(found: QuantityFacts) -> list[Block]:
-    """Return the short form of a chapter, after its result."""
-    formula = found.formula
-    rows: list[Sequence[Line]] = []
-    for part in found.parts:
-        cells: list[Line] = [[named(part.name, formula)], [Math.of(part.count)], [Math(factored(part.each))]]
-        if part.share is not None:
-            cells += [[f"{part.value:,}"], [percent(part.share)]]
-        rows.append(cells)
-    head: list[Line] = [["Part"], ["Copies"], ["Each"], *([["Total"], ["Share"]] if found.has_numbers else [])]
-    caption: Line = [f"The {_unit(formula)} by part."]
-    table = Table(head, rows, "lrlrr" if found.has_numbers else "lrl", caption=caption)
-    return [table, Paragraph(short_check(found.check))]
+def _totals(formula: Formula, value: int | Fraction | None, totals: Sequence[AmountFacts]) -> Table:
+    """Return the total of each part, for the short form."""
+    rows: Rows = [[[named(part.name, formula)], [Math.of(part.count)], [Math(factored(part.each))]] for part in totals]
+    head: list[Line] = [["Part"], ["Copies"], ["Each"], ["Total"]]
+    return amount_table(head, "lrl", rows, totals, value, [f"The {_unit(formula)} by part."], total=False)
 
 
-def _ratio(formula: Ratio, found: QuantityFacts) -> tuple[list[Block], list[Block]]:
-    """Return the blocks of a ratio: the result, then both sides, the quotient of each row and the check."""
+def _ratio(formula: Ratio, value: int | Fraction | None, subject: SubjectFacts) -> list[Block]:
+    """Return the result of a ratio and both sides."""
     above, below = formula.numerator, formula.denominator
     quotient = Chain((_label(formula),), (Quotient(_label(above), _label(below)),))
     result: list[Block] = [Equation(quotient, key=True, id=formula.id)]
@@ -214,34 +201,36 @@ def _ratio(formula: Ratio, found: QuantityFacts) -> tuple[list[Block], list[Bloc
     letters = Math(_label(above)), Math(_label(below))
     said_of = f" denotes the {above.measure.title} and ", f" the {below.measure.title}."
     result.append(Paragraph([letters[0], said_of[0], letters[1], said_of[1]]))
-    unit = formula.measure.unit
-    if found.value is not None:
-        value = amount(found.value, unit)
-        line = Subject(found.subject).line
-        result.append(Paragraph(["For ", *line, ", this is ", Strong(value), f" {unit}."]))
-    rest: list[Block] = []
-    for side in (above, below):
-        if not side.root.lines:  # not a quantity of the model, such as a device's peak
-            continue
-        anchor = f"{formula.id}.{side.id.rpartition('.')[2]}"  # side.id is the anchor of its own chapter
-        rest.append(Heading(1, [capital(side.measure.title)], anchor))
-        rows: list[Sequence[Line]] = [
-            [[named(row.path, formula)], [Math.of(row.count)], [Math.of(row.each)]]
-            for row in side.rows
-            if row.each != 0
-        ]
-        caption: Line = [f"{capital(side.measure.title)} row by row."]
-        table = Table([["Row"], ["Copies"], ["Each"]], rows, "lrl", caption=caption)
-        rest.append(table if rows else Paragraph(["Every row is 0."]))
-    if any(row.each != 1 for row in found.rows):  # in a share, every row is 0 or 1
-        head: list[Line] = [["Row"], ["Each"], *([[unit]] if found.has_numbers else [])]
-        rows = [
-            [[named(row.name, formula)], [Math.of(row.each)], *([[number(row.value)]] if row.value is not None else [])]
-            for row in found.rows
-        ]
-        table = Table(head, rows, "llr" if found.has_numbers else "ll", caption=_rows(formula))
-        rest += [Heading(1, ["Row by row"]), table]
-    return result, [*rest, Heading(1, ["The check against torch"]), Paragraph([found.checked or RATIO])]
+    if value is not None:
+        unit = formula.measure.unit
+        result.append(_stated(amount(value, unit), unit, formula, subject))
+    return result
+
+
+def _side(side: Formula, formula: Ratio) -> list[Block]:
+    """Return the rows of one side of a ratio."""
+    if not side.root.lines:  # not a quantity of the model, such as a device's peak
+        return []
+    anchor = f"{formula.id}.{side.id.rpartition('.')[2]}"  # side.id is the anchor of its own chapter
+    rows: list[Sequence[Line]] = [
+        [[named(row.path, formula)], [Math.of(row.count)], [Math.of(row.each)]] for row in side.rows if row.each != 0
+    ]
+    caption: Line = [f"{capital(side.measure.title)} row by row."]
+    table = Table([["Row"], ["Copies"], ["Each"]], rows, "lrl", caption=caption)
+    return [Heading(1, [capital(side.measure.title)], anchor), table if rows else Paragraph(["Every row is 0."])]
+
+
+def _quotients(formula: Ratio, value: int | Fraction | None, rows: Sequence[AmountFacts]) -> list[Block]:
+    """Return the ratio of each row; nothing for a share, every row of which is 0 or 1."""
+    if all(row.each == 1 for row in rows):
+        return []
+    head: list[Line] = [["Row"], ["Each"], *([[formula.measure.unit]] if value is not None else [])]
+    cells: list[Sequence[Line]] = [
+        [[named(row.name, formula)], [Math.of(row.each)], *([[number(row.value)]] if row.value is not None else [])]
+        for row in rows
+    ]
+    table = Table(head, cells, "ll" if value is None else "llr", caption=_rows(formula))
+    return [Heading(1, ["Row by row"]), table]
 
 
 RATIO = (
@@ -259,23 +248,26 @@ def _unit(formula: Formula) -> str:
     return "parameters" if formula.measure.unit == "elements" else formula.measure.unit
 
 
-def _result(found: QuantityFacts) -> list[Block]:
-    formula = found.formula
+def _stated(value: str, unit: str, formula: Formula, subject: SubjectFacts) -> Paragraph:
+    """Return the value of a formula in a sentence."""
+    return Paragraph(["For ", *subject_line(subject, formula), ", this is ", Strong(value), f" {unit}."])
+
+
+def _result(formula: Formula, value: int | Fraction | None, subject: SubjectFacts) -> list[Block]:
     steps = dict.fromkeys(
         (factored(formula.display_expr), tree(formula.display_expr))
     )  # a single step if nothing factors out
     blocks: list[Block] = [Equation(Chain((_label(formula),), tuple(steps)), key=True, id=formula.id)]
-    if found.value is not None:
-        line, value = Subject(found.subject).line, f"{found.value:,}"
-        blocks.append(Paragraph(["For ", *line, ", this is ", Strong(value), f" {_unit(formula)}."]))
+    if value is not None:
+        blocks.append(_stated(f"{value:,}", _unit(formula), formula, subject))
     return blocks
 
 
-def _counted(found: QuantityFacts, first: bool) -> list[Block]:
-    about = about_part(found.formula.root, found.formula)
+def _counted(found: DefinitionFacts, formula: Formula, subject: SubjectFacts, first: bool) -> list[Block]:
+    about = about_part(formula.root, formula)
     blocks: list[Block] = [
         Heading(1, ["Definition and conventions"]),
-        Paragraph([*maybe(first, *about, " "), *sentence(found.definition)]),
+        Paragraph([*maybe(first, *about, " "), *sentence(found.statement)]),
     ]
     blocks += map(Paragraph, found.ranks)
     blocks += [Paragraph(sentence(each)) for each in found.without_effect]
@@ -288,31 +280,30 @@ def _counted(found: QuantityFacts, first: bool) -> list[Block]:
         ]
         caption: Line = ["FLOPs of the elementwise operations."]
         blocks.append(Table(head, counts, "lrw", caption=caption))
-    if found.options:
-        options = ", ".join(f"{name}={value}" for name, value in found.options.items())
+    if subject.options:
+        options = ", ".join(f"{name}={value}" for name, value in subject.options.items())
         blocks.append(Paragraph(["Non-default model options: ", Code(options), "."]))
     return blocks
 
 
-def _alphabet(found: Sequence[QuantityFacts], blocks: Sequence[Block]) -> list[Block]:
+def _alphabet(
+    subject: SubjectFacts, places: Mapping[str, ConfigLocation], formula: Formula, blocks: Sequence[Block]
+) -> list[Block]:
     """Return the table of exactly those symbols that occur in these blocks."""
     used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
-    subjects = [Subject(each.subject) for each in found]
-    known = found[0].subject.known
-    places: dict[str, ConfigLocation] = {}
-    for each in found:
-        places = {**each.places, **places}
+    known = subject.known
     rows: list[Sequence[Line]] = [
         [[Math.of(size)], [letter(size).meaning], _place(size, places.get(size.name)), _integer(known.get(size))]
         for size in sorted(used, key=print_order)
     ]
-    head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [subjects[0].column]]
+    if not rows:
+        return []
+    head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [column(subject, formula)]]
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
     align, cells = "".join("cllr"[i] for i in cols), [[row[i] for i in cols] for row in rows]
-    values: Line = [", with their values in ", *subjects[0].line] if 3 in cols else []
+    values: Line = [", with their values in ", *subject_line(subject, formula)] if 3 in cols else []
     table = Table([head[i] for i in cols], cells, align, caption=["Symbols", *values, "."])
-    said = dict.fromkeys(tuple(line) for each in subjects for line in (each.read_at, each.assumed) if line)
-    return [table, *(Paragraph(line) for line in said if 3 in cols)] if rows else []
+    return [table, *(Paragraph(line) for line in config_lines(subject) if 3 in cols)]
 
 
 def _place(size: Symbol, place: ConfigLocation | None) -> Line:
@@ -326,31 +317,29 @@ def _place(size: Symbol, place: ConfigLocation | None) -> Line:
     return [Code(place.field), *maybe(place.less, " minus ", Code(place.less))]
 
 
-def _conditions(found: QuantityFacts) -> list[Block]:
-    notes = conditions(found.conditions)
+def _conditions(found: ConditionFacts) -> list[Block]:
+    notes = conditions(found)
     return [Paragraph(["The formula holds if ", *listed(*notes), "."])] if notes else []
 
 
-def _leading(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
+def _leading(found: LeadingFacts | None, formula: Formula, subject: SubjectFacts) -> list[Block]:
     """Return the leading terms; nothing if they omit too much of the total at the numbers shown."""
-    leading = examples.leading
-    if leading is None:
+    if found is None:
         return []
-    omitted = [leading.omitted, leading.other[1] if leading.other else None]
+    omitted = [found.omitted, found.other[1] if found.other else None]
     if (out := [each for each in omitted if each is not None]) and min(out) > MOST_LEFT_OUT:
         return []
-    several = isinstance(leading.expr, Add)
-    free = found.formula.display_expr.free_symbols
-    held = sorted((size for size in free if not letter(size).growth), key=print_order)
+    several = isinstance(found.expr, Add)
+    held = sorted((size for size in formula.display_expr.free_symbols if not letter(size).growth), key=print_order)
     but: Line = maybe(held, " except ", *listed(*([Math.of(size)] for size in held)))
     grow = "leading terms" if several else "leading term"
     line: list[Piece] = [f"The {grow} as all sizes", *but, f" grow together {'are' if several else 'is'} "]
-    line += [Math.of(leading.expr), "."]
-    if leading.omitted is not None:
-        whose: Line = ["these sizes"] if found.subject.changed else [Code(found.subject.name)]
-        line += [f" {'They omit' if several else 'It omits'} {percent(leading.omitted)} of the total for ", *whose]
-        if leading.other:
-            name, there = leading.other
+    line += [Math.of(found.expr), "."]
+    if found.omitted is not None:
+        whose: Piece = "these sizes" if is_changed(subject, formula) else Code(subject.name)
+        line += [f" {'They omit' if several else 'It omits'} {percent(found.omitted)} of the total for ", whose]
+        if found.other:
+            name, there = found.other
             line += [f", and {percent(there)} for ", Code(name)]
         line += ["."]
     return [Heading(1, ["Leading terms"]), Paragraph(line)]
@@ -359,63 +348,53 @@ def _leading(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
 MOST_LEFT_OUT = Fraction(1, 10)  # leading terms that omit more for every model shown are not printed
 
 
-def _numbers(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
+def _numbers(found: Chain | None, formula: Formula, subject: SubjectFacts) -> list[Block]:
     """Return the substitution of the numbers; nothing if a size has no value."""
-    if examples.substitution is None:
+    if found is None:
         return []
-    return [
-        Heading(1, ["Numerical value", *maybe(not found.subject.changed, " for ", Code(found.subject.name))]),
-        Equation(Chain((_label(found.formula),), examples.substitution.steps)),
-    ]
+    whose = maybe(not is_changed(subject, formula), " for ", Code(subject.name))
+    return [Heading(1, ["Numerical value", *whose]), Equation(Chain((_label(formula),), found.steps))]
 
 
-def _breakdown(found: QuantityFacts) -> list[Block]:
-    formula = found.formula
-    head: list[Line] = [["Row"], ["Copies"], ["Each"]]
-    align = "lrl"
-    if found.has_numbers:
-        head += [["Total"], ["Share"]]
-        align += "rr"
-    rows: list[Sequence[Line]] = []
-    for row in found.rows:
-        cells: list[Line] = [[named(row.name, formula)], [Math.of(row.count)], [Math.of(row.each)]]
-        if row.share is not None:
-            cells += [[f"{row.value:,}"], [percent(row.share)]]
-        rows.append(cells)
-    if found.has_numbers:
-        rows.append([["Total"], [], [], [f"{found.value:,}"], [percent(Fraction(1))]])
-    return [Heading(1, ["Row by row"]), Table(head, rows, align, total=found.has_numbers, caption=_rows(formula))]
+def _breakdown(formula: Formula, value: int | Fraction | None, amounts: Sequence[AmountFacts]) -> list[Block]:
+    rows: Rows = [[[named(row.name, formula)], [Math.of(row.count)], [Math.of(row.each)]] for row in amounts]
+    head: list[Line] = [["Row"], ["Copies"], ["Each"], ["Total"]]
+    return [Heading(1, ["Row by row"]), amount_table(head, "lrl", rows, amounts, value, _rows(formula))]
 
 
 def _rows(formula: Formula) -> Line:
     return [f"{capital(formula.measure.title)} row by row."]
 
 
-def _presets(found: QuantityFacts, examples: ExampleFacts) -> list[Block]:
-    """Return the table of presets with this formula and the table of the other variants."""
-    formula = found.formula
+def _presets(found: Sequence[PresetFacts], more: int, formula: Formula) -> list[Block]:
+    """Return the table of presets with this formula; ``more`` is the number of those that it leaves out."""
     blocks: list[Block] = []
-    if examples.presets:
+    if found:
         head: list[Line] = [["Preset"], [capital(_unit(formula))], ["Source of the sizes"]]
         rows: list[Sequence[Line]] = [
-            [[Code(preset.name)], [f"{preset.value:,}"], sentence(preset.source)] for preset in examples.presets
+            [[Code(preset.name)], [f"{preset.value:,}"], sentence(preset.source)] for preset in found
         ]
         blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw", caption=["Presets with this formula."])]
-    if more := examples.more_presets:
+    if more:
         said = f"{more} more presets have" if more > 1 else "One more preset has"
         blocks.append(Paragraph([f"{said} this formula; to list all presets: ", Code("symformer list --presets"), "."]))
-    others: list[Sequence[Line]] = []
-    for each in examples.variants:
+    return blocks
+
+
+def _variants(found: Sequence[VariantFacts], formula: Formula, subject: SubjectFacts) -> list[Block]:
+    """Return the table of the other variants of an architecture."""
+    if not found:
+        return []
+    rows: list[Sequence[Line]] = []
+    for each in found:
         value = [f"{each.value:,}"] if each.value is not None else []
         example = [f" ({each.example})"] if each.example else []
-        others.append([[Code(each.options)], [_as_difference(formula, each.formula)], [*value, *example]])
-    if others:
-        counted = any(row[-1] for row in others)
-        head = [["Variant"], ["Formula"], *([[Subject(found.subject).column]] if counted else [])]
-        rows = others if counted else [row[:-1] for row in others]
-        caption: Line = ["The formula with other model options."]
-        blocks += [Heading(1, ["Variants"]), Table(head, rows, "lwr" if counted else "lw", caption=caption)]
-    return blocks
+        rows.append([[Code(each.options)], [_as_difference(formula, each.formula)], [*value, *example]])
+    counted = any(row[-1] for row in rows)
+    head: list[Line] = [["Variant"], ["Formula"], *([[column(subject, formula)]] if counted else [])]
+    rows = rows if counted else [row[:-1] for row in rows]
+    caption: Line = ["The formula with other model options."]
+    return [Heading(1, ["Variants"]), Table(head, rows, "lwr" if counted else "lw", caption=caption)]
 
 
 def _as_difference(formula: Formula, sibling: Formula) -> Piece:

@@ -34,8 +34,8 @@ class DocumentRequest:
 
     def written(self, models: Sequence[Model], conventions: Mapping[str, str], file: str) -> bytes:
         """Return the contents of the file, for one model or for two on a live page. Raises SymformerError."""
-        from ..views.derivation_facts import formulas_of
-        from .derivation_document import document
+        from ..views.derivation_facts import derivation_facts, formulas_of
+        from .derivation_document import laid_out
         from .formats import render
 
         if self.kind == "live":
@@ -48,11 +48,12 @@ class DocumentRequest:
 
             source = MacroRequest.for_file(self.version, model, self.quantities, self.options, self.sets, file)
             return spelt(model, formulas_of(model, self.quantities, conventions), source)
-        paper = document(model, self.quantities, self.version, form=self.form, **conventions)
+        found = derivation_facts(model, self.quantities, conventions, full=self.form == "full")
+        paper = laid_out(found, self.version, form=self.form)
         if self.extension == ARCHIVE:
             from .bundle import bundle
 
-            return bundle(model, formulas_of(model, self.quantities, conventions), paper)
+            return bundle(model, [each.formula for each in found.quantities], paper)
         if self.template:
             from .formats.user_template import fill
 

@@ -15,7 +15,7 @@ from ..language.notation.latex import latex
 from ..language.symbols import B, C, N_dev, N_dp, N_micro, N_new, N_peak, N_pp, N_tok, N_tp, N_tps, P, R, S, S_enc
 from ..models.model import Model
 from ..output.blocks import Document
-from ..views.preset_models import with_numbers
+from ..views.example_facts import with_numbers
 from .census_page import pages as census
 from .derivation_document import document
 from .figures.architecture import architecture_figure

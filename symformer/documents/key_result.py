@@ -11,11 +11,11 @@ from ..formulas.account import Term
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, Number, Product, Tree, ordered_terms, terms_tree, tree, value
-from ..language.notation.text import percent
 from ..language.symbols import B, C, S
 from ..output.blocks import Block, Equation, Line, Math, Paragraph, Piece, Table, capital, listed, maybe
 from ..output.chain import Chain
-from ..views.derivation_facts import ATTENTION, MATRICES, QuantityFacts
+from ..views.derivation_facts import ATTENTION, MATRICES, AmountFacts
+from .amount_table import Rows, amount_table
 
 OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # per parameter
 _A_TOKEN = ("flops", "macs", "prefill-flops")
@@ -23,36 +23,36 @@ _A_TOKEN = ("flops", "macs", "prefill-flops")
 _EACH_ELEMENT = {"FLOPs": (2, "2 FLOPs"), "MACs": (1, "1 multiply-add")}
 
 
-def message(found: QuantityFacts) -> list[Block]:
-    """Return the summary of a cost, and a table of its purposes if it has several."""
-    formula, parts = found.formula, {each.name: each.each for each in found.purposes}
+def message(
+    formula: Formula, value: int | Fraction | None, purposes: Sequence[AmountFacts], params: Label | None
+) -> list[Block]:
+    """Return the summary of a cost, and a table of its purposes if it has several.
+
+    ``params`` is the number of parameters, of which training memory is a multiple.
+    """
+    parts = {each.name: each.each for each in purposes}
     blocks: list[Block] = []
-    if found.params:
-        blocks += _a_parameter(formula, parts, found.params)
+    if params:
+        blocks += _a_parameter(formula, parts, params)
     elif formula.measure.name in _A_TOKEN:
         blocks += _a_token(parts, *_EACH_ELEMENT[formula.measure.unit])
     elif formula.measure.name == "kv-cache":
         blocks += _kept_a_token(formula)
     if len(parts) > 1:
-        blocks.append(_table(found))
+        blocks.append(_table(formula, value, purposes, params))
     return blocks
 
 
-def _table(found: QuantityFacts) -> Table:
-    measure, stored = found.formula.measure, found.params
-    head: list[Line] = [["Purpose"], [capital(measure.unit)]]
-    caption: Line = [f"Breakdown of the {measure.unit} by purpose."]
-    rows: list[Sequence[Line]] = []
-    for each in found.purposes:
-        shown = _times(each.each, stored) if stored and each.name in OF_STATE else None
-        cells: list[Line] = [[each.name], [Math(terms_tree([*shown]) if shown else factored(each.each))]]
-        if each.share is not None:
-            cells += [[f"{each.value:,}"], [percent(each.share)]]
-        rows.append(cells)
-    if not found.has_numbers:
-        return Table(head, rows, "ll", caption=caption)
-    rows.append([["Total"], [], [f"{found.value:,}"], [percent(Fraction(1))]])
-    return Table([*head, ["Value"], ["Share"]], rows, "llrr", total=True, caption=caption)
+def _table(
+    formula: Formula, value: int | Fraction | None, purposes: Sequence[AmountFacts], params: Label | None
+) -> Table:
+    unit = formula.measure.unit
+    rows: Rows = []
+    for each in purposes:
+        shown = _times(each.each, params) if params and each.name in OF_STATE else None
+        rows.append([[each.name], [Math(terms_tree([*shown]) if shown else factored(each.each))]])
+    head: list[Line] = [["Purpose"], [capital(unit)], ["Value"]]
+    return amount_table(head, "ll", rows, purposes, value, [f"Breakdown of the {unit} by purpose."])
 
 
 def _times(amount: Expr, stored: Label) -> list[Tree] | None:

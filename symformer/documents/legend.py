@@ -131,6 +131,8 @@ def _times(*factors: Tree) -> Math:
 _SQUARE = Power(_X, 2)
 _DECAYED = Pointwise((_word("exp", Product((_at("Δ"), _A))), _at("h", Sum((_T, Minus(Number(1)))))))
 _TAKEN = Product((_at("Δ"), _at("u"), Transposed(_at("b"))))
+_HALF = FractionNode(Number(1), Number(2))
+_GROWTH = Sum((_word("exp"), Minus(Number(1)), Minus(_X)))
 _READ = Sum((Product((_at("h"), _at("c"))), Product((TensorName("d"), _at("u")))))
 
 ROWS = (
@@ -225,6 +227,14 @@ ROWS = (
         "GELU",
         _word("GELU"),
         [Math(_X), " times the standard normal CDF at ", Math(_X), ", or the approximation that the class uses"],
+    ),
+    LegendEntry(
+        "xIELU",
+        _word("xIELU", _X, _A, _B),
+        [
+            *(_times(_word("softplus", _A), Power(_X, 2)), " for positive ", Math(_X), ", and "),
+            *(_times(Sum((_HALF, _word("softplus", _B))), _GROWTH), " otherwise; plus ", _times(_HALF, _X)),
+        ],
     ),
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
     LegendEntry("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),

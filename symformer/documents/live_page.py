@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import product
 
 from ..language.errors import DocumentError
-from ..language.target import name_of
 from ..models.model import Model
 from ..output.blocks import Block, Document, Heading, References
 from ..quantities import quantity as find_quantity
@@ -74,7 +73,7 @@ def page(
         if len(made) < MOST:
             return made
     raise DocumentError(
-        f"the live page of {quantity} for {' and '.join(name_of(model.target) for model in models)} has "
+        f"the live page of {quantity} for {' and '.join(model.name for model in models)} has "
         f"{len(made):,} bytes, which exceeds the limit of {MOST:,}; omit --live"
     )
 
@@ -83,15 +82,15 @@ def _document(models: Sequence[DerivationFacts], version: str, form: str) -> Doc
     """Return the document shown without scripts: one derivation, or a short one per model."""
     each = [laid_out(model, version, form=form) for model in models]
     first = each[0]
-    if len(each) == 1 or len({model.id for model in models}) == 1:
+    if len(each) == 1 or len({model.subject.id for model in models}) == 1:
         return first
     blocks: list[Block] = []
     for model, made in zip(models, each, strict=True):
-        blocks.append(Heading(1, [model.title]))
+        blocks.append(Heading(1, [model.subject.title]))
         for block in made.blocks:
             if not (isinstance(block, References) or (isinstance(block, Heading) and block.line == ["References"])):
                 blocks.append(replace(block, level=block.level + 1) if isinstance(block, Heading) else block)
     blocks, _ = with_references(blocks)
     measure = models[0].quantities[0].formula.measure
-    title = f"{' and '.join(model.title for model in models)}: {measure.title} in closed form"
+    title = f"{' and '.join(model.subject.title for model in models)}: {measure.title} in closed form"
     return replace(first, title=title, blocks=blocks)

@@ -116,7 +116,7 @@ def macros(model: Model, formulas: Sequence[Formula]) -> Iterator[Macro]:
             if key and (part.expr == 0 or alone):  # the part already has the total of its only operation
                 continue
             name = _free(stem + named(key), taken)
-            id = ".".join(filter(None, (name_of(model.target), formula.measure.name, key)))
+            id = ".".join(filter(None, (model.name, formula.measure.name, key)))
             bodies = {"": rf"\ensuremath{{{part.latex()}}}", **numbers(part, model, name)}
             taken |= {name + end for end in ("", *_ENDS)}
             yield from (Macro(name + end, body, id) for end, body in bodies.items())

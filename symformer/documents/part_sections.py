@@ -16,7 +16,7 @@ from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, Sum, tree
 from ..language.shape_lines import shape_line
 from ..language.symbols import letter
-from ..ledger.facts import Scope
+from ..ledger.facts import Ledger
 from ..output.blocks import (
     Assignment,
     Block,
@@ -35,7 +35,8 @@ from ..output.blocks import (
     maybe,
 )
 from ..output.chain import Chain
-from ..views.derivation_facts import QuantityFacts
+from ..views.derivation_facts import PartFacts
+from ..views.formula_facts import is_per_rank
 from .computation import computation, operation_roles
 from .ledger_dataflow import scope_of, scopes_of
 from .legend import legend
@@ -59,11 +60,10 @@ def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
     return sentence(part.about, sizes)
 
 
-def parts(found: QuantityFacts, first: bool = True) -> list[Block]:
+def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]:
     """Return the blocks for a chapter's parts; only the ``first`` chapter says what each part is and computes."""
-    formula, columns = found.formula, found.columns
-    computes = _Computes(found) if first else None
-    sections = list(found.steps or ())
+    columns, sections, per_rank = found.columns, found.steps.sections, is_per_rank(formula)
+    computes = _Computes(sections, found.ledger, per_rank) if first else None
     places = {line.key: id_of(section.line, formula) for section in sections for line in section.lines}
     blocks: list[Block] = []
     titles = [_title(section) for section in sections[:-1] if section.chain is not None]
@@ -99,19 +99,19 @@ def parts(found: QuantityFacts, first: bool = True) -> list[Block]:
         blocks.append(_equation(section, section.chain, formula, places))
     whole = sections[-1]
     if whole.chain is None:
-        return _explained(blocks, sections, found)
-    blocks.append(Heading(1, ["The model" if found.whole_model else "The whole"], formula.id))
+        return _explained(blocks, sections, formula, per_rank)
+    blocks.append(Heading(1, ["The model" if found.is_model else "The whole"], formula.id))
     blocks += _computed(computes, whole)
     if not whole.composite and whole.terms:
         blocks.append(_term_table(whole, columns, formula))
-    return _explained([*blocks, _equation(whole, whole.chain, formula, places)], sections, found)
+    return _explained([*blocks, _equation(whole, whole.chain, formula, places)], sections, formula, per_rank)
 
 
-def _explained(blocks: list[Block], sections: Sequence[Section], found: QuantityFacts) -> list[Block]:
+def _explained(blocks: list[Block], sections: Sequence[Section], formula: Formula, per_rank: bool) -> list[Block]:
     """Return the blocks with the notation explained after the first heading."""
     read = legend(blocks)
-    ranks: list[Block] = [Paragraph([RANKS])] if read and found.per_rank else []
-    return [*blocks[:1], *read, *ranks, *_state(sections, found.formula), *blocks[1:]]
+    ranks: list[Block] = [Paragraph([RANKS])] if read and per_rank else []
+    return [*blocks[:1], *read, *ranks, *_state(sections, formula), *blocks[1:]]
 
 
 RANKS = "Computations are for all ranks together; weights are per rank."
@@ -145,29 +145,24 @@ def _part(
 class _Computes:
     """The computations of a model's parts, as far as its ledger contains them."""
 
-    def __init__(self, found: QuantityFacts) -> None:
-        sections = [section for section in found.steps or () if section.chain is not None]
-        self.kinds = {section.line.path for section in sections if section.line.among is not None}
-        self.ledger, self.placed = found.ledger, found.per_rank
+    def __init__(self, sections: Sequence[Section], ledger: Ledger, per_rank: bool) -> None:
+        counted = [section.line for section in sections if section.chain is not None]
+        self.kinds = {line.path for line in counted if line.among is not None}
+        self.ledger, self.placed = ledger, per_rank
 
     def lines(self, line: AccountLine) -> list[tuple[str, tuple[Assignment, ...]]]:
         """Return the computation of a part, line by line, for each path where it is used.
 
         Layers of a kind that has its own section are left to that section.
         """
-        if self.ledger is None:
-            return []
         scopes = scopes_of(line.part, line.path, self.ledger, self.placed)
         own = [(where, scope) for where, scope in scopes if where == line.path or where not in self.kinds]
         return [(where, tuple(computation(scope))) for where, scope in own]
 
     def ideas(self, line: AccountLine) -> Mapping[str, str]:
         """Return the purpose of each operation of an attention part."""
-        scope = self._scope(line)
+        scope = scope_of(line.part, line.path, self.ledger, self.placed)
         return operation_roles(scope) if scope is not None else {}
-
-    def _scope(self, line: AccountLine) -> Scope | None:
-        return scope_of(line.part, line.path, self.ledger, self.placed) if self.ledger is not None else None
 
 
 def _computed(computes: _Computes | None, section: Section) -> list[Block]:

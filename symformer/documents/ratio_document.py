@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from ..algebra.quantity_ratio import QuantityRatio
 from ..algebra.quotient_blocks import PAGE
 from ..language.errors import joined
-from ..language.target import name_of
 from ..output.blocks import Block, Code, Document, Heading, Line, Paragraph, Piece, capital, listed, setting
 from ..quantities import quantity as find_quantity
-from ..views.formula_facts import conditions_of, subject_of
+from ..views.formula_facts import SubjectFacts, conditions_of, subject_of
 from .condition_text import conditions
 from .references import with_references
 from .sentences import sentence
-from .subject import Subject
+from .subject import subject_line
 
 
 def document(found: Sequence[QuantityRatio], version: str) -> Document:
@@ -26,7 +25,7 @@ def document(found: Sequence[QuantityRatio], version: str) -> Document:
     for place, each in enumerate(found, 1):
         said += _section(each, f"{each.numerator.id}.over" + f".{place}" * (len(found) > 1))
     said, _ = with_references(said)
-    names = [name_of(each.model.target) + (f" ({each.part})" if each.part else "") for each in found]
+    names = [each.model.name + (f" ({each.part})" if each.part else "") for each in found]
     told = [each.to_json() | {"target": name} for each, name in zip(found, names, strict=True)]
     return Document(
         f"{joined(names)}: {titles[0]} over {titles[1]}",
@@ -52,7 +51,7 @@ def _counted(found: QuantityRatio) -> list[Block]:
 
 def _section(found: QuantityRatio, id: str) -> list[Block]:
     """Return the section of one model: its conventions, the result, the conditions and the symbols."""
-    subject = Subject(subject_of(found.model, found.numerator))
+    subject = subject_of(found.model)
     said: list[Block] = [
         Heading(1, [Code(subject.name)]),
         Paragraph([*_counting(found, subject), "."]),
@@ -64,8 +63,8 @@ def _section(found: QuantityRatio, id: str) -> list[Block]:
     return [*said, *found.symbol_table(said)]
 
 
-def _counting(found: QuantityRatio, subject: Subject) -> Line:
+def _counting(found: QuantityRatio, subject: SubjectFacts) -> Line:
     """Return the model and the conventions of both sides."""
     notes = [[setting(name, choice)] for name, choice in found.conventions.items()]
     part: list[Piece] = ["One ", Code(found.part), " of "] if found.part else []
-    return [*part, *subject.line, *([", counted with ", *listed(*notes)] if notes else [])]
+    return [*part, *subject_line(subject, found.numerator), *([", counted with ", *listed(*notes)] if notes else [])]

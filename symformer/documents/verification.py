@@ -13,7 +13,7 @@ from ..language.notation.display_tree import Label
 from ..language.symbols import LETTERS, SYMBOLS
 from ..models.provenance import TraceEvidence, libraries
 from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table, listed, maybe
-from ..views.derivation_facts import LISTED
+from ..views.example_facts import LISTED
 from ..views.formula_facts import CheckFacts
 from .sentences import sentence
 

@@ -76,6 +76,8 @@ _TABLE = (
     Letter("L_vis", "layers of the vision transformer", "layers"),
     Letter("L_local", "layers with local attention", "layers", ("layer_types",)),
     Letter("L_global", "layers with global attention", "layers", ("layer_types",)),
+    Letter("L_rope", "layers with rotary positions", "layers", ("no_rope_layers",)),
+    Letter("L_nope", "layers without positions", "layers", ("no_rope_layers",)),
     Letter("L_ssm", "layers with a state space mixer", "layers", ("layer_types",)),
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
     Letter("L_mlp", "layers with only a feed-forward network", "layers", ("layer_types",)),
@@ -157,6 +159,7 @@ B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
 )
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
+L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
 L_local_moe = SYMBOLS["L_local_moe"]
 L_ssm, L_attn, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_mlp"))
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))

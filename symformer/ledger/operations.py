@@ -320,9 +320,14 @@ class Operations:
 
     # -- operations without weights ------------------------------------------------------------------------------
 
-    def activation(self, name: str, x: Tensor, function: str, *, module: bool = True) -> Tensor:
-        """Apply an elementwise function by its usual name (gelu, silu, tanh)."""
-        return self._write(OperationKind.ACTIVATION, name, (x,), x.shape, function=function, module=module)
+    def activation(
+        self, name: str, x: Tensor, function: str, *, module: bool = True, stored: Mapping[str, Weight] = _OWN
+    ) -> Tensor:
+        """Apply an elementwise function by its usual name (gelu, silu, tanh), with ``stored`` as its parameters."""
+        shared = tuple(stored.values())
+        return self._write(
+            OperationKind.ACTIVATION, name, (x,), x.shape, function=function, module=module, shared=shared
+        )
 
     def dropout(self, name: str, x: Tensor) -> Tensor:
         """Apply dropout: no weights, the same shape."""

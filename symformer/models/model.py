@@ -15,7 +15,7 @@ from ..components.base import Component
 from ..formulas.formula import Formula
 from ..language.aliases import Alias
 from ..language.errors import RuleError, SizeError, SymformerError, UnknownNameError
-from ..language.frozen import Immutable
+from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.text import text
 from ..language.sizes import (
     Condition,
@@ -30,12 +30,12 @@ from ..language.sizes import (
     whole,
 )
 from ..language.symbols import RUN_SIZES, SYMBOLS, letter, named_symbol, print_order, suggested_letter, symbol
-from ..language.target import AnyTarget, is_config, is_module
+from ..language.target import AnyTarget, is_config, is_module, name_of
 from ..ledger.facts import Ledger, OperationKind
 from ..output.blocks import BriefBlock, Equation, Heading, Math, Piece, Table
 from ..output.notebook import Shown
-from ..quantities import canonical
 from ..quantities import quantity as find_quantity
+from ..quantities.quantity import Quantity
 from ..quantities.spellings import spelled
 from .provenance import Provenance
 
@@ -98,6 +98,11 @@ class Model(Immutable, Shown):
         return self.component.name
 
     @property
+    def name(self) -> str:
+        """Return the name of the target without local folders: for a config.json, its folder and file name."""
+        return name_of(self.target)
+
+    @property
     def title(self) -> str:
         """Return the display name."""
         return self.component.title
@@ -153,9 +158,9 @@ class Model(Immutable, Shown):
 
         """
         question = find_quantity(quantity)
-        quantity, conventions = question.measure.name, spelled(conventions, question.choices)
-        self.check_format(quantity, conventions)
-        model = self.with_sizes_for(quantity, conventions)
+        conventions = spelled(conventions, question.choices)
+        self._check_format(question, conventions)
+        model = self._with_sizes_for(question, conventions)
         return question.formula(model.component, model.id, conventions, model.relations, model)
 
     def check_format(self, quantity: str, conventions: Mapping[str, str]) -> None:
@@ -184,11 +189,14 @@ class Model(Immutable, Shown):
         >>> sf.model("gpt2").check_format("params", {})
 
         """
+        self._check_format(find_quantity(quantity), conventions)
+
+    def _check_format(self, question: Quantity, conventions: Mapping[str, str]) -> None:
         scheme = self.provenance.quantized
-        if scheme and (why := find_quantity(quantity).format_dependence(self.component, conventions)):
+        if scheme and (why := question.format_dependence(self.component, conventions)):
             raise RuleError(
-                f"{quantity} of {self.target}, quantized by {scheme}, is not supported: {why}; remove the field to "
-                "count the weights before quantization"
+                f"{question.measure.name} of {self.target}, quantized by {scheme}, is not supported: {why}; remove "
+                "the field to count the weights before quantization"
             )
 
     def with_sizes_for(self, quantity: str, conventions: Mapping[str, str] | None = None) -> Model:
@@ -208,8 +216,8 @@ class Model(Immutable, Shown):
 
         Raises
         ------
-        RuleError
-            If the quantity is not known for the config.
+        UnknownNameError, RuleError
+            If no quantity has this name, or if it is not known for the config.
 
         Examples
         --------
@@ -219,12 +227,14 @@ class Model(Immutable, Shown):
         True
 
         """
+        return self._with_sizes_for(find_quantity(quantity), conventions)
+
+    def _with_sizes_for(self, question: Quantity, conventions: Mapping[str, str] | None) -> Model:
         if not self.provenance.config:
             return self
-        quantity = canonical(quantity)
-        model = self._at_config(self.provenance.for_quantity(quantity))
-        unknown = model._unknown(quantity, conventions) if conventions else frozenset()
-        return model._at_config(self.provenance.for_quantity(quantity, unknown)) if unknown else model
+        model = self._at_config(self.provenance.for_quantity(question.measure.name))
+        unknown = model._unknown(question, conventions) if conventions else frozenset()
+        return model._at_config(self.provenance.for_quantity(question.measure.name, unknown)) if unknown else model
 
     def _at_config(self, read: Provenance) -> Model:
         # A measured quantity can have sizes on which the parameters do not depend.
@@ -234,24 +244,24 @@ class Model(Immutable, Shown):
         known = replace(self.provenance, numbers={**own, **self.provenance.numbers})
         return replace(self, numbers={**more, **self.numbers}, provenance=known)
 
-    def _unknown(self, quantity: str, conventions: Mapping[str, str]) -> frozenset[str]:
+    def _unknown(self, question: Quantity, conventions: Mapping[str, str]) -> frozenset[str]:
         """Return the sizes without a value that the operations need under these conventions."""
         try:
-            formula = find_quantity(quantity).formula(self.component, self.id, conventions, self.relations)
+            formula = question.formula(self.component, self.id, conventions, self.relations)
         except SymformerError:  # raised again when the formula is requested
             return frozenset()
         if all(line.entry is None or line.entry.kind is OperationKind.OBSERVED for _, line in formula.root.leaves()):
             return frozenset()
         return frozenset(str(size) for size in formula.dependencies - self.known.keys() if not letter(size).run)
 
-    @property
+    @cached_property
     def known(self) -> Numbers:
         """Return the values of the sizes, including those that follow from relations."""
         numbers = dict(self.numbers)
         for target, value in close_relations({**self.component.totals, **self.relations}).items():
             if target not in numbers and value.free_symbols <= numbers.keys():
                 numbers[target] = evaluate_relation(target, value, numbers)
-        return {name: numbers[name] for name in sorted(numbers, key=print_order)}
+        return FrozenDict({name: numbers[name] for name in sorted(numbers, key=print_order)})
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
         """Return the sizes of this model, or of another target of the same architecture, for a formula.

@@ -42,6 +42,11 @@ ACTIVATIONS: Mapping[str, Count] = {
     "silu": Count(4, "x / (1 + exp(-x)): negation, exponential, sum, division"),
     "quick_gelu": Count(4, "x / (1 + exp(-1.702 * x)): product, exponential, sum, division"),
     "exp": Count(1, "exp(x)"),
+    "xielu": Count(
+        10,
+        "a * max(x, 0)**2 + b * (exp(min(x, 0)) - 1 - min(x, 0)) + x / 2: maximum, minimum, exponential minus 1, "
+        "difference, four products, two sums",
+    ),
     "gelu": Count(5, "x * 0.5 * (1 + erf(x / sqrt(2))): division, erf, sum, two products"),
     # the same function as gelu_new, in one kernel of torch
     "gelu_pytorch_tanh": Count(9, "0.5 * x * (1 + tanh(c * (x + 0.044715 * x * x * x))): as gelu_new"),

@@ -1,4 +1,4 @@
-"""Rescale a count for B sequences of S tokens to one sequence, or to a number of tokens in sequences of S."""
+"""Rescale a count for B sequences of S tokens to a number of tokens in sequences of S."""
 
 from __future__ import annotations
 
@@ -32,20 +32,6 @@ def _factors(term: Term, tokens: Expr) -> tuple[Expr, ...]:
         else:
             factors += [each for each in (new, 1 / size) if each is not None]
     return tuple(factors)
-
-
-def for_one_sequence(line: Line) -> Line | None:
-    """Return the account for one sequence, or None if a term is not proportional to B."""
-    terms = [term for _, below in line.counted() for term in below.terms]
-    return _of_one(line) if all(B in term.factors for term in terms) else None
-
-
-def _of_one(line: Line) -> Line:
-    def without(term: Term) -> Term:
-        at = term.factors.index(B)
-        return replace(term, factors=(*term.factors[:at], *term.factors[at + 1 :]))
-
-    return replace(line, terms=tuple(map(without, line.terms)), lines=tuple(map(_of_one, line.lines)))
 
 
 def holds_tokens(title: str, ledger: Ledger, what: str) -> None:

@@ -9,8 +9,8 @@ from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, SizeSource
 from ..formulas.ratio import Ratio
 from ..language.sizes import Relations, close_relations
+from ..language.symbols import B
 from ..ledger.facts import ONE
-from .per_token import for_one_sequence
 from .quantity import Conventions, Countable, Quantity
 
 
@@ -68,7 +68,7 @@ class RatioQuantity(Quantity):
         part = part.for_quantity(self, given)
         below = self.denominator.formula(part, above.id, above.conventions, relations, source)
         if self.of_one_sequence:
-            one, all_ = for_one_sequence(above.root), for_one_sequence(below.root)
+            one, all_ = _for_one_sequence(above.root), _for_one_sequence(below.root)
             if one is not None and all_ is not None:
                 above, below = replace(above, root=one), replace(below, root=all_)
         own = {item.name: getattr(above, item.name) for item in fields(above)}
@@ -79,3 +79,17 @@ class RatioQuantity(Quantity):
     ) -> Formula:
         """Return the formula of the numerator, with the measure of the ratio."""
         return super().formula(part, stem, given, relations, source)
+
+
+def _for_one_sequence(line: Line) -> Line | None:
+    """Return the account for one sequence, or None if a term is not proportional to B."""
+    terms = [term for _, below in line.counted() for term in below.terms]
+    return _of_one(line) if all(B in term.factors for term in terms) else None
+
+
+def _of_one(line: Line) -> Line:
+    def without(term: Term) -> Term:
+        at = term.factors.index(B)
+        return replace(term, factors=(*term.factors[:at], *term.factors[at + 1 :]))
+
+    return replace(line, terms=tuple(map(without, line.terms)), lines=tuple(map(_of_one, line.lines)))

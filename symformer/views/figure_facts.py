@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from fractions import Fraction
 
 from sympy import expand
 
@@ -13,59 +13,64 @@ from ..components.base import Component
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..language.errors import DerivationError, OptionError
-from ..language.sizes import Numbers
-from ..language.target import name_of
 from ..ledger.facts import Ledger
 from ..ledger.placement import WHOLE, Placement, place
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
+from .formula_facts import SubjectFacts, subject_of
 from .summary import value_of
 
 
 @dataclass(frozen=True)
 class FigureFacts:
-    """What the figure of a model shows. The account is computed when the figure is drawn."""
+    """What the figure of a model shows."""
 
     formula: Formula
-    title: str
-    name: str  # of the target
-    component: Component
-    known: Numbers
-    value: int | None  # None if a size has no value
-
-    @property
-    def is_traced(self) -> bool:
-        """Return True if the model is traced, so that its data flow is unknown."""
-        return isinstance(self.component, RecognizedModel | MeasuredModel)
-
-    @property
-    def shapes(self) -> str:
-        """Return the shapes of the model's inputs and outputs."""
-        return self.component.shapes
-
-    @cached_property
-    def account(self) -> tuple[Ledger, Ledger, Line]:
-        """Return the ledger, the ledger with separate kinds of layers, and the account of the formula over the latter.
-
-        Raises DerivationError if the account does not sum to the formula.
-        """
-        formula = self.formula
-        question = find_quantity(formula.measure.name)
-        part = self.component.for_quantity(question, formula.conventions)
-        placement = Placement.of(formula.conventions)
-        together = place(part, placement) if placement != WHOLE else part.ledger
-        ledger = together.apart
-        root = question.account(ledger, formula.conventions)
-        if expand(root.each.xreplace(formula.relations) - formula.expanded) != 0:
-            raise DerivationError(f"{formula.id}: the separate kinds of layers do not sum to the formula")
-        return together, ledger, root
+    subject: SubjectFacts
+    value: int | Fraction | None  # None if a size has no value
+    shapes: str  # of the inputs and outputs
+    is_traced: bool  # True if the data flow is unknown
+    ledger: Ledger
+    apart: Ledger  # with separate kinds of layers
+    root: Line  # the account of the formula over the latter
 
 
 def figure_facts(model: Model, formula: Formula) -> FigureFacts:
-    """Return what the figure of a model shows. Raises OptionError for a ratio."""
+    """Return what the figure of a model shows.
+
+    Raises
+    ------
+    OptionError
+        For a ratio.
+    DerivationError
+        If the separate kinds of layers do not sum to the formula.
+
+    """
     if not formula.additive:
         raise OptionError(
             f"{formula.measure.name} is a ratio, which is not a sum over boxes; draw flops or traffic instead"
         )
-    value = value_of(formula, model)
-    return FigureFacts(formula, model.title, name_of(model.target), model.component, model.known, value)
+    return figure_of(subject_of(model), model.component, formula, value_of(formula, model))
+
+
+def figure_of(
+    subject: SubjectFacts, component: Component, formula: Formula, value: int | Fraction | None
+) -> FigureFacts:
+    """Return what the figure of a subject shows. Raises DerivationError."""
+    question = find_quantity(formula.measure.name)
+    part = component.for_quantity(question, formula.conventions)
+    placement = Placement.of(formula.conventions)
+    ledger = place(part, placement) if placement != WHOLE else part.ledger
+    root = question.account(ledger.apart, formula.conventions)
+    if expand(root.each.xreplace(formula.relations) - formula.expanded) != 0:
+        raise DerivationError(f"{formula.id}: the separate kinds of layers do not sum to the formula")
+    return FigureFacts(
+        formula=formula,
+        subject=subject,
+        value=value,
+        shapes=component.shapes,
+        is_traced=isinstance(component, RecognizedModel | MeasuredModel),
+        ledger=ledger,
+        apart=ledger.apart,
+        root=root,
+    )

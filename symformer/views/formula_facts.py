@@ -13,7 +13,6 @@ from ..formulas.formula import Formula, affects_formula
 from ..language.frozen import Immutable
 from ..language.sizes import Condition, Numbers
 from ..language.symbols import letter, print_order
-from ..language.target import name_of
 from ..models.model import Model
 from ..models.provenance import Pinned, TraceEvidence
 from ..quantities import quantity as find_quantity
@@ -28,57 +27,47 @@ def is_per_rank(formula: Formula) -> bool:
 
 @dataclass(frozen=True)
 class SubjectFacts(Immutable):
-    """The subject of a formula's numbers: a target, and all changes to what its name stands for."""
+    """The subject of numbers: a model, and all changes to what the name of its target stands for."""
 
-    name: str  # the target's own name
-    per_rank: bool
-    options: tuple[str, ...]  # the options that differ from the target's, as name=value
-    sizes: Mapping[Symbol, Expr]  # the sizes and relations that differ from the target's
-    run: Mapping[Symbol, Expr]  # the sizes of the run that the formula has
+    id: str  # the start of the ids of its formulas
+    title: str
+    name: str  # of the target
+    options: Mapping[str, str]  # the non-default options
+    changed_options: tuple[str, ...]  # those that differ from the target's, as name=value
+    changed_sizes: Mapping[Symbol, Expr]  # the sizes and relations (not of a run) that differ from the target's
+    has_own_sizes: bool  # True if the target has sizes
     known: Numbers
+    run: Numbers  # the known sizes of a run
     commit: str  # of the Hub repository that the sizes come from
     notes: tuple[str, ...]  # on how the config was read
 
-    @property
-    def changed(self) -> bool:
-        """Return True if anything except the run's sizes differs from what the target's name stands for."""
-        return self.per_rank or bool(self.options or self.sizes)
 
-
-def subject_of(model: Model, formula: Formula) -> SubjectFacts:
-    """Return the subject of a formula's numbers."""
+def subject_of(model: Model) -> SubjectFacts:
+    """Return the subject of a model's numbers."""
+    own = model.provenance
+    component = model.component
     known = model.known
-    return SubjectFacts(
-        name=name_of(model.target),
-        per_rank=is_per_rank(formula),
-        options=_changed_options(model),
-        sizes=changed_sizes(model),
-        run={size: Integer(known[size]) for size in formula.symbols if letter(size).run and size in known},
-        known=known,
-        commit=model.provenance.commit,
-        notes=model.provenance.notes,
-    )
-
-
-def changed_sizes(model: Model) -> dict[Symbol, Expr]:
-    """Return the sizes and relations of the model (not of a run) that differ from its target's."""
-    own = model.provenance.numbers
-    between = model.provenance.relations if own else model.component.relations
-    found: dict[Symbol, Expr] = {
+    usual = {name: spell_option(getattr(component, name)) for name in component.choices() if name in own.options}
+    options = {**usual, **component.changed_options}
+    between = own.relations if own.numbers else component.relations
+    sizes: dict[Symbol, Expr] = {
         size: Integer(number)
         for size, number in model.numbers.items()
-        if not letter(size).run and own.get(size) != number
+        if not letter(size).run and own.numbers.get(size) != number
     }
-    found |= {size: value for size, value in model.relations.items() if between.get(size) != value}
-    return {size: found[size] for size in sorted(found, key=print_order)}
-
-
-def _changed_options(model: Model) -> tuple[str, ...]:
-    """Return the options that differ from the target's, as name=value."""
-    component, own = model.component, model.provenance.options
-    usual = {name: spell_option(getattr(component, name)) for name in component.choices() if name in own}
-    return tuple(
-        f"{name}={value}" for name, value in {**usual, **component.changed_options}.items() if own.get(name) != value
+    sizes |= {size: value for size, value in model.relations.items() if between.get(size) != value}
+    return SubjectFacts(
+        id=model.id,
+        title=model.title,
+        name=model.name,
+        options=component.changed_options,
+        changed_options=tuple(f"{name}={value}" for name, value in options.items() if own.options.get(name) != value),
+        changed_sizes={size: sizes[size] for size in sorted(sizes, key=print_order)},
+        has_own_sizes=bool(own.numbers),
+        known=known,
+        run={size: number for size, number in known.items() if letter(size).run},
+        commit=own.commit,
+        notes=own.notes,
     )
 
 

@@ -22,7 +22,7 @@ from ..language.target import name_of
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
 from ..quantities import quantity as find_quantity
-from .preset_models import with_numbers
+from .example_facts import with_numbers
 
 FEW = 5  # maximum values of a switch
 FORMS = 32  # maximum formulas of one model on a page
@@ -78,7 +78,7 @@ class Variants:
         """Return everything that a live page states about the model."""
         question, shown = find_quantity(self.quantity), with_numbers(self.model)
         return VariantsFacts(
-            name=name_of(self.model.target),
+            name=self.model.name,
             title=self.model.title,
             measure=question.measure,
             switches=self.switches,

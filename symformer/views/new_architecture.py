@@ -13,7 +13,7 @@ from pathlib import Path
 from sympy import Expr
 
 from .. import architectures
-from ..architectures.base_architecture import Architecture
+from ..architectures.base_architecture import HEAD_WIDTH, Architecture
 from ..certificates import certificate_for, certificates_of
 from ..configs.config_fields import Field
 from ..language.errors import DocumentError, SymformerError, TargetError, UnknownNameError, quoted
@@ -93,6 +93,7 @@ def _class(stem: str, model: type[Architecture], bases: list[type]) -> str:
     letters = sorted(map(str, used))
     own = [each for each in vars(model) if each[0] != "_" and each not in ("config", "title", "witness")]
     field = "Field, " if any(value.startswith("Field") for value in sizes.values()) else ""
+    head_width = "HEAD_WIDTH, " if "HEAD_WIDTH" in sizes.values() else ""
     return "\n".join(
         [
             f'"""{stem}."""',
@@ -102,7 +103,7 @@ def _class(stem: str, model: type[Architecture], bases: list[type]) -> str:
             "from dataclasses import dataclass",
             "",
             f"from ..language.symbols import {', '.join(letters)}",
-            f"from .base_architecture import {field}Fields, WitnessSpec, usual",
+            f"from .base_architecture import {head_width}{field}Fields, WitnessSpec, usual",
             *sorted(f"from .bases.{_module(base)} import {base.__name__}" for base in bases),
             "",
             "",
@@ -167,6 +168,8 @@ def _case(name: str, stem: str, model: type[Architecture]) -> str:
 
 def _field(field: Field, usual: tuple[str, ...]) -> str:
     """Return the code of a field without its number."""
+    if field == HEAD_WIDTH:
+        return "HEAD_WIDTH"
     default = _default(field)
     value = "None" if default is None else str(default).replace("*", " * ").replace("/", " / ")
     return value if field.names[:1] == usual or not field.names else f"Field({field.names!r}, {value})"

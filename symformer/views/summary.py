@@ -68,16 +68,16 @@ def conventions(model: Model, formula: Formula) -> dict[str, str]:
 
 def notes(model: Model, formula: Formula) -> list[str]:
     """Return notes on a value: how states are stored, and which given sizes have no effect."""
-    return [*find_quantity(formula.measure.name).notes_for(formula), *unused_size_notes(model, formula)]
+    return [*find_quantity(formula.measure.name).notes_for(formula), *unused_size_notes(model.known, formula)]
 
 
-def unused_size_notes(model: Model, formula: Formula) -> list[str]:
+def unused_size_notes(known: Numbers, formula: Formula) -> list[str]:
     """Return a sentence for each given size that defines the quantity but has no effect on this model."""
-    found = [size for size in model.known if size in formula.defining_sizes - formula.dependencies]
+    unused = formula.defining_sizes - formula.dependencies
     return [
-        f"{size} = {model.known[size]:,} ({letter(size).meaning}) has no effect: {formula.id} is the same for every "
-        f"{size}."
-        for size in found
+        f"{size} = {number:,} ({letter(size).meaning}) has no effect: {formula.id} is the same for every {size}."
+        for size, number in known.items()
+        if size in unused
     ]
 
 
@@ -98,9 +98,9 @@ def missing_line(missing: Sequence[Symbol], hint: str = "") -> str:
 
 def value_of(formula: Formula, model: Model) -> int | None:
     """Return the value, or None if a size has no value."""
-    return None if missing_of(formula, model) else formula.value(dict(model.known))
+    return None if missing_of(formula, model) else formula.value(model.known)
 
 
-def share(part: int | Fraction, whole: int) -> Fraction:
+def share(part: int | Fraction, whole: int | Fraction) -> Fraction:
     """Return a part divided by the whole, exactly."""
     return Fraction(part) / whole if whole else Fraction(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
@@ -97,7 +97,7 @@ def compare_parts(formula: Formula, numbers: Numbers, found: TorchCount, added: 
     differences: list[Mismatch] = []
     for key in dict.fromkeys((*ours, *theirs)):
         compare = _sums if added or any(part.loops for part in ours.get(key, [])) else _collections
-        differences += compare(key, ours.get(key, []), theirs.get(key, {}), numbers)
+        differences += compare(key, ours.get(key, []), theirs.get(key, {}), numbers, found.names)
     total = evaluate(formula.expanded, numbers, formula.id)
     if not differences and total != found.total:
         differences.append(Mismatch("total", f"{total:,}", f"{found.total:,}", numbers))
@@ -149,16 +149,20 @@ def _around(path: str) -> Iterator[str]:
     return (".".join(words[:length]) for length in range(len(words), -1, -1))
 
 
-def _sums(key: Key, ours: list[ComparedPart], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:
+def _sums(
+    key: Key, ours: list[ComparedPart], theirs: Mapping[int, int], numbers: Numbers, names: Mapping[int, str]
+) -> list[Mismatch]:
     mine = sum((part.value * part.times for part in ours), start=Fraction(0))
     other = sum(value * times for value, times in theirs.items())
     if mine == other:
         return []
     spelt = f"{int(mine):,}" if mine.denominator == 1 else str(mine)
-    return [Mismatch(_named(key, ours), spelt, f"{other:,}", numbers)]
+    return [Mismatch(_named(key, [part.path for part in ours]), spelt, f"{other:,}", numbers)]
 
 
-def _collections(key: Key, ours: list[ComparedPart], theirs: Mapping[int, int], numbers: Numbers) -> list[Mismatch]:
+def _collections(
+    key: Key, ours: list[ComparedPart], theirs: Mapping[int, int], numbers: Numbers, names: Mapping[int, str]
+) -> list[Mismatch]:
     """Compare values and their numbers of occurrences, with joint products separate or merged, as torch may do."""
     joined: dict[tuple[int, str], list[ComparedPart]] = defaultdict(list)
     for part in ours:
@@ -173,11 +177,12 @@ def _collections(key: Key, ours: list[ComparedPart], theirs: Mapping[int, int], 
             left[part.value] -= part.times
         else:
             unmatched.append(part)
-    over = [f"{times} of {value:,}" for value, times in left.items() if times]
-    spelt = " and ".join(over) or "none such"
+    over = {value: times for value, times in left.items() if times}
+    spelt = " and ".join(f"{times} of {value:,}" for value, times in over.items()) or "none such"
     for part in unmatched:
         differences.append(Mismatch(part.label, f"{part.times} of {part.value:,}", spelt, numbers))
-    return differences or [Mismatch(_named(key, []), "has no such row", spelt, numbers)]
+    named = [names[value] for value in over if value in names]
+    return differences or [Mismatch(_named(key, named), "has no such row", spelt, numbers)]
 
 
 def _one(parts: list[ComparedPart]) -> ComparedPart:
@@ -193,9 +198,10 @@ def _tally(parts: list[ComparedPart]) -> Mapping[int, Fraction]:
     return found
 
 
-def _named(key: Key, ours: list[ComparedPart]) -> str:
-    paths = " and ".join(dict.fromkeys(part.path for part in ours)) or key[0] or "the model itself"
-    return f"{paths} (gradients)" if key[1] == BACKWARD else paths
+def _named(key: Key, paths: Iterable[str]) -> str:
+    """Return the names of the compared parts, or else of their module."""
+    named = " and ".join(dict.fromkeys(paths)) or key[0] or "outside every module"
+    return f"{named} (gradients)" if key[1] == BACKWARD else named
 
 
 def _pattern(path: str) -> re.Pattern[str]:

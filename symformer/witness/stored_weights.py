@@ -16,6 +16,7 @@ from ..architectures.base_architecture import Architecture
 from ..architectures.bases.stacked import Stacked
 from ..language.errors import WitnessError
 from ..language.sizes import evaluate
+from ..ledger.facts import ARRANGING, POINTWISE
 from . import INSTALL
 from .torch_session import Session
 
@@ -116,8 +117,13 @@ def _stacks(component: Architecture) -> Mapping[str, Expr]:
 
 @cache
 def _named(component: Architecture) -> frozenset[str]:
-    """Return every path in a component's ledger: operations, weights, and their enclosing modules."""
-    paths = [path for _, entry in component.ledger for path in (entry.path, *(each.path for each in entry.weights))]
+    """Return every path in a component's ledger: compared operations, weights, and their enclosing modules.
+
+    Elementwise operations do not count. A rotation that only one kind of layer has is in a module whose products all
+    kinds share.
+    """
+    compared = [entry for _, entry in component.ledger if entry.kind not in (*POINTWISE, *ARRANGING)]
+    paths = [path for entry in compared for path in (entry.path, *(each.path for each in entry.weights))]
     words = [path.split(".") for path in paths]
     return frozenset(".".join(some[:length]) for some in words for length in range(1, len(some) + 1))
 

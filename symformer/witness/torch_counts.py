@@ -49,13 +49,14 @@ class TorchCount:
     total: int
     parts: Parts | None = None
     ran: frozenset[str] = frozenset()  # our names of all modules that may have parts
+    names: Mapping[int, str] = field(default_factory=dict)  # of parts that are not compared by module, by their values
 
     def __add__(self, other: TorchCount) -> TorchCount:
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for each in (self, other):
             for key, values in (each.parts or {}).items():
                 parts[key].update(values)
-        return TorchCount(self.total + other.total, parts, self.ran | other.ran)
+        return TorchCount(self.total + other.total, parts, self.ran | other.ran, {**self.names, **other.names})
 
 
 @dataclass(frozen=True)
@@ -314,14 +315,17 @@ class TorchWitness(Session):
             run = self.call(implementation=implementation, masked=False)
             seen = self.kept(run, device=device, dtype=_DTYPES[dtype], train=True, within=within)
             values: Counter[int] = Counter()
-            for sites in seen.tally.times.values():
+            names: dict[int, str] = {}
+            for path, sites in seen.tally.times.items():
+                module = with_stars(self.ours(path.rpartition(".")[0]))
                 for each in sites.values():
                     for factors, times in each.items():
                         values[prod(factors)] += times
+                        names.setdefault(prod(factors), f"{module or self.component.name} ({_shape(factors)})")
             total = sum(value * times for value, times in values.items())
             if not total:
                 raise WitnessError(f"{self.component.name} saves nothing for the backward pass: nothing was counted")
-            self._kept[key] = TorchCount(total, {("", FORWARD): values}, frozenset([""]))
+            self._kept[key] = TorchCount(total, {("", FORWARD): values}, frozenset([""]), names)
         return self._kept[key]
 
     def states(self, optimizer: str, single: bool, device: str = "meta") -> tuple[int, int, int, int]:
@@ -353,6 +357,12 @@ class TorchWitness(Session):
             gradients = _bytes(trained)
             self._states[key] = (_bytes(parameters), gradients, 0 if single else _bytes(masters), _bytes(state))
         return self._states[key]
+
+
+def _shape(factors: tuple[int, ...]) -> str:
+    """Return the shape of a saved tensor in words, from its axes and the bytes of an element, or its bytes alone."""
+    *axes, size = factors
+    return f"a tensor {' × '.join(map(str, axes))} of {size} bytes each" if axes else f"{size:,} bytes"
 
 
 def _one_more(run: Run, prompted: PromptRun, model: nn.Module) -> Any:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from . import Computation, ModelCase, SmallConfig
 
-ROPE = {"rope_type": "default", "rope_theta": 1e4}
+ROPES = {
+    "full_attention": {"rope_type": "default", "rope_theta": 1e6},
+    "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+}
 
 MODEL = ModelCase(
     "gemma3",
@@ -21,7 +24,7 @@ MODEL = ModelCase(
         ("Gemma3ForCausalLM", "Gemma3TextModel"),
     ),
     computation=Computation(
-        {"query_pre_attn_scalar": 13, "rope_parameters": {"full_attention": ROPE, "sliding_attention": ROPE}},
+        {"query_pre_attn_scalar": 13, "rope_parameters": ROPES},
         gelu="gelu_pytorch_tanh",
         factors={"self_attn": (13**-0.5,)},
         apart=("embed_tokens",),  # torch takes the root inside

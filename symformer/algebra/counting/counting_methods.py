@@ -17,7 +17,6 @@ from ...language.errors import OptionError, SizeError, SymformerError
 from ...language.frozen import Immutable
 from ...language.printed_number import PERCENT, PrintedNumber
 from ...language.symbols import B, C, N_tok, P, S, letter, symbol
-from ...language.target import name_of
 from ...ledger.facts import ATTENDING, OperationKind
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
@@ -166,7 +165,7 @@ def _nominal(model: Model, active: bool) -> Iterator[CountingMethod]:
 
     The model must have the unchanged sizes of that name and nearly as many parameters. Active parameters are skipped.
     """
-    found = _SIZE.findall(name_of(model.target).lower())
+    found = _SIZE.findall(model.name.lower())
     if active or len(found) != 1 or not _as_named(model):
         return
     digits, letter_ = found[0]

@@ -12,7 +12,6 @@ from ...language.errors import OptionError, SizeError, needs_values
 from ...language.notation.latex import latex
 from ...language.notation.text import text
 from ...language.symbols import print_order, symbol
-from ...language.target import name_of
 from ...output.bars import Bars
 from ...output.base_plot import Plot
 from ...output.chart import Chart, Series
@@ -36,7 +35,7 @@ def draw(found: Comparison, by: str) -> Plot:
 def names(found: Comparison) -> list[str]:
     """Return the name of each model, without folders."""
     return [
-        literal(name.replace(model.target, name_of(model.target), 1))
+        literal(name.replace(model.target, model.name, 1))
         for name, model in zip(found.names, found.models, strict=True)
     ]
 

@@ -13,7 +13,6 @@ from ...language.notation.display_tree import value
 from ...language.notation.latex import latex
 from ...language.notation.text import exact_text
 from ...language.symbols import letter, print_order, symbol
-from ...language.target import name_of
 from ...output.chart import Chart, ReferenceLine, Series
 from ...output.style import MOST, literal
 from ..crossover import AllowedValues
@@ -31,7 +30,7 @@ DOUBLED = 64  # maximum extension of the axis for a distant limit, as a factor
 def draw_together(found: Sequence[QuantityRatio], by: str) -> Chart:
     """Return the plot of several quotients, with notes on per-rank values. Raises OptionError, SizeError."""
     sides = [
-        (f"{side.measure.name} of {name_of(each.model.target)}", side.ranks, each.model.known)
+        (f"{side.measure.name} of {each.model.name}", side.ranks, each.model.known)
         for each in found
         for side in (each.numerator, each.denominator)
     ]
@@ -49,7 +48,7 @@ def draw(found: Sequence[QuantityRatio], by: str) -> Chart:
     notes: list[str] = []
     tops = [_top(each, size) for each in found]
     for each in found:
-        ratio, name = value(each.ratio), literal(name_of(each.model.target) + (f" ({each.part})" if each.part else ""))
+        ratio, name = value(each.ratio), literal(each.model.name + (f" ({each.part})" if each.part else ""))
         if size not in ratio.free_symbols and len(found) == 1:
             has = listed(sorted(ratio.free_symbols, key=print_order))
             raise SizeError(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ...language.errors import OptionError, SizeError, needs_values
 from ...language.notation.latex import latex
-from ...language.target import name_of
 from ...output.bars import Bars
 from ...output.base_plot import Plot
 from ...output.chart import Chart, Series
@@ -37,7 +36,7 @@ def bars(found: Sensitivity) -> Bars:
             raise SizeError(needs_values("a plot of elasticities", lacking, "choose a preset, or "))
         raise SizeError(f"{found.formula.id} has no elasticity: floor, ceiling, min and max are not differentiable")
     sizes = [f"${latex(size)}$" for size in known]
-    notes = [f"{escaped(found.formula.measure.title)} of {literal(name_of(found.model.target))}"]
+    notes = [f"{escaped(found.formula.measure.title)} of {literal(found.model.name)}"]
     if without := [latex(size) for size in numbers if size not in known]:
         notes.append(f"no elasticity for ${', '.join(without)}$: a value is missing, or it is not differentiable")
     column = list(known.values())
@@ -54,7 +53,7 @@ def curve(found: Sensitivity, by: str) -> Chart:
         raise SizeError(needs_values("a plot", lacking))
     allowed = AllowedValues.of(size, found.formula.constraints, found.model.known)
     xs = points_along(USUAL if change.value is None else axis_end([WIDE * change.value]), allowed)
-    series = [Series(literal(name_of(found.model.target)), xs, [value_at(change.univariate, size, x) for x in xs])]
+    series = [Series(literal(found.model.name), xs, [value_at(change.univariate, size, x) for x in xs])]
     if change.value is not None:
         series.append(Series("", [change.value], [value_at(change.univariate, size, change.value)], "mark"))
     if change.asymptote is not None and change.asymptote != change.univariate:

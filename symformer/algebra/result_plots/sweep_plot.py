@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ...language.errors import OptionError
 from ...language.notation.latex import latex
 from ...language.symbols import SYMBOLS, named_symbol
-from ...language.target import name_of
 from ...output.base_plot import Plot
 from ...output.chart import Chart, Series
 from ...output.heat_map import HeatMap
@@ -63,7 +62,7 @@ def cloud(found: Sweep) -> Chart:
     """Return one quantity against the other, with one point per row."""
     first, second = found.quantities
     every, count, step = _some(found, (first, second))
-    notes = [f"{count:,} configs of {literal(name_of(found.model.target))}", *_drawn(count, step)]
+    notes = [f"{count:,} configs of {literal(found.model.name)}", *_drawn(count, step)]
     series = [Series("", *every, "points" if count <= 100 else "faint")]
     return Chart(_column(found, first), _column(found, second), series, (), notes, from_zero=False, logarithmic=True)
 
@@ -92,7 +91,7 @@ def line(found: Sweep) -> Chart:
         for each in found.formulas
     ]
     word = units.pop() if several else found.formulas[0].measure.title
-    notes = [f"{len(xs):,} configs of {literal(name_of(found.model.target))}", *_drawn(len(xs), step)]
+    notes = [f"{len(xs):,} configs of {literal(found.model.name)}", *_drawn(len(xs), step)]
     return Chart(label(named_symbol(name)), word, series, (), notes)
 
 
@@ -108,9 +107,7 @@ def heat(found: Sweep) -> HeatMap:
         raise OptionError("no rows remain, so there is nothing to plot")
     xs, ys = (sorted({pair[place] for pair in numbers}) for place in (0, 1))
     blank = found.rows.count - len(numbers)
-    notes = [
-        f"{len(numbers):,} configs of {literal(name_of(found.model.target))}" + f"; {blank:,} left out" * bool(blank)
-    ]
+    notes = [f"{len(numbers):,} configs of {literal(found.model.name)}" + f"; {blank:,} left out" * bool(blank)]
     title = found.formulas[0].measure.title
     return HeatMap(label(named_symbol(first)), label(named_symbol(second)), title, xs, ys, numbers, notes)
 

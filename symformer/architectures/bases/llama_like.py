@@ -98,5 +98,9 @@ class LlamaLike(HubDecoder):
         head = super().lm_head
         return replace(head, capped=True) if head and self.capped else head
 
+    def angles(self, ops: Operations, tokens: Tensor, name: str = "rotary_emb") -> Tensor:
+        """Return a rotary table."""
+        return ops.positions(name, tokens.shape[1], self.turned, self.tables)
+
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
-        return (ops.positions("rotary_emb", tokens.shape[1], self.turned, self.tables),)
+        return (self.angles(ops, tokens),)

@@ -70,14 +70,18 @@ class Stacked(Architecture):
         """Return the further inputs of every layer, such as the angles of rotary embeddings."""
         return ()
 
+    def contexts(self, ops: Operations, tokens: Tensor) -> tuple[tuple[Tensor, ...], ...]:
+        """Return the further inputs of the layers of each stack, if they differ between stacks."""
+        return (self.context(ops, tokens),) * len(self.stacks)
+
     @abstractmethod
     def finish(self, ops: Operations, x: Tensor) -> Tensor | tuple[Tensor, ...]:
         """Return the output of the model, given the output of its layers and their final norm."""
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, ...]:
         x = self.embed(ops, tokens)
-        context = self.context(ops, tokens)
-        x = run_stacks(ops, self.names.layers, self.stacks, x, *context, order=self.order)
+        contexts = self.contexts(ops, tokens)
+        x = run_stacks(ops, self.names.layers, self.stacks, x, contexts, order=self.order)
         if self.final_norm is not None:
             x = ops.call(self.names.norm, self.final_norm, x)
         return self.finish(ops, x)
@@ -88,14 +92,14 @@ def run_stacks(
     name: str,
     stacks: tuple[Stack, ...],
     x: Tensor,
-    *context: Tensor,
-    total: Expr = L,
+    contexts: tuple[tuple[Tensor, ...], ...],
     order: Order = "any",
 ) -> Tensor:
-    """Run stacks of layers with further inputs ``context``; several kinds form one list of ``total`` layers."""
+    """Run stacks of layers, each with its further inputs; several kinds form one list of L layers."""
     if len(stacks) > 1:
-        return ops.mix_layers(name, total, {each.name: (each.count, each.layer, context) for each in stacks}, x, order)
-    (only,) = stacks
+        kinds = {each.name: (each.count, each.layer, context) for each, context in zip(stacks, contexts, strict=True)}
+        return ops.mix_layers(name, L, kinds, x, order)
+    (only,), (context,) = stacks, contexts
     return ops.repeat(only.name, only.count, only.layer, x, *context, distinct=only.distinct)
 
 

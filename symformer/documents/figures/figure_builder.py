@@ -30,8 +30,8 @@ class FigureBuilder:
     """Builds the figures of one formula."""
 
     def __init__(self, facts: FigureFacts) -> None:
-        self.facts, self.formula = facts, facts.formula
-        self.together, self.ledger, self.root = facts.account
+        self.facts, self.subject, self.formula = facts, facts.subject, facts.formula
+        self.together, self.ledger, self.root = facts.ledger, facts.apart, facts.root
         self.whole = facts.value
         self.seen = facts.is_traced
         alone = (entry for _, entry in self.ledger if entry.kind is OperationKind.PARAMETER)
@@ -51,7 +51,7 @@ class FigureBuilder:
         results = [_tensor(each.name, each.dims) for each in outputs]
         results = results if len(results) == len(gives) else [[] for _ in gives]
         graph = replace(self._graph(drafts, flow, None, ""), ports=ports, gives=gives, results=results)
-        measure, target = self.formula.measure, self.facts.name
+        measure, target = self.formula.measure, self.subject.name
         notes = []
         if self.seen:
             notes.append(
@@ -59,7 +59,7 @@ class FigureBuilder:
                 "are no arrows."
             )
         return Figure(
-            self.facts.title,
+            self.subject.title,
             f"one rank of {target}" if is_per_rank(self.formula) else target,
             Label(measure.letter, "", self.formula.display_expr),
             measure.title,
@@ -76,7 +76,7 @@ class FigureBuilder:
             )
         scope, line, ledger = self._find(path)
         if self.whole is not None:  # shares refer to the part
-            self.whole = int(evaluate(expand(line.each.xreplace(self.formula.relations)), self.facts.known, path))
+            self.whole = int(evaluate(expand(line.each.xreplace(self.formula.relations)), self.subject.known, path))
         drafts = [
             Draft(below.key, below, None if isinstance(item, Entry) else item, count=below.count)
             for item, below in zip(scope.items, line.lines, strict=True)
@@ -94,7 +94,7 @@ class FigureBuilder:
         amount = self._amount(line.each, ONE)
         measure = self.formula.measure
         label = Label(measure.letter, line.name, amount.shown)
-        target = f"{self.facts.name} {path}".strip()
+        target = f"{self.subject.name} {path}".strip()
         return Figure(self._title(line) or line.name, target, label, measure.title, amount, graph, shapes=True)
 
     def _find(self, path: str) -> tuple[Scope, Line, Ledger]:
@@ -194,14 +194,14 @@ class FigureBuilder:
 
     def _value(self, expr: Expr) -> int | Fraction:
         """Return an exact number; a fraction for one copy if not all layers need the same."""
-        found = substitute(expand(expr.xreplace(self.formula.relations)), self.facts.known)
+        found = substitute(expand(expr.xreplace(self.formula.relations)), self.subject.known)
         if not isinstance(found, Rational):
             raise SizeError(f"{self.formula.id} has no value at these sizes")
         return int(found) if isinstance(found, Integer) else Fraction(int(found.p), int(found.q))
 
     def _number(self, count: Expr) -> int | None:
         put = expand(count.xreplace(self.formula.relations))
-        known = self.facts.known
+        known = self.subject.known
         return int(evaluate(put, known, "copies")) if put.free_symbols <= known.keys() else None
 
     def _notes(self, draft: Draft) -> Iterator[Words]:

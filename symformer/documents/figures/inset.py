@@ -25,10 +25,10 @@ def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> l
     """Return the figure of two models; empty if one of the formulas is not a sum over boxes."""
     if len(models) != 2 or not all(formula.additive for formula in formulas):
         return []
-    one, other = sides = [figure_facts(*side) for side in zip(models, formulas, strict=True)]
+    sides = [figure_facts(*side) for side in zip(models, formulas, strict=True)]
     caption: Line = [
-        f"{one.title} and {other.title} side by side, each with its own symbols; ≠ marks parts that the other lacks or "
-        "has with a different formula."
+        f"{' and '.join(each.subject.title for each in sides)} side by side, each with its own symbols; ≠ marks parts "
+        "that the other lacks or has with a different formula."
     ]
     return [FigureBlock(partial(_both, sides), caption, f"{formulas[0].id}.beside")]
 
@@ -39,8 +39,8 @@ def _caption(found: FigureFacts) -> Line:
     if found.value is not None:
         told += ", its value, and the share of all its copies in the total"
     if found.is_traced:
-        return [f"The parts of {found.title}, in the order in which its code names them, each with {told}."]
-    return [f"The architecture of {found.title}, from bottom to top, each part with {told}."]
+        return [f"The parts of {found.subject.title}, in the order in which its code names them, each with {told}."]
+    return [f"The architecture of {found.subject.title}, from bottom to top, each part with {told}."]
 
 
 def _drawn(found: FigureFacts, column: float, most: float, ruler: Ruler | None = None) -> Drawing:

@@ -32,7 +32,10 @@ TABLES = {
     "distances": "Distance embedding",
     "classes": "Class embedding",
 }
-FUNCTIONS = {"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"}
+FUNCTIONS = {
+    **{"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"},
+    "xielu": "xIELU",
+}
 ROLES = {
     **dict.fromkeys((OperationKind.LOOKUP, OperationKind.POSITIONS), "embeddings"),
     **dict.fromkeys((OperationKind.SCORES, OperationKind.SOFTMAX, OperationKind.MIX), "attention"),

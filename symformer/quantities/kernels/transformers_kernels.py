@@ -56,6 +56,11 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
             names = ("0.5x", "tanh", "1 + tanh")
             size = SIZES[conventions["dtype"]]
             return Saves(entry.inputs, makes=tuple(made(entry, name, entry.output.shape, size) for name in names))
+        case "xielu":  # in Python, as are its factors, which are computed from the stored parameters
+            names, size = ("factor of x² times x", "exp(x) - 1", "exp(x) - 1 - x"), SIZES[conventions["dtype"]]
+            makes = [made(entry, name, entry.output.shape, size) for name in names]
+            makes += [made(entry, f"factor {each.path.rpartition('.')[2]}", each.shape, size) for each in entry.shared]
+            return Saves(entry.inputs, makes=(*makes, made(entry, "x > 0", entry.output.shape, ONE)))
     raise RuleError(f"{entry.path}: activation memory of the function {entry.function!r} is not supported")
 
 

@@ -16,7 +16,6 @@ from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.sizes import Numbers, evaluate
 from ...language.symbols import B, S
-from ...language.target import name_of
 from ...ledger.facts import ATTENDING, OperationKind
 from ...models.model import Model
 from ...output.base_plot import MARGIN, write_below
@@ -102,7 +101,7 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
         axes = figure.subplots()
         said = []
         for place, (model, formula, numbers, points) in enumerate(drawn):
-            name = literal(name_of(model.target))
+            name = literal(model.name)
             for what, (expr, mark) in enumerate(zip(halves(formula), MARKS, strict=False)):
                 if expr == 0:
                     continue
@@ -132,7 +131,7 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
 
 def _crossing(axes: Axes, model: Model, formula: Formula, numbers: Numbers, points: Sequence[int]) -> list[str]:
     """Mark the crossover and return lines that state it: as a formula, or as the first plotted length."""
-    where, name = crossover(formula), literal(name_of(model.target))
+    where, name = crossover(formula), literal(model.name)
     if where is None:
         first = overtaking(formula, numbers, points)
         if first is None:

@@ -11,7 +11,6 @@ from ...formulas.formula import Formula
 from ...language.errors import OptionError, SizeError, needs_values, quoted
 from ...language.sizes import Numbers, evaluate
 from ...language.symbols import B
-from ...language.target import name_of
 from ...models.model import Model
 from ...output.base_plot import MARGIN, write_below
 from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plot_bytes
@@ -70,7 +69,7 @@ def memory(models: Sequence[Counted], extension: str, device: str | None) -> byt
             raise SizeError(needs_values(model.target, missing))
         formula.value(B=1)  # checks all sizes against every condition
         most = largest(formula, model.known, limit) if limit is not None else None
-        drawn.append((name_of(model.target), formula, model.known, most))
+        drawn.append((model.name, formula, model.known, most))
     last = max([8, *(most * 5 // 4 + 1 for *_, most in drawn if most is not None)])
     step = -(-last // POINTS)
     batches = [1, *range(step, last + 1, step)] if step > 1 else list(range(1, last + 1))

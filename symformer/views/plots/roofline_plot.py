@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ...language.errors import OptionError, SizeError
-from ...language.target import name_of
 from ...models.model import Model
 from ...output.base_plot import MARGIN, write_below
 from ...output.style import INKS, MARKS, MOST, grid, literal, plot_bytes
@@ -48,7 +47,7 @@ def roofline(
         raise OptionError(f"{len(models)} targets are given; the plot has at most {MOST} distinct marks")
     top, slope = amount(peak, ("FLOPS", "FLOP/s"), "--peak"), amount(bandwidth, ("B/s",), "--bandwidth")
     ridge = top / slope
-    points = [(name_of(model.target), intensities(model, conventions)) for model in models]
+    points = [(model.name, intensities(model, conventions)) for model in models]
     every = [each for _, found in points for each in found.values()]
     low, high = min([*every, ridge]) / 4, max([*every, ridge]) * 4
 

@@ -14,7 +14,6 @@ from ...formulas.formula import Formula
 from ...language.errors import OptionError
 from ...language.sizes import evaluate
 from ...language.symbols import E
-from ...language.target import name_of
 from ...models.model import Model
 from ...output.base_plot import MARGIN, write_below
 from ...output.style import HATCHES, INKS, MARKS, grid, literal, plot_bytes
@@ -58,7 +57,7 @@ def shares(models: Sequence[Counted], extension: str) -> bytes:
     """Return the plot as the bytes of a file. Raises OptionError and SizeError."""
     if len(models) > MOST_BARS:
         raise OptionError(f"{len(models)} models are given; the plot has room for {MOST_BARS} bars")
-    rows = [(name_of(model.target), shares_of(model, formula)) for model, formula in models]
+    rows = [(model.name, shares_of(model, formula)) for model, formula in models]
     widths = [
         (model.known[E], found.get("embeddings", Fraction(0)))
         for (model, _), (_, found) in zip(models, rows, strict=True)
