@@ -130,7 +130,7 @@ class Fields:
                     numbers[size] = evaluate(value, numbers, str(size))
                 except SizeError:
                     sizes = ", ".join(f"{name}={numbers[name]}" for name in sorted(value.free_symbols, key=str))
-                    raise ConfigError(
+                    raise UnreadError(  # some classes round the quotient down
                         f"the config has no {size}, and its default {value} is not an integer for {sizes}"
                     ) from None
         numbers |= {size: place.taken(size, config, numbers) for size, place in derived.items()}
