@@ -65,7 +65,7 @@ FEWER: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("modernbert", "falcon", "stablelm", "olmoe"), ("A",)),
 }
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
-SCANS = ("mamba", "mamba2", "nemotron-h")
+SCANS = ("mamba", "mamba2", "nemotron-h", "bamba", "falcon-h1", "falcon-mamba", "granitemoehybrid")
 
 # Each architecture answers a sample of the conventions, and each name starts at a different one. The first architecture
 # of each of the thirty kinds answers one in three, so ten kinds answer each convention; others answer one in twelve.
