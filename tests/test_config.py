@@ -175,7 +175,12 @@ NO_DEFAULT: dict[str, dict[str, Any]] = {
     "dots1": {
         **{"n_routed_experts": 128, "n_shared_experts": 2, "num_experts_per_tok": 6, "first_k_dense_replace": 1},
     },
+    "bamba": {"attn_layer_indices": [9, 18, 27]},
+    "falcon-h1": {"mamba_d_head": 8},
     "glm4-moe": {"head_dim": 128},
+    "granitemoehybrid": {"layer_types": ["linear_attention"] * 31 + ["full_attention"]},
+    "lfm2": {"full_attn_idxs": [2, 5, 8]},
+    "lfm2-moe": {"layer_types": ["conv"] * 31 + ["full_attention"]},
     "nemotron-h": {"layers_block_type": ["linear_attention", "mlp", "full_attention", "mlp"]},
 }
 

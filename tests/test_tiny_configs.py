@@ -23,7 +23,7 @@ from .test_config_fields import TYPES, Config, base
 
 CAUSAL = [name for name, case in TYPES.items() if case.config.classes[0].endswith(("ForCausalLM", "LMHeadModel"))]
 WITHOUT_CACHE = {"openai-gpt"}  # its class reads every token again
-STATE = {"mamba", "mamba2"}  # its cache has the same size after any number of tokens
+STATE = {"mamba", "mamba2", "falcon_mamba"}  # its cache has the same size after any number of tokens
 B, S, C = 3, 5, 17
 # Sizes that may be any number, and sizes that must stay multiples of others.
 FREE = ("vocab_size", "intermediate_size", "n_inner", "ffn_dim", "moe_intermediate_size", "kv_lora_rank", "v_head_dim")
@@ -35,10 +35,13 @@ def drawn(model_type: str, draw: random.Random) -> Config:
     for name in config:
         if name in FREE:
             config[name] += 2 * draw.randint(0, 45)  # DeepSeek-V2 rotates pairs of elements next to the latent
-        elif name in DEPTHS:
+        elif name in DEPTHS and "layer_types" not in config:
             config[name] += draw.randint(0, 2)
         elif name in ("n_embd", "hidden_size"):
-            config[name] *= draw.randint(1, 3)
+            factor = draw.randint(1, 3)
+            config[name] *= factor
+            if "mamba_expand" in config:
+                config["mamba_d_head"] *= factor
         elif name in ("n_positions", "max_position_embeddings"):
             config[name] += 2 * C
     return config

@@ -12,8 +12,9 @@ from ..language.errors import UnreadError
 from ..language.sizes import format_value
 from .common_fields import Config
 from .config_fields import Field, whole_number
-from .layers import DEPTH, Layers
+from .layers import Layers
 
+DEPTH = Field(("num_hidden_layers",), 32)
 CONVOLUTION, ATTENTION = "conv", "full_attention"
 
 

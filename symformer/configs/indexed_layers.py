@@ -12,7 +12,9 @@ from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import format_value
 from .common_fields import Config
 from .config_fields import Field
-from .layers import DEPTH, Layers
+from .layers import Layers
+
+DEPTH = Field(("num_hidden_layers",), 32)  # the default of LFM2 and Bamba
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,8 @@ class Layers:
                 )
         if none := [kind for kind, count in counts.items() if count == 0]:
             raise UnreadError(
-                f"the config has no layer of the kind {none[0]!r}, but the formula needs at least one of each kind"
+                f"the config has no layer of the kind {none[0]!r} in {self.name!r}, but the formula needs at least one "
+                "of each kind"
             )
         return {size: counts[kind] for kind, size in self.sizes.items()}
 
