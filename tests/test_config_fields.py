@@ -605,7 +605,7 @@ def test_default_bert_indices_use_different_bytes() -> None:
         (
             "smollm3",
             {"no_rope_layers": [1, 1, 2, 1, 0]},
-            "'no_rope_layers' has a layer '2' in the config; only 1 and",
+            "'no_rope_layers' contains '2' in the config; only 1 and",
         ),
         ("smollm3", {"no_rope_layers": [1, 1, 0, 1]}, "'no_rope_layers' has 4 layers in the config, but 'num_hidden_l"),
         ("smollm3", {"layer_types": ["sliding_attention"] * 5}, "only 5 layers of 'full_attention' are supported"),

@@ -309,7 +309,7 @@ def record(kept: CatalogueEntry, turned: tuple[int, ...], quantity: str, absent:
         return None
     data = merge(usual, [expand_rows(each, usual) for each in others])
     if len({*data["letters"].values()}) < len(data["letters"]):
-        raise CatalogueError(f"{kept.config.name} has two sizes with one letter")
+        raise CatalogueError(f"{kept.config.name} has two sizes with the same letter")
     found: Record = from_data(Record, without_sizes(data, absent) if absent else data)
     return found
 

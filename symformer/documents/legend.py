@@ -156,7 +156,7 @@ ROWS = (
     LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
     LegendEntry("α", _ALPHA, ["a constant from the config; it can differ from one occurrence to the next"]),
     LegendEntry(
-        "n", _at("x", _N), ["the output of layer ", Math(_N), "; each further list of layers uses another letter"]
+        "n", _at("x", _N), ["the output of layer ", Math(_N), "; each additional list of layers uses another letter"]
     ),
     LegendEntry(
         "pieces",
