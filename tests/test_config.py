@@ -168,8 +168,8 @@ def test_old_and_new_field_names(config: dict[str, Any], tmp_path: Path) -> None
     assert from_config(str(path)).params.value() == 8640 + 780 + 348 + 156 + 24
 
 
-# Some of transformers' default configs are not supported models: they have no number of experts and no dense layer,
-# experts in a layer, or a head dimension that is rounded. These fields must be given; all others may be missing.
+# The fields without which a default config of transformers is not supported: it lacks a number of experts, dense layers
+# or layers with experts, or its class rounds the head dimension. All other fields may be missing.
 NO_DEFAULT: dict[str, dict[str, Any]] = {
     "deepseek-v2": {"num_experts_per_tok": 6, "first_k_dense_replace": 1},
     "dots1": {
