@@ -186,7 +186,7 @@ def _answer(model: Model, quantity: str, conventions: Mapping[str, str]) -> int 
 
 
 def at(formula: Formula, model: Model) -> int:
-    """Evaluate a formula at the sizes of a model and of torch's run, with FLOPs at K = X if its class runs all experts."""
+    """Evaluate a formula for torch's run, with K = X in the FLOPs of a class that multiplies by all experts."""
     asked = {name.name for name in formula.dependencies}
     run = {name: number for name, number in RUN.items() if name in asked}
     known = {name.name: number for name, number in model.known.items()}
