@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components import ChunkedScan, Component, PreNormBlock
+from ..components import ChunkedScan
 from ..language.sizes import Divides
 from ..language.symbols import A, A_ssm, D, D_rope, D_ssm, E, G, H, L_attn, L_ssm, V
 from .base_architecture import HEAD_WIDTH, Fields, IndexedLayers, Names, WitnessSpec, rotating, usual
 from .bases.biased import BiasedThroughout
-from .bases.hybrid import HYBRID_MIXER, Hybrid
+from .bases.hybrid import HYBRID_MIXER, MixedHybrid
 from .bases.llama_like import PARTLY_ROTARY
-from .bases.stacked import Stack
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bamba(Hybrid, BiasedThroughout):
+class Bamba(MixedHybrid, BiasedThroughout):
     """Bamba, Chu et al. 2024 [chu2024]: Mamba-2 mixers, and attention in some layers, each with an MLP.
 
     Half of each attention head rotates. The order of the layers does not affect any count.
@@ -40,26 +39,4 @@ class Bamba(Hybrid, BiasedThroughout):
         arguments={"mamba_expand": A_ssm * D_ssm / E, "pad_token_id": None},
         conditions=(Divides(E, D_ssm),),
     )
-    variants = (*Hybrid.variants, {"mlp_bias": True})
-
-    @property
-    def layer(self) -> Component:
-        return self.layer_with("mamba", self.mixer)
-
-    @property
-    def stacks(self) -> tuple[Stack, ...]:
-        return (
-            Stack("ssm_layers", L_ssm, self.layer),
-            Stack("attention_layers", L_attn, self.layer_with("self_attn", self.attention)),
-        )
-
-    def layer_with(self, name: str, mixer: Component) -> PreNormBlock:
-        """Return a layer with a Mamba-2 mixer or attention, under its name in torch, and a feed-forward network."""
-        return PreNormBlock(
-            parts={
-                "input_layernorm": self.norm,
-                name: mixer,
-                "pre_ff_layernorm": self.norm,
-                "feed_forward": self.mlp,
-            }
-        )
+    variants = (*MixedHybrid.variants, {"mlp_bias": True})

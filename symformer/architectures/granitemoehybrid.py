@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..components import ChunkedScan, Component, GatedMLP, MoE, ParallelSum, PreNormBlock
@@ -11,10 +12,9 @@ from ..language.symbols import A, A_ssm, D, D_ssm, E, G, H, K, L_attn, L_ssm, M,
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base_architecture import HEAD_WIDTH, Choice, Field, Fields, Layers, WitnessSpec, option, usual
-from .bases.hybrid import HYBRID_MIXER, Hybrid
+from .bases.hybrid import HYBRID_MIXER, MixedHybrid
 from .bases.llama_like import ROTARY_HEADS
 from .bases.multiplied import Multiplied
-from .bases.stacked import Stack
 
 EXPERTS = {
     M: Field(("intermediate_size",), 11008),
@@ -25,7 +25,7 @@ KINDS = {"linear_attention": L_ssm, "full_attention": L_attn}
 
 
 @dataclass(frozen=True, kw_only=True)
-class GraniteMoEHybrid(Multiplied, Hybrid):
+class GraniteMoEHybrid(Multiplied, MixedHybrid):
     """Granite 4.0, IBM 2025 [ibm2025]: Mamba-2 mixers, attention in some layers, and an MLP, alone or next to experts.
 
     As in Granite 3, constant factors scale four kinds of tensors. The released models have no positions. The order of
@@ -79,23 +79,14 @@ class GraniteMoEHybrid(Multiplied, Hybrid):
         return GatedMLP(activation=self.activation, fused="input_linear", act="activation", down="output_linear")
 
     @property
-    def layer(self) -> Component:
-        return self.layer_with("mamba", self.mixer)
-
-    @property
-    def stacks(self) -> tuple[Stack, ...]:
-        return (
-            Stack("ssm_layers", L_ssm, self.layer),
-            Stack("attention_layers", L_attn, self.layer_with("self_attn", self.attention)),
-        )
+    def networks(self) -> Mapping[str, Component]:
+        moe = MoE(router="router", routing=SOFTMAX_OF_CHOSEN, activation=self.activation)
+        both = ParallelSum(parts={"block_sparse_moe": moe, "shared_mlp": self.mlp})
+        network: dict[str, Component] = {"": both} if self.experts else {"shared_mlp": self.mlp}
+        return {"post_attention_layernorm": self.norm, **network}
 
     def layer_with(self, name: str, mixer: Component) -> PreNormBlock:
-        """Return a layer with a Mamba-2 mixer or attention, under its name in torch, and its MLP and experts."""
-        moe = MoE(router="router", routing=SOFTMAX_OF_CHOSEN, activation=self.activation)
-        both = {"": ParallelSum(parts={"block_sparse_moe": moe, "shared_mlp": self.mlp})}
-        last: dict[str, Component] = dict(both) if self.experts else {"shared_mlp": self.mlp}
-        parts = {"input_layernorm": self.norm, name: mixer, "post_attention_layernorm": self.norm, **last}
-        return PreNormBlock(parts=parts, scale="residual_multiplier")
+        return replace(super().layer_with(name, mixer), scale="residual_multiplier")
 
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
         return super().context(ops, tokens) if self.rotary else ()

@@ -8,12 +8,13 @@ from typing import ClassVar
 
 from sympy import Symbol
 
-from ...components import ChunkedScan, Component
+from ...components import ChunkedScan, Component, PreNormBlock
 from ...configs.config_fields import BoolField, Field
 from ...configs.field_mapping import Fields
-from ...language.symbols import A_ssm, C_chunk, D_ssm, E, G_ssm, K_conv, N_state
+from ...language.symbols import A_ssm, C_chunk, D_ssm, E, G_ssm, K_conv, L_attn, L_ssm, N_state
 from ..base_architecture import Variants, option
 from .biased import Biased
+from .stacked import Stack
 
 # The fields of a mixer's sizes, and their defaults.
 HYBRID_MIXER: Mapping[Symbol, Field] = {
@@ -45,3 +46,28 @@ class Hybrid(Biased):
         return ChunkedScan(
             bias=self.projection_bias, convolution_bias=self.convolution_bias, activation=self.activation
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixedHybrid(Hybrid):
+    """A decoder with Mamba-2 mixers in some layers and attention in the others, as in Bamba."""
+
+    @property
+    def networks(self) -> Mapping[str, Component]:
+        """Return the norm and the network after the mixer of a layer, by their names in torch."""
+        return {"pre_ff_layernorm": self.norm, "feed_forward": self.mlp}
+
+    @property
+    def layer(self) -> PreNormBlock:
+        return self.layer_with("mamba", self.mixer)
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        return (
+            Stack("ssm_layers", L_ssm, self.layer),
+            Stack("attention_layers", L_attn, self.layer_with("self_attn", self.attention)),
+        )
+
+    def layer_with(self, name: str, mixer: Component) -> PreNormBlock:
+        """Return a layer with a Mamba-2 mixer or attention, under its name in torch."""
+        return PreNormBlock(parts={"input_layernorm": self.norm, name: mixer, **self.networks})
