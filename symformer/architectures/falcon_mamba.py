@@ -8,8 +8,7 @@ from ..components import Component, SelectiveScan
 from ..language.sizes import Divides
 from ..language.symbols import E, H_ssm, K_conv, L, N_state, R_dt, V
 from .base_architecture import Fields, WitnessSpec, usual
-from .bases.recurrent import MIXER, Recurrent
-from .mamba import INNER, RANK
+from .bases.recurrent import INNER, MIXER, RANK, Recurrent
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sympy import ceiling
-
 from ..components import Component, SelectiveScan
 from ..language.sizes import Divides
 from ..language.symbols import E, H_ssm, K_conv, L, N_state, R_dt, V
-from .base_architecture import Field, Fields, MultipleField, WitnessSpec, usual
-from .bases.recurrent import MIXER, Recurrent
-
-INNER = MultipleField(("expand",), 2, of=E)
-RANK = Field(("time_step_rank",), ceiling(E / 16), auto=True)
+from .base_architecture import Fields, WitnessSpec, usual
+from .bases.recurrent import INNER, MIXER, RANK, Recurrent
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sympy import Symbol
+from sympy import Symbol, ceiling
 
 from ...components import Component, PreNormBlock
-from ...configs.config_fields import BoolField, Function
+from ...configs.config_fields import BoolField, Field, Function, MultipleField
 from ...configs.field_mapping import Fields
-from ...language.symbols import A_ssm, C_chunk, D_ssm, G_ssm, K_conv, N_state
+from ...language.symbols import A_ssm, C_chunk, D_ssm, E, G_ssm, K_conv, N_state
 from ...ledger.facts import Activation
 from ..base_architecture import Names, Variants, option
 from .decoder import HubDecoder
@@ -26,6 +26,9 @@ MIXER: Mapping[Symbol, tuple[str, ...]] = {
     K_conv: ("conv_kernel",),
     C_chunk: ("chunk_size",),
 }
+# The fields of Mamba's inner size and of the rank of its time steps.
+INNER = MultipleField(("expand",), 2, of=E)
+RANK = Field(("time_step_rank",), ceiling(E / 16), auto=True)
 
 
 @dataclass(frozen=True, kw_only=True)
