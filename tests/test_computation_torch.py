@@ -174,7 +174,7 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         return {"input_ids": READ, "decoder_input_ids": TOKENS}, given
     given = {"t": TOKENS, "i": at}
     inputs: dict[str, Any] = {"input_ids": TOKENS}
-    if kind in ("bert", "roberta", "electra", "albert"):
+    if kind in ("bert", "roberta", "xlm-roberta", "electra", "albert"):
         inputs["token_type_ids"] = given["s"] = SEGMENTS
     if kind == "llama4_text":
         given["τ"] = temperatures(LENGTH, theirs.config.floor_scale, theirs.config.attn_scale)
