@@ -17,6 +17,7 @@ from transformers import (
     CLIPTextConfig,
     CLIPVisionConfig,
     DeepseekV3Config,
+    Dinov2Config,
     Gemma2Config,
     GPT2Config,
     LlamaConfig,
@@ -29,6 +30,7 @@ from transformers import (
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
 from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
@@ -169,6 +171,8 @@ CASES = [
     Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, lambda: Olmo2DecoderLayer(OLMO2, 0), _gemma2),
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),
          lambda module, x: module(x, attention_mask=_mask())),
+    Case("layer-scale-block", {"E": 12, "H": 24, "A": 3},
+         lambda: Dinov2Layer(Dinov2Config(hidden_size=12, num_attention_heads=3, mlp_ratio=2))),
     Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: BertLayer(BERT)),
     Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: nn.TransformerEncoderLayer(12, 3, 7, batch_first=True)),
     Case("decoder-block", {"E": 12, "H": 7, "A": 3, "S_enc": S_ENC},
@@ -187,7 +191,7 @@ CASES = [
 SILENT = {  # no matrix products: tests/test_components.py checks their weights
     "token-embedding", "position-embedding", "segment-embedding", "layer-norm", "rms-norm", "dropout",
     "head-norm", "identity", "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias", "alibi",
-    "xielu",
+    "xielu", "layer-scale",
 }  # fmt: skip
 
 

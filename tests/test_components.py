@@ -17,6 +17,7 @@ from transformers import (
     CLIPTextConfig,
     CLIPVisionConfig,
     DeepseekV3Config,
+    Dinov2Config,
     Gemma2Config,
     GPT2Config,
     GptOssConfig,
@@ -32,6 +33,7 @@ from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
 from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
 from transformers.models.cohere.modeling_cohere import CohereLayerNorm
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer, Dinov2LayerScale
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
@@ -87,6 +89,7 @@ GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 CLIP = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6}
 TEXT = CLIPTextConfig(**CLIP, vocab_size=29, max_position_embeddings=13, num_hidden_layers=3)
 IMAGE = CLIPVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
+DINOV2 = Dinov2Config(hidden_size=12, num_attention_heads=3, mlp_ratio=2)
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
 
 
@@ -181,6 +184,9 @@ CASES = [
     Case("masked-lm-head", {"V": 29, "E": 12}, 209, lambda: _tied(BertOnlyMLMHead(BERT))),  # 586 - 348 - 29
     # attention 624, MLP 187, two norms of 24
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, 859, lambda: _split(GPT2Block(GPT2))),
+    Case("layer-scale", {"E": 12}, 12, lambda: Dinov2LayerScale(DINOV2)),
+    # attention 624, MLP 2*12*24 + 24 + 12, two norms of 24, two factors of 12
+    Case("layer-scale-block", {"E": 12, "H": 24, "A": 3}, 1308, lambda: Dinov2Layer(DINOV2)),
     Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, 859, lambda: nn.TransformerEncoderLayer(12, 3, 7)),
     # two attentions of 624, MLP 187, three norms of 24
     Case("decoder-block", {"E": 12, "H": 7, "A": 3}, 1507, lambda: nn.TransformerDecoderLayer(12, 3, 7)),

@@ -124,7 +124,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     with torch.no_grad():
         expected = whose.watched(lambda: theirs(**inputs))
         found = Reader(whose, ours.component.ledger.apart.root, "", given).run()
-    assert_same(found, expected.logits_per_text if kind == "clip" else expected.logits)
+    output = {"clip": "logits_per_text", "dinov2": "last_hidden_state"}.get(kind, "logits")
+    assert_same(found, getattr(expected, output))
     assert len(whose.compared) > 4, whose.compared
 
 
@@ -155,7 +156,7 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
     """Return the inputs of a class, also by the letters of our lines."""
     torch.manual_seed(5)
     at = torch.arange(LENGTH)[None]
-    if kind == "vit":
+    if kind in ("vit", "dinov2"):
         x = torch.randn(2, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         return {"pixel_values": x}, {"x": x}
     if kind == "clip":

@@ -11,7 +11,7 @@ from .roberta import RoBERTa
 
 @dataclass(frozen=True, kw_only=True)
 class XLMRoBERTa(RoBERTa):
-    """XLM-R, Conneau et al. 2020 [conneau2020], section 3.1: RoBERTa with a vocabulary for 100 languages.
+    """XLM-R, Conneau et al. 2020 [conneau2020], section 3: RoBERTa with a vocabulary for 100 languages.
 
     >>> XLMRoBERTa().params
     4*L*E**2 + 2*L*E*H + 9*L*E + L*H + V*E + V_type*E + P*E + E**2 + 3*E

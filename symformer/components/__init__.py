@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .image_encoder import ImageEncoder as ImageEncoder
     from .latent_attention import LatentAttention as LatentAttention
     from .layer_norm import LayerNorm as LayerNorm
+    from .layer_scale import LayerScale as LayerScale
+    from .layer_scale_block import LayerScaleBlock as LayerScaleBlock
     from .linear import Linear as Linear
     from .lm_head import LMHead as LMHead
     from .low_rank_update import LowRankUpdate as LowRankUpdate
