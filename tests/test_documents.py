@@ -15,7 +15,7 @@ import typst
 from sympy import Add, Integer
 
 from symformer import __version__, architecture, component, trace
-from symformer.architectures import names, presets, variants
+from symformer.architectures import names, presets, presets_of, variants
 from symformer.components import component_class as part_class
 from symformer.components import names as part_names
 from symformer.components.base import Component
@@ -451,6 +451,7 @@ def test_quantity_letters_are_not_size_letters() -> None:
 @pytest.mark.parametrize("name", names())
 def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
     model = with_numbers(architecture(name))
+    model = model if model.known else architecture(presets_of(name)[0])  # no preset has the default options
     fields = model.component.fields  # type: ignore[attr-defined]
     config = flatten(fields.write(model.component, model.known), fields.sections)
     places = model.provenance.places
@@ -484,6 +485,11 @@ def test_part_descriptions_are_true_in_context() -> None:
     assert r"C_{\mathrm{win}}" in spell(made("mistral"), "md")  # the computation of its attention states its window
     assert r"C_{\mathrm{chunk}}" not in spell(made("mamba2"), "md")
     assert r"C_{\mathrm{win}}" in spell(made("mistral-costs"), "md")
+    told = spell(made("gemma3"), "md")  # each kind of layer has its own description
+    local, rest = told.partition("In `global_layers.*.self_attn`: ")[::2]
+    assert "It has a sliding window" in local.rpartition("In `local_layers.*.self_attn`: ")[2].partition("\n")[0]
+    assert rest.startswith("Grouped-query attention")
+    assert "sliding window" not in rest.partition("\n")[0]
     scales = spell(document(architecture("palm", norm_scales=True), ["params"], "1"), "md")
     assert "with a scale of $`E`$ elements, Ba et al." in scales
 

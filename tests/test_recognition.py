@@ -45,6 +45,7 @@ APART = {
     **dict.fromkeys(("mamba", "mamba2", "nemotron-h"), "a scan is seen as the products that it is run by"),
     **dict.fromkeys(("clip", "vit"), "an image is not tokens, and is not run"),
     "whisper": "audio is not tokens, and is not run",
+    "llama4": "its code multiplies every token by all experts",
 }
 CHEAP = ("distilbert", "gpt1", "gpt2", "starcoder2")
 # the cast of a norm to another precision, which a run in single precision does not show

@@ -21,7 +21,7 @@ class Dots1(DenseFirst, Biased):
     """dots.llm1, Huo et al. 2025 [huo2025], section 2.1: normalized queries and keys, and the experts of DeepSeek-V3.
 
     >>> Dots1().formula("active-params").partial(X_shared="2")
-    3*L_moe*E*K*M + 2*L*E*A*D + 2*L*E*G*D + 3*L_dense*E*H + L_moe*E*X + 6*L_moe*E*M + 2*L*E + 2*L*D + 2*V*E + E
+    2*L*E*A*D + 2*L*E*G*D + 3*L_moe*E*K*M + 3*L_dense*E*H + L_moe*E*X + 6*L_moe*E*M + 2*L*E + 2*L*D + 2*V*E + E
     """
 
     title = "dots.llm1"

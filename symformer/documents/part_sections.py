@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from sympy import Expr, Integer, Symbol, expand
 
@@ -16,7 +16,7 @@ from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, Sum, tree
 from ..language.shape_lines import shape_line
 from ..language.symbols import letter
-from ..ledger.facts import Ledger
+from ..ledger.facts import Ledger, Scope
 from ..output.blocks import (
     Assignment,
     Block,
@@ -88,7 +88,7 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
         title = _title(section)
         shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) else title
         blocks.append(Heading(1, ["The ", shown, *apart(section)], f"{formula.id}.{section.line.key}"))
-        does, stands = _computed(computes, section), _places(section, formula, computes)
+        does, stands = _computed(computes, section, formula), _places(section, formula, computes)
         if does and section.line.among is not None:  # part of what it computes is specific to this kind of layer
             blocks += [Paragraph(["Each layer of ", Code(section.line.path), " computes:"]), *does, *stands]
         else:
@@ -101,7 +101,7 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
     if whole.chain is None:
         return _explained(blocks, sections, formula, per_rank)
     blocks.append(Heading(1, ["The model" if found.is_model else "The whole"], formula.id))
-    blocks += _computed(computes, whole)
+    blocks += _computed(computes, whole, formula)
     if not whole.composite and whole.terms:
         blocks.append(_term_table(whole, columns, formula))
     return _explained([*blocks, _equation(whole, whole.chain, formula, places)], sections, formula, per_rank)
@@ -135,7 +135,7 @@ def _part(
     apart: Line,
 ) -> list[Block]:
     blocks: list[Block] = [Heading(2, [_title(section), *apart], f"{formula.id}.{section.line.key}")]
-    blocks += [*_places(section, formula, computes), *_computed(computes, section)]
+    blocks += [*_places(section, formula, computes), *_computed(computes, section, formula)]
     blocks.append(_term_table(section, columns, formula))
     if section.chain:
         blocks.append(_equation(section, section.chain, formula, places))
@@ -155,9 +155,17 @@ class _Computes:
 
         Layers of a kind that has its own section are left to that section.
         """
+        return [(where, tuple(computation(scope))) for where, scope in self._scopes(line)]
+
+    def descriptions(self, line: AccountLine, formula: Formula) -> Mapping[str, list[Piece]]:
+        """Return the description of a part for each path where it is used, if kinds of layers differ in it."""
+        parts = {where: replace(line, part=scope.part) for where, scope in self._scopes(line)}
+        found = {where: about_part(each, formula) for where, each in parts.items()}
+        return found if any(each != found[where] for each in found.values() for where in found) else {}
+
+    def _scopes(self, line: AccountLine) -> list[tuple[str, Scope]]:
         scopes = scopes_of(line.part, line.path, self.ledger, self.placed)
-        own = [(where, scope) for where, scope in scopes if where == line.path or where not in self.kinds]
-        return [(where, tuple(computation(scope))) for where, scope in own]
+        return [(where, scope) for where, scope in scopes if where == line.path or where not in self.kinds]
 
     def ideas(self, line: AccountLine) -> Mapping[str, str]:
         """Return the purpose of each operation of an attention part."""
@@ -165,19 +173,25 @@ class _Computes:
         return operation_roles(scope) if scope is not None else {}
 
 
-def _computed(computes: _Computes | None, section: Section) -> list[Block]:
-    """Return the computation of a part, separately for each path if the computations differ."""
-    found: dict[tuple[Assignment, ...], list[str]] = {}
+def _computed(computes: _Computes | None, section: Section, formula: Formula) -> list[Block]:
+    """Return the computation of a part, separately for each path if the computations or the descriptions differ."""
+    found: list[tuple[tuple[Assignment, ...], list[Piece], list[str]]] = []
     for line in section.lines if computes else ():
+        about = computes.descriptions(line, formula) if computes else {}
         for where, lines in computes.lines(line) if computes else ():
-            if lines:
-                found.setdefault(lines, []).append(where)
+            said = about.get(where, [])
+            same = next((paths for other, told, paths in found if (other, told) == (lines, said)), None)
+            if same is not None:
+                same.append(where)
+            elif lines or said:
+                found.append((lines, said, [where]))
     if len(found) < 2:
-        return [Computation(lines) for lines in found]
+        return [Computation(lines) for lines, _, _ in found]
     blocks: list[Block] = []
-    for lines, paths in found.items():
+    for lines, said, paths in found:
         names = listed(*([Code(path)] for path in dict.fromkeys(paths)))
-        blocks += [Paragraph(["In ", *names, ":"]), Computation(lines)]
+        blocks.append(Paragraph(["In ", *names, *([": ", *said] if said else [":"])]))
+        blocks += [Computation(lines)] if lines else []
     return blocks
 
 
@@ -208,7 +222,8 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
     """Return the places where a part is used and its description, one paragraph per distinct description."""
     said: list[tuple[list[Piece], list[AccountLine]]] = []
     for line in section.lines:
-        about = about_part(line, formula) if computes else []
+        by_kind = computes is not None and computes.descriptions(line, formula)
+        about = about_part(line, formula) if computes and not by_kind else []
         same = next((lines for other, lines in said if other == about), None)
         if same is None:
             said.append((about, [line]))
