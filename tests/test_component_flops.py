@@ -25,6 +25,7 @@ from transformers import (
     MambaConfig,
     MixtralConfig,
     Olmo2Config,
+    SiglipVisionConfig,
     XLNetConfig,
 )
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
@@ -38,6 +39,7 @@ from transformers.models.mamba.modeling_mamba import MambaMixer
 from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
+from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
 from symformer import component
@@ -59,6 +61,7 @@ LLAMA = LlamaConfig(
 )
 CLIP = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6, "attn_implementation": "eager"}
 TEXT = CLIPTextConfig(**CLIP, vocab_size=29, max_position_embeddings=13, num_hidden_layers=3)
+SIGLIP = SiglipVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
 IMAGE = CLIPVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7, attn_implementation="eager")
 BERT = BertConfig(
@@ -181,6 +184,9 @@ CASES = [
          lambda module, x: module(torch.zeros(B, S, dtype=torch.long), attention_mask=_mask()).pooler_output),
     Case("image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6},
          lambda: CLIPVisionModel(IMAGE), lambda module, x: module(torch.zeros(B, 5, 20, 20)).pooler_output),
+    Case("attention-pooling", {"E": 24, "H": 7, "A": 6}, lambda: SiglipMultiheadAttentionPoolingHead(SIGLIP)),
+    Case("pooled-image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6},
+         lambda: SiglipVisionModel(SIGLIP), lambda module, x: module(torch.zeros(B, 5, 20, 20)).pooler_output),
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, adaptive,
          lambda module, x: module(torch.zeros(B, S, 12), timestep=torch.zeros(B, 12), class_labels=None)),
     Case("conditioning", {"E": 12, "N_class": 13}, lambda: CombinedTimestepLabelEmbeddings(13, 12),

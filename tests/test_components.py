@@ -26,6 +26,7 @@ from transformers import (
     MambaConfig,
     MixtralConfig,
     Olmo2Config,
+    SiglipVisionConfig,
     XLNetConfig,
 )
 from transformers.activations import XIELUActivation
@@ -42,6 +43,10 @@ from transformers.models.mamba.modeling_mamba import MambaMixer
 from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
+from transformers.models.siglip.modeling_siglip import (
+    SiglipMultiheadAttentionPoolingHead,
+    SiglipVisionModel,
+)
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
 from symformer import architecture, component, components
@@ -90,6 +95,7 @@ CLIP = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6}
 TEXT = CLIPTextConfig(**CLIP, vocab_size=29, max_position_embeddings=13, num_hidden_layers=3)
 IMAGE = CLIPVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
 DINOV2 = Dinov2Config(hidden_size=12, num_attention_heads=3, mlp_ratio=2)
+SIGLIP = SiglipVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
 
 
@@ -195,6 +201,12 @@ CASES = [
     # 5*10*10*24, a token and 5 positions of 24, 4 layers as above, two norms
     Case("image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6}, 23_692,
          lambda: CLIPVisionModel(IMAGE)),
+    # a query of 24, attention 4*24*24 + 4*24, a norm of 48, 2*24*7 + 24 + 7
+    Case("attention-pooling", {"E": 24, "H": 7, "A": 6}, 2_839,
+         lambda: SiglipMultiheadAttentionPoolingHead(SIGLIP)),
+    # 5*10*10*24 + 24, 4 positions of 24, 4 layers as in CLIP, a norm, and the pooling above
+    Case("pooled-image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6}, 26_459,
+         lambda: SiglipVisionModel(SIGLIP)),
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     # 6*12*12 + 6*12 for scales, shifts and gates, 4*12*12 + 4*12, and 2*12*7 + 12 + 7
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, 1747, lambda: adaptive()),  # noqa: PLW0108

@@ -96,6 +96,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     inputs, given = read_by(kind, theirs, size)
     if kind == "clip":
         said["text_model.select"] = lambda x: x[[0, 1], (TOKENS == 26).int().argmax(-1)]
+    if kind == "siglip":
+        said["text_model.select"] = lambda x: x[:, -1]
     turned = {
         int(each.inputs[1].width.xreplace(ours.relations).subs(sizes))
         for _, each in ours.component.ledger
@@ -124,7 +126,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     with torch.no_grad():
         expected = whose.watched(lambda: theirs(**inputs))
         found = Reader(whose, ours.component.ledger.apart.root, "", given).run()
-    output = {"clip": "logits_per_text", "dinov2": "last_hidden_state"}.get(kind, "logits")
+    output = {"clip": "logits_per_text", "siglip": "logits_per_text", "dinov2": "last_hidden_state"}.get(kind, "logits")
     assert_same(found, getattr(expected, output))
     assert len(whose.compared) > 4, whose.compared
 
@@ -159,9 +161,9 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
     if kind in ("vit", "dinov2"):
         x = torch.randn(2, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         return {"pixel_values": x}, {"x": x}
-    if kind == "clip":
+    if kind in ("clip", "siglip"):
         x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
-        patches = torch.arange(1 + (size["Z"] // size["Z_patch"]) ** 2)[None]
+        patches = torch.arange((kind == "clip") + (size["Z"] // size["Z_patch"]) ** 2)[None]
         return {"pixel_values": x, "input_ids": TOKENS}, {"x": x, "t": TOKENS, "i": patches, "i_1": at}
     if kind == "whisper":
         x = torch.randn(2, size["N_mel"], 2 * size["P_enc"], dtype=torch.float64)

@@ -13,6 +13,7 @@ from .base import Component as Component
 if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .adaptive_block import AdaptiveBlock as AdaptiveBlock
     from .alibi import ALiBi as ALiBi
+    from .attention_pooling import AttentionPooling as AttentionPooling
     from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
     from .chunked_scan import ChunkedScan as ChunkedScan
     from .conditioning import Conditioning as Conditioning
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .moe import MoE as MoE
     from .parallel_block import ParallelBlock as ParallelBlock
     from .patch_embedding import PatchEmbedding as PatchEmbedding
+    from .pooled_image_encoder import PooledImageEncoder as PooledImageEncoder
     from .pooler import Pooler as Pooler
     from .position_embedding import PositionEmbedding as PositionEmbedding
     from .post_norm_block import PostNormBlock as PostNormBlock
