@@ -48,7 +48,7 @@ from symformer.witness.dispatch_recorders import CORRECTED
 from symformer.witness.models.palm import ParallelLayer
 
 from .oracle import distinct
-from .test_components import adaptive
+from .test_components import adaptive, disentangled
 
 B, S, S_ENC = 2, 11, 13
 LLAMA = LlamaConfig(
@@ -167,6 +167,9 @@ CASES = [
          lambda module, x: module(x, _memory(), _memory())[0]),
     Case("relative-attention", {"E": 12, "A": 3},
          lambda: XLNetRelativeAttention(XLNetConfig(d_model=12, n_head=3)).to("meta"), _relative, {"bias": False}),
+    # queries and keys of 2*7 distances
+    Case("disentangled-attention", {"E": 12, "A": 3, "P_rel": 7}, disentangled,
+         lambda module, x: module(x, torch.ones(B, 1, S, S), rel_embeddings=torch.zeros(14, 12))[0]),
     Case("moe", {"E": 24, "X": 5, "K": 3, "M": 7}, lambda: MixtralSparseMoeBlock(MIXTRAL)),
     Case("latent-attention", {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5},
          lambda: DeepseekV3Attention(DEEPSEEK, 0), _latent),

@@ -16,6 +16,7 @@ from transformers import (
     BertConfig,
     CLIPTextConfig,
     CLIPVisionConfig,
+    DebertaV2Config,
     DeepseekV3Config,
     Dinov2Config,
     Gemma2Config,
@@ -33,6 +34,7 @@ from transformers.activations import XIELUActivation
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
 from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
 from transformers.models.cohere.modeling_cohere import CohereLayerNorm
+from transformers.models.deberta_v2.modeling_deberta_v2 import DebertaV2Attention
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer, Dinov2LayerScale
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
@@ -96,6 +98,8 @@ TEXT = CLIPTextConfig(**CLIP, vocab_size=29, max_position_embeddings=13, num_hid
 IMAGE = CLIPVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
 DINOV2 = Dinov2Config(hidden_size=12, num_attention_heads=3, mlp_ratio=2)
 SIGLIP = SiglipVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
+DEBERTA = DebertaV2Config(hidden_size=12, num_attention_heads=3, relative_attention=True, position_buckets=7,
+                          share_att_key=True, pos_att_type=["p2c", "c2p"])  # fmt: skip
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
 
 
@@ -118,6 +122,8 @@ CASES = [
     # q, k, v, r and o 12x12 each, u and v 12 each
     Case("relative-attention", {"E": 12, "A": 3}, 744,
          lambda: _relative(XLNetRelativeAttention(XLNET)), {"bias": False}),
+    # 4*12*12 + 4*12
+    Case("disentangled-attention", {"E": 12, "A": 3, "P_rel": 7}, 624, lambda: disentangled()),  # noqa: PLW0108
     Case("rotary-positions", {"A": 6, "G": 3, "D": 10}, 0, None),
     Case("alibi", {"A": 6}, 0, None),
     # four 5x5 matrices and four biases of 5: the attention of the bare-bones transformer
@@ -227,6 +233,13 @@ def _tied(head: nn.Module) -> nn.Module:
     head.predictions.decoder.bias = head.predictions.bias
     head.predictions.decoder.weight = None
     return head
+
+
+def disentangled() -> nn.Module:
+    """Return DeBERTa's attention without the following norm."""
+    attention = DebertaV2Attention(DEBERTA)
+    attention.output.LayerNorm = nn.Identity()
+    return attention
 
 
 class Given(nn.Module):

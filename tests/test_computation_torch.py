@@ -29,7 +29,7 @@ from . import words as functions
 from .evaluating import Class, Reader
 from .models import Computation
 from .test_config_fields import TYPES, base, nested
-from .words import angles, by_group, distances, scan, shift, sines, slopes, temperatures, words
+from .words import angles, by_group, distances, gathered, scan, shift, sines, slopes, temperatures, words
 
 LENGTH, SOURCE = 9, 12
 RUN = {"B": 2, "S": LENGTH, "S_enc": SOURCE, "B_vis": 4}
@@ -96,6 +96,10 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     inputs, given = read_by(kind, theirs, size)
     if kind == "clip":
         said["text_model.select"] = lambda x: x[[0, 1], (TOKENS == 26).int().argmax(-1)]
+    if kind == "deberta-v2":
+        farthest = known.max_position_embeddings
+        said["gather"] = gathered(LENGTH, known.position_buckets, farthest, "query")
+        said["gather_keys"] = gathered(LENGTH, known.position_buckets, farthest, "key")
     if kind == "siglip":
         said["text_model.select"] = lambda x: x[:, -1]
     turned = {

@@ -44,8 +44,9 @@ class ESM2(Stacked):
 
     config = Fields(
         usual({V: None, E: 768, H: 3072, L: 12, A: 12}),
+        required={"position_embedding_type": ("rotary",)},
         fixed={
-            **{"position_embedding_type": ("rotary",), "is_decoder": (False,), "emb_layer_norm_before": (False, None)},
+            **{"is_decoder": (False,), "emb_layer_norm_before": (False, None)},
             **{"is_folding_model": (False, None), "esmfold_config": (None,), "vocab_list": (None,)},
             "tie_word_embeddings": (True,),
         },
@@ -55,7 +56,7 @@ class ESM2(Stacked):
     witness = WitnessSpec(
         "Esm",
         prefix="esm.",
-        arguments={"position_embedding_type": "rotary", "pad_token_id": 0, "mask_token_id": 0},  # tokens of any table
+        arguments={"pad_token_id": 0, "mask_token_id": 0},  # tokens of any table
         masked=False,
         activation_refusal=unknown("its token dropout and its own GELU"),
     )

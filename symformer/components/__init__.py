@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .conditioning import Conditioning as Conditioning
     from .cross_attention import CrossAttention as CrossAttention
     from .decoder_block import DecoderBlock as DecoderBlock
+    from .disentangled_attention import DisentangledAttention as DisentangledAttention
     from .distance_embedding import DistanceEmbedding as DistanceEmbedding
     from .dropout import Dropout as Dropout
     from .gated_mlp import GatedMLP as GatedMLP
