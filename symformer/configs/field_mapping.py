@@ -165,9 +165,10 @@ class Fields:
         """Raise ConfigError for an unsupported field or an unsupported value."""
         fixed = {name: known for name, known in self._everywhere(FIXED).items() if name not in self.known}
         fixed |= {**self.fixed, **self.required}
-        for name in self.required.keys() - config.keys():
-            known = " or ".join(map(repr, self.required[name]))
-            raise UnreadError(f"the config has no {name!r}; its default is not supported, only {known}")
+        for name, values in self.required.items():
+            if name not in config:
+                known = " or ".join(map(repr, values))
+                raise UnreadError(f"the config has no {name!r}; its default is not supported, only {known}")
         twice = {again: section for section, again in self.sections.items()}
         for name, value in config.items():
             head, dot, inside = name.partition(".")
