@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..language.symbols import A, E, H, L, P, V, V_type
+from ..language.symbols import V
 from .base_architecture import Fields, WitnessSpec, usual
-from .roberta import RoBERTa
+from .bases.roberta_like import RobertaLike
 
 
 @dataclass(frozen=True, kw_only=True)
-class XLMRoBERTa(RoBERTa):
+class XLMRoBERTa(RobertaLike):
     """XLM-R, Conneau et al. 2020 [conneau2020], section 3: RoBERTa with a vocabulary for 100 languages.
 
     >>> XLMRoBERTa().params
@@ -18,8 +18,5 @@ class XLMRoBERTa(RoBERTa):
     """
 
     title = "XLM-R"
-    config = Fields(
-        usual({V: 30522, P: 512, V_type: 2, E: 768, H: 3072, L: 12, A: 12}),
-        model_types=("xlm-roberta",),
-    )
+    config = Fields(usual({V: 30522}), model_types=("xlm-roberta",))
     witness = WitnessSpec("XLMRoberta", prefix="roberta.")
