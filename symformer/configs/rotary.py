@@ -24,6 +24,7 @@ ROPE_TAKES = (
     *("rope_type", "type", "rope_theta", "factor", "original_max_position_embeddings", "attention_factor"),
     *("beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor", "mscale", "mscale_all_dim", "truncate"),
     *("short_factor", "long_factor", "short_mscale", "long_mscale"),
+    "alpha",  # Hunyuan's factor of the base
 )
 DIVIDED_BY = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
 PARTLY = "partial_rotary_factor"  # the fraction of a head's dimensions that rotate
