@@ -169,13 +169,15 @@ def test_old_and_new_field_names(config: dict[str, Any], tmp_path: Path) -> None
 
 
 # Some of transformers' default configs are not supported models: they have no number of experts and no dense layer,
-# experts in a layer, or a head dimension that is rounded. These fields must be given; all others may be missing.
+# experts in a layer, or a head dimension that is rounded or missing. These fields must be given; all others may be
+# missing.
 NO_DEFAULT: dict[str, dict[str, Any]] = {
     "deepseek-v2": {"num_experts_per_tok": 6, "first_k_dense_replace": 1},
     "dots1": {
         **{"n_routed_experts": 128, "n_shared_experts": 2, "num_experts_per_tok": 6, "first_k_dense_replace": 1},
     },
-    "glm4-moe": {"head_dim": 128},
+    **{name: {"head_dim": 128} for name in ("glm4-moe", "hunyuan-v1-dense", "hunyuan-v1-moe")},
+    "nemotron": {"num_key_value_heads": 8},
     "nemotron-h": {"layers_block_type": ["linear_attention", "mlp", "full_attention", "mlp"]},
 }
 

@@ -22,7 +22,7 @@ from ..configs.config_fields import (
     Setting,
 )
 from ..configs.field_mapping import Fields
-from ..configs.layers import Layers, RepeatedLayers, RotaryLayers, SpelledLayers
+from ..configs.layers import DenseLayers, Layers, RepeatedLayers, RotaryLayers, SpelledLayers
 from ..configs.usual_fields import HEAD_WIDTH, NO_TABLE, NO_WINDOW, OPENAI, PLAIN, rotating, usual
 from ..language.sizes import Divides
 from ..language.symbols import A, E
@@ -43,6 +43,7 @@ __all__ = [
     "Architecture",
     "BoolField",
     "Choice",
+    "DenseLayers",
     "Field",
     "Fields",
     "FractionField",

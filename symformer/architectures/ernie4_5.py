@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
 
-from ..components import Component, GatedMLP, SelfAttention
 from ..language.symbols import A, D, E, G, H, L, V
-from .base_architecture import BoolField, Field, Fields, WitnessSpec, option, unknown, usual
-from .bases.llama_like import LlamaLike
+from .base_architecture import BoolField, Fields, WitnessSpec, option, unknown, usual
+from .bases.biased import BiasedAlike
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ernie45(LlamaLike):
+class Ernie45(BiasedAlike):
     """ERNIE 4.5 0.3B, Baidu-ERNIE-Team 2025 [baidu2025]: Llama with optional biases of all linear layers.
 
     >>> Ernie45().params
@@ -20,22 +18,8 @@ class Ernie45(LlamaLike):
     """
 
     title = "ERNIE 4.5"
-    config = Fields(
-        usual({V: 103424, E: 1024, H: 3072, L: 18, A: 16, G: Field(("num_key_value_heads",), 2), D: 128}),
-        inert=("attention_dropout",),  # the class has no dropout
-    )
+    config = Fields(usual({V: 103424, E: 1024, H: 3072, L: 18, A: 16, G: 2, D: 128}))
     witness = WitnessSpec("Ernie4_5", activation_refusal=unknown("the rotary angles, which each layer repeats,"))
     variants = ({}, {"bias": True}, {"bias": True, "tied": False}, {"head": "none"})
 
-    attention_dropout: ClassVar[bool] = False  # type: ignore[misc]
-
     tied: bool = option(BoolField("tie_word_embeddings", True))
-    bias: bool = option(BoolField("use_bias", False))
-
-    @property
-    def rotary_attention(self) -> SelfAttention:
-        return replace(super().rotary_attention, bias=self.bias, output_bias=self.bias)
-
-    @property
-    def mlp(self) -> Component:
-        return GatedMLP(bias=self.bias, activation=self.activation)

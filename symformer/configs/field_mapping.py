@@ -13,7 +13,7 @@ from ..language.errors import ConfigError, SizeError, UnreadError, listed
 from ..language.sizes import Numbers, evaluate, format_value
 from ..language.symbols import letter
 from .common_fields import FIXED, INERT, LAYER_TYPES, READ, Config, spelling
-from .config_fields import Derived, Field, FractionField, Setting, whole_number
+from .config_fields import Derived, Field, FractionField, Setting, same_in_every_layer, whole_number
 from .layers import Layers
 from .rotary import ROPES, ROTARY, check_rotary
 from .sections import flatten, nest
@@ -47,6 +47,7 @@ class Fields:
     fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that affects counts -> allowed values
     rotary: bool = False  # whether the model has rotary position embeddings
     ropes: tuple[str, ...] = ROPES  # the types of rotary embedding that its class supports
+    rope_needs: tuple[str, ...] = ()  # the parts of rotary embeddings that its class requires for every type
     apiece: tuple[str, ...] = ()  # the layer kinds that each have an entry of their own in 'rope_parameters'
     inert: tuple[str, ...] = ()  # further fields that do not affect any count
 
@@ -145,9 +146,11 @@ class Fields:
                 )
         for name, expr in self.restated.items():
             expected = evaluate(expr, numbers, name)
-            if config.get(name) is not None and whole_number(name, config[name]) != expected:
+            if (given := config.get(name)) is None:
+                continue
+            if whole_number(name, same_in_every_layer(name, given, config)) != expected:
                 raise ConfigError(
-                    f"{name!r} is {config[name]} in the config, but {expr} is {expected}; remove the field"
+                    f"{name!r} is {format_value(given)} in the config, but {expr} is {expected}; remove the field"
                 )
         if self.layers is None and config.get(LAYER_TYPES) is not None:
             self._alike(config[LAYER_TYPES], options, numbers)
@@ -157,7 +160,9 @@ class Fields:
         """Return True if a config has a size that is optional in the model."""
         place = self.sizes[size]
         numbers = [config[name] for name in place.names if name in config]
-        return any(number is not None for number in numbers) if numbers else place.default is not None
+        if not numbers:
+            return place.default is not None
+        return any(number != 0 or isinstance(number, bool) if place.zero else number is not None for number in numbers)
 
     def _hold(self, config: Config) -> None:
         """Raise ConfigError for an unsupported field or an unsupported value."""
@@ -192,7 +197,7 @@ class Fields:
         """Raise ConfigError for unsupported rotary embeddings, of all layers or of one layer kind."""
         partly = any(isinstance(each, FractionField) for each in self.sizes.values())
         if not self.apiece or name != "rope_parameters" or not isinstance(value, dict):
-            check_rotary(name, value, self.ropes, partly)
+            check_rotary(name, value, self.ropes, partly, self.rope_needs)
             return
         for kind, given in value.items():
             if kind not in self.apiece:
@@ -259,7 +264,7 @@ class Fields:
         config |= self.layers.write(numbers) if self.layers else {}
         for option, size in self.nullable.items():
             if not getattr(component, option):
-                config[self.sizes[size].names[0]] = None
+                config[self.sizes[size].names[0]] = 0 if self.sizes[size].zero else None
         for option, (size, other) in self.apart.items():
             if not getattr(component, option):
                 config[self.sizes[size].names[0]] = numbers[other]
