@@ -197,6 +197,9 @@ def test_unsupported_condition_is_refused() -> None:
         def __str__(self) -> str:
             return "E is odd"
 
+        def violation(self, *values: object) -> str:
+            return "E is even"
+
         def check(self, numbers: Mapping[Symbol, int]) -> None:
             pass
 

@@ -131,7 +131,7 @@ def test_a_class_under_another_library_name_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "refusal"),
     [
-        ({"moe_layers": [0, 1, 2]}, "combine attention and experts in another way than Llama 4"),
+        ({"moe_layers": [0, 1, 2]}, "combine attention and experts in an unsupported way"),
         ({"moe_layers": [1, -1]}, "'moe_layers' has -1 in the config; layers are numbered from 0"),
         ({"no_rope_layers": [1, 0]}, "it should be a list of 4 numbers 0 or 1"),
         ({"layer_types": ["full_attention"] * 4}, "only 'chunked_attention' for each layer with rotary positions"),

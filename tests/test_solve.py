@@ -287,7 +287,7 @@ def test_an_empty_result_reports_the_nearest_value() -> None:
         (["--find", "A", "--total", "7e9"], "A does not affect gpt2.params = 12LE² + 13LE"),
         (["--find", "L", "--total", "7e9", "--set", "L=3"], "L is an unknown, but is also set to 3"),
         (["--find", "L", "--total", "7e9", "--set", "B=3"], "B=3 has no effect"),
-        (["--find", "L", "--total", "7e9", "-q", "flops"], "gpt2.flops needs a value for B, S; set it with --set"),
+        (["--find", "L", "--total", "7e9", "-q", "flops"], "gpt2.flops needs a value for B, S; set each with --set"),
         (["--find", "L", "--total", "7e9", "-q", "intensity"], "gpt2.intensity is a ratio, not an integer"),
         (["--find", "L", "--find", "E", "--find", "V", "--total", "7e12"], "combinations within the limit; give"),
         (["--find", "L", "--total", "7e9", "--where", "E = __import__('os')"], "is not plain arithmetic"),

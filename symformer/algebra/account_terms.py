@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol, expand, fraction, together
 
-from ..components.base import Component
-from ..formulas.account import Line
 from ..formulas.formula import Formula
-from ..ledger.facts import ONE, Entry
+from ..ledger.facts import Entry
 
 PRIME = 2**61 - 1
 
@@ -24,25 +22,23 @@ class AccountTerm:
     label: str  # the torch weight, or the name of the term: "h.*.mlp.c_fc.bias"
     total: Expr
     entry: Entry
-    role: str
     repeated: bool  # True for a term of the layers
 
 
 def account_terms(formula: Formula, puts: Mapping[Symbol, Expr] | None = None) -> list[AccountTerm]:
     """Return every term of a formula, after substituting the given sizes."""
-    return list(_walk(formula.root, ONE, "", formula, puts or {}))
-
-
-def _walk(line: Line, count: Expr, role: str, formula: Formula, puts: Mapping[Symbol, Expr]) -> Iterator[AccountTerm]:
-    count = count * line.count
-    if isinstance(line.part, Component) and (line.part.role != "other" or not role):
-        role = line.part.role
-    if line.entry is not None:
-        for term in line.terms:
-            total = expand((count * term.expr).xreplace(formula.relations).xreplace(puts))
-            yield AccountTerm(line.path, term.label, total, line.entry, role, bool(count.free_symbols))
-    for below in line.lines:
-        yield from _walk(below, count, role, formula, puts)
+    return [
+        AccountTerm(
+            line.path,
+            term.label,
+            expand((count * term.expr).xreplace(formula.relations).xreplace(puts or {})),
+            line.entry,
+            bool(count.free_symbols),
+        )
+        for count, line in formula.root.leaves()
+        if line.entry is not None
+        for term in line.terms
+    ]
 
 
 def total_of_terms(found: list[AccountTerm]) -> Expr:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +15,7 @@ from ..formulas.formula import Formula
 from ..language.aliases import Alias, former
 from ..language.errors import OptionError, ReadingError, quoted
 from ..language.notation.display_tree import Minus, Sum, Word, tree
-from ..language.notation.text import code, number
+from ..language.notation.text import code, json_number, number, to_digits
 from ..language.parsing.equation import ParsedEquation, read
 from ..language.parsing.name_tokens import one_name
 from ..language.sizes import Numbers, substitute
@@ -24,7 +23,7 @@ from ..language.symbols import letter, named_symbol, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Code, Equation, Heading, Line, Math, Paragraph, Table, setting
+from ..output.blocks import BriefBlock, Code, Equation, Heading, Math, Paragraph, Piece, Table, setting
 from ..output.chain import Chain
 from ..papers.paper_letters import letters_of
 from ..quantities import quantity as find_quantity
@@ -33,7 +32,7 @@ from .account_terms import is_zero
 from .difference_rows import DifferenceRow, difference_rows, single_explanations
 from .name_binding import COUNT, STORED, NameBinding, ambiguity_error, bind_names, check_length, substitute_names
 from .paper_conventions import ConvertedFormula, PaperConvention, parameters, search
-from .result import Answer
+from .result import FormulaAnswer
 
 PRESETS = 3  # maximum number of presets for the error of a formula without numbers
 
@@ -56,19 +55,15 @@ class Error:
         """The relative error to four digits; empty if our value is 0."""
         if not self.ours:
             return ""
-        share = self.share
-        near = Context(prec=4).divide(Decimal(share.numerator), Decimal(share.denominator))
-        return f"{near.normalize():+f}" if share else "0"
+        return f"{to_digits(self.share, 4).normalize():+f}" if self.share else "0"
 
     def to_json(self) -> dict[str, Any]:
         """Return the error as ``check --json`` prints it."""
-        whole = self.theirs.denominator == 1
-        theirs = int(self.theirs) if whole else str(self.theirs)
-        return {"at": self.at, "ours": self.ours, "theirs": theirs, "percent": self.percent}
+        return {"at": self.at, "ours": self.ours, "theirs": json_number(self.theirs), "percent": self.percent}
 
 
 @dataclass(frozen=True, repr=False)
-class FormulaCheck(Answer):
+class FormulaCheck(FormulaAnswer):
     """The result of comparing a printed formula with ours."""
 
     model: Model
@@ -90,10 +85,6 @@ class FormulaCheck(Answer):
         if self.verdict == "convention":
             return "equal under a convention: " + "; ".join(each.name for each in self.conventions)
         return "differs"
-
-    def rank_lines(self) -> list[Line]:
-        """Return the number of ranks if the values are per rank."""
-        return ranks.stated(self.formula.ranks, self.model.known)
 
     @property
     def alternatives(self) -> str:
@@ -175,15 +166,15 @@ class FormulaCheck(Answer):
         """Return the tables of the names, of the rows that explain the difference, and of the errors."""
         found: list[BriefBlock] = []
         if self.name_bindings:
-            names = [[[each.name], [each.spelt], [each.meaning], [each.source]] for each in self.name_bindings]
-            found.append(Table([["name"], ["read as"], ["meaning"], ["source"]], names, "llll"))
+            names = [[each.name, each.spelt, each.meaning, each.source] for each in self.name_bindings]
+            found.append(Table.of(["name", "read as", "meaning", "source"], names, "llll"))
         if self.rows:
-            rows: list[list[Line]] = [[[Code(each.path)], [each.statement], [Math.of(each.ours)]] for each in self.rows]
-            head = [["row"], ["in the printed formula"], ["ours"]]
-            found.append(Table(head, rows, "lll", caption=[self.alternatives]))
+            rows: list[list[Piece]] = [[Code(each.path), each.statement, Math.of(each.ours)] for each in self.rows]
+            head = ["row", "in the printed formula", "ours"]
+            found.append(Table.of(head, rows, "lll", caption=[self.alternatives]))
         if self.errors:
-            errors = [[[each.at], [f"{each.ours:,}"], [number(each.theirs)], [each.percent]] for each in self.errors]
-            found.append(Table([["at"], ["ours"], ["theirs"], ["error in %"]], errors, "lrrr"))
+            errors = [[each.at, f"{each.ours:,}", number(each.theirs), each.percent] for each in self.errors]
+            found.append(Table.of(["at", "ours", "theirs", "error in %"], errors, "lrrr"))
         return found
 
     # Former names

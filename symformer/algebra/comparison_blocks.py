@@ -303,7 +303,7 @@ class ComparisonBlocks:
             line += [*maybe(line, " "), "All numbers here use ", Math.of(tie.size), f" = {tie.chosen:,}."]
         said += [Paragraph(line)] if line else []
         for what, expr in (("difference", self.found.tied_difference), ("ratio", self.found.tied_ratio)):
-            if expr is not None and (self.most is None or len(text(tree(expr))) <= IN_LINE):
+            if expr is not None and (self.most is None or len(text(expr)) <= IN_LINE):
                 said.append(Paragraph([f"After substituting this formula, the {what} is ", Math.of(expr), "."]))
         return said
 
@@ -361,7 +361,7 @@ class ComparisonBlocks:
                 line += [", which is ", exactly(near), " with these sizes"]
             line.append(".")
         said += [Paragraph(line)] if line else []
-        return [*said, *limits_of(found.limits, self.numbers, "ratio", self.most, found.bounded_sizes)]
+        return [*said, *limits_of(found.limits, self.numbers, self.most, found.bounded_sizes)]
 
     def _crossover(self, asked: Sequence[str]) -> list[BriefBlock]:
         """Return where the totals are equal and which side is larger elsewhere, as some sizes change.

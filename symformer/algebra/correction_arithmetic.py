@@ -12,7 +12,7 @@ from sympy import Expr
 
 from ..formulas.derivation import substitution
 from ..language.arithmetic import parse
-from ..language.notation.display_tree import Number, tree
+from ..language.notation.display_tree import Number
 from ..language.notation.latex import latex
 from ..language.sizes import Numbers, evaluate
 from ..language.symbols import named_symbol, print_order
@@ -74,7 +74,7 @@ class WorkedLine:
 def arithmetic_steps(expr: Expr, numbers: Numbers) -> list[str]:
     """Return an amount as equal steps in LaTeX: in letters, in numbers, and its value."""
     steps = substitution(expr, numbers).steps
-    return [*dict.fromkeys([latex(tree(expr)), latex(steps[0]), latex(steps[-1])])]
+    return [*dict.fromkeys([latex(expr), latex(steps[0]), latex(steps[-1])])]
 
 
 def _quotient(above: str, below: str) -> str:
@@ -83,7 +83,7 @@ def _quotient(above: str, below: str) -> str:
 
 def _written(source: str) -> str:
     expr = parse(source)
-    return latex(tree(expr.expand())) if expr.free_symbols else _spelt(source)
+    return latex(expr.expand()) if expr.free_symbols else _spelt(source)
 
 
 def _spelt(source: str) -> str:

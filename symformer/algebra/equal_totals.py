@@ -15,7 +15,7 @@ from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Tree
-from ..language.notation.text import code, text
+from ..language.notation.text import code, exact_text, json_number, text
 from ..language.sizes import substitute
 from ..language.symbols import letter, print_order
 from ..models.model import Model
@@ -68,7 +68,7 @@ class TotalTie:
             "quantity": self.measure.name,
             "size": str(self.size),
             "formula": code(self.shown),
-            "exact": None if exact is None else int(exact) if exact.denominator == 1 else str(exact),
+            "exact": json_number(exact),
             "whole": [{"value": number, "difference": more} for number, more in self.nearest],
             "value": self.chosen,
         }
@@ -179,8 +179,8 @@ def _numbers(first: Formula, second: Formula, by: Symbol) -> tuple[Fraction | No
     near = [*_next(allowed, int(whole_part(exact)), -1), *_next(allowed, int(ceiling(exact)), 1)]
     if not near:
         raise SizeError(
-            f"{by} of {model_of(second).target} would have to be {_spelt(exact)} for equal {first.measure.title}, and "
-            "the conditions between its sizes allow no integer near it"
+            f"{by} of {model_of(second).target} would have to be {exact_text(exact)} for equal "
+            f"{first.measure.title}, and the conditions between its sizes allow no integer near it"
         )
     beside = []
     for number in dict.fromkeys(near):
@@ -201,10 +201,6 @@ def _next(allowed: AllowedValues, start: int, step: int) -> list[int]:
 
 def _grouped(amount: Expr) -> str:
     return f"{int(amount):,}" if amount.is_Integer else text(amount)
-
-
-def _spelt(exact: Fraction) -> str:
-    return f"{exact.numerator:,}" + f"/{exact.denominator:,}" * (exact.denominator != 1)
 
 
 def _none(first: Formula, second: Formula, by: Symbol, total: str, rest: str) -> str:

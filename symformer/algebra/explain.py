@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -15,9 +14,9 @@ from sympy import Expr, Rational
 from ..architectures import composed_model, presets
 from ..formulas import ranks
 from ..language.aliases import Alias
-from ..language.errors import ArithmeticTextError, OptionError, SymformerError
+from ..language.errors import ArithmeticTextError, OptionError, SymformerError, joined
 from ..language.notation.display_tree import Word, tree
-from ..language.notation.text import code, number
+from ..language.notation.text import code, json_number, number, to_digits
 from ..language.printed_number import PERCENT, PrintedNumber, printed
 from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
 from ..language.target import AnyTarget
@@ -72,7 +71,7 @@ class Explanation(Answer):
         run = {B, S, C, N_tok, N_tps, N_dev, N_peak}
         own = {size: value for size, value in known.items() if theirs.get(size) != value and size not in run}
         other += [f"{size} = {value:,}" for size, value in own.items()]
-        return f"{target} with {' and '.join(filter(None, (', '.join(other[:-1]), other[-1])))}" if other else target
+        return f"{target} with {joined(other)}" if other else target
 
     @property
     def value(self) -> int | Fraction:
@@ -125,7 +124,7 @@ class Explanation(Answer):
 
     def format_value(self, value: Fraction | int) -> str:
         """Return a count with separators, or a share as a percentage with two decimals."""
-        return f"{float(round(value, 2)):.2f}%" if self.own_count.method.unit == PERCENT else number(as_int(value))
+        return f"{float(round(value, 2)):.2f}%" if self.own_count.method.unit == PERCENT else number(value)
 
     @property
     def hint(self) -> str:
@@ -169,13 +168,13 @@ class Explanation(Answer):
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as ``explain --json`` prints it; a fraction is a string "p/q"."""
-        spelt = {"value": self.value, "difference": self.difference}
         return {
             "target": self.model.target,
             "number": self.printed.text,
             "verdict": self.verdict,
             "because": self.reason,
-            **{name: each if isinstance(each, int) else str(each) for name, each in spelt.items()},
+            "value": json_number(self.value),
+            "difference": json_number(self.difference),
             "formula": None if self.change is None else code(self.change),
             "counts": self.match.method.formula.measure.name,
             "unit": self.match.method.unit,
@@ -183,7 +182,7 @@ class Explanation(Answer):
             "fits": self.match_kind or None,
             "otherwise": list(self.match.otherwise) if self.verdict == "convention" else [],
             "rows": [
-                {"what": what, "rows": list(rows), "value": each if isinstance(each, int) else str(each)}
+                {"what": what, "rows": list(rows), "value": json_number(each)}
                 for what, rows, each in self.rows
             ],
             "meanings": self.meanings,
@@ -216,9 +215,9 @@ class Explanation(Answer):
         ]
         if self.verdict != "convention":
             return found
-        rows: list[list[Line]] = [[["symformer's count"], [], [number(as_int(plain.value))]]]
-        rows += [[[what], [_some(paths)], [number(each)]] for what, paths, each in self.rows]
-        found.append(Table([[], ["rows"], [self.match.method.unit]], rows, "llr"))
+        rows = [["symformer's count", "", number(plain.value)]]
+        rows += [[what, _some(paths), number(each)] for what, paths, each in self.rows]
+        found.append(Table.of(["", "rows", self.match.method.unit], rows, "llr"))
         found += [Paragraph([f"{name}: {meaning}"]) for name, meaning in self.meanings.items()]
         if self.change is not None and self.change != 0:
             amount = tree(Rational(self.difference.numerator, self.difference.denominator))
@@ -403,10 +402,8 @@ def _doubted(
 
 
 def _with(otherwise: Sequence[str]) -> str:
-    if not otherwise:
-        return "as symformer counts it"
-    return "with " + " and ".join(filter(None, (", ".join(otherwise[:-1]), otherwise[-1])))
+    return f"with {joined(otherwise)}" if otherwise else "as symformer counts it"
 
 
 def _near(value: Fraction) -> str:
-    return f"{Context(prec=4).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"
+    return f"{to_digits(value, 4):f}"

@@ -13,6 +13,7 @@ from ..architectures import composed_model
 from ..language.errors import DerivationError
 from ..language.notation.text import code
 from ..models.model import Model
+from ..output.blocks import BriefBlock, Heading, Paragraph
 from ..papers import paper
 from .check import FormulaCheck, check
 from .correction_arithmetic import WorkedLine
@@ -91,6 +92,27 @@ class PrintedFormula:
         if filed != (made := (found.verdict, *(each.name for each in found.conventions), code(found.difference))):
             raise DerivationError(f"{self.id} is recorded as {'; '.join(filed)}, but the check gives {'; '.join(made)}")
         return found
+
+    @property
+    def compared_with(self) -> str:
+        """The formula with which it is compared, such as ``gpt2 flops of h.attn``, or empty."""
+        part = f" of {self.part}" if self.part else ""
+        return f"{self.target} {self.quantity}{part}" if self.target else ""
+
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the formula as published, the reason for its verdict, and the check."""
+        found = self.check
+        facts = {
+            "printed": self.latex,
+            "read as": self.read,
+            "because" if found else "unchecked": self.because or self.without,
+            "correction": self.correction,
+        }
+        return [
+            Heading(1, [f"{self.whose}, {self.where}" + f"  {self.url}" * bool(self.url)]),
+            *(Paragraph([f"{name:<10}  {said}"]) for name, said in facts.items() if said),
+            *(found.to_blocks() if found else ()),
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Return the recorded data as ``papers --json`` prints it."""

@@ -17,7 +17,7 @@ from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, listed
 from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import Tree
-from ..language.notation.text import code, text
+from ..language.notation.text import code, json_number, text
 from ..language.sizes import Numbers
 from ..language.symbols import letter, print_order, symbol
 from ..ledger.facts import ONE
@@ -374,7 +374,7 @@ class Comparison(Answer):
             "difference_value": self.difference_value,
             "ratio": None if ratio is None else code(ratio),
             "ratio_leading": None if leading is None else code(leading),
-            "ratio_value": _exact(value),
+            "ratio_value": json_number(value),
             "no_ratio": self.no_ratio or None,
             "limits": {str(size): each.to_json() for size, each in self.limits.items()},
             "crossover": {
@@ -454,7 +454,3 @@ class Comparison(Answer):
     loose = Alias("assumed_equal")
     held = Alias("tied_crossovers")
     per = Alias("divisor")
-
-
-def _exact(ratio: Fraction | None) -> int | str | None:
-    return ratio if ratio is None else int(ratio) if ratio.denominator == 1 else str(ratio)

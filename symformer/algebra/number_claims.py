@@ -12,6 +12,7 @@ from typing import Any
 from ..architectures import composed_model
 from ..language.errors import DerivationError
 from ..models.model import Model
+from ..output.blocks import BriefBlock, Heading, Paragraph
 from .correction_arithmetic import WorkedLine
 from .explain import Explanation, explain
 
@@ -41,6 +42,20 @@ class PublishedNumber:
         words = {"convention": "counted differently", "": "not checked"}.get(self.verdict, self.verdict)
         because = self.correction or self.note or self.without
         return f"{words}: {because}" if because else words
+
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the number as published, its explanation or the reason why it has none, and notes."""
+        found = self.explanation
+        facts = {
+            "unchecked": self.without,
+            "correction": "" if self.correction in self.without else self.correction,
+            "note": self.note,
+        }
+        return [
+            Heading(1, [f"{self.whose}: {self.printed}, published as {self.counts}"]),
+            *(found.to_blocks() if found else ()),
+            *(Paragraph([f"{name:<10}  {said}"]) for name, said in facts.items() if said),
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Return the recorded data as ``papers --json`` prints it."""

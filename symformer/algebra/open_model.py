@@ -15,6 +15,7 @@ from ..language.sizes import check_relation
 from ..language.symbols import letter, named_symbol, print_order, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
+from ..output.blocks import Line, Math, setting
 from ..quantities import quantity as find_quantity
 from ..quantities.spellings import spelled
 
@@ -116,21 +117,31 @@ def _free(model: Model, formulas: Sequence[Formula], named: set[Symbol]) -> dict
     return {size: known.get(size) for size in sorted(found, key=print_order)}
 
 
-def free_size_lines(free: Mapping[Symbol, int | None], names: Iterable[str]) -> list[str]:
-    """Return a line for each free size that states where its values come from."""
-    found = []
+def condition_lines(
+    numbers: Mapping[str, int],
+    relations: Mapping[Symbol, Expr],
+    free: Mapping[Symbol, int | None],
+    names: Iterable[str],
+    formulas: Sequence[Formula],
+) -> list[Line]:
+    """Return lines with the fixed sizes, the sizes defined by others, the free sizes and the conventions.
+
+    ``names`` are the free sizes in use, and ``free`` has the preferred value of each.
+    """
+    found: list[Line] = []
+    if numbers:
+        found.append(["with " + ", ".join(f"{name} = {number:,}" for name, number in numbers.items())])
+    found += [["where ", Math.of(size), " = ", Math.of(value)] for size, value in relations.items()]
     for name in names:
         preferred = free.get(named_symbol(name))
         closest = "the smallest value" if preferred is None else f"{preferred:,} or the closest value"
         found.append(
-            f"{name} is not in the formula and was not given; each row uses {closest} that its conditions allow"
+            [f"{name} is not in the formula and was not given; each row uses {closest} that its conditions allow"]
         )
+    for formula in formulas:
+        concerned = find_quantity(formula.measure.name).shown_conventions(formula)
+        found += [[setting(name, choice)] for name, choice in concerned.items()]
     return found
-
-
-def conventions_of(formula: Formula) -> dict[str, str]:
-    """Return the conventions that affect a formula."""
-    return find_quantity(formula.measure.name).shown_conventions(formula)
 
 
 def _concerns(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ..output.blocks import BriefBlock, Paragraph, Table
 from ..papers import papers
 from .formula_claims import PrintedFormula, formula_claims
 from .number_claims import PublishedNumber, number_claims
@@ -30,6 +31,18 @@ class Publication:
     def amiss(self) -> int:
         """The number of entries with a correction."""
         return sum(bool(each.correction) for each in self.entries)
+
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the title, a table of the formulas, and a table of the numbers."""
+        found: list[BriefBlock] = [Paragraph([self.title])]
+        if self.formulas:
+            rows = [[each.id, each.where, each.compared_with, each.says] for each in self.formulas]
+            found.append(Table.of(["formula", "where", "compared with", "verdict"], rows, "llll"))
+        if self.numbers:
+            head = ["number", "where", "printed", "published as", "compared with", "verdict"]
+            rows = [[each.id, each.whose, each.printed, each.counts, each.target, each.says] for each in self.numbers]
+            found.append(Table.of(head, rows, "llllll"))
+        return found
 
 
 @cache

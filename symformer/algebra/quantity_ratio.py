@@ -19,7 +19,7 @@ from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Tree, sizes_of, tree, value
-from ..language.notation.text import code
+from ..language.notation.text import code, json_number
 from ..language.symbols import letter, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
@@ -159,7 +159,7 @@ class QuantityRatio(Answer):
             **({"totals": totals} if totals else {}),
             "ratio": code(self.ratio),
             "ratio_leading": code(self.leading),
-            "ratio_value": exact if exact is None else int(exact) if exact.denominator == 1 else str(exact),
+            "ratio_value": json_number(exact),
             "missing": [] if exact is not None else list(map(str, self.missing)),
             "limits": {str(size): each.to_json() for size, each in self.limits.items()},
         }
@@ -250,7 +250,7 @@ class QuantityRatio(Answer):
         if leading is not None and self.leading != self.ratio:
             line += [*maybe(line, " "), "The ratio of the leading terms is ", Math(leading), "."]
         found += [Paragraph(line)] if line else []
-        return [*found, *limits_of(self.limits, self.model.known, "ratio", most, self.bounded_sizes)]
+        return [*found, *limits_of(self.limits, self.model.known, most, self.bounded_sizes)]
 
     def symbol_table(self, shown: Sequence[Block]) -> list[BriefBlock]:
         """Return the table of the symbols in these blocks, with their values."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from decimal import Context, Decimal
 from fractions import Fraction
 
 from sympy import Symbol
@@ -11,7 +10,7 @@ from sympy import Symbol
 from ..formulas.factorization import factored
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Tree, value
-from ..language.notation.text import text
+from ..language.notation.text import exact_text, text, to_digits
 from ..language.sizes import Numbers
 from ..output.blocks import Line, Math, Paragraph, listed
 from .quotient_limits import Limit
@@ -34,9 +33,9 @@ def bracketed(shown: Tree, most: int | None) -> Tree | None:
 
 
 def limits_of(
-    limits: Mapping[Symbol, Limit], numbers: Numbers, what: str, most: int | None, bounded: Collection[Symbol]
+    limits: Mapping[Symbol, Limit], numbers: Numbers, most: int | None, bounded: Collection[Symbol]
 ) -> list[Paragraph]:
-    """Return a sentence with the limits of a quotient as one size grows and the others stay fixed.
+    """Return a sentence with the limits of a ratio as one size grows and the others stay fixed.
 
     The ``bounded`` sizes cannot grow alone, so the sentence omits them.
     """
@@ -56,7 +55,7 @@ def limits_of(
         clauses.append([*to, " with ", *listed(*sizes, last=" or ")])
     if not clauses:
         return []
-    return [Paragraph([f"As one size grows and the others stay fixed, the {what} tends ", *listed(*clauses), "."])]
+    return [Paragraph(["As one size grows and the others stay fixed, the ratio tends ", *listed(*clauses), "."])]
 
 
 def exactly(number: Fraction) -> str:
@@ -66,13 +65,13 @@ def exactly(number: Fraction) -> str:
     ('3', '8/5 = 1.6', '86,024/3 ≈ 28,674.67', '2/107 ≈ 0.01869')
     """
     if number.denominator == 1:
-        return f"{number.numerator:,}"
+        return exact_text(number)
     near = nearly(number)
     sign = "=" if Fraction(near.replace(",", "")) == number else "≈"
-    return f"{number.numerator:,}/{number.denominator:,} {sign} {near}"
+    return f"{exact_text(number)} {sign} {near}"
 
 
 def nearly(number: Fraction) -> str:
     """Return a number to four digits, or to two decimals if it has more than two digits before the point."""
     whole = len(str(abs(int(number))))
-    return f"{Context(prec=max(4, whole + 2)).divide(Decimal(number.numerator), Decimal(number.denominator)):,f}"
+    return f"{to_digits(number, max(4, whole + 2)):,f}"

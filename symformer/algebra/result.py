@@ -6,9 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from ..formulas import ranks
+from ..formulas.formula import Formula
 from ..language.aliases import Alias
 from ..language.errors import DocumentError
 from ..language.frozen import Immutable
+from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import Equation, Line, Table
 from ..output.files import check_output
@@ -68,3 +71,25 @@ class Answer(Tabular, Immutable, Shown):
 
     # Former names
     of_ranks = Alias("rank_lines")
+
+
+class FormulaAnswer(Answer):
+    """A result about one formula of a model."""
+
+    model: Model
+    formula: Formula
+
+    def rank_lines(self) -> list[Line]:
+        """Return the number of ranks if the values are per rank."""
+        return ranks.stated(self.formula.ranks, self.model.known)
+
+    def _formula_json(self) -> dict[str, Any]:
+        """Return the first entries of the data: the model, the quantity and the formula."""
+        return {
+            "target": self.model.target,
+            "quantity": self.formula.measure.name,
+            "unit": self.formula.measure.unit,
+            "conventions": dict(self.formula.conventions),
+            "formula": self.formula.code(),
+            **ranks.facts(self.formula.ranks, self.model.known),
+        }

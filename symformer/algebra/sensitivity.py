@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -13,20 +12,19 @@ from typing import Any
 from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, expand, floor, fraction, together
 
 from ..architectures import composed_model
-from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..formulas.ratio import lowest
 from ..language.aliases import Alias, former
 from ..language.errors import SizeError, SymformerError
 from ..language.frozen import FrozenDict, Immutable
-from ..language.notation.text import code
+from ..language.notation.text import code, json_number, to_digits
 from ..language.sizes import Numbers, substitute
 from ..language.symbols import letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table, setting
-from .result import Answer
+from .result import FormulaAnswer
 
 LONG = 160  # maximum number of characters of a readable formula
 BUILT = ("layers", "heads", "experts")  # units of the sizes whose unit increment is listed below the table
@@ -147,7 +145,7 @@ def _leading(expr: Expr, size: Symbol) -> Expr | None:
 
 
 @dataclass(frozen=True, repr=False)
-class Sensitivity(Answer):
+class Sensitivity(FormulaAnswer):
     """The sensitivity of one quantity of a model to each of its sizes."""
 
     model: Model
@@ -190,26 +188,20 @@ class Sensitivity(Answer):
 
     def to_json(self) -> dict[str, Any]:
         """Return the sensitivity as ``sensitivity --json`` prints it; a fraction is a string "p/q"."""
-        measure = self.formula.measure
         return {
-            "target": self.model.target,
-            "quantity": measure.name,
-            "unit": measure.unit,
-            "conventions": dict(self.formula.conventions),
-            "formula": code(self.formula.display_expr),
-            **ranks.facts(self.formula.ranks, self.model.known),
-            "value": _json(self.value),
+            **self._formula_json(),
+            "value": json_number(self.value),
             "sizes": [
                 {
                     "size": str(each.size),
                     "meaning": letter(each.size).meaning,
                     "value": each.value,
                     "derivative": _code(each.derivative),
-                    "derivative_value": _json(each.evaluate(each.derivative)),
+                    "derivative_value": json_number(each.evaluate(each.derivative)),
                     "elasticity": _code(each.elasticity),
-                    "elasticity_value": _json(each.evaluate(each.elasticity)),
+                    "elasticity_value": json_number(each.evaluate(each.elasticity)),
                     "one_more": _code(each.one_more),
-                    "one_more_value": _json(each.evaluate(each.one_more)),
+                    "one_more_value": json_number(each.evaluate(each.one_more)),
                     "one_more_breaks": self.violated_conditions.get(each.size),
                     "alone": _code(each.univariate),
                     "asymptote": _code(each.asymptote),
@@ -217,10 +209,6 @@ class Sensitivity(Answer):
                 for each in self.changes
             ],
         }
-
-    def rank_lines(self) -> list[Line]:
-        """Return the number of ranks if the values are per rank."""
-        return ranks.stated(self.formula.ranks, self.model.known)
 
     def table(self) -> dict[str, list[Any]]:
         """Return one row per size: formulas, and their values if all sizes have numbers."""
@@ -302,10 +290,6 @@ def _code(expr: Expr | None) -> str | None:
     return None if expr is None else code(expr)
 
 
-def _json(value: Fraction | None) -> int | str | None:
-    return None if value is None else int(value) if value.denominator == 1 else str(value)
-
-
 def _shown(expr: Expr | None) -> Line:
     if expr is None:
         return ["none"]
@@ -320,7 +304,7 @@ def _digits(value: Fraction) -> str:
     """Return an integer exactly, and another number to four digits."""
     if value.denominator == 1:
         return str(int(value))
-    return f"{Context(prec=4).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"
+    return f"{to_digits(value, 4):f}"
 
 
 def sensitivity(target: Model | AnyTarget, quantity: str = "params", **conventions: str) -> Sensitivity:

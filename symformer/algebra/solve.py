@@ -13,7 +13,6 @@ from typing import Any
 
 from sympy import Expr, Symbol
 
-from ..formulas import ranks
 from ..formulas.arrays import WIDE
 from ..formulas.compiled_formula import Compiled
 from ..formulas.compiler import compiled, program
@@ -22,19 +21,19 @@ from ..formulas.program import ONE, Monomial, Polynomial, Program
 from ..formulas.program import RationalFunction as Quotient
 from ..language.aliases import Alias, former
 from ..language.amounts import amount
-from ..language.errors import OptionError, SizeError, quoted
+from ..language.errors import OptionError, SizeError, it_or_each, needs_values, quoted
 from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.text import code, text
 from ..language.symbols import letter, named_symbol, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table, setting
+from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table
 from .box import SizeBox, separate_conditions
 from .free_sizes import FreeSizes
 from .grid import Axis, Grid, RowChunk
-from .open_model import Given, OpenModel, Where, conventions_of, free_size_lines
-from .result import Answer, Told, ignore_progress
+from .open_model import Given, OpenModel, Where, condition_lines
+from .result import FormulaAnswer, Told, ignore_progress
 from .row_program import compile_for_rows
 from .search_boxes import MOST as COMBINATIONS
 from .search_boxes import OpenSize, SearchRegion
@@ -139,7 +138,7 @@ class _Tried:
 
 
 @dataclass(frozen=True, repr=False)
-class Solutions(Answer):
+class Solutions(FormulaAnswer):
     """The sizes that give a total, or that stay within a limit with the first size as large as possible."""
 
     model: Model
@@ -163,9 +162,7 @@ class Solutions(Answer):
                 raise SizeError(f"{name} does not affect {self.formula.id} = {text(self.formula.display_expr)[:200]}")
         lacking = [name for name in self._compiled.symbols if name not in names and name not in self._compiled.defaults]
         if lacking:
-            raise SizeError(
-                f"{self.formula.id} needs a value for {', '.join(lacking)}; set it with --set or solve for it"
-            )
+            raise SizeError(needs_values(self.formula.id, lacking, after=f" or solve for {it_or_each(lacking)}"))
 
     @cached_property
     def _compiled(self) -> Compiled:
@@ -549,14 +546,8 @@ class Solutions(Answer):
 
     def to_json(self) -> dict[str, Any]:
         """Return the solutions as ``solve --json`` prints them."""
-        measure = self.formula.measure
         return {
-            "target": self.model.target,
-            "quantity": measure.name,
-            "unit": measure.unit,
-            "conventions": dict(self.formula.conventions),
-            "formula": code(self.formula.display_expr),
-            **ranks.facts(self.formula.ranks, self.model.known),
+            **self._formula_json(),
             "wanted": {"least": self.goal.low, "most": self.goal.high},
             "for": list(self._names),
             "given": self.numbers,
@@ -567,18 +558,10 @@ class Solutions(Answer):
             "nearest": self.nearest.to_json() if self.nearest else None,
         }
 
-    def rank_lines(self) -> list[Line]:
-        """Return the number of ranks if the values are per rank."""
-        return ranks.stated(self.formula.ranks, self.model.known)
-
     def _posed(self) -> list[Line]:
         """Return the lines above the table: the target, fixed sizes, conventions and ranks."""
         found: list[Line] = [[f"{self.formula.measure.title}: {self.goal.text}, for {' and '.join(self._names)}"]]
-        if self.numbers:
-            found.append(["with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items())])
-        found += [["where ", Math.of(size), " = ", Math.of(value)] for size, value in self.relations.items()]
-        found += [[line] for line in free_size_lines(self.free, self._free.names)]
-        found += [[setting(name, choice)] for name, choice in conventions_of(self.formula).items()]
+        found += condition_lines(self.numbers, self.relations, self.free, self._free.names, [self.formula])
         return [*found, *self.rank_lines()]
 
     @property

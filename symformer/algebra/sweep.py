@@ -24,10 +24,10 @@ from ..language.symbols import named_symbol, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Code, Heading, Line, Math, Paragraph, Table, plain, setting
+from ..output.blocks import BriefBlock, Code, Heading, Line, Math, Paragraph, Table, plain
 from .filters import Filter
 from .grid import Axis, Grid, RowChunk
-from .open_model import Given, OpenModel, Where, conventions_of, free_size_lines
+from .open_model import Given, OpenModel, Where, condition_lines
 from .result import Answer, Told, ignore_progress
 from .row_evaluation import RowEvaluator, RowSource
 from .row_files import RowFile
@@ -202,7 +202,7 @@ class Sweep(Answer):
                 for each in self.formulas
             ],
             "given": self.numbers,
-            "where": {str(size): code(self._relation(size)) for size in self.relations},
+            "where": {str(size): code(value) for size, value in self._definitions.items()},
             "free": list(self._work.free.names),
             "configs": self.rows.count,
             "left_out": self.rejected_by_condition,
@@ -211,8 +211,10 @@ class Sweep(Answer):
             "rows": [list(row) for row in rows],
         }
 
-    def _relation(self, size: Symbol) -> Expr:
-        return next(each.relations[size] for each in self.formulas if size in each.relations)
+    @property
+    def _definitions(self) -> dict[Symbol, Expr]:
+        every = {size: value for each in self.formulas for size, value in each.relations.items()}
+        return {size: every[size] for size in self.relations}
 
     def rank_lines(self) -> list[Line]:
         """Return the number of ranks of each quantity if the values are per rank."""
@@ -221,12 +223,8 @@ class Sweep(Answer):
 
     def _conditions(self) -> list[Line]:
         """Return the lines above the table: fixed sizes, definitions, conventions and ranks."""
-        found: list[Line] = []
-        if self.numbers:
-            found.append(["with " + ", ".join(f"{name} = {number:,}" for name, number in self.numbers.items())])
-        found += [["where ", Math.of(size), " = ", Math.of(self._relation(size))] for size in self.relations]
-        found += [[line] for line in free_size_lines(self.free, self._work.free.names)]
-        found += [[setting(name, choice)] for each in self.formulas for name, choice in conventions_of(each).items()]
+        names = self._work.free.names
+        found = condition_lines(self.numbers, self._definitions, self.free, names, self.formulas)
         return list({plain(line): line for line in [*found, *self.rank_lines()]}.values())
 
     def count_lines(self, rows: int) -> list[str]:

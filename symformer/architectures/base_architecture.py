@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, reduce
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..components.base import Component
 from ..components.base import Names as Words
@@ -19,7 +19,6 @@ from ..configs.config_fields import (
     Labels,
     MultipleField,
     ProbabilityField,
-    Setting,
 )
 from ..configs.field_mapping import Fields
 from ..configs.layers import DenseLayers, Layers, RepeatedLayers, RotaryLayers, SpelledLayers
@@ -29,6 +28,9 @@ from ..language.symbols import A, E
 from ..ledger.adapters import CHANGES, Adapter, adapted
 from ..ledger.facts import Activation, Ledger
 from ..ledger.operations import record
+
+if TYPE_CHECKING:
+    from ..configs.config_fields import Setting
 
 # Architecture files import everything about config fields and torch classes from here.
 __all__ = [

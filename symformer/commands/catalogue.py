@@ -8,9 +8,10 @@ import click
 
 from . import arguments
 from .base_command import Command
-from .terminal import print_json, print_line, table
+from .terminal import print_blocks, print_json
 
 if TYPE_CHECKING:
+    from ..output.blocks import Paragraph
     from ..views.catalogue_class import CatalogueClass
 
 
@@ -27,6 +28,8 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     from ..catalogue.entries import classes, find_entry
     from ..catalogue.record import OPERATIONS
     from ..language.errors import UnknownNameError
+    from ..models.provenance import libraries
+    from ..output.blocks import Table
     from ..views.catalogue_class import catalogue_class
 
     asked = {word.lower() for word in words}
@@ -44,7 +47,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
                 "type": model_type,
                 "switches": sorted({field for turn in kept.option_effects for field in turn.fields}),
                 "operations": OPERATIONS in kept.records,
-                "read with": ", ".join(f"{each} {version}" for each, version in kept.config.versions.items()),
+                "read with": libraries(kept.config.versions),
             }
         )
     if words and not facts:
@@ -53,21 +56,26 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         )
     alone = find_entry(facts[0]["class"], facts[0]["type"]) if len(facts) == 1 else None
     if alone is not None:
-        _say_alone(catalogue_class(alone), facts[0], as_json)
-        return
-    if as_json:
+        _print_class(catalogue_class(alone), facts[0], as_json)
+    elif as_json:
         print_json(facts)
-        return
-    rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]
-    table(["class", "model type", "supported switches"], rows, "lll")
-    for versions in dict.fromkeys(each["read with"] for each in facts):
-        print_line(f"traced with {versions}; checked at random configs")
+    else:
+        rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]
+        table = Table.of(["class", "model type", "supported switches"], rows, "lll")
+        print_blocks([table, *map(_traced_with, dict.fromkeys(each["read with"] for each in facts))])
 
 
-def _say_alone(found: CatalogueClass, facts: dict[str, Any], as_json: bool) -> None:
+def _traced_with(versions: str) -> Paragraph:
+    from ..output.blocks import Paragraph
+
+    return Paragraph([f"traced with {versions}; checked at random configs"])
+
+
+def _print_class(found: CatalogueClass, facts: dict[str, Any], as_json: bool) -> None:
     """Print one class: its formulas, the config fields of its sizes, and the change that each switch makes."""
     from ..language.errors import listed
-    from ..language.notation.text import code, text
+    from ..language.notation.text import code
+    from ..output.blocks import BriefBlock, Heading, Math, Paragraph, Table
     from ..views.catalogue_class import fixed_sizes
 
     said = ["".join(each) for each in fixed_sizes(found)]
@@ -79,17 +87,16 @@ def _say_alone(found: CatalogueClass, facts: dict[str, Any], as_json: bool) -> N
         formulas = {name: formula.code() for name, formula in found.formulas.items()}
         print_json([facts | {"formulas": formulas, "symbols": dict(found.fields), "held": said, "adds": adds}])
         return
-    print_line(f"{facts['class']} ({facts['type']}): {listed(each.measure.title for each in found.formulas.values())}")
-    for formula in found.formulas.values():
-        print_line(f"{formula.measure.letter} = {formula.text()}")
-    if letters := [f"{letter} = {place}" for letter, place in found.fields.items() if letter != place]:
-        print_line(f"with {', '.join(letters)}")
-    if found.conditions:
-        print_line(f"valid if {', '.join(map(str, found.conditions))}")
-    for line in said:
-        print_line(line)
-    print_line("")
-    rows = [[each.said, "unknown" if each.adds is None else text(each.adds)] for each in found.switches]
+    counts = listed(each.measure.title for each in found.formulas.values())
+    letters = ", ".join(f"{letter} = {place}" for letter, place in found.fields.items() if letter != place)
+    conditions = ", ".join(map(str, found.conditions))
+    lines = [f"with {letters}"] * bool(letters) + [f"valid if {conditions}"] * bool(conditions) + said
+    blocks: list[BriefBlock] = [
+        Heading(1, [f"{facts['class']} ({facts['type']}): {counts}"]),
+        *(formula.equation() for formula in found.formulas.values()),
+        *(Paragraph([line]) for line in lines),
+    ]
+    rows = [[each.said, "unknown" if each.adds is None else Math.of(each.adds)] for each in found.switches]
     if rows:
-        table(["config switch", "change in N"], rows, "ll")
-    print_line(f"traced with {facts['read with']}; checked at random configs")
+        blocks.append(Table.of(["config switch", "change in N"], rows, "ll"))
+    print_blocks([*blocks, _traced_with(facts["read with"])])

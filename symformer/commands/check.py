@@ -6,7 +6,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import print_blocks, print_json
+from .terminal import print_result
 
 DIFFERS = 1
 
@@ -68,8 +68,5 @@ def command(
         raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
     found = hold(formula, model, quantity, part=part, names=parse_bindings(where), paper=paper, **conventions)
     model.check_run_sizes([found.formula])
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_blocks(found.to_blocks())
+    print_result(found, as_json)
     return DIFFERS if found.verdict == "differs" else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,9 +15,8 @@ from .base_command import Command
 from .terminal import print_blocks, print_json, print_line
 
 if TYPE_CHECKING:
-    from sympy import Symbol
-
     from ..algebra.model_comparison import Comparison
+    from ..formulas.formula import Formula
     from ..output.blocks import Document
     from ..targets.side_by_side import SideBySideTargets
 
@@ -138,6 +137,7 @@ def command(
     symformer compare llama-2-7b llama-2-70b deepseek-v2 -q kv-cache --per B*C
     symformer compare gpt2 --quantity train-flops --divide-by params
     """
+    from ..algebra.compare import compare
     from ..targets.side_by_side import SideBySideTargets
 
     asked = tuple(dict.fromkeys(quantities)) or ("params",)
@@ -147,14 +147,33 @@ def command(
         x, by = x or by, None  # --by is also a former spelling of --x
     _check(targets, asked, over, per, same, by, x, crossovers, output, form, flavour, as_json)
     beside = SideBySideTargets.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
+
+    def compared(formulas: Sequence[Formula], totals: bool = True) -> Comparison:
+        return compare(*formulas, match=same or "", adjust=by or "", per=per or "", totals=totals)
+
     if over is not None:
         _over(beside, x, output, form, engine, flavour, as_json)
     elif output is not None and plot_output.is_plot(output, PLOTS):
-        _draw(beside, same, by, crossovers, per, output)
+        found = compared(beside.formulas()[0])
+        plot_output.put(output, lambda: found.plot(x=crossovers[0] if crossovers else ""))
     elif output is not None:
-        _write(beside, same, by, per, output, form, engine, flavour)
+        from ..documents.comparison_document import document
+
+        _put(
+            lambda: document(list(map(compared, beside.formulas())), __version__),
+            output,
+            "a comparison",
+            form,
+            engine,
+            flavour,
+        )
     else:
-        _show(beside, same, by, crossovers, per, as_json)
+        found = compared(beside.formulas()[0], totals=not as_json)
+        found.check_crossovers(crossovers)
+        if as_json:
+            print_json(_json(found))
+        else:
+            _print(found, crossovers)
 
 
 def _check(
@@ -237,36 +256,11 @@ def _check_plot(
     check_output(output, "a plot", PLOTS)
 
 
-def _draw(
-    beside: SideBySideTargets, same: str | None, by: str | None, crossovers: Sequence[str], per: str | None, output: str
-) -> None:
-    """Plot the comparison: its rows as bars, or the totals against the size given with ``--crossover``."""
-    from ..algebra.compare import compare as set_side_by_side
-
-    (formulas,) = beside.formulas()
-    found = set_side_by_side(*formulas, match=same or "", adjust=by or "", per=per or "", totals=True)
-    plot_output.put(output, lambda: found.plot(x=crossovers[0] if crossovers else ""))
-
-
-def _show(
-    beside: SideBySideTargets,
-    same: str | None,
-    by: str | None,
-    crossovers: Sequence[str],
-    per: str | None,
-    as_json: bool,
-) -> None:
-    """Print the comparison as text or as JSON."""
-    from ..algebra.compare import compare as set_side_by_side
+def _print(found: Comparison, crossovers: Sequence[str]) -> None:
+    """Print the comparison, the sizes without a value, and the sources of the formulas."""
     from ..views.provenance_lines import source_sentences
-    from ..views.summary import notes
+    from ..views.summary import missing_line, notes
 
-    (formulas,) = beside.formulas()
-    found = set_side_by_side(*formulas, match=same or "", adjust=by or "", per=per or "", totals=not as_json)
-    found.check_crossovers(crossovers)
-    if as_json:
-        print_json(_json(found))
-        return
     read = [f"{model.target}: config.json at {at}" for model in found.models if (at := model.provenance.read_at)]
     answered = [
         f"{model.target}: {line}"
@@ -274,48 +268,32 @@ def _show(
         for line in [*notes(model, formula), *source_sentences(model, formula)]
     ]
     print_blocks(found.to_blocks(crossovers))
-    for line in ["", *_unset(found.unset), *dict.fromkeys([*read, *answered])]:
+    print_line()
+    for line in [*([missing_line(found.unset)] if found.unset else []), *dict.fromkeys([*read, *answered])]:
         print_line(line)
 
 
-def _unset(sizes: Sequence[Symbol]) -> list[str]:
-    """Return a line that names the sizes without a value."""
-    from ..language.errors import it_or_each
-
-    return [f"no value for {', '.join(map(str, sizes))}: set {it_or_each(sizes)} with --set"] if sizes else []
-
-
 def _json(found: Comparison) -> dict[str, object]:
+    """Return the data of the comparison and, for each model, its missing sizes, ranks, commit and source."""
     from ..formulas import ranks
     from ..views.provenance_lines import provenance_json
     from ..views.summary import config_commit, missing_of
 
-    each = [provenance_json(*one) for one in zip(found.models, found.formulas, strict=True)]
-    reads = [config_commit(model) for model in found.models]
-    shared = [
-        ranks.facts(formula.ranks, model.known) for model, formula in zip(found.models, found.formulas, strict=True)
-    ]
-    divided = [one.get("ranks") for one in shared]
-    missing = [
-        [str(size) for size in missing_of(formula, model)]
-        for model, formula in zip(found.models, found.formulas, strict=True)
-    ]
-    if len(found.models) > 2:
-        return {
-            **found.to_json(),
-            "missing": missing,
-            **({"ranks": divided} if any(divided) else {}),
-            **({"read": reads} if any(reads) else {}),
-            "provenance": each,
-        }
-    commits = {side: read for side, read in zip(("left", "right"), reads, strict=True) if read}
-    return {
-        **found.to_json(),
-        "missing": dict(zip(("left", "right"), missing, strict=True)),
-        **({"ranks": dict(zip(("left", "right"), divided, strict=True))} if any(divided) else {}),
-        **({"read": commits} if commits else {}),
-        "provenance": dict(zip(("left", "right"), each, strict=True)),
+    sides = list(zip(found.models, found.formulas, strict=True))
+    told: dict[str, Any] = {
+        "missing": [[str(size) for size in missing_of(formula, model)] for model, formula in sides],
+        "ranks": [ranks.facts(formula.ranks, model.known).get("ranks") for model, formula in sides],
+        "read": [config_commit(model) for model in found.models],
+        "provenance": [provenance_json(model, formula) for model, formula in sides],
     }
+    for name in ("ranks", "read"):
+        if not any(told[name]):
+            del told[name]
+    if len(sides) == 2:
+        told = {name: dict(zip(("left", "right"), each, strict=True)) for name, each in told.items()}
+        if "read" in told:
+            told["read"] = {side: commit for side, commit in told["read"].items() if commit}
+    return {**found.to_json(), **told}
 
 
 def _over(
@@ -330,6 +308,7 @@ def _over(
     """Divide one quantity by another for each target; print the quotients, or write JSON, a plot or a document."""
     from ..algebra.quantity_ratio import QuantityRatio
     from ..language.errors import OptionError
+    from ..views.summary import missing_line
 
     above, below = beside.formulas()
     for formula in (*above, *below):
@@ -352,32 +331,9 @@ def _over(
         return
     print_blocks([block for each in found for block in each.to_blocks()])
     lacking = dict.fromkeys(size for each in found for size in each.unset)
-    for line in ["", *_unset(list(lacking))] if lacking else []:
-        print_line(line)
-
-
-def _write(
-    beside: SideBySideTargets,
-    same: str | None,
-    by: str | None,
-    per: str | None,
-    output: str,
-    form: str | None,
-    engine: str,
-    flavour: str | None,
-) -> None:
-    """Write the comparison as a document."""
-    from ..algebra.compare import compare as set_side_by_side
-    from ..documents.comparison_document import document
-
-    def made() -> Document:
-        found = [
-            set_side_by_side(*formulas, match=same or "", adjust=by or "", per=per or "", totals=True)
-            for formulas in beside.formulas()
-        ]
-        return document(found, __version__)
-
-    _put(made, output, "a comparison", form, engine, flavour)
+    if lacking:
+        print_line()
+        print_line(missing_line(list(lacking)))
 
 
 def _put(

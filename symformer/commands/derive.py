@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import __version__
-from ..documents.formats import FORMATS, Engine, Flavour
+from ..documents.formats import ARCHIVE, FORMATS, Engine, Flavour
 from . import arguments, completion_values, document_output
 from .base_command import Command
 from .terminal import print_error
 
 if TYPE_CHECKING:
     from ..documents.document_request import Kind
-
-ARCHIVE = "zip"
 
 
 @click.command("derive", cls=Command)

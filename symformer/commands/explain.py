@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import print_blocks, print_json
+from .terminal import print_result
 
 
 @click.command("explain", cls=Command)
@@ -44,8 +44,5 @@ def command(
     asked = printed(number)
     model, conventions = resolve(target, pairs(options), sets, [quantity] if quantity else [])
     found = explain(model, asked, quantity, **conventions)
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_blocks(found.to_blocks())
+    print_result(found, as_json)
     sys.exit(found.verdict == "unexplained")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from . import arguments
 from .base_command import Command
-from .terminal import print_json, print_line, spell, table
+from .terminal import print_blocks, print_json
 
-_BRIEF = 64  # characters of a formula in a list
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..formulas.formula import Formula
+    from ..output.blocks import Math, Piece, Table
+
+_BRIEF = 65  # characters of a formula in a list
 
 
 @click.command("list", cls=Command)
@@ -17,19 +25,14 @@ _BRIEF = 64  # characters of a formula in a list
 def command(only_presets: bool, as_json: bool) -> None:
     """List architectures, presets, components and quantities."""
     from .. import architectures, components
+    from ..output.blocks import Table
     from ..quantities import quantities
     from ..quantities.quantity import PLACEMENT
-    from ..quantities.rule_sets.rule_set import RuleSetQuantity
 
     presets = architectures.presets()
-    if only_presets:
-        if as_json:
-            print_json(presets)
-            return
-        rows = [[name, facts["architecture"], facts.get("hub", ""), facts["source"]] for name, facts in presets.items()]
-        table(["name", "architecture", "Hugging Face Hub", "source of the sizes"], rows, "llll")
-        return
-    if as_json:
+    if as_json and only_presets:
+        print_json(presets)
+    elif as_json:
         print_json(
             {
                 "architectures": architectures.all_names(),
@@ -39,42 +42,54 @@ def command(only_presets: bool, as_json: bool) -> None:
                 "placement": {name: list(convention.meanings) for name, convention in PLACEMENT.items()},
             }
         )
-        return
-    print_line("Architectures")
-    rows = []
-    for name in architectures.all_names():
-        model = architectures.architecture(name)
-        rows.append([name, model.title, _brief(spell(model.params.display_expr))])
-    table(["name", "title", "parameters"], rows, "lll")
-    print_line("\nPresets: published sizes of an architecture (--presets lists their sources)")
-    rows = [[name, ", ".join(architectures.presets_of(name))] for name in architectures.all_names()]
-    table(["architecture", "presets"], rows, "ll")
-    print_line("\nComponents")
-    rows = []
-    for name in components.all_names():
-        part = components.component(name)
-        rows.append([f"component:{name}", part.title, _brief(spell(part.params.display_expr))])
-    table(["name", "title", "parameters"], rows, "lll")
-    print_line("\nQuantities")
-    rows = []
+    elif only_presets:
+        rows = [[name, each["architecture"], each.get("hub", ""), each["source"]] for name, each in presets.items()]
+        print_blocks([Table.of(["name", "architecture", "Hugging Face Hub", "source of the sizes"], rows, "llll")])
+    else:
+        print_blocks(_tables())
+
+
+def _tables() -> Iterator[Table]:
+    """Yield one table for each kind of entry."""
+    from .. import architectures, components
+    from ..output.blocks import Table
+    from ..quantities import quantities
+    from ..quantities.quantity import PLACEMENT
+    from ..quantities.rule_sets.rule_set import RuleSetQuantity
+
+    models = {name: architectures.architecture(name) for name in architectures.all_names()}
+    rows: list[list[Piece]] = [[name, each.title, _brief(each.params)] for name, each in models.items()]
+    yield Table.of(["name", "title", "parameters"], rows, "lll", caption=["Architectures"])
+    rows = [[name, ", ".join(architectures.presets_of(name))] for name in models]
+    caption = "Presets: published sizes of an architecture (--presets lists their sources)"
+    yield Table.of(["architecture", "presets"], rows, "ll", caption=[caption])
+    parts = {name: components.component(name) for name in components.all_names()}
+    rows = [[f"component:{name}", each.title, _brief(each.params)] for name, each in parts.items()]
+    yield Table.of(["name", "title", "parameters"], rows, "lll", caption=["Components"])
+    rows, rule_sets = [], list[list[str]]()
     for name, question in quantities().items():
         named = {key: rule for key, rule in question.choices.items() if key not in PLACEMENT}
         choices = [f"{key}={'|'.join(rule.meanings)}" for key, rule in named.items()]
         rows.append([name, question.measure.title, question.measure.unit, " ".join(choices)])
-    table(["name", "title", "unit", "conventions"], rows, "llll")
-    print_line("\nFLOPs as counted by papers and tools")
-    rows = []
-    for name, question in quantities().items():
         sets = question.rule_sets if isinstance(question, RuleSetQuantity) else {}
-        rows += [[f"counted={key}", name, rules.who, rules.where] for key, rules in sets.items()]
-    table(["option", "quantity", "counted by", "source"], rows, "llll")
-    print_line("\nParallelism options, for quantities per rank")
-    rows = []
-    for name, convention in PLACEMENT.items():
-        rows += [[f"{name}={choice}", meaning] for choice, meaning in convention.meanings.items()]
-    table(["option", "meaning"], rows, "ll")
+        rule_sets += [[f"counted={key}", name, rules.who, rules.where] for key, rules in sets.items()]
+    yield Table.of(["name", "title", "unit", "conventions"], rows, "llll", caption=["Quantities"])
+    caption = "FLOPs as counted by papers and tools"
+    yield Table.of(["option", "quantity", "counted by", "source"], rule_sets, "llll", caption=[caption])
+    rows = [[f"{name}={each}", said] for name, rule in PLACEMENT.items() for each, said in rule.meanings.items()]
+    caption = "Parallelism options, for quantities per rank"
+    yield Table.of(["option", "meaning"], rows, "ll", caption=[caption])
 
 
-def _brief(spelt: str) -> str:
-    """Return a formula shortened to the width of a column, with an ellipsis if terms are missing."""
-    return spelt if len(spelt) <= _BRIEF else spelt[: spelt.rindex(" + ", 0, _BRIEF)] + " + …"
+def _brief(formula: Formula) -> Math:
+    """Return a formula shortened to the width of a column, with an ellipsis for the missing terms."""
+    from ..language.notation.display_tree import Sum, Word, tree
+    from ..language.notation.text import text
+    from ..output.blocks import Math
+
+    shown = tree(formula.display_expr)
+    terms = shown.terms if isinstance(shown, Sum) else ()
+    while terms and len(text(shown)) > _BRIEF:
+        terms = terms[:-1]
+        shown = Sum((*terms, Word("…")))
+    return Math(shown)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import print_blocks, print_json, print_line, table
+from .terminal import print_blocks, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from ..algebra.formula_claims import PrintedFormula
     from ..algebra.number_claims import PublishedNumber
     from ..algebra.publications import Publication
+    from ..output.blocks import BriefBlock
 
 
 @click.command("papers", cls=Command)
@@ -38,91 +39,36 @@ def command(name: str | None, as_json: bool) -> None:
     from ..language.errors import UnknownNameError
 
     found = publications()
-    if name is None:
-        _all(found.values(), as_json)
-        return
-    if name in found:
-        _source(found[name], as_json)
-        return
-    formulas = {each.id: each for one in found.values() for each in one.formulas}
-    numbers = {each.id: each for one in found.values() for each in one.numbers}
-    if name in formulas:
-        _formula(formulas[name], as_json)
-    elif name in numbers:
-        _number(numbers[name], as_json)
+    claims = {each.id: each for one in found.values() for each in one.entries}
+    if name is not None and name not in found and name not in claims:
+        raise UnknownNameError("paper, published formula or number", name, [*found, *claims])
+    if as_json and name in claims:
+        print_json(_claim_json(claims[name]))
+    elif as_json:
+        sources = found.values() if name is None else [found[name]]
+        print_json([each.to_json() for one in sources for each in one.entries])
+    elif name is None:
+        print_blocks(_sources(list(found.values())))
     else:
-        raise UnknownNameError("paper, published formula or number", name, [*found, *formulas, *numbers])
+        print_blocks((claims.get(name) or found[name]).to_blocks())
 
 
-def _all(found: Iterable[Publication], as_json: bool) -> None:
-    every = list(found)
-    if as_json:
-        print_json([each.to_json() for one in every for each in one.entries])
-        return
-    rows = [[one.id, one.title, *map(_count, (len(one.formulas), len(one.numbers), one.amiss))] for one in every]
-    sums = [str(sum(each)) for each in zip(*((len(x.formulas), len(x.numbers), x.amiss) for x in every), strict=True)]
-    table(["id", "source", "formulas", "numbers", "corrections"], [*rows, ["total", "", *sums]], "llrrr", total=True)
-    print_line()
-    print_line(
-        "symformer papers ID shows one source; corrections are entries that differ from what they claim to count."
-    )
+def _sources(found: Sequence[Publication]) -> list[BriefBlock]:
+    """Return the table of all sources, with the numbers of their formulas, numbers and corrections."""
+    from ..output.blocks import Paragraph, Table
+
+    counts = [(len(each.formulas), len(each.numbers), each.amiss) for each in found]
+    rows = [[one.id, one.title, *(str(count or "") for count in each)] for one, each in zip(found, counts, strict=True)]
+    rows.append(["total", "", *(str(sum(each)) for each in zip(*counts, strict=True))])
+    head = ["id", "source", "formulas", "numbers", "corrections"]
+    note = "symformer papers ID shows one source; corrections are entries that differ from what they claim to count."
+    return [Table.of(head, rows, "llrrr", total=True), Paragraph([note])]
 
 
-def _count(number: int) -> str:
-    return str(number or "")
+def _claim_json(entry: PrintedFormula | PublishedNumber) -> dict[str, Any]:
+    """Return a published formula with its check, or a published number with its explanation."""
+    from ..algebra.formula_claims import PrintedFormula
 
-
-def _source(found: Publication, as_json: bool) -> None:
-    if as_json:
-        print_json([each.to_json() for each in found.entries])
-        return
-    print_line(found.title)
-    if found.formulas:
-        print_line()
-        rows = [[each.id, each.where, _of(each), each.says] for each in found.formulas]
-        table(["formula", "where", "compared with", "verdict"], rows, "llll")
-    if found.numbers:
-        print_line()
-        rows = [[each.id, each.whose, each.printed, each.counts, each.target, each.says] for each in found.numbers]
-        table(["number", "where", "printed", "published as", "compared with", "verdict"], rows, "llllll")
-
-
-def _formula(entry: PrintedFormula, as_json: bool) -> None:
-    found = entry.check
-    if as_json:
-        print_json({**entry.to_json(), "check": found.to_json() if found else None})
-        return
-    print_line(f"{entry.whose}, {entry.where}" + (f"  {entry.url}" if entry.url else ""))
-    print_line()
-    print_line(f"printed     {entry.latex}")
-    if entry.read:
-        print_line(f"read as     {entry.read}")
-    if entry.because or entry.without:
-        print_line(f"because     {entry.because or entry.without}" if found else f"unchecked   {entry.without}")
-    if entry.correction:
-        print_line(f"correction  {entry.correction}")
-    if found is not None:
-        print_line()
-        print_blocks(found.to_blocks())
-
-
-def _number(entry: PublishedNumber, as_json: bool) -> None:
-    found = entry.explanation
-    if as_json:
-        print_json({**entry.to_json(), "explanation": found.to_json() if found else None})
-        return
-    print_line(f"{entry.whose}: {entry.printed}, published as {entry.counts}")
-    print_line()
-    if found is None:
-        print_line(f"unchecked   {entry.without}")
-    else:
-        print_line(found.reason)
-    if entry.correction and entry.correction not in entry.without:
-        print_line(f"correction  {entry.correction}")
-    if entry.note:
-        print_line(f"note        {entry.note}")
-
-
-def _of(entry: PrintedFormula) -> str:
-    part = f" of {entry.part}" if entry.part else ""
-    return f"{entry.target} {entry.quantity}{part}" if entry.target else ""
+    if isinstance(entry, PrintedFormula):
+        return {**entry.to_json(), "check": entry.check.to_json() if entry.check else None}
+    return {**entry.to_json(), "explanation": entry.explanation.to_json() if entry.explanation else None}

@@ -6,7 +6,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import print_blocks, print_json
+from .terminal import print_result
 
 
 @click.command("sensitivity", cls=Command)
@@ -51,7 +51,4 @@ def command(
     if output is not None:
         plot_output.put(output, lambda: found.plot(x=x or ""))
         return
-    if as_json:
-        print_json(found.to_json())
-        return
-    print_blocks(found.to_blocks())
+    print_result(found, as_json)

@@ -7,7 +7,7 @@ import click
 from ..views.notations import NOTATIONS
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import print_blocks, print_error, print_json, print_line, print_lines, spell, spell_line, table
+from .terminal import print_blocks, print_error, print_json, print_lines
 
 
 @click.command("show", cls=Command)
@@ -84,18 +84,14 @@ def command(
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
     from ..quantities import quantity as find_quantity
     from ..targets.resolution import pairs, resolve
-    from ..views.convention_table import alternatives, rank_lines
+    from ..views.convention_table import alternatives, convention_blocks
 
     model, given = resolve(target, pairs(options), sets, [quantity])
-    found, measure = alternatives(model, quantity, given), find_quantity(quantity).measure
+    found = alternatives(model, quantity, given)
     model.check_run_sizes(variant.formula for variant in found if variant.formula is not None)
     if as_json:
         facts = [variant.to_json() for variant in found]
-        print_json({"target": model.target, "quantity": quantity, "unit": measure.unit, "variants": facts})
+        unit = find_quantity(quantity).measure.unit
+        print_json({"target": model.target, "quantity": quantity, "unit": unit, "variants": facts})
         return
-    print_line(
-        f"{model.title} ({model.target}): {measure.title}, one convention changed at a time; * marks the value in use\n"
-    )
-    table(["convention", f"{measure.letter} =", measure.unit, "used by"], [v.row(spell) for v in found], "llrl")
-    for line in rank_lines(found, model):
-        print_line(f"\n{spell_line(line)}")
+    print_blocks(convention_blocks(model, quantity, found))

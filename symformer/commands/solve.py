@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import print_blocks, print_json, progress
+from .terminal import print_result, progress
 
 NONE = 1  # the exit status if there is no solution
 
@@ -77,9 +77,6 @@ def command(
         _ = found.all, found.nearest
     if output is not None:
         plot_output.put(output, found.plot)
-        return 0 if found.all else NONE
-    if as_json:
-        print_json(found.to_json())
-        return 0 if found.all else NONE
-    print_blocks(found.to_blocks())
+    else:
+        print_result(found, as_json)
     return 0 if found.all else NONE

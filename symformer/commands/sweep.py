@@ -9,7 +9,7 @@ import click
 
 from . import arguments, completion_values, plot_output
 from .base_command import Command
-from .terminal import print_blocks, print_error, print_json, progress
+from .terminal import print_error, print_result, progress
 
 if TYPE_CHECKING:
     from ..algebra.sweep import Sweep
@@ -78,6 +78,10 @@ def command(
       --sort-by max:params
     symformer sweep gpt2 --grid E=768:6144:768 --grid L=12:96:12 -q params -q flops --set B=1 --set S=1024 -o a.csv
     """
+    from ..algebra.grid import Axis, Grid
+    from ..algebra.row_files import RowFile
+    from ..algebra.sweep import sweep
+
     if as_json and output is not None:
         raise click.UsageError("--json prints the rows and -o writes them; remove one of the two")
     if bool(axes) == (file is not None):
@@ -92,7 +96,20 @@ def command(
         from ..output.files import check_output
 
         extension = check_output(output, "a sweep", (*FORMATS, *plot_output.FORMATS))
-    found = _sweep(target, axes, file, quantities, given, where, filters, pareto, limit, sort_by, options)
+    grid = Grid(tuple(map(Axis.read, axes))) if file is None else None
+    posed = arguments.parse_open_model(target, quantities, given, where, options)
+    found = sweep(
+        posed.model,
+        grid or RowFile.open(str(file), posed.model.settable),
+        quantities,
+        sizes=posed.given,
+        relations=posed.where,
+        filters=filters,
+        pareto=pareto.split(",") if pareto is not None else (),
+        limit=limit,
+        sort_by=sort_by,
+        **posed.conventions,
+    )
     _put(found, output, extension, as_json)
 
 
@@ -113,42 +130,4 @@ def _put(found: Sweep, output: str | None, extension: str, as_json: bool) -> Non
     with progress(f"{found.rows.count:,} configs") as told:
         found = replace(found, progress=told)
         _ = found.first_rows
-    if as_json:
-        print_json(found.to_json())
-        return
-    print_blocks(found.to_blocks())
-
-
-def _sweep(
-    target: str,
-    axes: tuple[str, ...],
-    file: str | None,
-    quantities: tuple[str, ...],
-    given: tuple[str, ...],
-    where: tuple[str, ...],
-    filters: tuple[str, ...],
-    pareto: str | None,
-    limit: int | None,
-    sort_by: str | None,
-    options: tuple[str, ...],
-) -> Sweep:
-    """Read and validate the arguments, and return the sweep."""
-    from ..algebra.grid import Axis, Grid
-    from ..algebra.row_files import RowFile
-    from ..algebra.sweep import sweep
-
-    grid = Grid(tuple(map(Axis.read, axes))) if file is None else None
-    posed = arguments.parse_open_model(target, quantities, given, where, options)
-    rows = grid or RowFile.open(str(file), posed.model.settable)
-    return sweep(
-        posed.model,
-        rows,
-        quantities,
-        sizes=posed.given,
-        relations=posed.where,
-        filters=filters,
-        pareto=pareto.split(",") if pareto is not None else (),
-        limit=limit,
-        sort_by=sort_by,
-        **posed.conventions,
-    )
+    print_result(found, as_json)

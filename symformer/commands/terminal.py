@@ -11,10 +11,10 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 from unicodedata import combining, east_asian_width
 
 from ..language.errors import OutputError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sympy import Expr
 
     from ..language.notation.display_tree import Tree
-    from ..output.blocks import BriefBlock, Equation, Line
+    from ..output.blocks import BriefBlock, Equation, Line, Table
 
 _GAP = "  "
 # The characters of formulas and trees, and their replacements if they cannot be encoded.
@@ -37,12 +37,10 @@ _SCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 
 
 def print_line(text: str = "") -> None:
-    """Print one line and the empty lines around it on standard output. Raises OutputError if it cannot be written."""
-    line = text.strip("\n")
-    before, _, after = text.partition(line) if line else (text, "", "")
-    shown = _spelt(visible(line), sys.stdout)
+    """Print one line on standard output, folded to the terminal. Raises OutputError if it cannot be written."""
+    shown = _spelt(visible(text), sys.stdout)
     lines = fold(shown, width(), under="    ") if width() else [shown]
-    print_lines(before + "\n".join(lines) + after + "\n")
+    print_lines("\n".join(lines) + "\n")
 
 
 def print_lines(text: str) -> None:
@@ -129,7 +127,23 @@ def spell(shown: Tree | Expr) -> str:
     return written if is_number or _spells_marks() else code(shown)
 
 
-def print_blocks(blocks: Sequence[BriefBlock]) -> None:
+class Result(Protocol):
+    """A result that a command prints."""
+
+    def to_blocks(self) -> Iterable[BriefBlock]: ...
+
+    def to_json(self) -> object: ...
+
+
+def print_result(found: Result, as_json: bool) -> None:
+    """Print the blocks of a result, or its data."""
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_blocks(found.to_blocks())
+
+
+def print_blocks(blocks: Iterable[BriefBlock]) -> None:
     """Print blocks: each line folded, an empty line around each table and before each further heading."""
     from ..output.blocks import Equation, Heading, Paragraph, Table
 
@@ -146,8 +160,7 @@ def print_blocks(blocks: Sequence[BriefBlock]) -> None:
             case Table():
                 if block.caption:
                     print_line(spell_line(block.caption))
-                head, *rows = ([spell_line(cell) for cell in row] for row in (block.head, *block.rows))
-                table(head, rows, block.align.replace("w", "l").replace("c", "l"), total=block.total)
+                _print_table(block)
         above = block
 
 
@@ -166,37 +179,18 @@ def _equation(block: Equation) -> str:
     return " = ".join([*map(spell, block.chain.labels), *steps])
 
 
-def table(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    align: str,
-    *,
-    total: bool = False,
-    guides: Sequence[tuple[str, str]] = (),
-) -> None:
-    """Print a table.
-
-    Parameters
-    ----------
-    head, rows
-        The cells of the header and of each row.
-    align
-        One letter per column: l for left or r for right.
-    total
-        Separate the last row from the others with a rule.
-    guides
-        The branches of a tree: for each row, the text before its first cell and the text before its further lines.
-
-    """
-    shown = [[_spelt(visible(cell), sys.stdout) for cell in row] for row in (head, *rows)]
-    branches = [("", ""), *(guides or [("", "")] * len(rows))]
+def _print_table(block: Table) -> None:
+    """Print a table, with the branches of a tree before the lines of its first cells."""
+    align = block.align.replace("w", "l").replace("c", "l")
+    shown = [[_spelt(visible(spell_line(cell)), sys.stdout) for cell in row] for row in (block.head, *block.rows)]
+    branches = [("", ""), *(block.branches or [("", "")] * len(block.rows))]
     before = [(_spelt(lead, sys.stdout), _spelt(under, sys.stdout)) for lead, under in branches]
     if room := width():
         drawn = layout(shown, align, room, before)
         if row_width(drawn) > room:
             print_lines("\n".join(stacked_table(shown, room)) + "\n")
         else:
-            _draw(drawn, align, total)
+            _draw(drawn, align, block.total)
         return
     for (lead, _), row in zip(before, shown, strict=True):
         row[0] = lead + row[0]

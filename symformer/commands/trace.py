@@ -6,7 +6,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import print_json, print_line, spell, table
+from .terminal import print_blocks, print_json
 
 
 @click.command("trace", cls=Command)
@@ -57,6 +57,7 @@ def command(
     from ..language.notation.text import amount
     from ..language.sizes import whole
     from ..language.target import TargetKind, parse
+    from ..output.blocks import Heading, Paragraph, Table
     from ..targets.resolution import pairs
     from ..views.provenance_lines import config_agreement
     from ..views.summary import config_commit
@@ -102,28 +103,28 @@ def command(
             }
         )
         return
-    print_line(f"{found.model.title}: {formula.measure.title}")
-    print_line(f"{formula.measure.letter} = {spell(formula.display_expr)}")
-    if model.model.provenance.read_at:
-        print_line(f"from the config.json of {target} on the Hub, {model.model.provenance.read_at}")
-    for line in model.model.provenance.notes:
-        print_line(line)
+    provenance = model.model.provenance
+    above = [f"from the config.json of {target} on the Hub, {provenance.read_at}"] * bool(provenance.read_at)
     own = config_agreement(reading) if reading else ""
-    print_line(f"exact, row by row, at {len(found.checked)} new random configs{own} ({found.builds} builds)\n")
-    table(["symbol", "field"], [[name, place] for name, place in found.symbols.items()], "ll")
-    for name, other in found.ties.items():
-        print_line(f"{name} = {other}: the trace is valid only for this relation")
-    for each in found.pinned:
-        print_line(f"{each.name} is fixed at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else ""))
-    for condition in found.conditions:
-        print_line(f"valid if {condition}")
-    for line in found.report:
-        print_line(line)
-    for line in reading.input_notes if reading else ():
-        print_line(line)
+    checked = f"exact, row by row, at {len(found.checked)} new random configs{own} ({found.builds} builds)"
+    below = [f"{name} = {other}: the trace is valid only for this relation" for name, other in found.ties.items()]
+    below += [
+        f"{each.name} is fixed at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else "")
+        for each in found.pinned
+    ]
+    below += [f"valid if {condition}" for condition in found.conditions]
+    below += [*found.report, *(reading.input_notes if reading else ())]
     for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):
         if ignored:
             stores = getattr(model.source, "name", target)
-            print_line(f"{', '.join(ignored)} in {path}: no effect on the weights of {stores}")
-    for path, value in zip(configs, values, strict=True):
-        print_line(f"{path}: {amount(value, formula.measure.unit)}")
+            below.append(f"{', '.join(ignored)} in {path}: no effect on the weights of {stores}")
+    below += [f"{path}: {amount(value, formula.measure.unit)}" for path, value in zip(configs, values, strict=True)]
+    print_blocks(
+        [
+            Heading(1, [f"{found.model.title}: {formula.measure.title}"]),
+            formula.equation(),
+            *(Paragraph([line]) for line in (*above, *provenance.notes, checked)),
+            Table.of(["symbol", "field"], list(found.symbols.items()), "ll"),
+            *(Paragraph([line]) for line in below),
+        ]
+    )

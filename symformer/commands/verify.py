@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import print_json, print_line, table
+from .terminal import print_blocks, print_json
 
 
 @click.command("verify", cls=Command)
@@ -50,6 +50,7 @@ def command(
 
     from .. import architectures
     from ..certificates import write_certificates
+    from ..output.blocks import Paragraph, Table
     from ..targets.resolution import pairs, resolve
     from ..witness import provable, verify_all
 
@@ -70,20 +71,14 @@ def command(
     if as_json:
         print_json([verdict.to_json() for verdict in verdicts])
     else:
-        rows = [verdict.row() for verdict in verdicts]
-        table(
-            ["target", "options", "quantity", "torch class", "points", "degree", "bound", "seed", ""], rows, "llllrrrrl"
-        )
-        for verdict in verdicts:
-            for mismatch in verdict.mismatches:
-                print_line(f"{verdict.model.target}: {mismatch}")
-        exact = sum(verdict.exact for verdict in verdicts)
-        libraries = {
-            f"{key} {value}" for v in verdicts if v.certificate for key, value in v.certificate.versions.items()
-        }
-        print_line(
-            f"\n{exact} of {len(verdicts)} exact" + (f", with {', '.join(sorted(libraries))}" if libraries else "")
-        )
+        head = ["target", "options", "quantity", "torch class", "points", "degree", "bound", "seed", ""]
+        differences = [f"{each.model.target}: {row}" for each in verdicts for row in each.mismatches]
+        versions = [each.certificate.versions.items() for each in verdicts if each.certificate]
+        libraries = sorted({f"{name} {version}" for items in versions for name, version in items})
+        total = f"{sum(each.exact for each in verdicts)} of {len(verdicts)} exact"
+        total += f", with {', '.join(libraries)}" if libraries else ""
+        table = Table.of(head, [each.row() for each in verdicts], "llllrrrrl")
+        print_blocks([table, *(Paragraph([line]) for line in (*differences, total))])
     if write:
         for name in sorted(wholes):
             write_certificates(name, [verdict.certificate for verdict in verdicts if verdict.model.id == name])

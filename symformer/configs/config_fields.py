@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from sympy import Expr, Symbol
 
@@ -171,22 +171,24 @@ class Labels(Field):
         return len(config[names])
 
 
-class Setting(Protocol):
-    """The config field of an option, and its default."""
+if TYPE_CHECKING:  # a protocol takes a millisecond to create
 
-    @property
-    def name(self) -> str:
-        """The name of the field."""
+    class Setting(Protocol):
+        """The config field of an option, and its default."""
 
-    @property
-    def default(self) -> Any:
-        """The value of a missing field."""
+        @property
+        def name(self) -> str:
+            """The name of the field."""
 
-    def read(self, config: Config) -> Any:
-        """Return the option. Raises ConfigError."""
+        @property
+        def default(self) -> Any:
+            """The value of a missing field."""
 
-    def write(self, option: Any) -> Any:
-        """Return a value of the field that reads as the option."""
+        def read(self, config: Config) -> Any:
+            """Return the option. Raises ConfigError."""
+
+        def write(self, option: Any) -> Any:
+            """Return a value of the field that reads as the option."""
 
 
 @dataclass(frozen=True)

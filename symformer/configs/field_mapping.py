@@ -13,13 +13,14 @@ from ..language.errors import ConfigError, SizeError, UnreadError, listed
 from ..language.sizes import Numbers, evaluate, format_value
 from ..language.symbols import letter
 from .common_fields import FIXED, INERT, LAYER_TYPES, READ, Config, spelling
-from .config_fields import Derived, Field, FractionField, Setting, same_in_every_layer, whole_number
+from .config_fields import Derived, Field, FractionField, same_in_every_layer, whole_number
 from .layers import Layers
 from .rotary import ROPES, ROTARY, check_rotary
 from .sections import flatten, nest
 
 if TYPE_CHECKING:
     from ..components.base import Component
+    from .config_fields import Setting
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class Fields:
                     numbers[size] = evaluate(value, numbers, str(size))
                 except SizeError:
                     sizes = ", ".join(f"{name}={numbers[name]}" for name in sorted(value.free_symbols, key=str))
-                    raise ConfigError(
+                    raise UnreadError(  # some classes round the quotient down
                         f"the config has no {size}, and its default {value} is not an integer for {sizes}"
                     ) from None
         numbers |= {size: place.taken(size, config, numbers) for size, place in derived.items()}

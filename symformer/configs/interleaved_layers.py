@@ -36,8 +36,9 @@ class InterleavedLayers(Layers):
         known = EVERYWHERE if all(moe for _, moe in kinds) else INTERLEAVED
         if kinds.keys() != known.keys():
             raise UnreadError(
-                f"{LISTED!r} and {ROTATED!r} in the config combine attention and experts in another way than Llama 4: "
-                "layers of both kinds of attention, all with experts, or with dense layers only among the chunked ones"
+                f"{LISTED!r} and {ROTATED!r} in the config combine attention and experts in an unsupported way; "
+                "supported are chunked and full attention, with experts in every layer, or with dense layers among the "
+                "chunked ones"
             )
         return {size: kinds[kind] for kind, size in known.items()}
 

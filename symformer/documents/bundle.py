@@ -14,14 +14,7 @@ from ..views.provenance_lines import provenance_json
 from ..views.summary import show_json
 from .formats.bundled import FORMAT
 
-FIRST = (
-    1980,
-    1,
-    1,
-    0,
-    0,
-    0,
-)  # the earliest time that a ZIP archive can store; fixed, for reproducible bytes
+FIRST = (1980, 1, 1, 0, 0, 0)  # the earliest time that a ZIP archive can store; fixed, for reproducible bytes
 READABLE = 0o644 << 16
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..catalogue.entries import CatalogueEntry, census_types, find_entry
 from ..catalogue.record import OPERATIONS
+from ..models.provenance import libraries
 from ..views.catalogue_class import CatalogueClass, catalogue_class, fixed_sizes
 from .pages import page
 
@@ -45,7 +46,7 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
     columns = {head: {kind for kind, each in filed.items() if each.head == head} for head in heads}
     if len(heads) > 1:
         columns["all"] = set(filed)
-    versions = [", ".join(map(" ".join, kept.config.versions.items())) for kept in read.values()]
+    versions = [libraries(kept.config.versions) for kept in read.values()]
     made = {
         f"{name}.md": page(
             "census.md",

@@ -10,7 +10,7 @@ from ..algebra.compared_model import ComparedModel, sides_of
 from ..algebra.comparison_blocks import ComparisonBlocks, per
 from ..algebra.model_comparison import Comparison
 from ..architectures import presets
-from ..output import blocks
+from ..language.errors import joined
 from ..output.blocks import (
     Block,
     Code,
@@ -19,7 +19,6 @@ from ..output.blocks import (
     Math,
     Paragraph,
     Piece,
-    References,
     capital,
     listed,
     maybe,
@@ -31,6 +30,7 @@ from ..views.formula_facts import changed_conventions, check_of, conditions_of, 
 from .condition_text import conditions
 from .figures.inset import comparison_figure
 from .part_sections import about_part
+from .references import with_references
 from .sentences import sentence
 from .subject import config_lines, in_brackets, subject_line
 from .verification import short_check
@@ -54,10 +54,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
             said.append(Heading(1, [capital(each.formulas[0].measure.title + per(each))]))
             chapter = [replace(one, level=one.level + 1) if isinstance(one, Heading) else one for one in chapter]
         said += chapter
-    said, keys = blocks.numbered(said)
-    if keys:
-        entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
-        said += [Heading(1, ["References"]), References(entries)]
+    said, keys = with_references(said)
     sides = sides_of(found[0])
     titles = [each.formulas[0].measure.title + per(each) for each in found]
     told = [_told(each, [side.name for side in sides]) for each in found]
@@ -68,7 +65,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
         changed_conventions([replace(each.formulas[0], conventions=each.common_conventions) for each in found])
     )
     return Document(
-        f"{_and([side.titled for side in sides])}: {_and(titles)}{counted} compared",
+        f"{joined(side.titled for side in sides)}: {joined(titles)}{counted} compared",
         f"Compared by symformer {version} from closed forms; every total is exact.",
         said,
         ["transformer", *dict.fromkeys(model.title for model in found[0].models), *titles],
@@ -157,7 +154,3 @@ def _conditions(sides: Sequence[ComparedModel]) -> list[Block]:
             start, holds = ("; for ", ", if ") if line else ("The formula holds for ", " if ")
             line += [start, *side.called, holds, *listed(*notes)]
     return [Paragraph([*line, "."])] if line else []
-
-
-def _and(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

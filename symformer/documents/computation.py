@@ -33,7 +33,7 @@ from ..language.notation.display_tree import (
 from ..language.notation.text import text
 from ..ledger.facts import ATTENDING, ROTARY, Entry, OperationKind, Scope, Tensor, Weight
 from ..output.blocks import Assignment
-from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, read_by, root_of, weights_of
+from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, read_by, weights_of
 
 _ROLES = {  # the usual names of the inputs of an operation
     OperationKind.SCORES: ("q", "k"),
@@ -124,7 +124,7 @@ def operation_roles(scope: Scope) -> dict[str, str]:
     readers: dict[int, list[tuple[Item, int]]] = {}
     for item in items_of(scope):
         for place, x in enumerate(read_by(item)):
-            readers.setdefault(id(root_of(x)), []).append((item, place))
+            readers.setdefault(id(x.root), []).append((item, place))
 
     def reached(x: Tensor) -> set[str]:
         found: set[str] = set()
@@ -181,7 +181,7 @@ class _Computing:
         self.uses: dict[int, list[tuple[Item, int, Tensor]]] = {}
         for item in self.items:
             for place, x in enumerate(read_by(item)):
-                self.uses.setdefault(id(root_of(x)), []).append((item, place, x))
+                self.uses.setdefault(id(x.root), []).append((item, place, x))
         self.named: dict[object, TensorName] = {}
         self.found: list[Assignment] = []
 
@@ -220,13 +220,13 @@ class _Computing:
 
         Some kinds may read none of them, such as layers without rotary positions.
         """
-        read = [[x for x in read_by(kind) if kind.loop and root_of(x) is not root_of(kind.loop[1])] for kind in kinds]
+        read = [[x for x in read_by(kind) if kind.loop and x.root is not kind.loop[1].root] for kind in kinds]
         read = [each for each in read if each] or [[]]
         if len({len(each) for each in read}) != 1:
             raise _UnknownError
         found = []
         for each in zip(*read, strict=True):
-            if len({id(root_of(x)) for x in each}) == 1:
+            if len({id(x.root) for x in each}) == 1:
                 found.append(self._beside(each[0]))
                 continue
             shown = {self._shown(x) for x in each}
@@ -240,7 +240,7 @@ class _Computing:
         if scope.loop is None:
             raise _UnknownError
         before, inner, after = scope.loop
-        others = [self._beside(x) for x in read_by(scope) if root_of(x) is not root_of(inner)]
+        others = [self._beside(x) for x in read_by(scope) if x.root is not inner.root]
         self._run(self.name(scope), before, after, others, scope.count)
 
     def _run(self, name: str, before: Tensor, after: Tensor, others: Sequence[Tree], count: Expr) -> None:
@@ -250,14 +250,14 @@ class _Computing:
         self.found.append(Assignment(TensorName(letter, index=Number(0)), self._shown(before), _shape(before)))
         layer = Applied(name, (TensorName(letter, index=_BEFORE), *others))
         self.found.append(Assignment(TensorName(letter, index=_THIS), layer, _shape(after), count))
-        self.named[id(root_of(after))] = TensorName(letter, index=tree(count))
+        self.named[id(after.root)] = TensorName(letter, index=tree(count))
 
     def _beside(self, x: Tensor) -> Tree:
         """Return the name of another input of every layer; adds a line for it if necessary."""
         shown = self._shown(x)
         if isinstance(shown, TensorName):
             return shown
-        self.named[id(root_of(x))] = name = self._fresh("β" if len(x.shape) == 4 else "m")
+        self.named[id(x.root)] = name = self._fresh("β" if len(x.shape) == 4 else "m")
         self.found.append(Assignment(name, shown, _shape(x)))
         return name
 
@@ -316,19 +316,19 @@ class _Computing:
 
     def _by_expert(self, x: Tensor) -> bool:
         """Return True if a tensor exists once per expert that a token is routed to."""
-        entry = self.made.get(id(root_of(x)))
+        entry = self.made.get(id(x.root))
         if entry is None or entry.kind in (OperationKind.COMBINE, OperationKind.ROUTE):
             return False
         return entry.kind is OperationKind.EXPERTS or any(self._by_expert(x) or self._routed(x) for x in entry.inputs)
 
     def _routed(self, x: Tensor) -> bool:
         """Return True for the weights of the experts that a token is routed to."""
-        entry = self.made.get(id(root_of(x)))
+        entry = self.made.get(id(x.root))
         return entry is not None and entry.kind is OperationKind.ROUTE
 
     def _by_position(self, item: Entry) -> bool:
         """Return True for a product with a fixed table of factors, one per position."""
-        made = [self.made.get(id(root_of(x))) for x in item.inputs[1:]]
+        made = [self.made.get(id(x.root)) for x in item.inputs[1:]]
         return item.kind is OperationKind.MULTIPLY and any(each and each.function == "temperatures" for each in made)
 
     def _called(self, x: Tensor, place: int | None = None) -> tuple[str, bool]:
@@ -364,7 +364,7 @@ class _Computing:
 
     def _shown(self, x: Tensor, whole: bool = False) -> Tree:
         """Return a tensor as written where it is read; with ``whole``, as written on its own line."""
-        root = root_of(x)
+        root = x.root
         piece = piece_of(x)
         if not whole:
             if piece is not None and (id(root), piece.place) in self.named:
@@ -389,11 +389,11 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
-        first = next((root_of(each) for each in read_by(self.scope)), None)
+        first = next((each.root for each in read_by(self.scope)), None)
         if x is first:
             return "x"
         sums = (each for each in entries_of(self.scope) if each.kind is OperationKind.ADD)
-        if any(root_of(view) is x and len(view.shape) == 4 for each in sums for view in each.inputs):
+        if any(view.root is x and len(view.shape) == 4 for each in sums for view in each.inputs):
             return "β"  # added to scores
         taken = {name.letter for name in self.named.values()}
         other = first is None or first.shape[:1] == (2,) or _looked_up(first, self.scope)  # x is free
@@ -479,7 +479,7 @@ class _Computing:
         """Return the scores with a window that a softmax reads, looking through operations between the two."""
         if entry.kind is OperationKind.SCORES:
             return entry if entry.window is not None else None
-        made = [self.made[id(root_of(x))] for x in entry.inputs if id(root_of(x)) in self.made]
+        made = [self.made[id(x.root)] for x in entry.inputs if id(x.root) in self.made]
         return next((found for found in map(self._windowed, made) if found is not None), None)
 
     def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
@@ -566,7 +566,7 @@ def _of_expert(shown: Tree) -> Tree:
 
 def _looked_up(x: Tensor, scope: Scope) -> str:
     """Return the kind of table that an input is an index into, or an empty string."""
-    found = (each for each in entries_of(scope) if each.kind is OperationKind.LOOKUP and root_of(each.inputs[0]) is x)
+    found = (each for each in entries_of(scope) if each.kind is OperationKind.LOOKUP and each.inputs[0].root is x)
     return next((each.function for each in found if each.function in _TABLES), "")
 
 

@@ -13,6 +13,7 @@ from sympy import Add, Symbol, expand
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..formulas.ratio import Ratio
+from ..language.errors import joined
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of, tree
 from ..language.notation.text import amount, number, percent
@@ -30,14 +31,12 @@ from ..output.blocks import (
     Math,
     Paragraph,
     Piece,
-    References,
     Strong,
     Table,
     capital,
     formulas_in,
     listed,
     maybe,
-    numbered,
 )
 from ..output.chain import Chain
 from ..papers import paper
@@ -49,6 +48,7 @@ from .condition_text import conditions
 from .figures.inset import illustration
 from .key_result import message
 from .part_sections import about_part, named, parts
+from .references import with_references
 from .sentences import sentence
 from .subject import column, config_lines, in_title, is_changed, subject_line
 from .verification import check, short_check
@@ -115,14 +115,10 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in found.refused]
     if form == "short":  # two or three tables on a page need no numbers
         blocks = [replace(block, caption=()) if isinstance(block, Table) else block for block in blocks]
-    blocks, keys = numbered(blocks)
-    if keys:
-        entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
-        blocks += [Heading(1, ["References"]), References(entries)]
+    blocks, keys = with_references(blocks)
     titles = [each.formula.measure.title for each in found.quantities]
-    measures = together or " and ".join(filter(None, (", ".join(titles[:-1]), titles[-1])))
     return Document(
-        in_title(found.subject, measures, found.conventions),
+        in_title(found.subject, together or joined(titles), found.conventions),
         _subtitle([each.check.is_exact for each in found.quantities], version),
         blocks,
         ["transformer", found.subject.title, *titles],

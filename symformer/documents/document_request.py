@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Literal
 
 from ..models.model import Model
 from ..targets.resolution import resolve
-from .formats import Engine, Flavour
+from .formats import ARCHIVE, Engine, Flavour
 
 Kind = Literal["derivation", "fragment", "macros", "live"]
-ARCHIVE: Final = "zip"  # for arXiv, in addition to the formats
 
 
 @dataclass(frozen=True)

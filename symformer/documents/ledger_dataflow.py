@@ -95,9 +95,9 @@ def read_by(item: Item) -> list[Tensor]:
     stored = {weight.path for weight in weights_of(item)}
     read: dict[object, Tensor] = {}
     for x in _inputs(item):
-        if id(root_of(x)) not in own and root_of(x).name not in stored:
+        if id(x.root) not in own and x.root.name not in stored:
             piece = piece_of(x)
-            read.setdefault((id(root_of(x)), piece and piece.place), x)
+            read.setdefault((id(x.root), piece and piece.place), x)
     return list(read.values())
 
 
@@ -108,12 +108,6 @@ def _inputs(scope: Scope) -> Iterator[Tensor]:
         else:
             yield from item.loop[:1] if item.loop else ()
             yield from _inputs(item)
-
-
-def root_of(x: Tensor) -> Tensor:
-    while x.base is not None:
-        x = x.base
-    return x
 
 
 def piece_of(x: Tensor) -> Tensor | None:

@@ -19,7 +19,6 @@ from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import DocumentError
 from ..language.notation.data import Data, data
 from ..language.notation.display_tree import tree
-from ..language.notation.text import text
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 from ..language.symbols import letter, print_order
 from ..ledger.facts import ONE
@@ -163,40 +162,24 @@ def sheet(each: Sequence[VariantsFacts], made: Sheet) -> dict[str, Any]:
     }
 
 
+_KINDS: Mapping[type[Condition], str] = {
+    Divides: "divides",
+    AtMost: "at most",
+    Excludes: "not all 1",
+    Differs: "differ",
+    Equals: "equal",
+}
+
+
 def _broken(condition: Condition, tree: Callable[[Expr], int]) -> dict[str, Any]:
     """Return the terms a condition compares and its error message, in which {0} and {1} stand for their values.
 
     Raises DocumentError for a condition that a page cannot check.
     """
-    match condition:
-        case Divides(divisor, dividend, remedy):
-            by = text(divisor) + "={0}" * (not divisor.is_Integer)
-            about = ", ".join(_meaning(each) for each in (dividend, divisor) if each is dividend or not each.is_Integer)
-            said = f"{text(dividend)}={{1}} is not a multiple of {by} ({about}); {remedy}"
-            return {"kind": "divides", "of": [tree(divisor), tree(dividend)], "breaks": said}
-        case AtMost(low, high, because):
-            said = f"{_spell(high, '{1}')} is less than {_spell(low, '{0}')}; {because}"
-            return {"kind": "at most", "of": [tree(low), tree(high)], "breaks": said}
-        case Excludes(ones, because):
-            both = " and ".join(f"{size}=1" for size in ones)
-            said = f"the formula does not hold for {both}: {because}"
-            return {"kind": "not all 1", "of": [*map(tree, ones)], "breaks": said}
-        case Differs(left, right, because):
-            said = f"the formula does not hold for {left} = {right} = {{0}}: {because}"
-            return {"kind": "differ", "of": [tree(left), tree(right)], "breaks": said}
-        case Equals(size, value, because):
-            said = f"{size}={{0}} is not {_spell(value, '{1}')}; {because}"
-            return {"kind": "equal", "of": [tree(size), tree(value)], "breaks": said}
-    raise DocumentError(f"a live page cannot check that {condition}; omit --live")
-
-
-def _spell(size: Expr, number: str) -> str:
-    about = f" ({_meaning(size)})" if isinstance(size, Symbol) else ""
-    return text(size) if size.is_number else f"{text(size)}={number}{about}"
-
-
-def _meaning(size: Expr) -> str:
-    return letter(size).meaning if isinstance(size, Symbol) else text(size)
+    if type(condition) not in _KINDS:
+        raise DocumentError(f"a live page cannot check that {condition}; omit --live")
+    said = condition.violation("{0}", "{1}")
+    return {"kind": _KINDS[type(condition)], "of": [*map(tree, condition.terms)], "breaks": said}
 
 
 def _parts(formula: Formula) -> dict[str, Expr]:

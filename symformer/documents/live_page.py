@@ -8,13 +8,14 @@ from itertools import product
 
 from ..language.errors import DocumentError
 from ..models.model import Model
-from ..output.blocks import Block, Document, Heading, References, numbered
+from ..output.blocks import Block, Document, Heading, References
 from ..quantities import quantity as find_quantity
 from ..views.derivation_facts import DerivationFacts, derivation_facts
 from ..views.model_variants import FORMS, Variants
 from .derivation_document import laid_out
 from .formats.live_html import Live
 from .live_data import Sheet, sheet
+from .references import with_references
 
 MOST = 150_000  # bytes of a page
 ROOM = tuple(FORMS >> times for times in range(FORMS.bit_length()))  # formulas of one model, from many to one
@@ -84,17 +85,12 @@ def _document(models: Sequence[DerivationFacts], version: str, form: str) -> Doc
     if len(each) == 1 or len({model.subject.id for model in models}) == 1:
         return first
     blocks: list[Block] = []
-    entries: dict[str, tuple[str, str, str, str]] = {}
     for model, made in zip(models, each, strict=True):
         blocks.append(Heading(1, [model.subject.title]))
         for block in made.blocks:
-            if isinstance(block, References):
-                entries |= {entry[0]: entry for entry in block.entries}
-            elif not (isinstance(block, Heading) and block.line == ["References"]):
+            if not (isinstance(block, References) or (isinstance(block, Heading) and block.line == ["References"])):
                 blocks.append(replace(block, level=block.level + 1) if isinstance(block, Heading) else block)
-    blocks, keys = numbered(blocks)
-    if keys:
-        blocks += [Heading(1, ["References"]), References([entries[key] for key in keys])]
+    blocks, _ = with_references(blocks)
     measure = models[0].quantities[0].formula.measure
     title = f"{' and '.join(model.subject.title for model in models)}: {measure.title} in closed form"
     return replace(first, title=title, blocks=blocks)

@@ -13,7 +13,7 @@ from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..formulas.ratio import Ratio
 from ..language.errors import DocumentError
-from ..language.notation.text import code
+from ..language.notation.text import code, exact_text
 from ..language.target import TargetKind, name_of, parse
 from ..models.model import Model
 from ..output.blocks import plain
@@ -148,8 +148,7 @@ def grouped(value: int | Fraction) -> str:
     >>> grouped(124439808), grouped(Fraction(1000, 3))
     ('124{,}439{,}808', '1{,}000/3')
     """
-    shown = f"{value:,}" if isinstance(value, int) else f"{value.numerator:,}/{value.denominator:,}"
-    return shown.replace(",", "{,}")
+    return exact_text(value).replace(",", "{,}")
 
 
 def named(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from sympy import Expr
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import Label, Tree, tree
 from ..language.notation.latex import latex
-from ..language.notation.text import number, text
+from ..language.notation.text import number, text, to_digits
 from ..output.blocks import Equation
 from ..output.chain import Chain
 from ..papers import papers, split_at_keys
@@ -24,7 +23,6 @@ from .formats.md import FORMAT
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-DIGITS = Context(prec=3)
 BRIEF = 72  # characters, without LaTeX commands, up to which all steps fit on one line
 LONG = 110  # characters of LaTeX, beyond which a sum continues on a new line
 
@@ -105,8 +103,7 @@ def percent(share: Fraction) -> str:
     >>> percent(Fraction(2, 3)), percent(Fraction(-160, 3)), percent(Fraction(0))
     ('+0.667', '-53.3', 'equal')
     """
-    near = DIGITS.divide(Decimal(share.numerator), Decimal(share.denominator))
-    return f"{near.normalize():+f}" if share else "equal"
+    return f"{to_digits(share, 3).normalize():+f}" if share else "equal"
 
 
 def display(steps: Sequence[str], last: str = "") -> str:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from ..algebra.quantity_ratio import QuantityRatio
 from ..algebra.quotient_blocks import PAGE
-from ..output import blocks
-from ..output.blocks import Block, Code, Document, Heading, Line, Paragraph, Piece, References, capital, listed, setting
-from ..papers import paper
+from ..language.errors import joined
+from ..output.blocks import Block, Code, Document, Heading, Line, Paragraph, Piece, capital, listed, setting
 from ..quantities import quantity as find_quantity
 from ..views.formula_facts import SubjectFacts, conditions_of, subject_of
 from .condition_text import conditions
+from .references import with_references
 from .sentences import sentence
 from .subject import subject_line
 
@@ -24,14 +24,11 @@ def document(found: Sequence[QuantityRatio], version: str) -> Document:
     said: list[Block] = [Heading(1, ["Definitions"]), *_counted(first)]
     for place, each in enumerate(found, 1):
         said += _section(each, f"{each.numerator.id}.over" + f".{place}" * (len(found) > 1))
-    said, keys = blocks.numbered(said)
-    if keys:
-        entries = [(key, paper(key).byline, paper(key).title, paper(key).place) for key in keys]
-        said += [Heading(1, ["References"]), References(entries)]
+    said, _ = with_references(said)
     names = [each.model.name + (f" ({each.part})" if each.part else "") for each in found]
     told = [each.to_json() | {"target": name} for each, name in zip(found, names, strict=True)]
     return Document(
-        f"{' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}: {titles[0]} over {titles[1]}",
+        f"{joined(names)}: {titles[0]} over {titles[1]}",
         f"Computed by symformer {version} from closed forms; every total is exact.",
         said,
         ["transformer", *dict.fromkeys(each.model.title for each in found), *titles],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from sympy import Expr, Integer
 
 from ..formulas.formula import Formula
+from ..language.errors import joined
 from ..language.notation.text import text
 from ..language.symbols import print_order
 from ..output.blocks import Code, Line, Math, listed
@@ -21,7 +22,7 @@ def in_title(found: SubjectFacts, measures: str, conventions: Mapping[str, str])
         for size, value in found.changed_sizes.items()
         if found.has_own_sizes or not value.is_Integer
     ]
-    changed = f" with {_and(sizes)}" if sizes else ""
+    changed = f" with {joined(sizes)}" if sizes else ""
     return f"{found.title}{in_brackets(found.options)}{changed}: {measures}{in_brackets(conventions)} in closed form"
 
 
@@ -66,7 +67,3 @@ def config_lines(found: SubjectFacts) -> list[Line]:
 
 def _spelt(value: Expr) -> Line:
     return [text(value)] if value.is_Integer else [Math.of(value)]
-
-
-def _and(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -11,7 +11,7 @@ from ..certificates import Certificate
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label
 from ..language.symbols import LETTERS, SYMBOLS
-from ..models.provenance import TraceEvidence
+from ..models.provenance import TraceEvidence, libraries
 from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table, listed, maybe
 from ..views.example_facts import LISTED
 from ..views.formula_facts import CheckFacts
@@ -44,7 +44,7 @@ def _reading(reading: TraceEvidence, unit: str, filed: bool) -> list[Block]:
         blocks.append(Paragraph([Code(", ".join(reading.ignored)), ": no effect on the stored weights."]))
     blocks += [Paragraph([f"{said[0].upper()}{said[1:]}."]) for said in reading.input_notes]
     facts: list[tuple[str, Line]] = [
-        ("Versions", [", ".join(f"{library} {release}" for library, release in reading.versions.items())]),
+        ("Versions", [libraries(reading.versions)]),
         ("Points", [f"{reading.points} random configs; {reading.builds} model builds in total"]),
         ("Seed", [Code(str(reading.seed))]),
     ]
@@ -101,7 +101,7 @@ def short_check(found: CheckFacts) -> Line:
     """Return the check of a formula against torch, in one sentence."""
     formula, certificate, reading = found.formula, found.certificate, found.evidence
     if reading is not None:
-        versions = ", ".join(f"{library} {number}" for library, number in reading.versions.items())
+        versions = libraries(reading.versions)
         return [
             f"Traced from the code of its class; at {reading.points} held-out random configs every row matched "
             f"({versions})."
@@ -110,7 +110,7 @@ def short_check(found: CheckFacts) -> Line:
         return [MODULE.format(title=found.title, torch=found.module)]
     if certificate is None:
         return [found.explanation or "No stored certificate covers this formula."]
-    versions = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
+    versions = libraries(certificate.versions)
     theirs = () if found.of_params else certificate.conventions.items()
     other = ", ".join(f"{name}={value}" for name, value in theirs if formula.conventions.get(name) != value)
     line: list[Piece] = ["Certified ", *maybe(other, "under ", Code(other), " "), "against "]
@@ -142,14 +142,13 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
 
     """
     author = f" ({certificate.author})" if certificate.author else ""
-    libraries = ", ".join(f"{library} {number}" for library, number in certificate.versions.items())
     degree, largest = (
         Math(Label("d", "", Integer(certificate.degree))),
         Math(Label("n", "", Integer(certificate.largest))),
     )
     facts: list[tuple[str, Line]] = [
         ("Class", [Code(certificate.witness), author]),
-        ("Versions", [libraries]),
+        ("Versions", [libraries(certificate.versions)]),
         ("Compared", [certificate.compared]),
         ("Points", sentence(f"{certificate.points} random points{_places_of(certificate)}")),
         (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Collection, Iterable, Iterator, Sized
 from contextlib import contextmanager
 
 LISTED = 200  # maximum characters of a list in a message
@@ -123,14 +123,19 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join([*spelt[:shown], *more])
 
 
-def alternatives(choices: Iterable[object]) -> str:
-    """Return alternatives for a message.
+def joined(words: Iterable[object], conjunction: str = "and") -> str:
+    """Return words as in a sentence.
 
-    >>> alternatives("a"), alternatives("ab"), alternatives("abc")
-    ('a', 'a or b', 'a, b or c')
+    >>> joined("a"), joined("ab"), joined("abc")
+    ('a', 'a and b', 'a, b and c')
     """
-    *others, last = map(str, choices)
-    return f"{', '.join(others)} or {last}" if others else last
+    *others, last = map(str, words)
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
+
+
+def alternatives(choices: Iterable[object]) -> str:
+    """Return alternatives for a message: ``a, b or c``."""
+    return joined(choices, "or")
 
 
 def it_or_each(names: Sized) -> str:
@@ -140,6 +145,15 @@ def it_or_each(names: Sized) -> str:
     ('it', 'each')
     """
     return "it" if len(names) == 1 else "each"
+
+
+def needs_values(what: str, names: Collection[object], before: str = "", after: str = "") -> str:
+    """Return a message on sizes without a value; ``before`` and ``after`` are other remedies.
+
+    >>> needs_values("gpt2.flops", ["B", "S"])
+    'gpt2.flops needs a value for B, S; set each with --set'
+    """
+    return f"{what} needs a value for {listed(map(str, names))}; {before}set {it_or_each(names)} with --set{after}"
 
 
 def quoted(text: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+import os
+from functools import cache, cached_property
 from importlib import import_module
 from inspect import isabstract
 from pathlib import Path
@@ -21,18 +22,20 @@ class Registry(Generic[T]):
         self.package = package
         self.base = base
         self.plugins = Plugins(package.rpartition(".")[2], base)
-        found = sorted(
-            path
-            for path in Path(folder).glob("*.py")
-            if path.stem not in ("__init__", base.__module__.rpartition(".")[2])
-        )
-        self.files = {path.stem.replace("_", "-"): path for path in found}
-        self.names = sorted(self.files)
+        other = ("__init__.py", f"{base.__module__.rpartition('.')[2]}.py")
+        found = (name for name in os.listdir(folder) if name.endswith(".py") and name not in other)
+        self.names = sorted(name.removesuffix(".py").replace("_", "-") for name in found)
+        self.folder = Path(folder)
         self.load = cache(self._load)
 
     def __contains__(self, name: str) -> bool:
         """Return whether there is a class with a name, built in or registered by another package."""
         return name in self.names or name in self.plugins.names()
+
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """The file of each built-in class, by name."""
+        return {name: self.folder / f"{name.replace('-', '_')}.py" for name in self.names}
 
     @property
     def all_names(self) -> list[str]:

@@ -29,12 +29,21 @@ class Condition(ABC):
     @property
     def symbols(self) -> set[Symbol]:
         """The sizes in the condition."""
-        said = [each for value in vars(self).values() for each in (value if isinstance(value, tuple) else (value,))]
-        return {size for each in said if isinstance(each, Expr) for size in each.free_symbols}
+        return {size for term in self.terms for size in term.free_symbols}
 
     @abstractmethod
     def __str__(self) -> str:
         """Return the condition as a phrase, such as "A divides E"."""
+
+    @property
+    def terms(self) -> tuple[Expr, ...]:
+        """The expressions that the condition relates, in the order of its fields."""
+        fields = [each for value in vars(self).values() for each in (value if isinstance(value, tuple) else (value,))]
+        return tuple(each for each in fields if isinstance(each, Expr))
+
+    @abstractmethod
+    def violation(self, *values: object) -> str:
+        """Return the error message for a violation, given the values of the terms."""
 
     @abstractmethod
     def check(self, numbers: Mapping[Symbol, int]) -> None:
@@ -78,13 +87,18 @@ class Divides(Condition):
         times, below = fraction(cancel(self.dividend * other.divisor / (self.divisor * other.dividend)))
         return bool(below == 1 and times.is_integer)
 
+    def violation(self, *values: object) -> str:
+        """Return the error message, given the values of the divisor and the dividend."""
+        divisor, dividend = values
+        by = text(self.divisor) if self.divisor.is_Integer else f"{text(self.divisor)}={divisor}"
+        names = _meaning(self.dividend) + ("" if self.divisor.is_Integer else f", {_meaning(self.divisor)}")
+        return f"{text(self.dividend)}={dividend} is not a multiple of {by} ({names}); {self.remedy}"
+
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError if both sizes have values and the divisor does not divide the dividend."""
         divisor, dividend = substitute(self.divisor, numbers), substitute(self.dividend, numbers)
         if divisor.is_number and dividend.is_number and (divisor == 0 or not isinstance(dividend / divisor, Integer)):
-            by = text(self.divisor) if self.divisor.is_Integer else f"{text(self.divisor)}={divisor}"
-            names = _meaning(self.dividend) + ("" if self.divisor.is_Integer else f", {_meaning(self.divisor)}")
-            raise SizeError(f"{text(self.dividend)}={dividend} is not a multiple of {by} ({names}); {self.remedy}")
+            raise SizeError(self.violation(divisor, dividend))
 
 
 @dataclass(frozen=True)
@@ -110,11 +124,14 @@ class Excludes(Condition):
     def __str__(self) -> str:
         return f"{' and '.join(map(str, self.ones))} {'are not all' if len(self.ones) > 1 else 'is not'} 1"
 
+    def violation(self, *values: object) -> str:
+        """Return the error message."""
+        return f"the formula does not hold for {' and '.join(f'{size}=1' for size in self.ones)}: {self.because}"
+
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError if all of the sizes are 1."""
         if all(numbers.get(size) == 1 for size in self.ones):
-            both = " and ".join(f"{size}=1" for size in self.ones)
-            raise SizeError(f"the formula does not hold for {both}: {self.because}")
+            raise SizeError(self.violation())
 
 
 @dataclass(frozen=True)
@@ -128,12 +145,17 @@ class AtMost(Condition):
     def __str__(self) -> str:
         return f"{text(self.low)} is at most {text(self.high)}"
 
+    def violation(self, *values: object) -> str:
+        """Return the error message, given the values of both sides."""
+        low, high = values
+        return f"{_spell(self.high, high)} is less than {_spell(self.low, low)}; {self.because}"
+
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError if both have values and ``low`` is larger."""
         low, high = substitute(self.low, numbers), substitute(self.high, numbers)
         known = low.is_number and high.is_number
         if known and not (low.is_comparable and high.is_comparable and low <= high):
-            raise SizeError(f"{_spell(self.high, high)} is less than {_spell(self.low, low)}; {self.because}")
+            raise SizeError(self.violation(low, high))
 
 
 @dataclass(frozen=True)
@@ -148,11 +170,14 @@ class Differs(Condition):
     def __str__(self) -> str:
         return f"{self.left} is not {self.right}"
 
+    def violation(self, *values: object) -> str:
+        """Return the error message, given the value of both sizes."""
+        return f"the formula does not hold for {self.left} = {self.right} = {values[0]}: {self.because}"
+
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError if both have the same value."""
         if self.left in numbers and numbers[self.left] == numbers.get(self.right):
-            both = f"{self.left} = {self.right} = {numbers[self.left]}"
-            raise SizeError(f"the formula does not hold for {both}: {self.because}")
+            raise SizeError(self.violation(numbers[self.left]))
 
 
 @dataclass(frozen=True)
@@ -177,14 +202,19 @@ class Equals(Condition):
     def __str__(self) -> str:
         return f"{self.size} is {text(self.value)}"
 
+    def violation(self, *values: object) -> str:
+        """Return the error message, given the number of the size and its value."""
+        number, value = values
+        return f"{self.size}={number} is not {_spell(self.value, value)}; {self.because}"
+
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError if both have values that differ."""
         value = self.value.xreplace({name: Integer(number) for name, number in numbers.items()})
         if self.size in numbers and value.is_number and value != numbers[self.size]:
-            raise SizeError(f"{self.size}={numbers[self.size]} is not {_spell(self.value, value)}; {self.because}")
+            raise SizeError(self.violation(numbers[self.size], value))
 
 
-def _spell(size: Expr, number: Expr) -> str:
+def _spell(size: Expr, number: object) -> str:
     """Return a size with its value and, for a symbol, its meaning."""
     meaning = f" ({_meaning(size)})" if isinstance(size, Symbol) else ""
     return text(size) if size.is_number else f"{text(size)}={number}{meaning}"

@@ -139,6 +139,11 @@ class Tensor:
         return Tensor(name or self.name, shape, self, self.grad, encoded=self.encoded)
 
     @property
+    def root(self) -> Tensor:
+        """The tensor that owns the storage of a view; itself if it is no view."""
+        return self if self.base is None else self.base.root
+
+    @property
     def width(self) -> Expr:
         """The last axis."""
         return self.shape[-1]

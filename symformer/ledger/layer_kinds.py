@@ -178,7 +178,7 @@ class _Sharing:
         """Return True if entries are identical and read the same tensors from outside their layers."""
         first, *others = (_facts(entry, path) for entry, path in zip(entries, self.paths, strict=True))
         read, *reads = (
-            tuple(id(x) if id(x) in outside else None for x in map(_root, entry.inputs))
+            tuple(id(x.root) if id(x.root) in outside else None for x in entry.inputs)
             for entry, outside in zip(entries, self.outside, strict=True)
         )
         return all(other == first for other in others) and all(other == read for other in reads)
@@ -208,11 +208,6 @@ class _Sharing:
         counts = [kind.count for kind in self.kinds]
         without = Add(*(count * (1 - grad) for count, grad in zip(counts, grads, strict=True)))
         return (self.mixture.total - cancel(without)) / self.mixture.total
-
-
-def _root(tensor: Tensor) -> Tensor:
-    """Return the tensor that owns the storage of a view."""
-    return tensor if tensor.base is None else _root(tensor.base)
 
 
 def _each(fact: Any, now: Callable[[Tensor], Tensor]) -> Any:

@@ -32,7 +32,7 @@ from ..language.sizes import (
 from ..language.symbols import RUN_SIZES, SYMBOLS, letter, named_symbol, print_order, suggested_letter, symbol
 from ..language.target import AnyTarget, is_config, is_module, name_of
 from ..ledger.facts import Ledger, OperationKind
-from ..output.blocks import BriefBlock, Equation, Heading, Line, Math, Table
+from ..output.blocks import BriefBlock, Equation, Heading, Math, Piece, Table
 from ..output.notebook import Shown
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
@@ -516,10 +516,10 @@ class Model(Immutable, Shown):
         found: list[BriefBlock] = [Heading(1, [self.title])]
         with suppress(SymformerError):
             found += [each for each in self.params.to_blocks() if isinstance(each, Equation)]
-        rows: list[list[Line]] = [
-            [[Math.of(size)], [letter(size).meaning], [f"{number:,}"]] for size, number in self.known.items()
+        rows: list[list[Piece]] = [
+            [Math.of(size), letter(size).meaning, f"{number:,}"] for size, number in self.known.items()
         ]
-        return [*found, Table([["symbol"], ["meaning"], ["value"]], rows, "llr")] if rows else found
+        return [*found, Table.of(["symbol", "meaning", "value"], rows, "llr")] if rows else found
 
     # Former names
     asked_by = Alias("check_run_sizes")

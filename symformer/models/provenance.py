@@ -33,6 +33,11 @@ class Pinned:
     line: str = ""  # the line of code that rejects every other value, or ""
 
 
+def libraries(versions: Mapping[str, str]) -> str:
+    """Return libraries with their versions: ``torch 2.13.0, transformers 5.23.0``."""
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
 @dataclass(frozen=True)
 class TraceEvidence(Immutable):
     """How a formula was traced and checked."""

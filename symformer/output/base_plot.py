@@ -44,8 +44,7 @@ class Plot(Immutable, ABC):
 
         def drawn(figure: Figure) -> None:
             self.draw(figure)
-            if lines:
-                figure.supxlabel("\n".join(lines), fontsize=6.5, x=0.02, ha="left", linespacing=1.5)
+            write_below(figure, lines)
 
         return plot_bytes(drawn, extension, self.height + MARGIN * len(lines))
 
@@ -59,6 +58,12 @@ class Plot(Immutable, ABC):
 
     def _repr_png_(self) -> bytes:
         return self.content("png")
+
+
+def write_below(figure: Figure, lines: Sequence[str]) -> None:
+    """Write lines below a plot."""
+    if lines:
+        figure.supxlabel("\n".join(lines), fontsize=6.5, x=0.02, ha="left", linespacing=1.5)
 
 
 def wrapped(note: str) -> list[str]:

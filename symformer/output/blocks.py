@@ -148,7 +148,21 @@ class Table:
     total: bool = False  # whether the last row is the sum of the rows above
     caption: Line = ()
     number: int = 0
+    branches: Sequence[tuple[str, str]] = ()  # of a tree, which the terminal draws: before each row's lines
     kind: Literal["table"] = "table"
+
+    @classmethod
+    def of(
+        cls,
+        head: Sequence[str],
+        rows: Iterable[Sequence[Piece]],
+        align: str,
+        *,
+        total: bool = False,
+        caption: Line = (),
+    ) -> Table:
+        """Return a table in which each cell is a single piece."""
+        return cls([[name] for name in head], [[[cell] for cell in row] for row in rows], align, total, caption)
 
 
 @dataclass(frozen=True)
@@ -203,8 +217,8 @@ def plain(line: Line, spell: Callable[[Tree], str] = text) -> str:
                 said += spell(shown)
             case Code(words) | Strong(words):
                 said += words
-            case Cited(key):
-                said += f"[{key}]"
+            case Cited(key, number):
+                said += f"[{number or key}]"
             case Ref(_, number):
                 said += f"({number})"
     return said

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..language.errors import UnknownNameError
+from ..language.errors import UnknownNameError, joined
 
 _CITED = re.compile(r"\[([a-z]+(?:19|20)\d\d[a-z]?)\]")
 _LATEX = {"ł": r"{\l}", "Ł": r"{\L}", "é": r"{\'e}", "ó": r"{\'o}", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#"}
@@ -37,7 +37,7 @@ class Paper:
         names = [name.strip("{}") for name in self.authors]
         if "others" in names or len(names) > 3:
             return f"{names[0]} et al."
-        return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) + "."
+        return f"{joined(names)}."
 
     @property
     def short(self) -> str:

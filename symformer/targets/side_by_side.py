@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sympy import Symbol
 
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, SizeError, UnknownNameError, naming, quoted
+from ..language.errors import OptionError, SizeError, UnknownNameError, alternatives, joined, naming, quoted
 from ..language.sizes import Relations, assignments
 from ..language.symbols import SYMBOLS, letter
 from ..language.target import TargetKind, parse
@@ -113,7 +113,7 @@ class SideBySideTargets:
             with naming(target):
                 models.append(resolve(target, sets=start)[0])
         choices = [dict.fromkeys(model.component.choices()) for model in models]
-        names = _and(self.targets)
+        names = joined(self.targets)
         for name in self.options[0].keys() - known.keys():
             if not any(name in each for each in choices):
                 every = {key: None for each in choices for key in each}
@@ -137,7 +137,7 @@ class SideBySideTargets:
         what = " or ".join(self._counted)
         for name in shared:
             if not any(name in each for each in taken):
-                owners = _and(self.targets, " or ")
+                owners = alternatives(self.targets)
                 raise SizeError(f"{name} ({letter(name).meaning}) is not a size of {owners} in {what}")
         found = []
         for place, model in enumerate(models):
@@ -172,7 +172,3 @@ def _placed(argument: str, targets: Sequence[str]) -> tuple[int, str]:
             f"{len(targets)} is {targets[-1]}"
         )
     return place, found[2]
-
-
-def _and(names: Sequence[str], last: str = " and ") -> str:
-    return last.join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -15,6 +15,7 @@ from ..language.notation.text import code
 from ..language.target import COMPONENT, TargetKind, parse
 from ..ledger.adapters import CHANGES
 from ..models.model import Model
+from ..models.provenance import libraries
 from ..papers import cited_papers, escape, paper, papers
 from ..quantities import quantities, quantity
 from ..targets.opened_target import names
@@ -155,8 +156,7 @@ def _entry(model: Model, formula: Formula, version: str) -> str:
     if formula.conventions:
         note += f", counted with {escape(_spelt(formula.conventions))}"
     if reading := model.provenance.for_quantity(formula.measure.name).reading:
-        libraries = ", ".join(f"{name} {number}" for name, number in reading.versions.items())
-        note += f", traced from the code of its class with {libraries}"
+        note += f", traced from the code of its class with {libraries(reading.versions)}"
     elif model.provenance.module:
         note += f", counted on the module with {model.provenance.module}"
     return "\n".join(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sympy import Expr
-
 from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SymformerError
-from ..language.notation.text import text
 from ..models.model import Model
-from ..output.blocks import Line
+from ..output.blocks import BriefBlock, Math, Paragraph, Piece, Table
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED, PLACEMENT
 from ..quantities.rule_sets.rule_set import RuleSetQuantity
@@ -48,13 +45,6 @@ class Alternative:
     missing: tuple[str, ...] = ()  # the sizes without a value, if that is why there is no result
     ranks: Mapping[str, Any] = field(default_factory=dict)  # the number of ranks, for a per-rank quantity
 
-    def row(self, spell: Callable[[Expr], str] = text) -> list[str]:
-        """Return the cells of its row: convention, formula, value, users."""
-        shown = spell(self.formula.display_expr) if self.formula else f"refused: {self.refusal}"
-        users = "; ".join(f"{user.who} ({user.where})" for user in self.users)
-        number = "" if self.value is None else f"{self.value:,}"
-        return [f"{self.convention}={self.choice}" + (" *" if self.chosen else ""), shown, number, users]
-
     def to_json(self) -> dict[str, Any]:
         """Return the alternative as printed by ``show --conventions --json``."""
         return {
@@ -70,10 +60,25 @@ class Alternative:
         }
 
 
-def rank_lines(found: Sequence[Alternative], model: Model) -> list[Line]:
-    """Return lines with the number of ranks of each alternative; one line if all have the same."""
+def convention_blocks(model: Model, quantity: str, found: Sequence[Alternative]) -> list[BriefBlock]:
+    """Return a table of the alternatives, and lines with their numbers of ranks; one line if all have the same."""
+    measure = find_quantity(quantity).measure
+    rows: list[list[Piece]] = [
+        [
+            f"{each.convention}={each.choice}{' *' * each.chosen}",
+            Math.of(each.formula.display_expr) if each.formula else f"refused: {each.refusal}",
+            "" if each.value is None else f"{each.value:,}",
+            "; ".join(f"{user.who} ({user.where})" for user in each.users),
+        ]
+        for each in found
+    ]
+    title = f"{model.title} ({model.target}): {measure.title}, one convention changed at a time"
     sides = [(f"{each.convention}={each.choice}", each.formula.ranks, model.known) for each in found if each.formula]
-    return ranks.stated_of_each(sides) if sides else []
+    return [
+        Paragraph([f"{title}; * marks the value in use"]),
+        Table.of(["convention", f"{measure.letter} =", measure.unit, "used by"], rows, "llrl"),
+        *map(Paragraph, ranks.stated_of_each(sides) if sides else ()),
+    ]
 
 
 @cache

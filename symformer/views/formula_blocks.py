@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from sympy import Symbol
-
 from ..architectures import presets_of
 from ..formulas.formula import Formula
-from ..language.errors import it_or_each
 from ..language.symbols import letter
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
 from ..quantities import quantity as find_quantity
 from .part_copies import copies_line, path_of
 from .provenance_lines import provenance_lines
-from .summary import missing_of, remarks
+from .summary import missing_line, missing_of, remarks
 
 
 def formula_blocks(model: Model, whole: Formula, formula: Formula) -> list[BriefBlock]:
@@ -41,17 +36,11 @@ def _facts(model: Model, formula: Formula) -> list[Line]:
     for total in formula.totals & formula.display_expr.free_symbols:
         found.append(["where ", Math.of(total), " = ", Math.of(formula.relations[total])])
     if missing := missing_of(formula, model):
-        found.append([_unnumbered(model, missing)])
+        known = presets_of(model.id) if model.id == model.target else []
+        own = known and any(not letter(each).run for each in missing)  # presets do not set sizes of the run
+        found.append([missing_line(missing, f", or name a preset, such as {known[0]}" if own else "")])
     concerned = find_quantity(formula.measure.name).shown_conventions(
         formula
     )  # only conventions that affect this formula
     found += [[setting(name, choice)] for name, choice in {**concerned, **model.component.changed_options}.items()]
     return [*found, *remarks(model, formula)]
-
-
-def _unnumbered(model: Model, missing: Sequence[Symbol]) -> str:
-    """Return a sentence naming the sizes without a value and how to set them; presets do not set sizes of the run."""
-    known = presets_of(model.id) if model.id == model.target else []
-    own = known and any(not letter(each).run for each in missing)
-    preset = f", or name a preset, such as {known[0]}" if own else ""
-    return f"no value for {', '.join(map(str, missing))}: set {it_or_each(missing)} with --set{preset}"

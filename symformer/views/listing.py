@@ -39,6 +39,17 @@ class ListEntry:
         return f"<{kind} {self.name}: {self.title}>"
 
 
+class CitingEntry(ListEntry):
+    """An entry that cites papers."""
+
+    papers: tuple[Paper, ...]
+
+    @property
+    def paper(self) -> Paper | None:
+        """The first paper that it cites."""
+        return next(iter(self.papers), None)
+
+
 T = TypeVar("T", bound=ListEntry)
 
 
@@ -90,7 +101,7 @@ class Listing(Immutable, Tabular, Sequence[T], Generic[T]):
 
 
 @dataclass(frozen=True, repr=False)
-class ArchitectureInfo(ListEntry, Immutable):
+class ArchitectureInfo(CitingEntry, Immutable):
     """An architecture: its paper, sizes and options.
 
     Attributes
@@ -120,11 +131,6 @@ class ArchitectureInfo(ListEntry, Immutable):
     presets: tuple[str, ...]
     model_types: tuple[str, ...]
 
-    @property
-    def paper(self) -> Paper | None:
-        """The first paper that it cites."""
-        return next(iter(self.papers), None)
-
     def model(self, **options: Any) -> Model:
         """Return the model of the architecture, with its options set."""
         return all_architectures.architecture(self.name, **options)
@@ -143,7 +149,7 @@ class ArchitectureInfo(ListEntry, Immutable):
 
 
 @dataclass(frozen=True, repr=False)
-class PresetInfo(ListEntry, Immutable):
+class PresetInfo(CitingEntry, Immutable):
     """The published sizes of one model.
 
     Attributes
@@ -175,11 +181,6 @@ class PresetInfo(ListEntry, Immutable):
     hub: str
     params: int | None
 
-    @property
-    def paper(self) -> Paper | None:
-        """The first paper of its architecture."""
-        return next(iter(self.papers), None)
-
     def model(self, **options: Any) -> Model:
         """Return the model at the sizes of the preset, with further options set."""
         return all_architectures.architecture(self.name, **options)
@@ -200,7 +201,7 @@ class PresetInfo(ListEntry, Immutable):
 
 
 @dataclass(frozen=True, repr=False)
-class ComponentInfo(ListEntry, Immutable):
+class ComponentInfo(CitingEntry, Immutable):
     """A component: its paper, shapes, sizes and options.
 
     Attributes
@@ -224,11 +225,6 @@ class ComponentInfo(ListEntry, Immutable):
     shapes: str
     sizes: Mapping[str, str]
     conventions: Mapping[str, tuple[str, ...]]
-
-    @property
-    def paper(self) -> Paper | None:
-        """The first paper that it cites."""
-        return next(iter(self.papers), None)
 
     def component(self, **options: Any) -> Component:
         """Return the component, with its options set."""

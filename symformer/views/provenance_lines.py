@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +10,7 @@ from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
 from ..language.symbols import K
 from ..models.model import Model
-from ..models.provenance import TraceEvidence
+from ..models.provenance import TraceEvidence, libraries
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED, PLACEMENT
 
@@ -38,7 +37,7 @@ def source_sentences(model: Model, formula: Formula) -> list[str]:
         lines = [
             f"{'from the catalogue: ' * (found.by == 'catalogue')}traced from the code of "
             f"{model.title.removesuffix(', traced')}; matches it row by row at {reading.points} new random configs"
-            f"{config_agreement(reading)} ({_with(reading.versions)})"
+            f"{config_agreement(reading)} ({libraries(reading.versions)})"
         ]
         lines += [f"{each.name} is fixed at {each.value:,}: {each.why}" for each in reading.pinned]
         lines += [
@@ -103,7 +102,7 @@ def _confirmed(model: Model, formula: Formula) -> str:
         as_is = f"with all weights included, {as_is}"
     if ours.keys() & PLACEMENT.keys():
         as_is = f"for the whole model, {as_is}"
-    at = f"{certificate.points} random configs ({_with(certificate.versions)})"
+    at = f"{certificate.points} random configs ({libraries(certificate.versions)})"
     return f"{as_is}: matches {certificate.witness} row by row at {at}"
 
 
@@ -115,7 +114,3 @@ def _held(formula: Formula) -> str:
 
 def _same(certificate: Certificate, formula: Formula) -> bool:
     return dict(certificate.conventions) == dict(formula.conventions)
-
-
-def _with(versions: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in versions.items())

@@ -65,7 +65,7 @@ class CountingVariant:
     def steps(self) -> str:
         """Return the arithmetic that leads from the value of the unchanged count to the value of this reading."""
         total, said = self.method.value / self.method.scale, ""
-        said = number(as_int(total))
+        said = number(total)
         numbers: Mapping[Symbol, int] = self.method.numbers
         for switch in self.changes:
             before = total
@@ -76,7 +76,7 @@ class CountingVariant:
             else:
                 total += value_at(switch.change, numbers)
             if total != before:
-                said += f" {'+' if total > before else '−'} {number(as_int(abs(total - before)))}"
+                said += f" {'+' if total > before else '−'} {number(abs(total - before))}"
         scale = self.method.scale
         for switch in self.changes:
             scale *= switch.scale
@@ -84,7 +84,7 @@ class CountingVariant:
             said = f"({said})" if " " in said else said
             said += f" × {number(scale.numerator)}" * (scale.numerator != 1)
             said += f" / {number(scale.denominator)}" * (scale.denominator != 1)
-        return said if said == number(as_int(self.value)) else f"{said} = {number(as_int(self.value))}"
+        return said if said == number(self.value) else f"{said} = {number(self.value)}"
 
 
 def counting_variants(found: Sequence[CountingMethod], count: int) -> Iterator[CountingVariant]:

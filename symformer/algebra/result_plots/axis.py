@@ -8,8 +8,7 @@ from math import lcm
 
 from sympy import Expr, Rational, Symbol
 
-from ...language.errors import SizeError
-from ...language.notation.display_tree import tree
+from ...language.errors import SizeError, needs_values
 from ...language.notation.latex import latex
 from ...language.sizes import Numbers, substitute
 from ...language.symbols import letter, print_order
@@ -21,15 +20,14 @@ USUAL = 4096  # end of the axis for a size of the run without a number
 
 def label(size: Symbol) -> str:
     """Return the label of an axis: ``layers $L$``."""
-    return f"{letter(size).meaning} ${latex(tree(size))}$"
+    return f"{letter(size).meaning} ${latex(size)}$"
 
 
 def only(expr: Expr, size: Symbol, numbers: Numbers, what: str) -> Expr:
     """Substitute the numbers of all sizes but one. Raises SizeError if a number is missing."""
     found = substitute(expr, {name: number for name, number in numbers.items() if name != size})
     if lacking := sorted(found.free_symbols - {size}, key=print_order):
-        names = ", ".join(map(str, lacking))
-        raise SizeError(f"a plot of {what} needs a value for {names}; set each with --set")
+        raise SizeError(needs_values(f"a plot of {what}", lacking))
     return found
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Expr, Symbol, expand
 
-from ...language.errors import OptionError, SizeError, listed
-from ...language.notation.display_tree import tree
+from ...language.errors import OptionError, SizeError, needs_values
 from ...language.notation.latex import latex
 from ...language.notation.text import text
 from ...language.symbols import print_order, symbol
@@ -44,7 +43,7 @@ def names(found: Comparison) -> list[str]:
 def amount(found: Comparison) -> str:
     """Return the title of the quantity and its divisor."""
     title = found.formulas[0].measure.title
-    return title if found.divisor == 1 else f"{title} per ${latex(tree(found.divisor))}$"
+    return title if found.divisor == 1 else f"{title} per ${latex(found.divisor)}$"
 
 
 def rows(found: Comparison) -> Bars:
@@ -53,10 +52,8 @@ def rows(found: Comparison) -> Bars:
     if any(each is None for row in values for each in row):
         used = set().union(*(side.expr.free_symbols for side in found.totals))
         free = sorted(used - found.numbers.keys(), key=print_order)
-        raise SizeError(
-            f"a bar plot needs a value for {listed(free)}; set each with --set"
-            + (f", or plot against it with x={str(free[0])!r} or --crossover {free[0]}" if len(free) == 1 else "")
-        )
+        against = f", or plot against it with x={str(free[0])!r} or --crossover {free[0]}" if len(free) == 1 else ""
+        raise SizeError(needs_values("a bar plot", free, after=against))
     told = names(found)
     columns = {name: [row[place] or 0 for row in values] for place, name in enumerate(told)}
     return Bars(
@@ -92,7 +89,7 @@ def curves(found: Comparison, size: Symbol) -> Chart:
     told = names(found)
     series = [Series(name, xs, [value_at(expr, size, x) for x in xs]) for name, expr in zip(told, exprs, strict=True)]
     notes = [
-        f"{told[place - 1]} has ${latex(tree(tie.size))} = {grouped(tie.chosen)}$, "
+        f"{told[place - 1]} has ${latex(tie.size)} = {grouped(tie.chosen)}$, "
         f"for {'' if tie.exact == tie.chosen else 'nearly '}equal {tie.measure.title}"
         for place, tie in found.ties.items()
         if tie.chosen is not None
@@ -130,9 +127,7 @@ def larger_model_notes(
     for sign, words in told.items():
         if which := [each.text.replace("≥", r"$\geq$") for each in every if each.sign == sign]:
             alone = len(every) == 1
-            yield f"{words}" + (
-                f" for every ${latex(tree(size))}$" if alone else f": ${latex(tree(size))}$ " + ", ".join(which)
-            )
+            yield f"{words}" + (f" for every ${latex(size)}$" if alone else f": ${latex(size)}$ " + ", ".join(which))
 
 
 def _spans(difference: Expr, size: Symbol, allowed: AllowedValues) -> tuple[Span, ...]:

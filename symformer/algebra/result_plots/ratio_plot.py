@@ -9,8 +9,9 @@ from sympy import Symbol
 
 from ...formulas import ranks
 from ...language.errors import OptionError, SizeError, listed
-from ...language.notation.display_tree import tree, value
+from ...language.notation.display_tree import value
 from ...language.notation.latex import latex
+from ...language.notation.text import exact_text
 from ...language.symbols import letter, print_order, symbol
 from ...output.chart import Chart, ReferenceLine, Series
 from ...output.style import MOST, literal
@@ -64,12 +65,11 @@ def draw(found: Sequence[QuantityRatio], by: str) -> Chart:
         if limit is None:
             continue
         number = limit.value(each.model.known)
-        spelt = f"as ${latex(tree(size))}$ grows"
+        spelt = f"as ${latex(size)}$ grows"
         if number is not None:
             across.append(ReferenceLine(f"{name} {spelt}", number))
-            told = f"{number.numerator:,}" + (f"/{number.denominator:,}" if number.denominator != 1 else "")
             near = "" if number.denominator == 1 else rf" $\approx$ {float(number):,.6g}"
-            notes.append(f"{name} tends to {told}{near} {spelt}")
+            notes.append(f"{name} tends to {exact_text(number)}{near} {spelt}")
         else:
             notes.append(f"{name} tends to 0 {spelt}" if limit.kind == "0" else f"{name} grows without bound")
     first = found[0]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...language.errors import OptionError, SizeError
-from ...language.notation.display_tree import tree
+from ...language.errors import OptionError, SizeError, needs_values
 from ...language.notation.latex import latex
 from ...output.bars import Bars
 from ...output.base_plot import Plot
@@ -33,15 +32,12 @@ def bars(found: Sensitivity) -> Bars:
         raise OptionError(f"{found.formula.id} does not depend on any size, so there is nothing to plot")
     known = {size: number for size, number in numbers.items() if number is not None}
     if not known:
-        names = ", ".join(str(each.size) for each in found.changes if each.value is None)
-        raise SizeError(
-            f"a plot of elasticities needs a value for {names}; choose a preset, or set each with --set"
-            if names
-            else f"{found.formula.id} has no elasticity: floor, ceiling, min and max are not differentiable"
-        )
-    sizes = [f"${latex(tree(size))}$" for size in known]
+        if lacking := [each.size for each in found.changes if each.value is None]:
+            raise SizeError(needs_values("a plot of elasticities", lacking, "choose a preset, or "))
+        raise SizeError(f"{found.formula.id} has no elasticity: floor, ceiling, min and max are not differentiable")
+    sizes = [f"${latex(size)}$" for size in known]
     notes = [f"{escaped(found.formula.measure.title)} of {literal(found.model.name)}"]
-    if without := [latex(tree(size)) for size in numbers if size not in known]:
+    if without := [latex(size) for size in numbers if size not in known]:
         notes.append(f"no elasticity for ${', '.join(without)}$: a value is missing, or it is not differentiable")
     column = list(known.values())
     written = [f"{float(number):.4g}" for number in column]
@@ -54,14 +50,14 @@ def curve(found: Sensitivity, by: str) -> Chart:
     change = found[by]
     size = change.size
     if lacking := sorted(str(each) for each in change.univariate.free_symbols - {size}):
-        raise SizeError(f"a plot needs a value for {', '.join(lacking)}; set each with --set")
+        raise SizeError(needs_values("a plot", lacking))
     allowed = AllowedValues.of(size, found.formula.constraints, found.model.known)
     xs = points_along(USUAL if change.value is None else axis_end([WIDE * change.value]), allowed)
     series = [Series(literal(found.model.name), xs, [value_at(change.univariate, size, x) for x in xs])]
     if change.value is not None:
         series.append(Series("", [change.value], [value_at(change.univariate, size, change.value)], "mark"))
     if change.asymptote is not None and change.asymptote != change.univariate:
-        spelt = latex(tree(change.asymptote))
+        spelt = latex(change.asymptote)
         word = f"asymptote ${spelt}$" if len(spelt) <= LONG else "asymptote"
         series.append(Series(word, xs, [value_at(change.asymptote, size, x) for x in xs]))
     return Chart(label(size), found.formula.measure.title, series)

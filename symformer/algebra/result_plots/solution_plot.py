@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...language.errors import SizeError
-from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.sizes import substitute
 from ...language.symbols import named_symbol
@@ -69,7 +68,7 @@ def points(found: Solutions) -> Chart:
     notes = [f"{escaped(found.formula.measure.title)}: {escaped(found.goal.text)}", *_notes(found)]
     if len(found.all) > DRAWN:
         notes.append(f"only the first {DRAWN:,} are drawn")
-    if others := [latex(tree(each.size)) for each in found.unknowns[2:]]:
+    if others := [latex(each.size) for each in found.unknowns[2:]]:
         notes.append(f"a point can represent several solutions with different ${', '.join(others)}$")
     return Chart(label(first), label(second), series, (), notes, from_zero=False)
 
@@ -82,8 +81,6 @@ def _notes(found: Solutions) -> list[str]:
     """Return the verdict, or the sizes of the only solution."""
     if len(found.all) == 1:
         only = found.all[0]
-        sizes = ", ".join(
-            f"${latex(tree(named_symbol(name)))} = {grouped(number)}$" for name, number in only.sizes.items()
-        )
+        sizes = ", ".join(f"${latex(named_symbol(name))} = {grouped(number)}$" for name, number in only.sizes.items())
         return [f"{sizes}: {only.value:,} {found.formula.measure.unit}"]
     return [escaped(part) for part in found.verdict.split("; ")]

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...language.errors import OptionError
-from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
 from ...language.symbols import SYMBOLS, named_symbol
 from ...output.base_plot import Plot
@@ -138,4 +137,4 @@ def _column(found: Sweep, name: str) -> Any:
     for each in found.formulas:
         if each.measure.name == name:
             return escaped(each.measure.title)
-    return label(named_symbol(name)) if name in SYMBOLS else f"${latex(tree(named_symbol(name)))}$"
+    return label(named_symbol(name)) if name in SYMBOLS else f"${latex(named_symbol(name))}$"

@@ -43,42 +43,41 @@ class BoxContent:
     height: float
 
 
-def break_formula(expr: Expr, room: float, first: float, ruler: Ruler, size: float = FORMULA) -> list[Line]:
+def break_formula(expr: Expr, room: float, ruler: Ruler) -> list[Line]:
     """Return a formula broken into lines, factored if that is shorter.
 
     A very long formula is reduced to its leading terms and the number of other terms.
     """
     terms = [tree(term) for term in ordered_terms(expr)]
-    lines = _packed(terms, room, first, ruler, size)
+    lines = _packed(terms, room, ruler)
     if len(lines) > 1:
         shown = factored(expr)
-        shorter = _packed(shown.terms if isinstance(shown, Sum) else [shown], room, first, ruler, size)
-        fits = all(ruler.width(line, size) <= min(room, first) for line in shorter)
-        if fits and (len(shorter), _extent(shorter, ruler, size)) < (len(lines), _extent(lines, ruler, size)):
+        shorter = _packed(shown.terms if isinstance(shown, Sum) else [shown], room, ruler)
+        fits = all(ruler.width(line, FORMULA) <= room for line in shorter)
+        if fits and (len(shorter), _extent(shorter, ruler)) < (len(lines), _extent(lines, ruler)):
             lines = shorter
     if len(lines) <= MOST:
         return lines
     top = max(growth(term) for term in ordered_terms(expr))
     kept = [tree(term) for term in ordered_terms(expr) if growth(term) == top]
     for count in range(len(kept), 0, -1):
-        lines = _packed(kept[:count], room, first, ruler, size)
+        lines = _packed(kept[:count], room, ruler)
         if len(lines) < MOST or count == 1:
             return [*lines, [f"+ {len(terms) - count} more terms"]]
     return lines
 
 
-def _packed(terms: Sequence[Tree], room: float, first: float, ruler: Ruler, size: float) -> list[Line]:
+def _packed(terms: Sequence[Tree], room: float, ruler: Ruler) -> list[Line]:
     lines: list[list[Tree]] = [[]]
     for term in terms:
-        limit = first if len(lines) == 1 else room
-        if lines[-1] and ruler.width(_joined([*lines[-1], term], len(lines) > 1), size) > limit:
+        if lines[-1] and ruler.width(_joined([*lines[-1], term], len(lines) > 1), FORMULA) > room:
             lines.append([])
         lines[-1].append(term)
     return [_joined(line, place > 0) for place, line in enumerate(lines)]
 
 
-def _extent(lines: Sequence[Line], ruler: Ruler, size: float) -> float:
-    return sum(ruler.width(line, size) for line in lines)
+def _extent(lines: Sequence[Line], ruler: Ruler) -> float:
+    return sum(ruler.width(line, FORMULA) for line in lines)
 
 
 def _joined(terms: Sequence[Tree], goes_on: bool) -> Line:
@@ -197,7 +196,7 @@ def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = 
     if amount.shown == 0:
         return []
     rows: Rows = []
-    for line in break_formula(amount.shown, inner, inner, ruler):
+    for line in break_formula(amount.shown, inner, ruler):
         width, size = ruler.width(line, FORMULA), FORMULA
         if width > inner:  # a single term that is wider than a line
             width, size = inner, FORMULA * inner / width * 0.99
@@ -228,12 +227,12 @@ def fit_line(line: Line, room: float, ruler: Ruler) -> list[Line]:
     return found
 
 
-def wrap_prose(prose: str, room: float, ruler: Ruler, size: float = SMALL) -> list[Line]:
+def wrap_prose(prose: str, room: float, ruler: Ruler) -> list[Line]:
     """Return prose wrapped to the given width."""
     lines = [""]
     for word in prose.split():
         longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and ruler.width([longer], size) > room:
+        if lines[-1] and ruler.width([longer], SMALL) > room:
             lines.append(word)
         else:
             lines[-1] = longer

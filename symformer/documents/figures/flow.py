@@ -56,11 +56,6 @@ class Draft:
 Chain = tuple[Draft, ...]  # the frames that contain a node, outermost first, and the node itself
 
 
-def root_of(tensor: Tensor) -> Tensor:
-    """Return the tensor whose storage a view uses."""
-    return tensor if tensor.base is None else root_of(tensor.base)
-
-
 class Flow:
     """The arrows and ports of every graph of a figure."""
 
@@ -68,7 +63,7 @@ class Flow:
         self._inputs = inputs  # the names of the model's inputs; None for a part, whose inputs can be any tensors
         self._made: dict[int, Entry] = {}
         for _, entry in ledger:  # the first wins: moves between ranks are views of another operation's output
-            self._made.setdefault(id(root_of(entry.output)), entry)
+            self._made.setdefault(id(entry.output.root), entry)
         stored = (entry for _, entry in ledger if entry.kind is OperationKind.PARAMETER)
         self._stored = {weight.path: entry.output for entry in stored for weight in entry.weights}
         self._chains: dict[int, Chain] = {}  # the place of each operation
@@ -108,7 +103,7 @@ class Flow:
                 for entry in draft.entries:
                     weights = [self._stored[each.path] for each in entry.shared if each.path in self._stored]
                     read = list({id(tensor): tensor for tensor in (*entry.inputs, *weights)}.values())
-                    roots = [id(root_of(tensor)) for tensor in read]
+                    roots = [id(tensor.root) for tensor in read]
                     for place, tensor in enumerate(read):
                         if id(self._made.get(roots[place])) not in own:
                             # An operation has an arrow for each piece that it reads; a part has one arrow per tensor.
@@ -141,7 +136,7 @@ class Flow:
 
     def _origin(self, tensor: Tensor, reader: Chain) -> tuple[Tensor, Chain] | None:
         """Return the origin of a tensor and its chain, or None if it is not drawn."""
-        root = root_of(tensor)
+        root = tensor.root
         if id(root) in self._inside:
             frame, outside = self._inside[id(root)]
             if frame is None or frame not in reader:

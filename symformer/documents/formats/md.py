@@ -7,7 +7,7 @@ import re
 from ...language.notation.display_tree import Tree, tree
 from ...language.notation.latex import latex
 from ...language.notation.text import text
-from ...output.blocks import Cited, Computation, Equation, Math, Piece, Ref
+from ...output.blocks import Computation, Equation, plain
 from .base_language import Language, printable
 from .missing_glyphs import plain_id
 
@@ -108,7 +108,7 @@ class CommonMark(Markdown):
         labels = " = ".join(self.math(label) for label in equation.chain.labels)
         rows: list[str] = []
         for row in self.page.rows(equation):
-            because = f"    {''.join(map(_plain, row.reason))}" if row.reason else ""
+            because = f"    {plain(row.reason)}" if row.reason else ""
             before = labels if not rows else " " * len(labels)
             rows.append(f"{before} {'' if row.sign == '=' else '  '}{row.sign} {self.math(row.shown)}{because}")
         if equation.number:
@@ -119,19 +119,6 @@ class CommonMark(Markdown):
     def _fenced(rows: list[str]) -> str:
         fence = "`" * max(3, 1 + max(len(run) for run in re.findall("`*", "".join(rows))))
         return "\n".join([fence, *(printable(row.rstrip()) for row in rows), fence])
-
-
-def _plain(piece: Piece) -> str:
-    match piece:
-        case str():
-            return piece
-        case Math(shown):
-            return text(shown)
-        case Cited(_, number):
-            return f"[{number}]"
-        case Ref(_, number):
-            return f"({number})"
-    return piece.text
 
 
 FORMAT = Markdown()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -151,9 +152,35 @@ def number(value: int | Fraction) -> str:
     >>> number(124439808), number(Fraction(1000, 3))
     ('124,439,808', '1,000/3 ≈ 333.33')
     """
-    if isinstance(value, int) or value.denominator == 1:
-        return f"{int(value):,}"
-    return f"{value.numerator:,}/{value.denominator:,} ≈ {float(round(value, 2)):,.2f}"
+    near = "" if value.denominator == 1 else f" ≈ {float(round(Fraction(value), 2)):,.2f}"
+    return exact_text(value) + near
+
+
+def exact_text(value: int | Fraction) -> str:
+    """Return an exact value with digit grouping: ``1,000`` or ``1,000/3``."""
+    return f"{value.numerator:,}" + (f"/{value.denominator:,}" if value.denominator != 1 else "")
+
+
+def to_digits(value: Fraction, digits: int) -> Decimal:
+    """Return a value rounded to some significant digits.
+
+    >>> from fractions import Fraction
+    >>> to_digits(Fraction(2, 3), 4)
+    Decimal('0.6667')
+    """
+    return Context(prec=digits).divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def json_number(value: int | Fraction | None) -> int | str | None:
+    """Return an exact value for JSON, in which a fraction is a string.
+
+    >>> from fractions import Fraction
+    >>> json_number(Fraction(6, 2)), json_number(Fraction(3, 2)), json_number(None)
+    (3, '3/2', None)
+    """
+    if value is None:
+        return None
+    return value.numerator if value.denominator == 1 else str(value)
 
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
@@ -166,8 +193,7 @@ def amount(value: int | Fraction, unit: str) -> str:
     >>> amount(2_147_483_648, "bytes"), amount(124_439_808, "elements"), amount(Fraction(5, 11), "of the peak")
     ('2,147,483,648 (2.15 GB, 2.00 GiB)', '124,439,808', '5/11 ≈ 45.5%')
     """
-    exact = f"{value.numerator:,}" + (f"/{value.denominator:,}" if value.denominator != 1 else "")
-    near = rounded(value, unit)
+    exact, near = exact_text(value), rounded(value, unit)
     return f"{exact} ({near})" if near and not near.startswith("≈") else f"{exact} {near}".rstrip()
 
 

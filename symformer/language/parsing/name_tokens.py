@@ -21,7 +21,6 @@ class NameToken(Token):
     """A token that is one name in its normal spelling: d_model for d_{\\text{model}}."""
 
     subscripted: bool = False
-    joined: bool = False  # True if it is in one run of letters with the name before it
     braced: bool = False  # True if it ends in a brace, after which a digit is a factor
 
 
@@ -99,7 +98,7 @@ class _Namer:
             length = len(text) if len(names) > 1 else token.end - token.start
             start = token.start + number
             spaced = token.spaced if number == 0 else False
-            name = NameToken("name", text, start, start + length, spaced, joined=number > 0)
+            name = NameToken("name", text, start, start + length, spaced)
             if number < len(names) - 1:
                 self.made.append(name)
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from sympy import Expr, Integer
 
@@ -20,7 +20,7 @@ from ...ledger.facts import (
     OperationKind,
 )
 from .linear_roles import Role, RoleTable
-from .rule_set import Counting
+from .rule_set import Counting, RuleSet
 
 TWO, SIX = Integer(2), Integer(6)
 
@@ -36,6 +36,21 @@ def refuse_observed(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
         f"{entry.path}: this was traced for {entry.measured} and not recognized, and a rule set counts only recognized "
         "operations"
     )
+
+
+def refuse_misread(rules: RuleSet, reading: RoleTable, known: Collection[str], mixed: Collection[str]) -> None:
+    """Raise RuleError for a model type whose config the code base does not read, or reads incorrectly.
+
+    ``mixed`` are the types for which it counts experts in every layer.
+    """
+    if reading.name not in known:
+        raise rules.refuse(f"{rules.who}'s rules are not supported for {reading.name}; supported: {', '.join(known)}")
+    for entry in reading.of(OperationKind.LINEAR):
+        if reading.name in mixed and reading.role(entry) is Role.MLP:
+            raise rules.refuse(
+                f"for {reading.name}, {rules.who} counts experts in every layer, but {entry.path} is in a layer "
+                "without them"
+            )
 
 
 def refuse_unlisted(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:

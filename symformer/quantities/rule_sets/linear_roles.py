@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from ...ledger.adapters import is_adapted
-from ...ledger.facts import ATTENDING, Entry, Ledger, OperationKind, Tensor, Weight
+from ...ledger.facts import ATTENDING, Entry, Ledger, OperationKind, Weight
 
 # The operations that a tensor passes through between two products. A sum ends a block.
 _THROUGH = (
@@ -42,11 +42,11 @@ class RoleTable:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.entries = [entry for _, entry in ledger]
-        self._made = {id(_root(entry.output)): entry for entry in self.entries}
+        self._made = {id(entry.output.root): entry for entry in self.entries}
         self._reads: dict[int, list[Entry]] = defaultdict(list)
         for entry in self.entries:
             for tensor in entry.inputs:
-                self._reads[id(_root(tensor))].append(entry)
+                self._reads[id(tensor.root)].append(entry)
         self._known: dict[int, Role] = {}
 
     @property
@@ -92,7 +92,7 @@ class RoleTable:
         for entry in self.of(OperationKind.ACTIVATION):
             if any(self._is(each, Role.SHARED_GATE) for each in self._from(entry)[0]):
                 continue
-            for each in self._reads[id(_root(entry.output))]:
+            for each in self._reads[id(entry.output.root)]:
                 if each.kind is OperationKind.MULTIPLY and len(each.inputs) > 1:
                     yield entry
 
@@ -135,14 +135,14 @@ class RoleTable:
 
     def _to(self, entry: Entry) -> tuple[list[Entry], list[Entry]]:
         """Return the next products or sums that use an entry's output, and the operations in between."""
-        return _walked(entry, lambda each: self._reads[id(_root(each.output))])
+        return _walked(entry, lambda each: self._reads[id(each.output.root)])
 
     def _from(self, entry: Entry) -> tuple[list[Entry], list[Entry]]:
         """Return the last products or sums before an entry's inputs, and the operations in between."""
         return _walked(entry, self._sources)
 
     def _sources(self, entry: Entry) -> list[Entry]:
-        made = (self._made.get(id(_root(tensor))) for tensor in entry.inputs)
+        made = (self._made.get(id(tensor.root)) for tensor in entry.inputs)
         return [each for each in made if each is not None]
 
 
@@ -158,12 +158,6 @@ def _walked(entry: Entry, step: Callable[[Entry], list[Entry]]) -> tuple[list[En
             way[id(each)] = each
             left += step(each)
     return list(ends.values()), list(way.values())
-
-
-def _root(tensor: Tensor) -> Tensor:
-    while tensor.base is not None:
-        tensor = tensor.base
-    return tensor
 
 
 def _layer(entry: Entry) -> str:

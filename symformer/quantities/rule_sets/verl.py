@@ -6,7 +6,7 @@ from sympy import Expr, Min
 
 from ...formulas.account import Term
 from ...ledger.facts import Entry, OperationKind
-from .common_rules import SIX, counts_nothing, half_of_pairs, matrix, rule_by_role
+from .common_rules import SIX, counts_nothing, half_of_pairs, matrix, refuse_misread, rule_by_role
 from .linear_roles import Role, RoleTable
 from .matrices import table
 from .rule_set import RuleSet
@@ -35,18 +35,7 @@ def shared_expert(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     return () if reading.name in MIXED else matrix(entry)
 
 
-def refuse_misread(reading: RoleTable) -> None:
-    """Raise RuleError for a model type that verl counts as 0 or misreads."""
-    if reading.name not in KNOWN:
-        raise VERL.refuse(f"verl's rules are not supported for {reading.name}; supported: {', '.join(KNOWN)}")
-    for entry in reading.of(OperationKind.LINEAR):
-        if reading.name in MIXED and reading.role(entry) is Role.MLP:
-            raise VERL.refuse(
-                f"for {reading.name}, verl counts experts in every layer, but {entry.path} is in a layer without them"
-            )
-
-
-VERL = RuleSet(
+VERL: RuleSet = RuleSet(
     "verl",
     "verl",
     "verl/utils/flops_counter.py, FlopsCounter.estimate_flops",
@@ -70,5 +59,5 @@ VERL = RuleSet(
             },
         ),
     },
-    holds=refuse_misread,
+    holds=lambda reading: refuse_misread(VERL, reading, KNOWN, MIXED),
 )

@@ -8,7 +8,7 @@ from ...formulas.account import Term
 from ...language.sizes import Condition, Equals
 from ...language.symbols import E
 from ...ledger.facts import Entry, OperationKind
-from .common_rules import TWO, counts_nothing, matrix, rule_by_role
+from .common_rules import TWO, counts_nothing, matrix, refuse_misread, rule_by_role
 from .linear_roles import Role, RoleTable
 from .matrices import table
 from .rule_set import RuleSet
@@ -46,17 +46,6 @@ def shared_expert(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
     return matrix(entry, TWO) if reading.name in DEEPSEEK else ()
 
 
-def refuse_misread(reading: RoleTable) -> None:
-    """Raise RuleError for a model whose config vLLM reads in an unsupported way."""
-    if reading.name not in KNOWN:
-        raise VLLM.refuse(f"vLLM's rules are not supported for {reading.name}; supported: {', '.join(KNOWN)}")
-    for entry in reading.of(OperationKind.LINEAR):
-        if reading.name in MIXED and reading.role(entry) is Role.MLP:
-            raise VLLM.refuse(
-                f"for {reading.name}, vLLM counts experts in every layer, but {entry.path} is in a layer without them"
-            )
-
-
 def width(reading: RoleTable) -> tuple[Condition, ...]:
     """Return the condition H = 4E for configs without an intermediate size that vLLM reads.
 
@@ -76,7 +65,7 @@ def width(reading: RoleTable) -> tuple[Condition, ...]:
 
 
 _product = {role: lambda entry, reading: matrix(entry, TWO) for role in (Role.READ, Role.OUTPUT)}
-VLLM = RuleSet(
+VLLM: RuleSet = RuleSet(
     "vllm",
     "vLLM",
     "vllm/v1/metrics/perf.py, get_num_flops_breakdown",
@@ -103,6 +92,6 @@ VLLM = RuleSet(
             },
         ),
     },
-    holds=refuse_misread,
+    holds=lambda reading: refuse_misread(VLLM, reading, KNOWN, MIXED),
     needs=width,
 )

@@ -10,7 +10,7 @@ from sympy import Add, Expr, Integer, cancel, expand
 
 from ...formulas.formula import Formula
 from ...formulas.ratio import lowest
-from ...language.errors import OptionError, SizeError, it_or_each
+from ...language.errors import OptionError, SizeError, needs_values
 from ...language.notation.display_tree import FractionNode as Quotient
 from ...language.notation.display_tree import tree
 from ...language.notation.latex import latex
@@ -18,7 +18,7 @@ from ...language.sizes import Numbers, evaluate
 from ...language.symbols import B, S
 from ...ledger.facts import ATTENDING, OperationKind
 from ...models.model import Model
-from ...output.base_plot import MARGIN
+from ...output.base_plot import MARGIN, write_below
 from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plot_bytes
 from .rank_caption import of_one_rank
 
@@ -87,10 +87,7 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
             raise OptionError("S is the x-axis; remove --set S")
         numbers = {**model.known, **({B: 1} if B not in model.known and B in formula.symbols else {})}
         if missing := [str(each) for each in formula.symbols if each not in numbers and each != S]:
-            raise SizeError(
-                f"{model.target} needs a value for {', '.join(missing)}; name a preset, or set {it_or_each(missing)} "
-                "with --set"
-            )
+            raise SizeError(needs_values(model.target, missing, "name a preset, or "))
         if S not in formula.symbols:
             raise OptionError(f"the {formula.measure.title} of {model.target} do not depend on the length S")
         points = list(lengths(formula, {size: n for size, n in numbers.items() if size in formula.accepted_sizes}))
@@ -127,8 +124,7 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
         axes.set_ylabel(f"{drawn[0][1].measure.title}" + (f", $B = {batch.pop()}$" if len(batch) == 1 else ""))
         grid(axes)
         axes.legend(loc="upper left", handlelength=2.8)
-        if said or shared:
-            figure.supxlabel("\n".join([*said, *shared]), fontsize=6.5, x=0.02, ha="left", linespacing=1.5)
+        write_below(figure, [*said, *shared])
 
     return plot_bytes(draw, extension, 2.5 + 0.34 * len(drawn) + MARGIN * len(shared))
 

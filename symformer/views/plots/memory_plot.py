@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ...formulas.formula import Formula
-from ...language.errors import OptionError, SizeError, it_or_each, quoted
+from ...language.errors import OptionError, SizeError, needs_values, quoted
 from ...language.sizes import Numbers, evaluate
 from ...language.symbols import B
 from ...models.model import Model
-from ...output.base_plot import MARGIN
+from ...output.base_plot import MARGIN, write_below
 from ...output.style import INKS, MARKS, MOST, STROKES, grid, literal, plot_bytes
 from .rank_caption import of_one_rank
 
@@ -66,9 +66,7 @@ def memory(models: Sequence[Counted], extension: str, device: str | None) -> byt
         if B not in formula.symbols:
             raise OptionError(f"the {formula.measure.title} of {model.target} do not depend on the batch B")
         if missing := [str(each) for each in formula.symbols if each not in model.known and each != B]:
-            raise SizeError(
-                f"{model.target} needs a value for {', '.join(missing)}; set {it_or_each(missing)} with --set"
-            )
+            raise SizeError(needs_values(model.target, missing))
         formula.value(B=1)  # checks all sizes against every condition
         most = largest(formula, model.known, limit) if limit is not None else None
         drawn.append((model.name, formula, model.known, most))
@@ -117,9 +115,6 @@ def memory(models: Sequence[Counted], extension: str, device: str | None) -> byt
         axes.set_ylabel(f"{drawn[0][1].measure.title.replace('bytes', 'GB', 1)}")
         grid(axes)
         axes.legend(loc="upper left")
-        if said or shared:
-            figure.supxlabel(
-                "\n".join([*said, *shared]), fontsize=6.5, x=0.02, ha="left", linespacing=1.5 if shared else 1.2
-            )
+        write_below(figure, [*said, *shared])
 
     return plot_bytes(draw, extension, 2.4 + 0.14 * len(drawn) + MARGIN * len(shared))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...language.errors import OptionError, SizeError
 from ...models.model import Model
-from ...output.base_plot import MARGIN
+from ...output.base_plot import MARGIN, write_below
 from ...output.style import INKS, MARKS, MOST, grid, literal, plot_bytes
 from .memory_plot import amount
 from .rank_caption import of_one_rank
@@ -77,11 +77,6 @@ def roofline(
         axes.set_ylabel("attainable FLOPs/s")
         grid(axes)
         axes.legend(loc="lower right")
-        figure.supxlabel(
-            "\n".join([bound, *shared]),
-            fontsize=6.5,
-            x=0.02,
-            ha="left",
-        )
+        write_below(figure, [bound, *shared])
 
     return plot_bytes(draw, extension, 2.5 + MARGIN * len(shared))

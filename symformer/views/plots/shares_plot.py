@@ -15,7 +15,7 @@ from ...language.errors import OptionError
 from ...language.sizes import evaluate
 from ...language.symbols import E
 from ...models.model import Model
-from ...output.base_plot import MARGIN
+from ...output.base_plot import MARGIN, write_below
 from ...output.style import HATCHES, INKS, MARKS, grid, literal, plot_bytes
 from .rank_caption import of_one_rank
 
@@ -117,8 +117,7 @@ def shares(models: Sequence[Counted], extension: str) -> bytes:
             below.set_xlabel("hidden size $E$")
             below.set_ylabel("embeddings (%)")
             grid(below)
-        if shared:
-            figure.supxlabel("\n".join(shared), fontsize=6.5, x=0.02, ha="left", linespacing=1.5)
+        write_below(figure, shared)
 
     return plot_bytes(draw, extension, 0.95 + 0.16 * len(rows) + (1.3 if several else 0) + MARGIN * len(shared))
 
