@@ -7,18 +7,7 @@ from dataclasses import dataclass
 from ..components import MLP, Component, LayerNorm
 from ..language.symbols import A, D, D_rope, E, G, H, L, V
 from ..ledger.facts import Activation
-from .base_architecture import (
-    HEAD_WIDTH,
-    BoolField,
-    Field,
-    Fields,
-    Function,
-    WitnessSpec,
-    option,
-    rotating,
-    unknown,
-    usual,
-)
+from .base_architecture import BoolField, Fields, Function, WitnessSpec, option, rotating, unknown, usual
 from .bases.biased import Biased
 from .bases.llama_like import PARTLY_ROTARY
 
@@ -37,12 +26,7 @@ class Nemotron(Biased):
     turned = D_rope
     norm = LayerNorm(offset=True)
     config = Fields(
-        usual(
-            {
-                **{V: 256000, E: 6144, H: 24576, L: 32, A: 48, G: None},
-                **{D: Field(HEAD_WIDTH.names, HEAD_WIDTH.default, null=True), D_rope: rotating(D, 0.5)},
-            }
-        ),
+        usual({V: 256000, E: 6144, H: 24576, L: 32, A: 48, G: None, D: E / A, D_rope: rotating(D, 0.5)}),
         restated={"kv_channels": D},
         inert=("norm_eps",),
     )
