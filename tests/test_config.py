@@ -99,7 +99,7 @@ def test_null_window_means_no_window(tmp_path: Path) -> None:
         kept = 9_000 if window is None else window - 1
         assert model.formula("kv-cache").value(B=1, C=9_000) == 2 * 2 * 32 * 8 * 128 * kept
     path.write_text(json.dumps({"model_type": "mistral", "sliding_window": 1}), "utf-8")
-    with pytest.raises(SymformerError, match=r"C_win=1 .* is less than 2; choose a larger one"):
+    with pytest.raises(SymformerError, match=r"C_win=1 .* is less than 2; choose a larger value"):
         from_config(str(path))
 
 
@@ -138,7 +138,7 @@ def test_full_and_sliding_window_layers(fields: dict[str, Any], layers: tuple[in
         ({"layer_types": "all"}, "'layer_types' is not a list of sliding_attention and full_attention"),
         (
             {"layer_types": [LOCAL, "linear"]},
-            "'layer_types' has a layer 'linear' in the config; only sliding_attention",
+            "'layer_types' contains 'linear' in the config; only sliding_attention",
         ),
         (
             {"layer_types": [LOCAL, GLOBAL], "num_hidden_layers": 3},
@@ -168,9 +168,9 @@ def test_old_and_new_field_names(config: dict[str, Any], tmp_path: Path) -> None
     assert from_config(str(path)).params.value() == 8640 + 780 + 348 + 156 + 24
 
 
-# Some of transformers' default configs are not supported models: they have no number of experts and no dense layer,
-# experts in a layer, or a head dimension that is rounded or missing. These fields must be given; all others may be
-# missing.
+# The fields without which a default config of transformers is not supported: it lacks a number of experts or of
+# key/value heads, dense layers or layers with experts, or its class rounds the head dimension or needs it. All other
+# fields may be missing.
 NO_DEFAULT: dict[str, dict[str, Any]] = {
     "deepseek-v2": {"num_experts_per_tok": 6, "first_k_dense_replace": 1},
     "dots1": {
@@ -272,7 +272,7 @@ BAD: list[tuple[Any, str]] = [
     ({"model_type": "bert", "position_embedding_type": "relative_key"}, "only 'absolute' is supported"),
     (
         {**GPT2, "tie_word_embeddings": "yes"},
-        "'tie_word_embeddings' is 'yes' in the config, which is not true or false",
+        "'tie_word_embeddings' is 'yes' in the config, which is neither true nor false",
     ),
     (
         {**GPT2, "architectures": ["GPT2ForSequenceClassification"]},

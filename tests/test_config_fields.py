@@ -82,7 +82,7 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
     """Return torch's counts for the class that a config names: in training mode, with the config's dropouts."""
     made_by = getattr(transformers, config["architectures"][0])
     small = TYPES[config["model_type"]].config
-    if config["model_type"] == "apertus":  # built alone, its activation is the only part in this precision
+    if config["model_type"] == "apertus":  # only its activation has this dtype if the class is built from a config
         config = {name: value for name, value in config.items() if name not in ("dtype", "torch_dtype")}
     image, towers = small.inputs == "images", small.inputs == "source and target"
     if made_by is transformers.T5ForConditionalGeneration and config.get("tie_word_embeddings") is False:
@@ -186,11 +186,11 @@ def _answer(model: Model, quantity: str, conventions: Mapping[str, str]) -> int 
 
 
 def at(formula: Formula, model: Model) -> int:
-    """Evaluate a formula at a model's sizes, for torch's run; where the class uses all experts, with all of them."""
+    """Evaluate a formula for torch's run, with K = X in the FLOPs of a class that multiplies by all experts."""
     asked = {name.name for name in formula.dependencies}
     run = {name: number for name, number in RUN.items() if name in asked}
     known = {name.name: number for name, number in model.known.items()}
-    if model.component.witness.every_expert and formula.measure.unit == "FLOPs":  # as the class computes
+    if model.component.witness.every_expert and formula.measure.unit == "FLOPs":
         known["K"] = known["X"]
     return formula.value(known, **run)
 
@@ -488,7 +488,11 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
             taken += 1
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
     nothing += sum(place.null for place in fields.sizes.values())
-    lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3}  # in addition to a list: a word; other lists
+    lists = {
+        SpelledLayers: 2,
+        RotaryLayers: 2,
+        InterleavedLayers: 3,
+    }  # that accept null: the list, a word or other lists
     nothing += sum(not fields.sizes[size].zero for size in fields.nullable.values())
     assert taken == nothing + lists.get(type(fields.layers), bool(fields.layers))
 
@@ -606,7 +610,7 @@ def test_default_bert_indices_use_different_bytes() -> None:
         (
             "smollm3",
             {"no_rope_layers": [1, 1, 2, 1, 0]},
-            "'no_rope_layers' has a layer '2' in the config; only 1 and",
+            "'no_rope_layers' contains '2' in the config; only 1 and",
         ),
         ("smollm3", {"no_rope_layers": [1, 1, 0, 1]}, "'no_rope_layers' has 4 layers in the config, but 'num_hidden_l"),
         ("smollm3", {"layer_types": ["sliding_attention"] * 5}, "only 5 layers of 'full_attention' are supported"),

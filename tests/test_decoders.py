@@ -65,7 +65,7 @@ def test_softmax_precision_matches_torch(name: str) -> None:
     numbers = {**NUMBERS, L: sum(NUMBERS[size] for size in totals(name)) or NUMBERS[L]}
     assert shaped
     assert singles == sum(count.xreplace(numbers) for count, entry in softmaxes if entry.function == "float32")
-    assert (singles == 0) == (name in ("gpt-oss", "llama4"))  # they compute in the precision of their scores
+    assert (singles == 0) == (name in ("gpt-oss", "llama4"))  # their softmax has the dtype of its scores
 
 
 @pytest.mark.parametrize(("implementation", "dtype"), [("eager", "bf16"), ("sdpa", "bf16"), ("eager", "fp32")])
@@ -159,7 +159,7 @@ def test_total_layer_count_is_the_sum_over_kinds() -> None:
     model = architecture("deepseek-v3")
     assert model.known[L] == 61  # 3 dense layers and 58 with experts, DeepSeek-AI 2024, section 4.2
     assert model.set({L_moe: 70}).known[L] == 73
-    with pytest.raises(SymformerError, match=r"L=70 is not L_dense \+ L_moe=61; set those it counts"):
+    with pytest.raises(SymformerError, match=r"L=70 is not L_dense \+ L_moe=61; set the terms of this sum instead"):
         model.set({L: 70})
     with pytest.raises(SymformerError, match=r"L is L_dense \+ L_moe in deepseek-v3.params; set those sizes instead"):
         model.params.partial(L=70)

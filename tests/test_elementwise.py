@@ -64,7 +64,7 @@ def softmax(x: Tensor) -> Tensor:
 
 
 def xielu(x: Tensor) -> Tensor:
-    """With both stored parameters at the values that make 0.8 of them, and 0.5 as the factor of x."""
+    """Evaluate xIELU with stored parameters whose factors are both 0.8, and with 0.5 as the factor of x."""
     above, below = x.clamp(min=0), x.clamp(max=0)
     return 0.8 * (above * above) + 0.8 * (below.expm1() - below) + 0.5 * x
 

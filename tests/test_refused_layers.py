@@ -132,10 +132,10 @@ def test_a_class_under_another_library_name_is_named(tmp_path: Path) -> None:
     ("fields", "refusal"),
     [
         ({"moe_layers": [0, 1, 2]}, "combine attention and experts in an unsupported way"),
-        ({"moe_layers": [1, -1]}, "'moe_layers' has -1 in the config; layers are numbered from 0"),
-        ({"no_rope_layers": [1, 0]}, "it should be a list of 4 numbers 0 or 1"),
-        ({"layer_types": ["full_attention"] * 4}, "only 'chunked_attention' for each layer with rotary positions"),
-        ({"num_hidden_layers": 10**12}, "at most 100,000 layers of several kinds"),
+        ({"moe_layers": [1, -1]}, "'moe_layers' contains -1 in the config; layers are numbered from 0"),
+        ({"no_rope_layers": [1, 0]}, "it should be a list of 4 numbers, each 0 or 1"),
+        ({"layer_types": ["full_attention"] * 4}, "it should be 'chunked_attention' for each layer with rotary"),
+        ({"num_hidden_layers": 10**12}, "several kinds of layers may have at most 100,000"),
     ],
 )
 def test_other_layers_than_those_of_llama_4_are_refused(fields: dict[str, Any], refusal: str) -> None:

@@ -183,19 +183,22 @@ def of_chosen(logits: Tensor, experts: int) -> Chosen:
 
 
 def sigmoids_of_chosen(logits: Tensor, experts: int) -> Chosen:
-    """Meta 2025, Llama 4: sigmoids of the logits of the best."""
+    """Meta 2025, Llama 4: the sigmoids of the highest logits."""
     best = logits.topk(experts, -1)
     return best.values.sigmoid(), best.indices
 
 
 def shares_of_sigmoids(logits: Tensor, experts: int) -> Chosen:
-    """MiniMax 2025: sigmoids of the logits of the best, divided by their sum."""
+    """MiniMax 2025: the sigmoids of the highest logits, divided by their sum."""
     best = logits.sigmoid().topk(experts, -1)
     return best.values / best.values.sum(-1, keepdim=True), best.indices
 
 
 def sparse_mixer(logits: Tensor, experts: int, noise: float = 0.01) -> Chosen:
-    """Liu et al. 2024: the best, then the best of the others, each with its share among those near it."""
+    """Liu et al. 2024: the highest logit, then the highest of the others, each with its share of a softmax.
+
+    The softmax is over the logits near the highest.
+    """
     weights, chosen = list[Tensor](), list[Tensor]()
     left = logits
     for _ in range(experts):

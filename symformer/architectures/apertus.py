@@ -12,8 +12,8 @@ from .bases.biased import Biased
 
 @dataclass(frozen=True, kw_only=True)
 class Apertus(Biased):
-    """Apertus, Project Apertus 2025 [apertus2025]: Llama with a norm of the queries and keys of each head, and with a
-    feed-forward network without a gate, whose activation, xIELU, has two parameters.
+    """Apertus, Project Apertus 2025 [apertus2025]: Llama with a norm on the queries and keys of each head, and an
+    ungated feed-forward network whose activation, xIELU, has two parameters.
 
     >>> Apertus().params
     2*L*E*A*D + 2*L*E*G*D + 2*L*E*H + 2*L*E + 2*L*D + 2*V*E + 2*L + E
@@ -24,7 +24,7 @@ class Apertus(Biased):
         usual({V: 131072, E: 4096, H: 14336, L: 32, A: 32, G: A, D: HEAD_WIDTH}),
         fixed={"hidden_act": ("xielu",)},
     )
-    witness = WitnessSpec("Apertus", arguments={"pad_token_id": None})  # otherwise it must be a token
+    witness = WitnessSpec("Apertus", arguments={"pad_token_id": None})  # any other value must be a token id
 
     activation: Activation = "gelu"  # not a config field, and not used
 

@@ -16,7 +16,7 @@ class Cohere2(LocalGlobal, Biased):
     """Command A, Team Cohere 2025 [cohere2025], section 2: Command-R with a sliding window in three of four layers, and
     without positions in the others.
 
-    The factor of the logits is elementwise.
+    The logits are multiplied by a factor, which is an elementwise operation.
 
     >>> Cohere2().formula("kv-cache")
     4*B*L_local*G*D*min(C, C_win - 1) + 4*B*C*L_global*G*D

@@ -13,8 +13,8 @@ from .bases.res_post_norm import ResPostNorm
 
 @dataclass(frozen=True, kw_only=True)
 class Exaone4(LocalGlobal, ResPostNorm):
-    """EXAONE 4.0 32B, LG AI Research 2025 [lgai2025], section 2.1: norms of the outputs of attention and the MLP, and a
-    norm of the queries and keys of each head.
+    """EXAONE 4.0 32B, LG AI Research 2025 [lgai2025], section 2.1: norms on the outputs of attention and the MLP,
+    and on the queries and keys of each head.
 
     Three of four layers have a sliding window. The others have no positions.
 

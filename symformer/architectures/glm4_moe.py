@@ -20,8 +20,9 @@ HEADS = {A: 96, G: 8, D: HEAD_WIDTH, D_rope: rotating(D, 0.5)}
 class GLM4MoE(DenseFirst):
     """GLM-4.5, GLM-4.5 Team 2025 [glm2025], section 2.1: grouped-query attention, and the experts of DeepSeek-V3.
 
-    A part of each head rotates. Queries, keys and values of the released models have biases; the largest model also
-    normalizes queries and keys. There is no module for multi-token prediction, as in the transformers class.
+    Rotary positions apply to part of each head. In the released models, queries, keys and values have biases; the
+    largest model also normalizes queries and keys. Like the transformers class, this one has no module for multi-token
+    prediction.
 
     >>> GLM4MoE().formula("kv-cache")
     4*B*C*L*G*D

@@ -25,11 +25,13 @@ LAYERS = InterleavedLayers(
 
 @dataclass(frozen=True, kw_only=True)
 class Llama4(Biased):
-    """Llama 4, Meta 2025 [meta2025]: experts with a shared expert, rotary attention within chunks, and every fourth
-    layer with attention to all earlier tokens and without positions. In Maverick, every other layer is dense.
+    """Llama 4, Meta 2025 [meta2025]: a mixture of experts with a shared expert. Three of four layers have rotary
+    positions and attend within chunks; the fourth has no positions and attends to all earlier tokens. In Maverick,
+    every other layer is dense.
 
-    Only the language model. K of X experts are counted; the class in transformers multiplies every token by all X
-    experts, with zeros as the input of the others, so its FLOPs are compared at K = X.
+    This is the language model only. FLOPs count the K experts that a token is routed to. The transformers class
+    multiplies every token by the matrices of all X experts, with zeros as the inputs of the others, so FLOPs are
+    compared at K = X.
 
     >>> Llama4().formula("active-params")
     3*L*E*K*M + 2*L*E*A*D + 2*L*E*G*D + L*E*X + 3*L*E*M + 2*L*E + 2*V*E + E

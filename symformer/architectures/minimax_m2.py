@@ -18,8 +18,8 @@ HEADS = {A: 48, G: 8, D: 128, D_rope: rotating(D, 1.0, "rotary_dim")}
 
 @dataclass(frozen=True, kw_only=True)
 class MiniMaxM2(Sparse):
-    """MiniMax-M2, MiniMax 2025 [minimax2025]: experts in every layer without a shared expert, partly rotary heads, and
-    norms of queries and keys over all heads together.
+    """MiniMax-M2, MiniMax 2025 [minimax2025]: experts in every layer, no shared expert, rotary positions in part of
+    each head, and norms on queries and keys over all heads together.
 
     >>> MiniMaxM2().formula("active-params")
     3*L*E*K*M + 2*L*E*A*D + 2*L*E*G*D + L*E*X + L*A*D + L*G*D + 2*L*E + 2*V*E + E

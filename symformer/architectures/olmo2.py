@@ -13,7 +13,7 @@ from .bases.res_post_norm import ResPostNorm
 
 @dataclass(frozen=True, kw_only=True)
 class OLMo2(ResPostNorm, Biased):
-    """OLMo 2, Team OLMo 2025 [olmo2025], section 2: norms of the outputs of attention and the MLP, and of queries and
+    """OLMo 2, Team OLMo 2025 [olmo2025], section 2: norms on the outputs of attention and the MLP, and on queries and
     keys.
 
     >>> OLMo2().params

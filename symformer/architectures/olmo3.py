@@ -31,7 +31,7 @@ class OLMo3(LocalGlobal, ResPostNorm, Biased):
         layers=local_global(3, 32),
         apiece=("full_attention", "sliding_attention"),
     )
-    witness = WitnessSpec("Olmo3", arguments={"pad_token_id": 0})  # valid for any table
+    witness = WitnessSpec("Olmo3", arguments={"pad_token_id": 0})  # valid for any vocabulary size
 
     @property
     def rotary_attention(self) -> SelfAttention:

@@ -17,7 +17,7 @@ EXPERTS = {X: Field(("num_experts", "num_local_experts"), 64), K: 8, M: Field(("
 
 @dataclass(frozen=True, kw_only=True)
 class OLMoE(Sparse, Biased):
-    """OLMoE, Muennighoff et al. 2024 [muennighoff2024], section 2: K of X small experts per token, and norms of queries
+    """OLMoE, Muennighoff et al. 2024 [muennighoff2024], section 2: K of X small experts per token, and norms on queries
     and keys.
 
     >>> OLMoE().formula("active-params").partial(G="A")

@@ -20,8 +20,8 @@ EXPERTS = {M: Field(("intermediate_size",), 6400), X: Field(("num_local_experts"
 
 @dataclass(frozen=True, kw_only=True)
 class PhiMoE(Windowed, Biased):
-    """Phi-3.5-MoE, Abdin et al. 2024 [abdin2024]: two of X experts per token, layer norms, and biases. The release
-    has a sliding window of 131,072 tokens.
+    """Phi-3.5-MoE, Abdin et al. 2024 [abdin2024]: two of X experts per token, layer norms, and biases. The released
+    model has a sliding window of 131,072 tokens.
 
     >>> PhiMoE().formula("active-params")
     2*L*E*A*D + 2*L*E*G*D + L*E*X + 6*L*E*M + 4*L*E + 2*V*E + 2*E
@@ -32,7 +32,7 @@ class PhiMoE(Windowed, Biased):
     norm = LayerNorm()
     config = Fields(
         usual({V: 32064, E: 4096, **EXPERTS, L: 32, A: 32, G: 8, C_win: None, D: HEAD_WIDTH}),
-        # The class chooses two experts for any number.
+        # The class always chooses two experts.
         fixed={"num_experts_per_tok": (2,), "output_router_logits": (False,)},
         ropes=("default", "longrope", "su"),
         # the weight of a loss; noise in training; a dropout that the class does not have

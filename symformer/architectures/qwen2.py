@@ -12,7 +12,7 @@ from .bases.llama_like import LlamaLike
 
 @dataclass(frozen=True, kw_only=True)
 class Qwen2(LlamaLike):
-    """Qwen2, Yang et al. 2024 [yang2024], section 2.2.1, and Qwen2.5: Llama with biases of queries, keys and values.
+    """Qwen2, Yang et al. 2024 [yang2024], section 2.2.1, and Qwen2.5: Llama with biases on queries, keys and values.
 
     >>> Qwen2().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + L*A*D + 2*L*G*D + 2*L*E + 2*V*E + E

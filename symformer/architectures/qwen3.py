@@ -12,7 +12,7 @@ from .bases.biased import Biased
 
 @dataclass(frozen=True, kw_only=True)
 class Qwen3(Biased):
-    """Qwen3, Yang et al. 2025 [yang2025], section 2: Llama with a norm of the queries and keys of each head.
+    """Qwen3, Yang et al. 2025 [yang2025], section 2: Llama with a norm on the queries and keys of each head.
 
     >>> Qwen3().params
     2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + 2*L*D + 2*V*E + E

@@ -12,7 +12,7 @@ from .bases.llama_like import LlamaLike
 
 @dataclass(frozen=True, kw_only=True)
 class SeedOss(LlamaLike):
-    """Seed-OSS, ByteDance Seed Team 2025 [bytedance2025]: Llama with biases of queries, keys and values, and with
+    """Seed-OSS, ByteDance Seed Team 2025 [bytedance2025]: Llama with biases on queries, keys and values, and
     dropout on the outputs of attention and the MLP.
 
     >>> SeedOss().params

@@ -26,7 +26,7 @@ class SmolLM3(BiasedThroughout):
         layers=RotaryLayers({"1": L_rope, "0": L_nope}, depth=Field(("num_hidden_layers",), 36)),
         inert=("pretraining_tp", *NO_WINDOW),
     )
-    witness = WitnessSpec("SmolLM3", arguments={"pad_token_id": None})  # otherwise it must be a token
+    witness = WitnessSpec("SmolLM3", arguments={"pad_token_id": None})  # any other value must be a token id
     variants = ({}, {"tied": False}, {"attention_bias": True}, {"mlp_bias": True}, {"head": "none"})
 
     tied: bool = option(BoolField("tie_word_embeddings", True))

@@ -135,23 +135,23 @@ class ClassConfig:
         str, ...
     ] = ()  # fields of ``unstated_defaults`` that a fully default config may state, but only all together
     list_depths: Mapping[str, str] = field(default_factory=dict)  # part -> the field that is the length of its lists
-    inert: Mapping[str, str] = field(default_factory=dict)  # fields without effect -> the allowed kinds, of HOLDS
-    inert_for_params: Mapping[str, str] = field(default_factory=dict)  # fields without effect on parameters -> the same
+    inert: Mapping[str, str] = field(default_factory=dict)  # fields without effect -> kinds of values, see HOLDS
+    inert_for_params: Mapping[str, str] = field(default_factory=dict)  # without effect on parameters -> the same
     aliases: Mapping[str, str] = field(default_factory=dict)  # alias -> field
     top_level_part: str = ""  # the part whose fields are at the top level of a config without that part
     layer_kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # list of layer kinds -> kind -> size
-    truncated_lists: tuple[str, ...] = ()  # those lists of which the class reads only as many entries as it has layers
+    truncated_lists: tuple[str, ...] = ()  # those lists that may be longer than the number of layers
     index_lists: Mapping[str, Mapping[str, str]] = field(
         default_factory=dict
-    )  # list of indices -> size "in", size "out"
-    depth_field: str = ""  # the field of the depth, if the class does not take it from such a list
+    )  # list of layer indices -> "in": the size that counts these layers, "out": the size that counts the others
+    depth_field: str = ""  # the field of the number of layers, if the class reads one
     final_kind: str = ""  # the size of the layer kind with which such a list must end
     two_kind_lists: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict
     )  # list -> first kind, its size, second kind
     names_read: tuple[str, ...] | None = None  # other names that its code can read; None if not known
     common_names_read: bool = False  # whether ``names_read`` includes names that common code also reads
-    single_switches: bool = False  # whether its switches are known only one at a time
+    single_switches: bool = False  # whether only the effect of each switch alone is known
     constants: tuple[str, ...] = ()  # vocabularies, widths, layers or heads that are constants in its formulas
     run_refusal: str = ""  # why only its parameters are known
 
@@ -309,7 +309,7 @@ def record(kept: CatalogueEntry, turned: tuple[int, ...], quantity: str, absent:
         return None
     data = merge(usual, [expand_rows(each, usual) for each in others])
     if len({*data["letters"].values()}) < len(data["letters"]):
-        raise CatalogueError(f"{kept.config.name} has two sizes with one letter")
+        raise CatalogueError(f"{kept.config.name} has two sizes with the same letter")
     found: Record = from_data(Record, without_sizes(data, absent) if absent else data)
     return found
 

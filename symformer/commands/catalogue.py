@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def command(words: tuple[str, ...], as_json: bool) -> None:
     """List the classes in the catalogue.
 
-    A config.json of one of these classes is answered without torch. With WORDS, list only the classes whose name or
+    A config.json of one of these classes does not need torch. With WORDS, list only the classes whose name or
     model type contains one of them. The catalogue covers every config switch that changes what a class stores or
     computes. If exactly one class matches, print its formulas and the change that each switch makes.
     """

@@ -61,7 +61,7 @@ def _sources(found: Sequence[Publication]) -> list[BriefBlock]:
     rows = [[one.id, one.title, *(str(count or "") for count in each)] for one, each in zip(found, counts, strict=True)]
     rows.append(["total", "", *(str(sum(each)) for each in zip(*counts, strict=True))])
     head = ["id", "source", "formulas", "numbers", "corrections"]
-    note = "symformer papers ID shows one source; corrections are entries that differ from what they claim to count."
+    note = "symformer papers ID shows one source; the last column counts the entries that contain an error."
     return [Table.of(head, rows, "llrrr", total=True), Paragraph([note])]
 
 

@@ -107,7 +107,7 @@ def command(
     above = [f"from the config.json of {target} on the Hub, {provenance.read_at}"] * bool(provenance.read_at)
     own = config_agreement(reading) if reading else ""
     checked = f"exact, row by row, at {len(found.checked)} new random configs{own} ({found.builds} builds)"
-    below = [f"{name} = {other}: the trace is valid only for this relation" for name, other in found.ties.items()]
+    below = [f"{name} = {other}: the trace is valid only if this holds" for name, other in found.ties.items()]
     below += [
         f"{each.name} is fixed at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else "")
         for each in found.pinned

@@ -30,8 +30,9 @@ SIGMOID_IN_GROUPS = (
     "are the scores without the bias, divided by their sum and multiplied by ``routed_scaling_factor``."
 )
 SIGMOID_WITH_BIAS = (
-    "The score of an expert is a sigmoid of its router logit. The K experts with the highest sums of their score and a "
-    "bias, ``e_score_correction_bias``, are chosen. The weights are the scores without the bias, divided by their sum."
+    "The score of an expert is a sigmoid of its router logit. Each expert's bias, ``e_score_correction_bias``, is "
+    "added to its score, and the K experts with the highest sums are chosen. The weights are the scores without the "
+    "bias, divided by their sum."
 )
 SOFTMAX_WITH_BIAS = (
     "The scores of the experts are a softmax of the router's logits. The K experts with the highest sums of their "
@@ -86,7 +87,7 @@ class MoE(Component):
         """Return the description: the experts, their choice and weights, and the shared expert."""
         said = f"{super().about} {self.routing}"
         if self.weighted_inputs:
-            said += " The weight of an expert multiplies its input."
+            said += " Each expert's weight multiplies its input."
         if self.bias:
             said += " The router and the experts have biases."
         if self.shared is not None:

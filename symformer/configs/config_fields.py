@@ -116,7 +116,7 @@ class FractionField(Derived):
 
     of: Expr
     part: float  # the default
-    whole: str = ""  # a field that can give the size itself
+    whole: str = ""  # a field that can state the size directly
 
     @property
     def part_of(self) -> str:
@@ -188,7 +188,7 @@ if TYPE_CHECKING:  # a protocol takes a millisecond to create
             """Return the option. Raises ConfigError."""
 
         def write(self, option: Any) -> Any:
-            """Return a value of the field that reads as the option."""
+            """Return the value of the field for an option."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class BoolField:
         value = config.get(self.name, self.default)
         if not isinstance(value, bool):
             refused = UnreadError if value is None else ConfigError
-            raise refused(f"{self.name!r} is {format_value(value)} in the config, which is not true or false")
+            raise refused(f"{self.name!r} is {format_value(value)} in the config, which is neither true nor false")
         return value
 
     def write(self, option: Any) -> Any:

@@ -111,7 +111,7 @@ class Fields:
             left_out |= set() if options[option] else {size}
         unused = {size for size, option in self.needs.items() if not options[option]}
         for size in unused:
-            self.sizes[size].read(size, config)  # its field is malformed with any options
+            self.sizes[size].read(size, config)  # an invalid value is an error even if the option is off
         left_out |= unused
         derived = {size: place for size, place in self.sizes.items() if isinstance(place, Derived)}
         left_out |= derived.keys()
@@ -123,7 +123,7 @@ class Fields:
                 total, other = numbers[size], numbers[place.beside]
                 if total <= other:
                     both = f"{place.names[0]!r} is {total} and {self.sizes[place.beside].names[0]!r} is {other}"
-                    raise ConfigError(f"in the config {both}, which leaves no {letter(size).meaning}")
+                    raise ConfigError(f"in the config, {both}, which leaves no {letter(size).meaning}")
                 numbers[size] = total - other
         for size, value in found.items():
             if isinstance(value, Expr):

@@ -37,8 +37,7 @@ class InterleavedLayers(Layers):
         if kinds.keys() != known.keys():
             raise UnreadError(
                 f"{LISTED!r} and {ROTATED!r} in the config combine attention and experts in an unsupported way; "
-                "supported are chunked and full attention, with experts in every layer, or with dense layers among the "
-                "chunked ones"
+                "only chunked layers may be dense, but not all of them, and both chunked and full attention must occur"
             )
         return {size: kinds[kind] for kind, size in known.items()}
 
@@ -74,15 +73,15 @@ class InterleavedLayers(Layers):
         if rotated:  # an empty list counts as missing
             if not isinstance(rotated, list) or len(rotated) != depth or any(each not in (0, 1) for each in rotated):
                 raise UnreadError(
-                    f"{ROTATED!r} is {format_value(rotated)} in the config; it should be a list of {depth} numbers 0 "
-                    "or 1"
+                    f"{ROTATED!r} is {format_value(rotated)} in the config; it should be a list of {depth} numbers, "
+                    "each 0 or 1"
                 )
             found = [bool(each) for each in rotated]
         listed = config.get(self.name)
         if listed is not None and listed != [CHUNKED if each else FULL for each in found]:
             raise UnreadError(
-                f"{self.name!r} is {format_value(listed)} in the config; only {CHUNKED!r} for each layer with rotary "
-                f"positions and {FULL!r} for each other layer is supported"
+                f"{self.name!r} is {format_value(listed)} in the config; it should be {CHUNKED!r} for each layer "
+                f"with rotary positions, and {FULL!r} for each other layer"
             )
         return found
 
@@ -93,20 +92,22 @@ class InterleavedLayers(Layers):
         if listed is None:
             return set(range(step - 1, depth, step))
         if not isinstance(listed, list):
-            raise ConfigError(f"{LISTED!r} is {format_value(listed)} in the config; it should be a list of layers")
+            raise ConfigError(
+                f"{LISTED!r} is {format_value(listed)} in the config; it should be a list of layer numbers"
+            )
         return {number for each in listed if (number := _layer(each)) < depth}
 
 
 def _layer(value: object) -> int:
     """Return the number of a layer, from 0. Raises ConfigError."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ConfigError(f"{LISTED!r} has {format_value(value)} in the config; layers are numbered from 0")
+        raise ConfigError(f"{LISTED!r} contains {format_value(value)} in the config; layers are numbered from 0")
     return value
 
 
 @dataclass(frozen=True)
 class Interleaving:
-    """The option of dense layers between layers with experts, as read from the fields of the layers."""
+    """The option that some layers are dense, read from the fields that describe the layers."""
 
     layers: InterleavedLayers
     name: str = STEP

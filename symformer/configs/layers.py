@@ -16,7 +16,7 @@ from .config_fields import Field, whole_number
 
 DEPTH = Field(("num_hidden_layers",))  # the usual name
 ROTATED, INTERVAL = "no_rope_layers", "no_rope_layer_interval"  # 1 for a layer that has rotary positions
-DEEPEST = 100_000  # layers, where they are listed one by one
+DEEPEST = 100_000  # the maximum number of layers if they are listed one by one
 WORD, LISTED, WINDOW = "sliding_window_pattern", "layer_types", "sliding_window"
 LETTERS = {"L": "sliding_attention", "G": "full_attention"}  # local and global
 
@@ -83,7 +83,7 @@ class Layers:
             raise ConfigError(f"{self.name!r} is not a list of {' and '.join(self.sizes)} in the config")
         elif odd := [kind for kind in listed if kind not in self.sizes]:
             raise UnreadError(
-                f"{self.name!r} has a layer {format_value(odd[0])} in the config; only {' and '.join(self.sizes)} are "
+                f"{self.name!r} contains {format_value(odd[0])} in the config; only {' and '.join(self.sizes)} are "
                 "supported"
             )
         else:
@@ -116,8 +116,8 @@ class Layers:
         depth = self.deep(config, None)
         if depth > DEEPEST:
             raise UnreadError(
-                f"{self.depth.names[0]!r} is {depth:,} in the config; at most {DEEPEST:,} layers of several kinds are "
-                "supported"
+                f"{self.depth.names[0]!r} is {depth:,} in the config; a model with several kinds of layers may "
+                f"have at most {DEEPEST:,}"
             )
         return depth
 

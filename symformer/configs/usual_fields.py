@@ -63,7 +63,7 @@ def rotating(of: Expr, part: float, whole: str = "") -> FractionField:
     part
         The fraction that rotates if the config does not set it.
     whole
-        A field that can give the number of rotary dimensions itself.
+        A field that can state the number of rotary dimensions directly.
 
     """
     return FractionField((PARTLY,), of=of, part=part, whole=whole)

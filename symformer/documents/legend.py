@@ -152,11 +152,11 @@ ROWS = (
         ["the rotation angles for the kind of layer that layer ", Math(_N), " is"],
     ),
     LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
-    LegendEntry("τ", TensorName("τ"), ["a factor of each query, which grows with the logarithm of its position"]),
+    LegendEntry("τ", TensorName("τ"), ["a factor for each query, which grows with the logarithm of its position"]),
     LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
     LegendEntry("α", _ALPHA, ["a constant from the config; it can differ from one occurrence to the next"]),
     LegendEntry(
-        "n", _at("x", _N), ["the output of layer ", Math(_N), "; each further list of layers uses another letter"]
+        "n", _at("x", _N), ["the output of layer ", Math(_N), "; each additional list of layers uses another letter"]
     ),
     LegendEntry(
         "pieces",

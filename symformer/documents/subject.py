@@ -32,7 +32,7 @@ def in_brackets(values: Mapping[str, str]) -> str:
 
 
 def is_changed(found: SubjectFacts, formula: Formula) -> bool:
-    """Return True if anything except the run's sizes differs from what the target's name stands for."""
+    """Return True if anything except the run's sizes differs from the target named."""
     return is_per_rank(formula) or bool(found.changed_options or found.changed_sizes)
 
 
@@ -42,7 +42,7 @@ def column(found: SubjectFacts, formula: Formula) -> str:
 
 
 def subject_line(found: SubjectFacts, formula: Formula) -> Line:
-    """Return its name in a sentence with everything set for a formula.
+    """Return its name with every setting of a formula, for a sentence.
 
     Examples are "gpt2 with E = 1,024" and "one rank of llama-2-70b with N_tp = 8".
     """

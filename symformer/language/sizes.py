@@ -140,7 +140,7 @@ class AtMost(Condition):
 
     low: Expr
     high: Expr
-    because: str = "choose a larger one"
+    because: str = "choose a larger value"
 
     def __str__(self) -> str:
         return f"{text(self.low)} is at most {text(self.high)}"

@@ -140,7 +140,7 @@ class Tensor:
 
     @property
     def root(self) -> Tensor:
-        """The tensor that owns the storage of a view; itself if it is no view."""
+        """The tensor that owns the storage of this view, or this tensor if it is not a view."""
         return self if self.base is None else self.base.root
 
     @property

@@ -111,7 +111,10 @@ class Model(Immutable, Shown):
     def constraints(self) -> tuple[Condition, ...]:
         """Return the conditions under which the formulas hold."""
         totals = self.component.totals.items()
-        return (*self.component.constraints, *(Equals(size, value, "set those it counts") for size, value in totals))
+        return (
+            *self.component.constraints,
+            *(Equals(size, value, "set the terms of this sum instead") for size, value in totals),
+        )
 
     @cached_property
     def sizes(self) -> tuple[Symbol, ...]:

@@ -1,4 +1,4 @@
-"""Rescale a count for B sequences of S tokens to a number of tokens in sequences of S."""
+"""Rescale a count for B sequences of S tokens to a given number of tokens in sequences of the same length."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class AmountFacts:
 
 @dataclass(frozen=True)
 class DefinitionFacts:
-    """What a formula counts, and under which conventions."""
+    """The definition of a formula: the quantity it counts, and the conventions in use."""
 
     statement: str
     conventions: tuple[ConventionFacts, ...]

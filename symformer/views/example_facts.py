@@ -54,7 +54,7 @@ class VariantFacts:
 
 @dataclass(frozen=True)
 class ExampleFacts:
-    """What only the full form of a chapter shows: leading terms, substitution, presets and variants."""
+    """Facts that only the full form of a chapter shows: leading terms, substitution, presets and variants."""
 
     leading: LeadingFacts | None
     substitution: Chain | None  # from the formula to its value

@@ -1,4 +1,4 @@
-"""What the figure of a model shows: its formula, and the account of each kind of layer."""
+"""The facts that the figure of a model shows: its formula, and the account of each kind of layer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .summary import value_of
 
 @dataclass(frozen=True)
 class FigureFacts:
-    """What the figure of a model shows."""
+    """The facts that the figure of a model shows."""
 
     formula: Formula
     subject: SubjectFacts
@@ -32,11 +32,11 @@ class FigureFacts:
     is_traced: bool  # True if the data flow is unknown
     ledger: Ledger
     apart: Ledger  # with separate kinds of layers
-    root: Line  # the account of the formula over the latter
+    root: Line  # the account of the formula over ``apart``
 
 
 def figure_facts(model: Model, formula: Formula) -> FigureFacts:
-    """Return what the figure of a model shows.
+    """Return the facts that the figure of a model shows.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def figure_facts(model: Model, formula: Formula) -> FigureFacts:
 def figure_of(
     subject: SubjectFacts, component: Component, formula: Formula, value: int | Fraction | None
 ) -> FigureFacts:
-    """Return what the figure of a subject shows. Raises DerivationError."""
+    """Return the facts that the figure of a subject shows. Raises DerivationError."""
     question = find_quantity(formula.measure.name)
     part = component.for_quantity(question, formula.conventions)
     placement = Placement.of(formula.conventions)

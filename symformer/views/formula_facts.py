@@ -27,7 +27,7 @@ def is_per_rank(formula: Formula) -> bool:
 
 @dataclass(frozen=True)
 class SubjectFacts(Immutable):
-    """The subject of numbers: a model, and all changes to what the name of its target stands for."""
+    """A model whose numbers are shown, and how its options and sizes differ from its target's."""
 
     id: str  # the start of the ids of its formulas
     title: str
@@ -43,7 +43,7 @@ class SubjectFacts(Immutable):
 
 
 def subject_of(model: Model) -> SubjectFacts:
-    """Return the subject of a model's numbers."""
+    """Return the subject of a document: the model and its changes."""
     own = model.provenance
     component = model.component
     known = model.known

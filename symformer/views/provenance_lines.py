@@ -40,9 +40,7 @@ def source_sentences(model: Model, formula: Formula) -> list[str]:
             f"{config_agreement(reading)} ({libraries(reading.versions)})"
         ]
         lines += [f"{each.name} is fixed at {each.value:,}: {each.why}" for each in reading.pinned]
-        lines += [
-            f"{name} = {other}: the trace is valid only for this relation" for name, other in reading.ties.items()
-        ]
+        lines += [f"{name} = {other}: the trace is valid only if this holds" for name, other in reading.ties.items()]
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: no effect on the stored weights")
         lines += reading.input_notes

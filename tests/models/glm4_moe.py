@@ -11,8 +11,8 @@ MODEL = ModelCase(
         # + 3*4096*10944 + 45*(129*3*4096*1408 + 128*4096); the paper prints 106B
         ("glm-4.5-air", {}, 106_852_245_504),
         # on meta; by hand 2*151552*5120 + 5120 + 92*(2*5120*12288 + 2*5120*1024 + 12288 + 2*1024 + 2*128 + 2*5120)
-        # + 3*3*5120*12288 + 89*(161*3*5120*1536 + 160*5120); the paper prints 355B with the module that predicts
-        # several tokens
+        # + 3*3*5120*12288 + 89*(161*3*5120*1536 + 160*5120); the paper prints 355B, with the module for
+        # multi-token prediction
         ("glm-4.5", {}, 352_797_814_784),
     ),
     config=SmallConfig(

@@ -20,7 +20,7 @@ class DenseFirst(LlamaLike):
     config = Fields(
         fixed={"output_router_logits": (False,)},
         inert=(
-            # the choice of experts, but not their number; modules that the class does not have
+            # the choice and the weights of the experts, not their number; modules that the class does not have
             *("n_group", "topk_group", "routed_scaling_factor", "num_nextn_predict_layers", "num_mtp_layers"),
         ),
     )

@@ -1,4 +1,4 @@
-"""Two figures side by side: parts that the other lacks, or has with a different formula, are marked in both."""
+"""Two figures side by side: parts that only one has, or whose formulas differ, are marked."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> l
     sides = [figure_facts(*side) for side in zip(models, formulas, strict=True)]
     caption: Line = [
         f"{' and '.join(each.subject.title for each in sides)} side by side, each with its own symbols; ≠ marks parts "
-        "that the other lacks or has with a different formula."
+        "that the other model lacks, or for which it has a different formula."
     ]
     return [FigureBlock(partial(_both, sides), caption, f"{formulas[0].id}.beside")]
 

@@ -290,7 +290,7 @@ class Parser(Arithmetic):
                     self._next()
                     self._skip_group()
                 return replace(value, kind="group", last=replace(token, kind="}"))
-        raise ReadingError(f"{quoted(self.text)} has {token.shown()} in place of a number, a name or a bracket")
+        raise ReadingError(f"{quoted(self.text)} has {token.shown()} where a number, a name or a bracket is expected")
 
     def _number(self, token: Token) -> Value:
         value = Rational(Fraction(token.text).numerator, Fraction(token.text).denominator)
