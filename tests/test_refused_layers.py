@@ -16,7 +16,7 @@ from transformers.masking_utils import create_causal_mask, create_chunked_causal
 import symformer as sf
 from symformer.architectures import architecture_class
 from symformer.language.errors import ConfigError, RuleError
-from symformer.symbols import K, L_dense, L_moe
+from symformer.symbols import E, K, L_dense, L_moe
 
 # As published, with few fields; 34 layers are not a multiple of the pattern's 6.
 GEMMA_3_4B: dict[str, Any] = {
@@ -162,6 +162,13 @@ def test_a_number_for_each_layer_must_be_the_same(changed: dict[str, Any], wrong
     assert sf.from_config(_written(EACH_LAYER, tmp_path)).known[K] == 4
     with pytest.raises(ConfigError, match=re.escape(wrong)):
         sf.from_config(_written({**EACH_LAYER, **changed}, tmp_path))
+
+
+def test_a_default_head_dimension_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    config = {"model_type": "helium", "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
+    with pytest.raises(ConfigError, match="the class then uses 128, but E/A is 16; set it to 16"):
+        sf.from_config(_written(config, tmp_path))
+    assert sf.from_config(_written({**config, "head_dim": 16}, tmp_path)).known[E] == 64
 
 
 def test_dense_layers_come_first(tmp_path: Path) -> None:

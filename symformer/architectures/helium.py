@@ -27,11 +27,12 @@ class Helium(BiasedThroughout):
     config = Fields(
         usual({V: 48000, E: 2560, H: 7040, L: 24, A: 20, G: 20}),
         restated={"head_dim": E / A},  # its output projection requires it
+        assumed={"head_dim": 128},
         inert=("pretraining_tp",),
     )
     witness = WitnessSpec(
         "Helium",
-        arguments={"pad_token_id": None, "head_dim": E / A},  # the token must be in the table; its default is 128
+        arguments={"pad_token_id": None},  # otherwise it must be a token
         activation_refusal=unknown("the rotary angles, which each layer repeats,"),
     )
 

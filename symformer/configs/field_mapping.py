@@ -44,6 +44,7 @@ class Fields:
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it implies
     restated: Mapping[str, Expr] = field(default_factory=dict)  # a field that repeats sizes, or is null -> its value
+    assumed: Mapping[str, int] = field(default_factory=dict)  # such a field -> the value that the class uses without it
     echoes: Mapping[str, tuple[str, Mapping[Any, Any]]] = field(default_factory=dict)  # a field that repeats an option
     fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that affects counts -> allowed values
     rotary: bool = False  # whether the model has rotary position embeddings
@@ -147,6 +148,11 @@ class Fields:
                 )
         for name, expr in self.restated.items():
             expected = evaluate(expr, numbers, name)
+            if name in self.assumed and name not in config and self.assumed[name] != expected:
+                raise ConfigError(
+                    f"the config has no {name!r}, and the class then uses {self.assumed[name]}, but {expr} is "
+                    f"{expected}; set it to {expected}"
+                )
             if (given := config.get(name)) is None:
                 continue
             if whole_number(name, same_in_every_layer(name, given, config)) != expected:
@@ -262,6 +268,7 @@ class Fields:
             if isinstance(place, Derived)
         }
         config |= {each.name: each.write(getattr(component, option)) for option, each in self.options.items()}
+        config |= {name: evaluate(self.restated[name], numbers, name) for name in self.assumed}
         config |= self.layers.write(numbers) if self.layers else {}
         for option, size in self.nullable.items():
             if not getattr(component, option):
