@@ -176,8 +176,12 @@ class Reader:
         sizes = [self.size(value(each)) for each in line.shape.items if not isinstance(each, TensorName)]
         if len(sizes) == 4 and found.dim() == 3 and found.shape[-1] == sizes[1] * sizes[3]:
             found = found.unflatten(2, (sizes[1], sizes[3])).transpose(1, 2)
+            if len(found) == 1:  # a learned query is the same for all sequences
+                found = found.expand(sizes[0], -1, -1, -1)
         elif len(sizes) == 4 and [*found.shape] == [*sizes[2:], sizes[1]]:  # a table of distances, by head
             found = found.permute(2, 0, 1)[None]
+        elif len(sizes) == 3 and [*found.shape] == sizes[1:] and sizes[0] == 1:  # a table that all sequences share
+            found = found[None]
         if len(sizes) == 3 and found.dim() == 4 and found.shape[1] * found.shape[3] == sizes[2]:
             found = found.transpose(1, 2).flatten(2)
         if len(sizes) > len(axes):

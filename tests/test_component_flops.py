@@ -17,6 +17,7 @@ from transformers import (
     CLIPTextConfig,
     CLIPVisionConfig,
     DeepseekV3Config,
+    Dinov2Config,
     Gemma2Config,
     GPT2Config,
     LlamaConfig,
@@ -24,11 +25,13 @@ from transformers import (
     MambaConfig,
     MixtralConfig,
     Olmo2Config,
+    SiglipVisionConfig,
     XLNetConfig,
 )
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
 from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
@@ -36,6 +39,7 @@ from transformers.models.mamba.modeling_mamba import MambaMixer
 from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
+from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
 from symformer import component
@@ -44,7 +48,7 @@ from symformer.witness.dispatch_recorders import CORRECTED
 from symformer.witness.models.palm import ParallelLayer
 
 from .oracle import distinct
-from .test_components import adaptive
+from .test_components import adaptive, disentangled
 
 B, S, S_ENC = 2, 11, 13
 LLAMA = LlamaConfig(
@@ -57,6 +61,7 @@ LLAMA = LlamaConfig(
 )
 CLIP = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6, "attn_implementation": "eager"}
 TEXT = CLIPTextConfig(**CLIP, vocab_size=29, max_position_embeddings=13, num_hidden_layers=3)
+SIGLIP = SiglipVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
 IMAGE = CLIPVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7, attn_implementation="eager")
 BERT = BertConfig(
@@ -162,6 +167,9 @@ CASES = [
          lambda module, x: module(x, _memory(), _memory())[0]),
     Case("relative-attention", {"E": 12, "A": 3},
          lambda: XLNetRelativeAttention(XLNetConfig(d_model=12, n_head=3)).to("meta"), _relative, {"bias": False}),
+    # queries and keys of 2*7 distances
+    Case("disentangled-attention", {"E": 12, "A": 3, "P_rel": 7}, disentangled,
+         lambda module, x: module(x, torch.ones(B, 1, S, S), rel_embeddings=torch.zeros(14, 12))[0]),
     Case("moe", {"E": 24, "X": 5, "K": 3, "M": 7}, lambda: MixtralSparseMoeBlock(MIXTRAL)),
     Case("latent-attention", {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5},
          lambda: DeepseekV3Attention(DEEPSEEK, 0), _latent),
@@ -169,6 +177,8 @@ CASES = [
     Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, lambda: Olmo2DecoderLayer(OLMO2, 0), _gemma2),
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),
          lambda module, x: module(x, attention_mask=_mask())),
+    Case("layer-scale-block", {"E": 12, "H": 24, "A": 3},
+         lambda: Dinov2Layer(Dinov2Config(hidden_size=12, num_attention_heads=3, mlp_ratio=2))),
     Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: BertLayer(BERT)),
     Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: nn.TransformerEncoderLayer(12, 3, 7, batch_first=True)),
     Case("decoder-block", {"E": 12, "H": 7, "A": 3, "S_enc": S_ENC},
@@ -177,6 +187,9 @@ CASES = [
          lambda module, x: module(torch.zeros(B, S, dtype=torch.long), attention_mask=_mask()).pooler_output),
     Case("image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6},
          lambda: CLIPVisionModel(IMAGE), lambda module, x: module(torch.zeros(B, 5, 20, 20)).pooler_output),
+    Case("attention-pooling", {"E": 24, "H": 7, "A": 6}, lambda: SiglipMultiheadAttentionPoolingHead(SIGLIP)),
+    Case("pooled-image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6},
+         lambda: SiglipVisionModel(SIGLIP), lambda module, x: module(torch.zeros(B, 5, 20, 20)).pooler_output),
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, adaptive,
          lambda module, x: module(torch.zeros(B, S, 12), timestep=torch.zeros(B, 12), class_labels=None)),
     Case("conditioning", {"E": 12, "N_class": 13}, lambda: CombinedTimestepLabelEmbeddings(13, 12),
@@ -187,7 +200,7 @@ CASES = [
 SILENT = {  # no matrix products: tests/test_components.py checks their weights
     "token-embedding", "position-embedding", "segment-embedding", "layer-norm", "rms-norm", "dropout",
     "head-norm", "identity", "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias", "alibi",
-    "xielu",
+    "xielu", "layer-scale",
 }  # fmt: skip
 
 

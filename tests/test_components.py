@@ -16,7 +16,9 @@ from transformers import (
     BertConfig,
     CLIPTextConfig,
     CLIPVisionConfig,
+    DebertaV2Config,
     DeepseekV3Config,
+    Dinov2Config,
     Gemma2Config,
     GPT2Config,
     GptOssConfig,
@@ -25,13 +27,16 @@ from transformers import (
     MambaConfig,
     MixtralConfig,
     Olmo2Config,
+    SiglipVisionConfig,
     XLNetConfig,
 )
 from transformers.activations import XIELUActivation
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
 from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
 from transformers.models.cohere.modeling_cohere import CohereLayerNorm
+from transformers.models.deberta_v2.modeling_deberta_v2 import DebertaV2Attention
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer, Dinov2LayerScale
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
@@ -41,6 +46,10 @@ from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.nemotron.modeling_nemotron import NemotronLayerNorm1P
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
+from transformers.models.siglip.modeling_siglip import (
+    SiglipMultiheadAttentionPoolingHead,
+    SiglipVisionModel,
+)
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
 from symformer import architecture, component, components
@@ -88,6 +97,10 @@ GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 CLIP = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6}
 TEXT = CLIPTextConfig(**CLIP, vocab_size=29, max_position_embeddings=13, num_hidden_layers=3)
 IMAGE = CLIPVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
+DINOV2 = Dinov2Config(hidden_size=12, num_attention_heads=3, mlp_ratio=2)
+SIGLIP = SiglipVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
+DEBERTA = DebertaV2Config(hidden_size=12, num_attention_heads=3, relative_attention=True, position_buckets=7,
+                          share_att_key=True, pos_att_type=["p2c", "c2p"])  # fmt: skip
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
 
 
@@ -111,6 +124,8 @@ CASES = [
     # q, k, v, r and o 12x12 each, u and v 12 each
     Case("relative-attention", {"E": 12, "A": 3}, 744,
          lambda: _relative(XLNetRelativeAttention(XLNET)), {"bias": False}),
+    # 4*12*12 + 4*12
+    Case("disentangled-attention", {"E": 12, "A": 3, "P_rel": 7}, 624, lambda: disentangled()),  # noqa: PLW0108
     Case("rotary-positions", {"A": 6, "G": 3, "D": 10}, 0, None),
     Case("alibi", {"A": 6}, 0, None),
     # four 5x5 matrices and four biases of 5: the attention of the bare-bones transformer
@@ -183,6 +198,9 @@ CASES = [
     Case("masked-lm-head", {"V": 29, "E": 12}, 209, lambda: _tied(BertOnlyMLMHead(BERT))),  # 586 - 348 - 29
     # attention 624, MLP 187, two norms of 24
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, 859, lambda: _split(GPT2Block(GPT2))),
+    Case("layer-scale", {"E": 12}, 12, lambda: Dinov2LayerScale(DINOV2)),
+    # attention 624, MLP 2*12*24 + 24 + 12, two norms of 24, two factors of 12
+    Case("layer-scale-block", {"E": 12, "H": 24, "A": 3}, 1308, lambda: Dinov2Layer(DINOV2)),
     Case("post-norm-block", {"E": 12, "H": 7, "A": 3}, 859, lambda: nn.TransformerEncoderLayer(12, 3, 7)),
     # two attentions of 624, MLP 187, three norms of 24
     Case("decoder-block", {"E": 12, "H": 7, "A": 3}, 1507, lambda: nn.TransformerDecoderLayer(12, 3, 7)),
@@ -191,6 +209,12 @@ CASES = [
     # 5*10*10*24, a token and 5 positions of 24, 4 layers as above, two norms
     Case("image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6}, 23_692,
          lambda: CLIPVisionModel(IMAGE)),
+    # a query of 24, attention 4*24*24 + 4*24, a norm of 48, 2*24*7 + 24 + 7
+    Case("attention-pooling", {"E": 24, "H": 7, "A": 6}, 2_839,
+         lambda: SiglipMultiheadAttentionPoolingHead(SIGLIP)),
+    # 5*10*10*24 + 24, 4 positions of 24, 4 layers as in CLIP, a norm, and the pooling above
+    Case("pooled-image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6}, 26_459,
+         lambda: SiglipVisionModel(SIGLIP)),
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     # 6*12*12 + 6*12 for scales, shifts and gates, 4*12*12 + 4*12, and 2*12*7 + 12 + 7
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, 1747, lambda: adaptive()),  # noqa: PLW0108
@@ -211,6 +235,13 @@ def _tied(head: nn.Module) -> nn.Module:
     head.predictions.decoder.bias = head.predictions.bias
     head.predictions.decoder.weight = None
     return head
+
+
+def disentangled() -> nn.Module:
+    """Return DeBERTa's attention without the following norm."""
+    attention = DebertaV2Attention(DEBERTA)
+    attention.output.LayerNorm = nn.Identity()
+    return attention
 
 
 class Given(nn.Module):

@@ -29,7 +29,7 @@ from . import words as functions
 from .evaluating import Class, Reader
 from .models import Computation
 from .test_config_fields import TYPES, base, nested
-from .words import angles, by_group, distances, scan, shift, sines, slopes, temperatures, words
+from .words import angles, by_group, distances, gathered, scan, shift, sines, slopes, temperatures, words
 
 LENGTH, SOURCE = 9, 12
 RUN = {"B": 2, "S": LENGTH, "S_enc": SOURCE, "B_vis": 4}
@@ -96,6 +96,12 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     inputs, given = read_by(kind, theirs, size)
     if kind == "clip":
         said["text_model.select"] = lambda x: x[[0, 1], (TOKENS == 26).int().argmax(-1)]
+    if kind == "deberta-v2":
+        farthest = known.max_position_embeddings
+        said["gather"] = gathered(LENGTH, known.position_buckets, farthest, "query")
+        said["gather_keys"] = gathered(LENGTH, known.position_buckets, farthest, "key")
+    if kind == "siglip":
+        said["text_model.select"] = lambda x: x[:, -1]
     turned = {
         int(each.inputs[1].width.xreplace(ours.relations).subs(sizes))
         for _, each in ours.component.ledger
@@ -124,7 +130,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     with torch.no_grad():
         expected = whose.watched(lambda: theirs(**inputs))
         found = Reader(whose, ours.component.ledger.apart.root, "", given).run()
-    assert_same(found, expected.logits_per_text if kind == "clip" else expected.logits)
+    output = {"clip": "logits_per_text", "siglip": "logits_per_text", "dinov2": "last_hidden_state"}.get(kind, "logits")
+    assert_same(found, getattr(expected, output))
     assert len(whose.compared) > 4, whose.compared
 
 
@@ -156,12 +163,12 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
     """Return the inputs of a class, also by the letters of our lines."""
     torch.manual_seed(5)
     at = torch.arange(LENGTH)[None]
-    if kind == "vit":
+    if kind in ("vit", "dinov2"):
         x = torch.randn(2, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         return {"pixel_values": x}, {"x": x}
-    if kind == "clip":
+    if kind in ("clip", "siglip"):
         x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
-        patches = torch.arange(1 + (size["Z"] // size["Z_patch"]) ** 2)[None]
+        patches = torch.arange((kind == "clip") + (size["Z"] // size["Z_patch"]) ** 2)[None]
         return {"pixel_values": x, "input_ids": TOKENS}, {"x": x, "t": TOKENS, "i": patches, "i_1": at}
     if kind == "whisper":
         x = torch.randn(2, size["N_mel"], 2 * size["P_enc"], dtype=torch.float64)
@@ -175,7 +182,7 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         return {"input_ids": READ, "decoder_input_ids": TOKENS}, given
     given = {"t": TOKENS, "i": at}
     inputs: dict[str, Any] = {"input_ids": TOKENS}
-    if kind in ("bert", "roberta", "electra", "albert"):
+    if kind in ("bert", "roberta", "xlm-roberta", "electra", "albert"):
         inputs["token_type_ids"] = given["s"] = SEGMENTS
     if kind == "llama4_text":
         given["τ"] = temperatures(range(1, LENGTH + 1), theirs.config.floor_scale, theirs.config.attn_scale)

@@ -178,6 +178,11 @@ NO_DEFAULT: dict[str, dict[str, Any]] = {
     },
     **{name: {"head_dim": 128} for name in ("glm4-moe", "hunyuan-v1-dense", "hunyuan-v1-moe")},
     "nemotron": {"num_key_value_heads": 8},
+    "esm": {"vocab_size": 33, "position_embedding_type": "rotary"},
+    "deberta-v2": {
+        **{"position_buckets": 7, "relative_attention": True, "share_att_key": True, "norm_rel_ebd": "layer_norm"},
+        **{"pos_att_type": ["p2c", "c2p"], "position_biased_input": False},
+    },
     "nemotron-h": {"layers_block_type": ["linear_attention", "mlp", "full_attention", "mlp"]},
 }
 
@@ -431,8 +436,8 @@ def test_class_name_decides_for_unknown_model_types(tmp_path: Path) -> None:
     assert found.params.value() == from_config_of({**GPT2, "architectures": ["GPT2LMHeadModel"]}, tmp_path)
     (said,) = found.provenance.assumed
     assert said == "model_type 'my_gpt' is unknown; the class GPT2LMHeadModel determines the model"
-    path.write_text(json.dumps({**GPT2, "model_type": "siglip", "architectures": ["GPT2LMHeadModel"]}))
-    with pytest.raises(SymformerError, match="'siglip', which no built-in architecture supports"):
+    path.write_text(json.dumps({**GPT2, "model_type": "align", "architectures": ["GPT2LMHeadModel"]}))
+    with pytest.raises(SymformerError, match="'align', which no built-in architecture supports"):
         from_config(str(path))
 
 

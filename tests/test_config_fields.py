@@ -233,9 +233,11 @@ def held(model_type: str) -> dict[str, tuple[Any, ...]]:
     """Return the fields that are supported at some values only."""
     fields = architecture_class(TYPES[model_type].name).fields
     read = {*read_by(model_type), *fields.restated}
-    return {name: known for name, known in everywhere(model_type, FIXED).items() if name not in read} | dict(
-        fields.fixed
-    )
+    return {
+        **{name: known for name, known in everywhere(model_type, FIXED).items() if name not in read},
+        **fields.fixed,
+        **fields.required,
+    }
 
 
 def everywhere(model_type: str, known: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,11 @@ import pytest
 import torch
 from transformers import RobertaConfig, RobertaModel
 
-from symformer import SymformerError, architecture
+from symformer import SymformerError, architecture, component
+from symformer.architectures import architecture_class
 from symformer.architectures.base_architecture import Architecture
-from symformer.language.symbols import SYMBOLS, E_emb, L, N_group
+from symformer.language.errors import UnreadError
+from symformer.language.symbols import SYMBOLS, E_emb, L, N_group, V
 from symformer.quantities import quantities
 from symformer.witness.torch_counts import activation_bytes
 
@@ -102,3 +104,27 @@ def test_image_has_patches_and_a_class_token() -> None:
     for option in ({"context": "on"}, {"tensor": "sequence"}):
         with pytest.raises(SymformerError, match="a convolution reads neighboring positions"):
             vit.formula("flops", **option)
+
+
+def test_required_fields_must_be_present() -> None:
+    """The default of transformers' EsmConfig is absolute positions, which ESM-2 does not have."""
+    config = {"model_type": "esm", "architectures": ["EsmModel"], "vocab_size": 33}
+    rotary = {**config, "position_embedding_type": "rotary"}
+    fields = architecture_class("esm").fields
+    assert fields.read(rotary)[1][V] == 33
+    assert fields.write(architecture("esm").component, fields.read(rotary)[1])["position_embedding_type"] == "rotary"
+    with pytest.raises(UnreadError, match="has no 'position_embedding_type'; its default is not supported, only"):
+        fields.read(config)
+    with pytest.raises(UnreadError, match="'position_embedding_type' is 'absolute' in the config"):
+        fields.read({**config, "position_embedding_type": "absolute"})
+
+
+def test_scores_of_distances_are_refused_where_no_rule_is_known() -> None:
+    deberta, attention = architecture("deberta-v2"), component("disentangled-attention")
+    for formula in (deberta, attention):
+        with pytest.raises(SymformerError, match="scores of distances, which no fused kernel computes"):
+            formula.formula("traffic")
+    with pytest.raises(SymformerError, match="the class saves for disentangled attention are not known"):
+        deberta.formula("activations")
+    with pytest.raises(SymformerError, match=r"over N_cp ranks, but 2·P_rel is a fixed length"):
+        deberta.formula("flops", context="on")

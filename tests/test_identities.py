@@ -36,14 +36,14 @@ from .samples import sampled
 SIZES = {
     **{"B": 3, "S": 28, "S_enc": 20, "C": 26, "N_new": 9, "C_win": 13},
     **{"L": 18, "L_enc": 7, "L_dec": 11, "L_local": 15, "L_global": 17, "L_dense": 19, "L_moe": 21},
-    **{"V": 1280, "V_type": 23, "P": 59, "E": 48, "H": 44, "X": 6, "X_shared": 64, "K": 5, "M": 14},
+    **{"V": 1280, "V_type": 23, "P": 59, "E": 48, "H": 192, "X": 6, "X_shared": 64, "K": 5, "M": 14},
     **{"A": 8, "G": 4, "D": 10, "R_q": 12, "R_kv": 16, "D_nope": 22, "D_rope": 2, "D_v": 34, "R": 29, "W": 31},
     **{"C_local": 62, "E_emb": 46, "Z": 54, "Z_patch": 27, "N_chan": 37, "N_class": 41, "N_group": 25},
     **{"P_enc": 36, "P_rel": 33, "N_mel": 39},
-    **{"L_ssm": 51, "L_attn": 53, "L_mlp": 55, "M_shared": 58, "K_conv": 24, "C_chunk": 38},
+    **{"L_ssm": 51, "L_attn": 53, "L_mlp": 55, "M_shared": 58, "K_conv": 40, "C_chunk": 38},
     **{"H_ssm": 96, "A_ssm": 60, "G_ssm": 30, "D_ssm": 35, "N_state": 43, "R_dt": 47},
     **{"N_tok": 1680, "N_tps": 61, "N_dev": 63, "N_peak": 65, "N_micro": 66, "N_virt": 1, "C_q": 32, "C_kv": 42},
-    **{"B_vis": 50, "L_vis": 52, "E_vis": 120, "H_vis": 68, "A_vis": 40, "E_proj": 57, "N_out": 67},
+    **{"B_vis": 50, "L_vis": 52, "E_vis": 120, "H_vis": 68, "A_vis": 24, "E_proj": 57, "N_out": 67},
     **{"L_rope": 69, "L_nope": 71},
 }
 assert len(set(SIZES.values())) == len(SIZES)
@@ -61,7 +61,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {"bert": {"head": "mlm", "tied": Fals
 # Larger patches mean fewer tokens; more heads of width E/A are narrower, and so are the weights of a fixed number of
 # them, and their shared angles.
 FEWER: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("vit", "clip", "dit"), ("Z_patch",)),
+    **dict.fromkeys(("vit", "clip", "dinov2", "siglip", "dit"), ("Z_patch",)),
     **dict.fromkeys(("modernbert", "falcon", "stablelm", "olmoe", "helium"), ("A",)),
 }
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
@@ -215,7 +215,7 @@ def test_single_rank_equals_the_whole_model(name: str) -> None:
                 assert one(answer.formula) == one(alone), f"{answer} {value}"
                 compared += 1
     # Sharding of a scan is refused, except for the vocabulary, and so is sharding of a single number.
-    few = name in (*SCANS, "clip")
+    few = name in (*SCANS, "clip", "siglip")
     assert compared > (5 if few else 15)
 
 

@@ -110,7 +110,7 @@ def test_nested_configs_are_parsed(config: Config, elements: int, tmp_path: Path
         ({"architectures": ["CLIPForImageClassification"]}, "names 'CLIPForImageClassification', whose head"),
         ({"model_type": "clip_text_model", "hidden_size": 768}, "'model_type' is 'clip_text_model', which no"),
         ({"model_type": "clip_vision_model"}, "'model_type' is 'clip_vision_model', which no built-in architecture"),
-        ({"model_type": "siglip"}, "'model_type' is 'siglip', which no built-in architecture supports"),
+        ({"model_type": "align"}, "'model_type' is 'align', which no built-in architecture supports"),
         (
             {"text_config": SMALL, "text_config_dict": {"hidden_size": 24}},
             "'text_config.intermediate_size' is 7 in 'text_config' but 2048 in 'text_config_dict' in the config; keep",

@@ -111,6 +111,31 @@ def distances(length: int, buckets: int, both: bool) -> Tensor:
     return torch.tensor([[bucket(key - query, buckets, both) for key in range(length)] for query in range(length)])
 
 
+def gathered(length: int, buckets: int, farthest: int, by: str) -> Function:
+    """Return the selection of the column of the distance of each query and key, He et al. 2021, eqs. 3 and 4.
+
+    Distances up to half of the buckets have a column each; longer ones share columns logarithmically, up to
+    ``farthest``.
+    """
+    near = buckets // 2
+
+    def bucket(distance: int) -> int:
+        if abs(distance) <= near:
+            return distance
+        part = math.log(abs(distance) / near) / math.log((farthest - 1) / near)
+        return int(math.copysign(math.ceil(part * (near - 1)) + near, distance))
+
+    columns = torch.tensor([[bucket(query - key) + buckets for key in range(length)] for query in range(length)])
+    columns = columns.clamp(0, 2 * buckets - 1)
+
+    def picked(scores: Tensor) -> Tensor:
+        rows = columns if by == "query" else columns.T
+        found = scores.gather(-1, rows.expand(*scores.shape[:2], -1, -1))
+        return found if by == "query" else found.transpose(-1, -2)
+
+    return picked
+
+
 def temperatures(positions: range, floor: int, scale: float) -> Tensor:
     """Return the factor of a query at each position, counted from 1 in Llama 4 and from 0 in Ministral 3."""
     places = torch.tensor(positions, dtype=torch.float64)

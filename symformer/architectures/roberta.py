@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
-from sympy import Integer
-
-from ..components import HeadTransform, MaskedLMHead, Pooler, PositionEmbedding
-from ..language.symbols import A, E, H, L, P, V, V_type
-from ..ledger.facts import Tensor
-from ..ledger.operations import Operations
+from ..language.symbols import V
 from .base_architecture import Fields, WitnessSpec, usual
-from .bases.bert_like import FIXED, BertLike
+from .bases.roberta_like import RobertaLike
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoBERTa(BertLike):
+class RoBERTa(RobertaLike):
     """RoBERTa, Liu et al. 2019 [liu2019], section 3.1: BERT's encoder with a different training procedure.
 
     Position numbers start after the id of the padding token, 1, so two of the P rows are unused.
@@ -26,23 +20,5 @@ class RoBERTa(BertLike):
     """
 
     title = "RoBERTa"
-    config = Fields(
-        usual({V: 50265, P: 512, V_type: 2, E: 768, H: 3072, L: 12, A: 12}),
-        fixed={**FIXED, "pad_token_id": (1,)},
-    )
-    heads = {"Model": {"head": "pooler"}, "ForMaskedLM": {"head": "mlm"}}
+    config = Fields(usual({V: 50265}))
     witness = WitnessSpec("Roberta", prefix="roberta.")
-    variants = ({}, {"head": "mlm"}, {"head": "mlm", "tied": False})
-
-    head: Literal["pooler", "mlm"] = "pooler"
-
-    @property
-    def positions(self) -> PositionEmbedding:
-        return replace(super().positions, skipped=Integer(2))
-
-    def finish(self, ops: Operations, x: Tensor) -> Tensor:
-        if self.head == "pooler":
-            return ops.call("pooler", Pooler(), x)
-        transform = HeadTransform(act="gelu", norm="layer_norm")
-        head = MaskedLMHead(tied=self.tied, transform=transform)
-        return ops.call("lm_head", head, x, ops.weight(f"{self.names.table}.weight"))

@@ -13,11 +13,13 @@ from .base import Component as Component
 if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .adaptive_block import AdaptiveBlock as AdaptiveBlock
     from .alibi import ALiBi as ALiBi
+    from .attention_pooling import AttentionPooling as AttentionPooling
     from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
     from .chunked_scan import ChunkedScan as ChunkedScan
     from .conditioning import Conditioning as Conditioning
     from .cross_attention import CrossAttention as CrossAttention
     from .decoder_block import DecoderBlock as DecoderBlock
+    from .disentangled_attention import DisentangledAttention as DisentangledAttention
     from .distance_embedding import DistanceEmbedding as DistanceEmbedding
     from .dropout import Dropout as Dropout
     from .gated_mlp import GatedMLP as GatedMLP
@@ -27,6 +29,8 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .image_encoder import ImageEncoder as ImageEncoder
     from .latent_attention import LatentAttention as LatentAttention
     from .layer_norm import LayerNorm as LayerNorm
+    from .layer_scale import LayerScale as LayerScale
+    from .layer_scale_block import LayerScaleBlock as LayerScaleBlock
     from .linear import Linear as Linear
     from .lm_head import LMHead as LMHead
     from .low_rank_update import LowRankUpdate as LowRankUpdate
@@ -35,6 +39,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .moe import MoE as MoE
     from .parallel_block import ParallelBlock as ParallelBlock
     from .patch_embedding import PatchEmbedding as PatchEmbedding
+    from .pooled_image_encoder import PooledImageEncoder as PooledImageEncoder
     from .pooler import Pooler as Pooler
     from .position_embedding import PositionEmbedding as PositionEmbedding
     from .post_norm_block import PostNormBlock as PostNormBlock

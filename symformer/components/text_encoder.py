@@ -36,14 +36,26 @@ class TextEncoder(Component):
     depth: Expr = L
     activation: Activation = "quick_gelu"
     dropout: bool = False  # of attention weights
+    causal: bool = True  # without a causal mask, the output is a projection of the last token
+
+    @property
+    def about(self) -> str:
+        """Return the description: whether the transformer is causal, and which token is its output."""
+        if self.causal:
+            return super().about
+        return (
+            "A bidirectional transformer. The output is a projection of the normalized last token, Zhai et al. 2023 "
+            "[zhai2023]."
+        )
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         x = ops.call("embeddings.token_embedding", TokenEmbedding(), tokens)
         places = ops.index("positions", 1, x.shape[1])
         x = ops.add("embeddings.positions", x, ops.call("embeddings.position_embedding", PositionEmbedding(), places))
-        layer = encoder_layer(A, E, H, self.activation, self.dropout, causal=True)
+        layer = encoder_layer(A, E, H, self.activation, self.dropout, causal=self.causal)
         x = ops.repeat("encoder.layers", self.depth, layer, x)
-        return ops.select("end", ops.call("final_layer_norm", LayerNorm(), x), each=True)
+        x = ops.select("end", ops.call("final_layer_norm", LayerNorm(), x), each=self.causal)
+        return x if self.causal else ops.linear("head", x, E)
 
 
 def encoder_layer(

@@ -47,6 +47,8 @@ class Fields:
     assumed: Mapping[str, int] = field(default_factory=dict)  # such a field -> the value that the class uses without it
     echoes: Mapping[str, tuple[str, Mapping[Any, Any]]] = field(default_factory=dict)  # a field that repeats an option
     fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that affects counts -> allowed values
+    # The same for fields whose default in the class is not supported, so that a config must have them.
+    required: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     rotary: bool = False  # whether the model has rotary position embeddings
     ropes: tuple[str, ...] = ROPES  # the types of rotary embedding that its class supports
     rope_needs: tuple[str, ...] = ()  # the parts of rotary embeddings that its class requires for every type
@@ -174,7 +176,11 @@ class Fields:
     def _hold(self, config: Config) -> None:
         """Raise ConfigError for an unsupported field or an unsupported value."""
         fixed = {name: known for name, known in self._everywhere(FIXED).items() if name not in self.known}
-        fixed |= self.fixed
+        fixed |= {**self.fixed, **self.required}
+        for name, values in self.required.items():
+            if name not in config:
+                known = " or ".join(map(repr, values))
+                raise UnreadError(f"the config has no {name!r}; its default is not supported, only {known}")
         twice = {again: section for section, again in self.sections.items()}
         for name, value in config.items():
             head, dot, inside = name.partition(".")
@@ -276,6 +282,7 @@ class Fields:
         for option, (size, other) in self.apart.items():
             if not getattr(component, option):
                 config[self.sizes[size].names[0]] = numbers[other]
+        config |= {name: known[0] for name, known in self.required.items()}
         return nest(config, self.sections)
 
     def class_for(self, component: Component) -> str:

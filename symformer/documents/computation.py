@@ -271,6 +271,8 @@ class _Computing:
             and item.kind in (OperationKind.PARAMETER, OperationKind.LOOKUP, OperationKind.POSITIONS)
         ):
             return False
+        if isinstance(item, Entry) and item.kind is OperationKind.DROPOUT and not self._computed(item.inputs[0]):
+            return False  # written as the input itself
         if len(uses) > 1 or self._pieces(x):
             return True
         if (item.kind if isinstance(item, Entry) else OperationKind.OBSERVED) in self.apart:  # parts count as OBSERVED
@@ -284,6 +286,10 @@ class _Computing:
             OperationKind.ROUTE,
         )
         return made and bool(self._called(x)[0])
+
+    def _computed(self, x: Tensor) -> bool:
+        """Return True unless a tensor is an input of the part."""
+        return id(x.root) in self.made or id(x.root) in self.parts
 
     def _pieces(self, x: Tensor) -> list[Tensor]:
         """Return the used pieces of a split tensor, in order."""
@@ -462,7 +468,8 @@ class _Computing:
             case OperationKind.JOIN:
                 return Listed((first, *rest), rows=entry.function == "tokens")
             case OperationKind.SELECT:
-                return Applied("select", (first,))
+                name = {"by query": "gather", "by key": "gather_keys"}.get(entry.function, "select")
+                return Applied(name, (first,))
             case OperationKind.ROUTE:
                 return Applied("route", (first,), tree(entry.output.width))
             case OperationKind.COMBINE:
@@ -581,9 +588,8 @@ def _activated(name: str, x: Tree, *stored: Tree) -> Tree:
 
 def _vector(weight: Weight) -> TensorName:
     """Return a weight that does not belong to a linear layer, by its name."""
-    return TensorName(
-        "W" if len([dim for dim in weight.shape if dim != 1]) > 1 else "w", weight.path.rpartition(".")[2]
-    )
+    name = weight.path.removesuffix(".weight").rpartition(".")[2]
+    return TensorName("W" if len([dim for dim in weight.shape if dim != 1]) > 1 else "w", name)
 
 
 def _shape(x: Tensor) -> Tree:

@@ -239,6 +239,14 @@ ROWS = (
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
     LegendEntry("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
     LegendEntry(
+        "gather", _word("gather"), ["for each query and key, the element of the query's row at their distance"]
+    ),
+    LegendEntry(
+        "gather_keys",
+        _word("gather_keys"),
+        ["for each query and key, the element of the key's row at their distance; the rows belong to the queries"],
+    ),
+    LegendEntry(
         "conv",
         _word("conv", TensorName("W"), _X),
         [Math(_X), " convolved with ", Math(TensorName("W")), " as a sliding kernel"],

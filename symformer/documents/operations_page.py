@@ -71,6 +71,7 @@ EXAMPLES: Mapping[str, Example] = {
     "concatenate": Example("x[B,S,E], y[B,S,H] -> z[B,S,E+H]", lambda ops, x, y: ops.concatenate("joined", x, y)),
     "prepend": Example("x[B,1,E], y[B,S,E] -> z[B,S+1,E]", lambda ops, x, y: ops.prepend("tokens", x, y)),
     "select": Example("x[B,S,E] -> y[B,E]", lambda ops, x: ops.select("last", x)),
+    "gather": Example("s[B,A,S,2*P_rel] -> y[B,A,S,S]", lambda ops, s: ops.gather("by_distance", s, S)),
     "pairwise_products": Example(
         "x[B,E], y[B_vis,E] -> s[B,B_vis]", lambda ops, x, y: ops.pairwise_products("logits", x, y)
     ),

@@ -26,6 +26,7 @@ Table = Literal["tokens", "positions", "segments", "distances", "classes"]  # th
 Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" fixes only the first layer
 ROTARY = ("rotary", "rotary_single")  # rotary tables, in the model's dtype or in float32
 INDEXED = "indexed"  # a selection of a different position in each sequence: a copy, not a view
+GATHERED = ("by query", "by key")  # a selection of the column of the distance of each query and key
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights, by their names in transformers.
@@ -71,7 +72,7 @@ class OperationKind(StrEnum):
     ROTATE = "rotate"  # rotary positions applied to the heads
     POSITIONS = "positions"  # a fixed table of positions
     JOIN = "join"  # concatenation of two tensors along the last axis or along the sequence
-    SELECT = "select"  # one position of each sequence
+    SELECT = "select"  # one position of each sequence, or one column for each query and key
     ROUTE = "route"  # the top-k experts of each token, with their weights
     EXPERTS = "experts"  # x · Wᵀ, with one matrix per chosen expert
     COMBINE = "combine"  # the sum of the outputs of the chosen experts, usually weighted

@@ -382,6 +382,13 @@ class Operations:
         function = INDEXED if each else ""
         return self._write(OperationKind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]), function=function)
 
+    def gather(self, name: str, x: Tensor, length: Expr, by: Literal["query", "key"] = "query") -> Tensor:
+        """s[B,A,S,a] -> y[B,A,S,length]: for each query and key, the column of their distance.
+
+        The rows of s belong to the queries, or to the keys with by="key"; the rows of y belong to the queries.
+        """
+        return self._write(OperationKind.SELECT, name, (x,), (*x.shape[:-1], length), function=f"by {by}")
+
     def pairwise_products(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """x[B,E], y[C,E] -> s[B,C]: the product of each row of one with each row of the other."""
         self._same(self._path(name), "the widths of the matched tensors", x.shape[1:], y.shape[1:])

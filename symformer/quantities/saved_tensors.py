@@ -70,7 +70,7 @@ class SavedTensors:
             raise RuleError(
                 f"activations counts tensors that the model produces, and {storage.name!r} is an input of the model"
             )
-        else:
+        elif self.makers[id(storage)].kind is not OperationKind.PARAMETER:  # a stored weight is not an activation
             self.whole.add(id(storage))
 
     def share(self, entry: Entry) -> Expr:

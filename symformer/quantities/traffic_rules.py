@@ -9,7 +9,18 @@ from sympy import Expr, Integer
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ARRANGING, ATTENDING, MATCHING, MULTIPLYING, POINTWISE, ROUTING, Entry, OperationKind, Tensor
+from ..ledger.facts import (
+    ARRANGING,
+    ATTENDING,
+    GATHERED,
+    MATCHING,
+    MULTIPLYING,
+    POINTWISE,
+    ROUTING,
+    Entry,
+    OperationKind,
+    Tensor,
+)
 from .blockwise import BLOCKWISE, is_blockwise, mix_by_block, scores_by_block, softmax_by_block
 from .cache_rules import SIZES, cacheable, check_unsharded, tokens
 from .elementwise import at_last_position
@@ -84,6 +95,13 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if entry.function != "tokens":
         raise RuleError(f"{entry.path}: concatenating two tensors, as latent attention does, is not supported")
     return whole(entry, conventions)
+
+
+def select(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return no terms for a position. Raises RuleError for the columns of scores of distances."""
+    if entry.function in GATHERED:
+        raise RuleError(f"{entry.path}: scores of distances, which no fused kernel computes, are not supported")
+    return counts_nothing(entry, conventions)
 
 
 def softmax(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -168,6 +186,7 @@ _RULES: Mapping[OperationKind, Rule] = {
     OperationKind.MIX: mix,
     **rows(counts_nothing, OperationKind.PARAMETER, *ARRANGING),
     OperationKind.JOIN: join,
+    OperationKind.SELECT: select,
     **rows(
         refuse("which experts' weights are read depends on the routing of the batch, so there is no closed form"),
         OperationKind.EXPERTS,

@@ -72,10 +72,19 @@ def build(component: Architecture, numbers: Mapping[Symbol, int], device: str = 
 def stored_rows(
     component: Architecture, model: nn.Module, numbers: Mapping[Symbol, int] | None = None
 ) -> list[StoredWeight]:
-    """Return every unique parameter once, under our ledger's name; ``numbers`` distinguish stacks of layers."""
+    """Return every unique parameter once, under our ledger's name; ``numbers`` distinguish stacks of layers.
+
+    A tied weight has several names in torch, in the order in which the class creates its modules.
+    """
+    paths: dict[int, list[str]] = {}
+    shapes: dict[int, tuple[int, ...]] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        paths.setdefault(id(parameter), []).append(our_path(component, name, numbers or {}))
+        shapes[id(parameter)] = tuple(parameter.shape)
+    known = _named(component)
     return [
-        StoredWeight(our_path(component, name, numbers or {}), tuple(parameter.shape))
-        for name, parameter in model.named_parameters(remove_duplicate=True)
+        StoredWeight(next((path for path in names if with_stars(path) in known), names[0]), shapes[each])
+        for each, names in paths.items()
     ]
 
 
