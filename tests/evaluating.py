@@ -273,6 +273,9 @@ class Reader:
         if name == "softmax":
             return self.softmax(shown)
         arguments = [self.of(each) for each in shown.arguments]
+        if name == "rotate" and arguments[0].dim() == 3 and arguments[0].shape[-1] > self.head > 0:
+            # all heads of a projection whose result has no line
+            arguments[0] = arguments[0].unflatten(2, (-1, self.head)).transpose(1, 2)
         if name == "route":
             assert self.whose.route is not None
             weights, self.chosen = self.whose.route(*arguments)

@@ -46,6 +46,7 @@ from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mamba.modeling_mamba import MambaMixer
 from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
+from transformers.models.nemotron.modeling_nemotron import NemotronLayerNorm1P
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 from transformers.models.siglip.modeling_siglip import (
     SiglipMultiheadAttentionPoolingHead,
@@ -114,6 +115,7 @@ CASES = [
     Case("linear", {"E": 5, "H": 7}, 35, lambda: nn.Linear(5, 7, bias=False), {"bias": False}),  # 5*7
     Case("layer-norm", {"E": 5}, 10, lambda: nn.LayerNorm(5)),  # 5 + 5
     Case("layer-norm", {"E": 5}, 5, lambda: nn.LayerNorm(5, bias=False), {"bias": False}),
+    Case("layer-norm", {"E": 5}, 10, lambda: NemotronLayerNorm1P(5), {"offset": True}),
     Case("layer-norm", {"E": 5}, 0, None, {"bias": False, "scale": False}),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5)),
     Case("rms-norm", {"E": 5}, 0, None, {"scale": False}),

@@ -155,7 +155,8 @@ def built(config: dict[str, Any]) -> Any:
 def filled(module: nn.Module) -> Any:
     torch.manual_seed(8)
     for tensor in module.parameters():
-        nn.init.normal_(tensor, 0.0, 0.5)
+        if tensor.requires_grad:
+            nn.init.normal_(tensor, 0.0, 0.5)
     return module.double().eval()
 
 
@@ -185,7 +186,11 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
     if kind in ("bert", "roberta", "xlm-roberta", "electra", "albert"):
         inputs["token_type_ids"] = given["s"] = SEGMENTS
     if kind == "llama4_text":
-        given["τ"] = temperatures(LENGTH, theirs.config.floor_scale, theirs.config.attn_scale)
+        given["τ"] = temperatures(range(1, LENGTH + 1), theirs.config.floor_scale, theirs.config.attn_scale)
+    if kind == "ministral3":
+        ropes = theirs.config.rope_parameters
+        scale, floor = (ropes[each] for each in ("llama_4_scaling_beta", "original_max_position_embeddings"))
+        given["τ"] = temperatures(range(LENGTH), floor, scale)
     if kind in ("bloom", "mpt"):
         given["β"] = slopes(size["A"], LENGTH)
     return inputs, given

@@ -168,8 +168,9 @@ def test_old_and_new_field_names(config: dict[str, Any], tmp_path: Path) -> None
     assert from_config(str(path)).params.value() == 8640 + 780 + 348 + 156 + 24
 
 
-# The fields without which a default config of transformers is not supported: it lacks a number of experts, dense layers
-# or layers with experts, or its class rounds the head dimension. All other fields may be missing.
+# The fields without which a default config of transformers is not supported: it lacks a number of experts or of
+# key/value heads, dense layers or layers with experts, or its class rounds the head dimension or needs it. All other
+# fields may be missing.
 NO_DEFAULT: dict[str, dict[str, Any]] = {
     "deepseek-v2": {"num_experts_per_tok": 6, "first_k_dense_replace": 1},
     "dots1": {
@@ -177,10 +178,11 @@ NO_DEFAULT: dict[str, dict[str, Any]] = {
     },
     "bamba": {"attn_layer_indices": [9, 18, 27]},
     "falcon-h1": {"mamba_d_head": 8},
-    "glm4-moe": {"head_dim": 128},
     "granitemoehybrid": {"layer_types": ["linear_attention"] * 31 + ["full_attention"]},
     "lfm2": {"full_attn_idxs": [2, 5, 8]},
     "lfm2-moe": {"layer_types": ["conv"] * 31 + ["full_attention"]},
+    **{name: {"head_dim": 128} for name in ("glm4-moe", "hunyuan-v1-dense", "hunyuan-v1-moe")},
+    "nemotron": {"num_key_value_heads": 8},
     "esm": {"vocab_size": 33, "position_embedding_type": "rotary"},
     "deberta-v2": {
         **{"position_buckets": 7, "relative_attention": True, "share_att_key": True, "norm_rel_ebd": "layer_norm"},

@@ -62,7 +62,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {"bert": {"head": "mlm", "tied": Fals
 # them, and their shared angles.
 FEWER: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("vit", "clip", "dinov2", "siglip", "dit"), ("Z_patch",)),
-    **dict.fromkeys(("modernbert", "falcon", "stablelm", "olmoe"), ("A",)),
+    **dict.fromkeys(("modernbert", "falcon", "stablelm", "olmoe", "helium"), ("A",)),
 }
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
 SCANS = ("mamba", "mamba2", "nemotron-h", "bamba", "falcon-h1", "falcon-mamba", "granitemoehybrid")

@@ -36,7 +36,7 @@ def drawn(model_type: str, source: random.Random) -> Config:
             config[setting.name] = source.choice(kept if source.random() < 0.5 else get_args(Activation))
     for size in fields.nullable.values():
         if source.random() < 0.4:
-            config[fields.sizes[size].names[0]] = None
+            config[fields.sizes[size].names[0]] = fields.sizes[size].absent
     return config
 
 

@@ -16,6 +16,7 @@ from transformers.masking_utils import create_causal_mask, create_chunked_causal
 import symformer as sf
 from symformer.architectures import architecture_class
 from symformer.language.errors import ConfigError, RuleError
+from symformer.symbols import E, K, L_dense, L_moe
 
 # As published, with few fields; 34 layers are not a multiple of the pattern's 6.
 GEMMA_3_4B: dict[str, Any] = {
@@ -141,3 +142,46 @@ def test_other_layers_than_those_of_llama_4_are_refused(fields: dict[str, Any], 
     config = {"model_type": "llama4_text", "num_hidden_layers": 4, **fields}
     with pytest.raises(ConfigError, match=re.escape(refusal)):
         architecture_class("llama4").fields.read(config)
+
+
+EACH_LAYER = {
+    **{"model_type": "hunyuan_v1_moe", "num_hidden_layers": 3, "head_dim": 10, "num_experts": 11},
+    **{"moe_topk": [4, 4, 4], "moe_intermediate_size": [11008, 11008, 11008]},
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "wrong"),
+    [
+        ({"moe_topk": [4, 4, 5]}, "'moe_topk' is [4, 4, 5] in the config; only a list of one number per layer"),
+        ({"moe_topk": [4, 4]}, "'moe_topk' is [4, 4] in the config; only a list of one number per layer"),
+        ({"moe_intermediate_size": [9, 9, 9]}, "M is 11008; remove the field"),
+    ],
+)
+def test_a_number_for_each_layer_must_be_the_same(changed: dict[str, Any], wrong: str, tmp_path: Path) -> None:
+    assert sf.from_config(_written(EACH_LAYER, tmp_path)).known[K] == 4
+    with pytest.raises(ConfigError, match=re.escape(wrong)):
+        sf.from_config(_written({**EACH_LAYER, **changed}, tmp_path))
+
+
+def test_a_default_head_dimension_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    config = {"model_type": "helium", "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
+    with pytest.raises(ConfigError, match="the class then uses 128, but E/A is 16; set it to 16"):
+        sf.from_config(_written(config, tmp_path))
+    assert sf.from_config(_written({**config, "head_dim": 16}, tmp_path)).known[E] == 64
+
+
+def test_dense_layers_come_first(tmp_path: Path) -> None:
+    layers = ["dense", "dense", "sparse"]
+    config = {"model_type": "glm4_moe_lite", "num_hidden_layers": 3, "mlp_layer_types": layers}
+    model = sf.from_config(_written(config, tmp_path))
+    assert (model.known[L_dense], model.known[L_moe]) == (2, 1)
+    with pytest.raises(ConfigError, match="'dense' after a layer 'sparse'"):
+        sf.from_config(_written({**config, "mlp_layer_types": ["dense", "sparse", "dense"]}, tmp_path))
+
+
+def test_the_factor_of_a_query_needs_its_numbers(tmp_path: Path) -> None:
+    """The class adds 1 to a product with a missing number."""
+    rope = {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 16384}
+    with pytest.raises(ConfigError, match="requires 'llama_4_scaling_beta'"):
+        sf.from_config(_written({"model_type": "ministral3", "rope_parameters": rope}, tmp_path))

@@ -44,6 +44,8 @@ def drawn(model_type: str, draw: random.Random) -> Config:
                 config["mamba_d_head"] *= factor
         elif name in ("n_positions", "max_position_embeddings"):
             config[name] += 2 * C
+    if model_type == "helium":  # its output projection requires it
+        config["head_dim"] = config["hidden_size"] // config["num_attention_heads"]
     return config
 
 

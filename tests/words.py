@@ -136,9 +136,9 @@ def gathered(length: int, buckets: int, farthest: int, by: str) -> Function:
     return picked
 
 
-def temperatures(length: int, floor: int, scale: float) -> Tensor:
-    """Return the factor of a query at each position in layers of Llama 4 without rotary positions."""
-    places = torch.arange(1, length + 1, dtype=torch.float64)
+def temperatures(positions: range, floor: int, scale: float) -> Tensor:
+    """Return the factor of a query at each position, counted from 1 in Llama 4 and from 0 in Ministral 3."""
+    places = torch.tensor(positions, dtype=torch.float64)
     return (1 + scale * (1 + places.div(floor, rounding_mode="floor")).log())[None, None, :, None]
 
 
@@ -193,6 +193,12 @@ def of_all(logits: Tensor, experts: int, scale: float = 1.0) -> Chosen:
     """Return the best experts, weighted by a softmax over all experts."""
     best = logits.topk(experts, -1).indices
     return scale * logits.softmax(-1).gather(-1, best), best
+
+
+def shares_of_all(logits: Tensor, experts: int) -> Chosen:
+    """Return the best experts, weighted by a softmax over all experts, divided by the sum of these weights."""
+    weights, best = of_all(logits, experts)
+    return weights / weights.sum(-1, keepdim=True), best
 
 
 def of_chosen(logits: Tensor, experts: int) -> Chosen:

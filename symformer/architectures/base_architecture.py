@@ -23,7 +23,7 @@ from ..configs.config_fields import (
 )
 from ..configs.field_mapping import Fields
 from ..configs.indexed_layers import IndexedLayers
-from ..configs.layers import Layers, RepeatedLayers, RotaryLayers, SpelledLayers
+from ..configs.layers import DenseLayers, Layers, RepeatedLayers, RotaryLayers, SpelledLayers
 from ..configs.usual_fields import HEAD_WIDTH, NO_TABLE, NO_WINDOW, OPENAI, PLAIN, rotating, usual
 from ..language.sizes import Divides
 from ..language.symbols import A, E
@@ -48,6 +48,7 @@ __all__ = [
     "Architecture",
     "BoolField",
     "Choice",
+    "DenseLayers",
     "Field",
     "Fields",
     "FractionField",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sympy import Integer
 
-from ..components import Component, GatedMLP, MoE, PreNormBlock, RMSNorm, SelfAttention
+from ..components import GatedMLP, MoE, RMSNorm, SelfAttention
 from ..components.moe import SIGMOID_OF_CHOSEN
 from ..configs.interleaved_layers import InterleavedLayers, Interleaving
 from ..language.frozen import FrozenDict
@@ -40,6 +40,7 @@ class Llama4(Biased):
     """
 
     title = "Llama 4"
+    mlp_name = "feed_forward"
     constraints = (*ROTARY_HEADS, AtMost(K, X), AtMost(Integer(2), C_chunk))
     config = Fields(
         usual({V: 202048, E: 5120, **EXPERTS, A: 40, G: 8, D: 128, C_chunk: 8192}),
@@ -90,7 +91,3 @@ class Llama4(Biased):
             router="router", routing=SIGMOID_OF_CHOSEN, weighted_inputs=True, shared=shared, beside="shared_expert",
             activation=self.activation,
         )  # fmt: skip
-
-    def layer_of(self, attention: Component, mlp: Component) -> PreNormBlock:
-        parts = self.pre_norm_layer(attention, mlp).parts
-        return PreNormBlock(parts={"feed_forward" if name == "mlp" else name: each for name, each in parts.items()})

@@ -24,6 +24,7 @@ class LayerNorm(Component):
     scale: bool = True
     bias: bool = True
     cast: bool = False  # whether it is always computed in single precision
+    offset: bool = False  # whether the stored parameter is the scale minus one
 
     @property
     def about(self) -> str:
@@ -37,4 +38,5 @@ class LayerNorm(Component):
         return f"Layer normalization {both[self.scale, self.bias]}, Ba et al. 2016 [ba2016], eq. 4."
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        return ops.norm("", x, "layer_cast" if self.cast else "layer", scale=self.scale, bias=self.bias)
+        function = "layer_offset" if self.offset else "layer_cast" if self.cast else "layer"
+        return ops.norm("", x, function, scale=self.scale, bias=self.bias)

@@ -38,6 +38,11 @@ SIGMOID_WITH_EXPERT_BIAS = (
     SIGMOID_WITH_BIAS.replace("e_score_correction_bias", "expert_bias").removesuffix(".")
     + " and multiplied by ``routed_scaling_factor``."
 )
+SOFTMAX_WITH_BIAS = (
+    "The scores of the experts are a softmax of the router's logits. The K experts with the highest sums of their "
+    "score and a bias, ``e_score_correction_bias``, are chosen. The biases are stored with the weights and are not "
+    "trained. The weights of the experts are their scores without the bias, divided by their sum."
+)
 SPARSE_MIXER = (
     "The first expert is the one with the highest router logit. Its weight is its share in a softmax of the logits "
     "near the highest one; ``router_jitter_noise`` determines how near. The second expert is chosen and weighted in "
@@ -75,6 +80,7 @@ class MoE(Component):
     routing: str = SOFTMAX  # how the experts are chosen and weighted, in sentences
     lifted: bool = False  # whether 1 is added to the up projection before the gate multiplies it
     bias: bool = False  # of the router and of every expert
+    choice_bias: str = ""  # the name of a stored bias [1,X] for the choice, which is not trained, or ""
     weighted_inputs: bool = False  # whether the weight of an expert multiplies its input instead of its output
     shared: Component | None = None  # the shared expert, a network that all tokens pass through
     beside: str = "shared_experts"
@@ -98,6 +104,8 @@ class MoE(Component):
         return replace(self, local=cut.experts_of(self.local), hidden=cut.share(self.hidden))
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
+        if self.choice_bias:
+            ops.learned(self.choice_bias, ONE, self.experts, fixed=True)
         chosen = ops.route("top_k", ops.linear(self.router, x, self.experts, bias=self.bias), self.per_token)
         read = x
         if self.weighted_inputs:

@@ -29,6 +29,7 @@ class Field:
     null: bool = False  # whether the class accepts null, and treats it as missing
     auto: bool = field(default=False, repr=False)  # whether the class accepts "auto", and treats it as missing
     absent: int | None = field(default=None, repr=False)  # the value in a model without this size, instead of null
+    listed: bool = False  # whether the field can be a list with one number per layer, all equal
     twins: tuple[str, ...] = ()  # fields of the same size in another part, with the same default; all must agree
 
     @property
@@ -71,6 +72,8 @@ class Field:
                 names = " or ".join(map(repr, self.names))
                 raise UnreadError(f"the config has no {names}, and {size} ({letter(size).meaning}) has no default")
             return self.default
+        if self.listed:
+            found = {name: same_in_every_layer(name, value, config) for name, value in found.items()}
         numbers = {name: whole_number(name, value) for name, value in found.items()}
         if len(set(numbers.values())) > 1:
             both = " and ".join(f"{name!r} = {number}" for name, number in numbers.items())
@@ -317,6 +320,18 @@ class ProbabilityField:
     def write(self, option: Any) -> Any:
         """Return a probability that reads as the option."""
         return (self.default or 0.1) if option else 0.0
+
+
+def same_in_every_layer(name: str, value: Any, config: Config) -> Any:
+    """Return the value of a list with one value per layer, or the value itself. Raises UnreadError if layers differ."""
+    if not isinstance(value, list):
+        return value
+    if len(value) != config.get("num_hidden_layers") or any(each != value[0] for each in value):
+        raise UnreadError(
+            f"{name!r} is {format_value(value)} in the config; only a list of one number per layer, all equal, is "
+            "supported"
+        )
+    return value[0]
 
 
 def whole_number(name: str, value: object) -> int:

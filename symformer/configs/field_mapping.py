@@ -13,7 +13,7 @@ from ..language.errors import ConfigError, SizeError, UnreadError, listed
 from ..language.sizes import Numbers, evaluate, format_value
 from ..language.symbols import letter
 from .common_fields import FIXED, INERT, LAYER_TYPES, READ, Config, spelling
-from .config_fields import Derived, Field, FractionField, whole_number
+from .config_fields import Derived, Field, FractionField, same_in_every_layer, whole_number
 from .layers import Layers
 from .rotary import ROPES, ROTARY, check_rotary
 from .sections import flatten, nest
@@ -44,12 +44,14 @@ class Fields:
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it implies
     restated: Mapping[str, Expr] = field(default_factory=dict)  # a field that repeats sizes, or is null -> its value
+    assumed: Mapping[str, int] = field(default_factory=dict)  # such a field -> the value that the class uses without it
     echoes: Mapping[str, tuple[str, Mapping[Any, Any]]] = field(default_factory=dict)  # a field that repeats an option
     fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # a field that affects counts -> allowed values
     # The same for fields whose default in the class is not supported, so that a config must have them.
     required: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     rotary: bool = False  # whether the model has rotary position embeddings
     ropes: tuple[str, ...] = ROPES  # the types of rotary embedding that its class supports
+    rope_needs: tuple[str, ...] = ()  # the parts of rotary embeddings that its class requires for every type
     apiece: tuple[str, ...] = ()  # the layer kinds that each have an entry of their own in 'rope_parameters'
     inert: tuple[str, ...] = ()  # further fields that do not affect any count
 
@@ -149,9 +151,16 @@ class Fields:
                 )
         for name, expr in self.restated.items():
             expected = evaluate(expr, numbers, name)
-            if config.get(name) is not None and whole_number(name, config[name]) != expected:
+            if name in self.assumed and name not in config and self.assumed[name] != expected:
                 raise ConfigError(
-                    f"{name!r} is {config[name]} in the config, but {expr} is {expected}; remove the field"
+                    f"the config has no {name!r}, and the class then uses {self.assumed[name]}, but {expr} is "
+                    f"{expected}; set it to {expected}"
+                )
+            if (given := config.get(name)) is None:
+                continue
+            if whole_number(name, same_in_every_layer(name, given, config)) != expected:
+                raise ConfigError(
+                    f"{name!r} is {format_value(given)} in the config, but {expr} is {expected}; remove the field"
                 )
         if self.layers is None and config.get(LAYER_TYPES) is not None:
             self._alike(config[LAYER_TYPES], options, numbers)
@@ -202,7 +211,7 @@ class Fields:
         """Raise ConfigError for unsupported rotary embeddings, of all layers or of one layer kind."""
         partly = any(isinstance(each, FractionField) for each in self.sizes.values())
         if not self.apiece or name != "rope_parameters" or not isinstance(value, dict):
-            check_rotary(name, value, self.ropes, partly)
+            check_rotary(name, value, self.ropes, partly, self.rope_needs)
             return
         for kind, given in value.items():
             if kind not in self.apiece:
@@ -269,6 +278,7 @@ class Fields:
         for place in self.sizes.values():
             config |= place.others if isinstance(place, Derived) else {}
         config |= {each.name: each.write(getattr(component, option)) for option, each in self.options.items()}
+        config |= {name: evaluate(self.restated[name], numbers, name) for name in self.assumed}
         config |= self.layers.write(numbers) if self.layers else {}
         for option, size in self.nullable.items():
             if not getattr(component, option):

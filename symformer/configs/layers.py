@@ -164,6 +164,30 @@ class SpelledLayers(Layers):
 
 
 @dataclass(frozen=True)
+class DenseLayers(Layers):
+    """A list of layers of two kinds, with all layers of the first kind first. If it is missing, the first kind has one.
+
+    >>> from symformer.language.symbols import L_dense, L_moe
+    >>> kinds = DenseLayers({"dense": L_dense, "sparse": L_moe}, (), DEPTH, "mlp_layer_types")
+    >>> kinds.read({"num_hidden_layers": 5})
+    {L_dense: 1, L_moe: 4}
+    """
+
+    def listed(self, config: Config) -> Any:
+        """Return the list. Raises UnreadError if the two kinds alternate."""
+        first, second = self.sizes
+        listed = config.get(self.name)
+        if listed is None:
+            return [first] + [second] * (self.listable(config) - 1)
+        if isinstance(listed, list) and second in listed and first in listed[listed.index(second) :]:
+            raise UnreadError(
+                f"{self.name!r} has a layer {first!r} after a layer {second!r} in the config; only lists with all "
+                f"{first!r} layers first are supported"
+            )
+        return listed
+
+
+@dataclass(frozen=True)
 class RotaryLayers(Layers):
     """A list of ones and zeros: 1 for a layer with rotary positions. All layers have full attention, as in SmolLM3.
 

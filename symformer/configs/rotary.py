@@ -24,12 +24,14 @@ ROPE_TAKES = (
     *("rope_type", "type", "rope_theta", "factor", "original_max_position_embeddings", "attention_factor"),
     *("beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor", "mscale", "mscale_all_dim", "truncate"),
     *("short_factor", "long_factor", "short_mscale", "long_mscale"),
+    "alpha",  # Hunyuan's factor of the base
+    *("llama_4_scaling_beta", "max_position_embeddings"),  # the factor of a query, in Ministral 3
 )
 DIVIDED_BY = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
 PARTLY = "partial_rotary_factor"  # the fraction of a head's dimensions that rotate
 
 
-def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) -> None:
+def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool, needs: tuple[str, ...] = ()) -> None:
     """Raise ConfigError for rotary embeddings that are malformed, or can change the shape of the angles.
 
     Parameters
@@ -42,6 +44,8 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) ->
         The supported types.
     partly
         Whether the architecture supports rotating only a fraction of each head.
+    needs
+        The parts that the class requires for every type.
 
     """
     if name == "rope_theta":
@@ -57,7 +61,7 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool) ->
             f"{name!r} has the type {format_value(kind)} in the config, which is not supported; choose from "
             f"{', '.join(takes)}"
         )
-    for each in ROPE_NEEDS[kind]:
+    for each in (*ROPE_NEEDS[kind], *needs):
         if value.get(each) is None:
             raise ConfigError(f"{name!r} has the type {kind!r} in the config, which requires {each!r}")
     for each, given in value.items():

@@ -59,7 +59,7 @@ _TABLES = {
     "classes": "c",
 }  # the index into each table
 _NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
-    **dict.fromkeys(("layer", "layer_cast"), (True, "std")),
+    **dict.fromkeys(("layer", "layer_cast", "layer_offset"), (True, "std")),
     **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_offset"), (False, "rms")),
     "rms_groups": (False, "rms"),
     "l2": (False, "length"),
@@ -520,7 +520,7 @@ class _Computing:
         below = "" if own == self.scope.name.rpartition(".")[2] or not self.scope.name else own
         if "weight" in stored:
             w = TensorName("w", below)
-            shown = Pointwise((shown, Sum((Number(1), w)) if entry.function == "rms_offset" else w))
+            shown = Pointwise((shown, Sum((Number(1), w)) if entry.function.endswith("_offset") else w))
         return Sum((shown, TensorName("b", below))) if "bias" in stored else shown
 
     def _weight(self, entry: Entry, letter: str) -> TensorName:

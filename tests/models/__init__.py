@@ -36,9 +36,9 @@ class Computation:
     cap: float = 0.0  # the soft cap c of c·tanh(x/c)
     epsilon: float = 0.0  # of the norms, if the config does not state it
     # How experts are chosen and weighted, in tests/words.py.
-    route: Literal["of_all", "of_chosen", "of_groups", "sigmoids_of_chosen", "shares_of_sigmoids", "sparse_mixer"] = (
-        "of_all"
-    )
+    route: Literal[
+        "of_all", "shares_of_all", "of_chosen", "of_groups", "sigmoids_of_chosen", "shares_of_sigmoids", "sparse_mixer"
+    ] = "of_all"
     factors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # numbers specific to a part, by its name
     by_head: bool = False  # whether a fused matrix has the query, key and value of each head next to each other
     groups: int = 0  # the number of heads that share a key, if no size states it

@@ -5,7 +5,7 @@ layers (``layer``, or ``stacks`` of several kinds), the final norm, and the outp
 :class:`~.decoder.Decoder` is a tower with a language-model head, and :class:`~.decoder.HubDecoder` has the head of
 transformers' classes. :class:`~.llama_like.LlamaLike` is a decoder with rotary attention and pre-norm layers, with
 Llama's names, as in most models; :mod:`~.biased`, :mod:`~.sparse`, :mod:`~.windowed`, :mod:`~.local_global`,
-:mod:`~.sandwich` and :mod:`~.res_post_norm` each change one part of it and can be combined.
+:mod:`~.sandwich`, :mod:`~.res_post_norm` and :mod:`~.multiplied` each change one part of it and can be combined.
 :class:`~.gpt_like.GPTLike` has layer norms and heads of width E/A. An encoder is a Stacked with its own ``finish``;
 :class:`~.encoder_decoder.EncoderDecoder` has two towers, of which the second attends to the first.
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ...components import Component, GatedMLP, SelfAttention
 from ...configs.config_fields import BoolField
+from ...configs.field_mapping import Fields
 from ..base_architecture import Variants, option
 from .llama_like import LlamaLike
 
@@ -35,3 +36,21 @@ class BiasedThroughout(Biased):
     @property
     def mlp(self) -> Component:
         return GatedMLP(bias=self.mlp_bias, activation=self.activation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiasedAlike(LlamaLike):
+    """A decoder with one option for the biases of attention and of the feed-forward network, and without dropout."""
+
+    config = Fields(inert=("attention_dropout",))  # not read by the classes
+    attention_dropout: ClassVar[bool] = False  # type: ignore[misc]
+
+    bias: bool = option(BoolField("use_bias", False))
+
+    @property
+    def rotary_attention(self) -> SelfAttention:
+        return replace(super().rotary_attention, bias=self.bias, output_bias=self.bias)
+
+    @property
+    def mlp(self) -> Component:
+        return GatedMLP(bias=self.bias, activation=self.activation)

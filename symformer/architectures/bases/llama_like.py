@@ -37,6 +37,7 @@ class LlamaLike(HubDecoder):
     scale: ClassVar[Scale] = "scores"  # the tensor that is divided by the square root of the head dimension
     capped: ClassVar[bool] = False  # whether a tanh soft cap bounds scores and logits
     rooted: ClassVar[bool] = False  # whether the embeddings are multiplied by the square root of their width
+    mlp_name: ClassVar[str] = "mlp"  # the name of the feed-forward network in torch
     tables: ClassVar[str] = "rotary"  # "rotary_single" if the angles stay in single precision
 
     activation: Activation = option(Function("hidden_act", "silu"))
@@ -81,7 +82,7 @@ class LlamaLike(HubDecoder):
                 "input_layernorm": self.norm,
                 "self_attn": attention,
                 "post_attention_layernorm": self.norm,
-                "mlp": mlp,
+                self.mlp_name: mlp,
             }
         )
 

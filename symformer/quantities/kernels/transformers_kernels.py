@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language.errors import RuleError
-from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, Entry, OperationKind
+from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, ZERO, Entry, OperationKind
 from ..quantity import Conventions, refuse, refuse_observed, refuse_others, rows
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 
@@ -65,8 +65,11 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def multiply(entry: Entry, conventions: Conventions) -> Saves:
-    """Return both operands; a product with a number saves nothing."""
-    return Saves(entry.inputs if len(entry.inputs) > 1 else ())
+    """Return both operands, or only a table that the other is multiplied by; a product with a number saves nothing."""
+    if len(entry.inputs) == 1:
+        return Saves()
+    x, y = entry.inputs
+    return Saves(reads=(y,)) if y.grad == ZERO else Saves((x, y))
 
 
 def join(entry: Entry, conventions: Conventions) -> Saves:
