@@ -13,7 +13,17 @@ from typing import Any
 from ..language.errors import UnknownNameError, joined
 
 _CITED = re.compile(r"\[([a-z]+(?:19|20)\d\d[a-z]?)\]")
-_LATEX = {"ł": r"{\l}", "Ł": r"{\L}", "é": r"{\'e}", "ó": r"{\'o}", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#"}
+_LATEX = {
+    "ł": r"{\l}",
+    "Ł": r"{\L}",
+    "á": r"{\'a}",
+    "é": r"{\'e}",
+    "ó": r"{\'o}",
+    "&": r"\&",
+    "%": r"\%",
+    "_": r"\_",
+    "#": r"\#",
+}
 
 
 @dataclass(frozen=True)
