@@ -21,6 +21,7 @@ class ParallelSum(Component):
     """
 
     title = "Sum of parallel parts"
+    role = "block"
     relations = SelfAttention.relations
     constraints = SelfAttention.constraints
 

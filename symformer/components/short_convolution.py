@@ -26,6 +26,7 @@ class ShortConvolution(Component):
     """
 
     title = "Gated short convolution"
+    role = "other"
     shapes = "x[B,S,E] -> y[B,S,E]"
 
     bias: bool = False  # of the projections and of the convolution

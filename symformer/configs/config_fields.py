@@ -29,7 +29,9 @@ class Field:
     null: bool = False  # whether the class accepts null, and treats it as missing
     auto: bool = field(default=False, repr=False)  # whether the class accepts "auto", and treats it as missing
     absent: int | None = field(default=None, repr=False)  # the value in a model without this size, instead of null
-    listed: bool = False  # whether the field can be a list with one number per layer, all equal
+    listed: bool = field(
+        default=False, repr=False
+    )  # whether the field can be a list with one number per layer, all equal
     twins: tuple[str, ...] = ()  # fields of the same size in another part, with the same default; all must agree
 
     @property
