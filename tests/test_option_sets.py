@@ -11,6 +11,7 @@ import pytest
 from symformer import SymformerError, architecture
 from symformer.architectures import architecture_class
 from symformer.configs.config_fields import BoolField, Choice, ProbabilityField
+from symformer.configs.interleaved_layers import Interleaving
 from symformer.ledger.facts import Activation
 from symformer.witness.certification import verify
 
@@ -31,6 +32,8 @@ def drawn(model_type: str, source: random.Random) -> Config:
             config[setting.name] = source.choice([0.0, 0.25])
         elif isinstance(setting, Choice):
             config[setting.name] = source.choice([*setting.meanings])
+        elif isinstance(setting, Interleaving):
+            config[setting.name] = setting.write(source.random() < 0.5)
         else:  # half of them functions whose saved tensors are known
             kept = ("relu", "gelu", "silu", "gelu_new", "gelu_pytorch_tanh", "swish")
             config[setting.name] = source.choice(kept if source.random() < 0.5 else get_args(Activation))
