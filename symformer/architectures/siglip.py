@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sympy import Expr, Symbol
+
 from ..components import PooledImageEncoder, TextEncoder
+from ..configs.common_fields import Config
+from ..language.errors import UnreadError
 from ..language.sizes import Divides
 from ..language.symbols import A, A_vis, E, H, H_vis, L, L_vis, N_chan, P, V, Z, Z_patch
 from ..ledger.facts import ONE, Activation, Tensor
@@ -12,6 +16,18 @@ from ..ledger.operations import Operations
 from .base_architecture import Architecture, Field, Fields, Function, ProbabilityField, WitnessSpec, option, unknown
 
 TEXT, IMAGE = "text_config", "vision_config"
+
+
+@dataclass(frozen=True)
+class WholePatches(Field):
+    """The side length of an image of whole patches. The class drops the rest of a side, which this formula does not."""
+
+    def read(self, size: Symbol, config: Config) -> int | Expr:
+        """Return the side length. Raises UnreadError if it is not a multiple of the patch side length."""
+        side, patch = super().read(size, config), config.get(f"{IMAGE}.patch_size", 16)
+        if isinstance(side, int) and isinstance(patch, int) and patch > 1 and side % patch:
+            raise UnreadError(f"{self.names[0]!r} is {side} in the config, which is not a multiple of {patch}")
+        return side
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +57,7 @@ class SigLIP(Architecture):
             H: Field((f"{TEXT}.intermediate_size",), 3072),
             L: Field((f"{TEXT}.num_hidden_layers",), 12),
             A: Field((f"{TEXT}.num_attention_heads",), 12),
-            Z: Field((f"{IMAGE}.image_size",), 224),
+            Z: WholePatches((f"{IMAGE}.image_size",), 224),
             Z_patch: Field((f"{IMAGE}.patch_size",), 16),
             N_chan: Field((f"{IMAGE}.num_channels",), 3),
             H_vis: Field((f"{IMAGE}.intermediate_size",), 3072),
