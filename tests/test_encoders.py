@@ -134,7 +134,5 @@ def test_siglip_images_of_broken_patches_are_left_to_the_catalogue() -> None:
     """The class drops the last 384 - 27*14 = 6 rows and columns."""
     fields = architecture_class("siglip").fields
     config = {"model_type": "siglip", "text_config": {}, "vision_config": {"image_size": 384, "patch_size": 14}}
-    with pytest.raises(
-        UnreadError, match="'vision_config.image_size' is 384 in the config, which is not a multiple of"
-    ):
+    with pytest.raises(UnreadError, match="is 384 in the config, which is not a multiple of 14"):
         fields.read(config)
