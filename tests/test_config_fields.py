@@ -9,6 +9,7 @@ import inspect
 import json
 import random
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -432,6 +433,30 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
         config = {**base(model_type, class_name), **other}
         assert isinstance(by_us(config, tmp_path / "config.json")["params"], int)
         assert differences(config, tmp_path / "config.json") == {}, class_name
+
+
+@pytest.mark.parametrize("model_type", sampled(6, TYPES))
+def test_random_fields_together_match_torch(model_type: str, tmp_path: Path) -> None:
+    """Fields that have no effect one by one can have one together, such as a window and the first layer with one."""
+    draw, compared = random.Random(model_type), 0  # noqa: S311
+    path, known = tmp_path / "config.json", {name: others(value) for name, value in written(model_type).items()}
+    known |= {name: known.get(name, []) + values for name, values in everywhere(model_type, PUBLISHED).items()}
+    windows = {"sliding_window": [3, 8, None], "max_window_layers": [0, 1, 2], "use_sliding_window": [True, False]}
+    known |= {name: values for name, values in windows.items() if name in written(model_type)}
+    pairs = [(name, value) for name in sorted(known.keys() - {"dtype", "torch_dtype"}) for value in known[name]]
+    # those that are answered one by one, and windows
+    pairs = [
+        (name, value)
+        for name, value in pairs
+        if name in windows or isinstance(by_us({**base(model_type), name: value}, path)["params"], int)
+    ]
+    for _ in range(30):
+        changed = dict(draw.sample(pairs, min(6, len(pairs))))
+        config = {**base(model_type, draw.choice(TYPES[model_type].config.classes)), **changed}
+        with suppress(UntakenError):
+            assert differences(config, path) == {}, changed
+            compared += isinstance(by_us(config, path)["params"], int)
+    assert compared >= 3, compared
 
 
 def test_random_field_of_a_random_config_matches_torch(tmp_path: Path) -> None:

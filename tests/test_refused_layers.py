@@ -185,3 +185,14 @@ def test_the_factor_of_a_query_needs_its_numbers(tmp_path: Path) -> None:
     rope = {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 16384}
     with pytest.raises(ConfigError, match="requires 'llama_4_scaling_beta'"):
         sf.from_config(_written({"model_type": "ministral3", "rope_parameters": rope}, tmp_path))
+
+
+def test_windows_of_dots_are_refused_by_the_built_in_model() -> None:
+    """Torch gives layer 1 a window of 8 here, and also if the field is omitted and there are more than 62 layers."""
+    fields = architecture_class("dots1").fields
+    config = {"model_type": "dots1", "n_routed_experts": 6, "n_shared_experts": 1, "num_experts_per_tok": 2}
+    config |= {"num_hidden_layers": 4, "first_k_dense_replace": 1, "max_window_layers": 1, "head_dim": 10}
+    for window in ({"sliding_window": 8}, {}):
+        with pytest.raises(ConfigError, match="'sliding_window'"):
+            fields.read({**config, **window})
+    fields.read({**config, "sliding_window": None})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ..components import MLP, XIELU, Component, PreNormBlock, SelfAttention
 from ..language.symbols import A, D, E, G, H, L, V
@@ -26,7 +27,7 @@ class Apertus(Biased):
     )
     witness = WitnessSpec("Apertus", arguments={"pad_token_id": None})  # any other value must be a token id
 
-    activation: Activation = "gelu"  # not a config field, and not used
+    activation: ClassVar[Activation] = "silu"  # type: ignore[misc]  # not an option: xIELU replaces it
 
     @property
     def rotary_attention(self) -> SelfAttention:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..components import SelfAttention
+from ..components.moe import SIGMOID_IN_GROUPS_MAYBE_DIVIDED
 from ..language.sizes import AtMost
 from ..language.symbols import A, D, E, G, H, K, L_dense, L_moe, M, V, X, X_shared
-from .base_architecture import HEAD_WIDTH, NO_WINDOW, Field, Fields, WitnessSpec, usual
+from .base_architecture import HEAD_WIDTH, Field, Fields, WitnessSpec, usual
 from .bases.biased import Biased
 from .bases.dense_first import DenseFirst
 from .bases.llama_like import ROTARY_HEADS
 
 EXPERTS = {M: 1408, X: Field(("n_routed_experts", "num_local_experts")), X_shared: None, K: None}
+HEADS = {A: 32, G: Field(("num_key_value_heads",), 32), D: HEAD_WIDTH}
 DEPTHS = {L_dense: None, L_moe: Field(("num_hidden_layers",), 62, beside=L_dense)}
 
 
@@ -25,21 +27,12 @@ class Dots1(DenseFirst, Biased):
     """
 
     title = "dots.llm1"
+    routing = SIGMOID_IN_GROUPS_MAYBE_DIVIDED
     constraints = (*ROTARY_HEADS, AtMost(K, X))
     config = Fields(
-        usual(
-            {
-                V: 152064,
-                E: 4608,
-                H: 10944,
-                **EXPERTS,
-                **DEPTHS,
-                A: 32,
-                G: Field(("num_key_value_heads",), 32),
-                D: HEAD_WIDTH,
-            }
-        ),
-        inert=(*NO_WINDOW, "norm_topk_prob"),
+        usual({V: 152064, E: 4608, H: 10944, **EXPERTS, **DEPTHS, **HEADS}),
+        required={"sliding_window": (None,)},  # otherwise layers after ``max_window_layers`` have a window
+        inert=("max_window_layers", "norm_topk_prob"),
     )
     witness = WitnessSpec(
         "Dots1", arguments={"n_group": 1, "topk_group": 1, "sliding_window": None, "layer_types": None}

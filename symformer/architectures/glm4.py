@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from ..components import Component, GatedMLP
-from ..language.symbols import A, D, D_rope, E, G, H, L, V
-from .base_architecture import BoolField, Fields, WitnessSpec, option, rotating, unknown, usual
-from .bases.llama_like import PARTLY_ROTARY
+from .base_architecture import WitnessSpec, unknown
+from .bases.glm_like import GLMLike
 from .bases.sandwich import Sandwich
 
 
 @dataclass(frozen=True, kw_only=True)
-class GLM4(Sandwich):
+class GLM4(GLMLike, Sandwich):
     """GLM-4, Team GLM 2024 [glm2024], section 2, in its second form, with a norm before and after each sublayer.
 
     Queries, keys and values have biases, only a part of each head rotates, and one matrix computes the gate and up
@@ -23,24 +21,10 @@ class GLM4(Sandwich):
     """
 
     title = "GLM-4"
-    constraints = PARTLY_ROTARY
-    turned = D_rope
     around_attention = ("input_layernorm", "post_self_attn_layernorm")
     around_mlp = ("post_attention_layernorm", "post_mlp_layernorm")
-    config = Fields(usual({V: 151552, E: 4096, H: 13696, L: 40, A: 32, G: 2, D: 128, D_rope: rotating(D, 0.5)}))
     witness = WitnessSpec(
         "Glm4",
         arguments={"pad_token_id": None},  # otherwise it must be a token
         activation_refusal=unknown("the rotary angles, which each layer repeats,"),
     )
-    variants = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
-
-    attention_bias: bool = option(BoolField("attention_bias", True))
-
-    @property
-    def attention(self) -> Component:
-        return replace(self.rotary_attention, bias=self.attention_bias)
-
-    @property
-    def mlp(self) -> Component:
-        return GatedMLP(activation=self.activation, fused="gate_up_proj", act="activation_fn")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ..components import Component, MoE, SelfAttention
 from ..components.moe import SOFTMAX_OF_CHOSEN
@@ -40,7 +41,7 @@ class GptOss(LocalGlobal, Biased):
     witness = WitnessSpec("GptOss")
     variants = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
 
-    activation: Activation = "silu"  # not a config field
+    activation: ClassVar[Activation] = "silu"  # type: ignore[misc]  # not an option: the experts have their own
     attention_bias: bool = option(BoolField("attention_bias", True))
 
     @property

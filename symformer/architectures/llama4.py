@@ -87,7 +87,5 @@ class Llama4(Biased):
     def experts(self) -> MoE:
         """Return the experts of a layer, with a shared expert."""
         shared = GatedMLP(hidden=M, activation=self.activation)
-        return MoE(
-            router="router", routing=SIGMOID_OF_CHOSEN, weighted_inputs=True, shared=shared, beside="shared_expert",
-            activation=self.activation,
-        )  # fmt: skip
+        routed = MoE(router="router", routing=SIGMOID_OF_CHOSEN, weighted_inputs=True, activation=self.activation)
+        return replace(routed, shared=shared, beside="shared_expert")

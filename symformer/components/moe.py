@@ -29,6 +29,9 @@ SIGMOID_IN_GROUPS = (
     "in these groups with the highest biased scores, DeepSeek-AI 2024 [deepseek2024b], section 2.1.2. The weights "
     "are the scores without the bias, divided by their sum and multiplied by ``routed_scaling_factor``."
 )
+SIGMOID_IN_GROUPS_MAYBE_DIVIDED = SIGMOID_IN_GROUPS.replace(
+    "divided by their sum and", "divided by their sum if ``norm_topk_prob`` is true, and"
+)
 SIGMOID_WITH_BIAS = (
     "The score of an expert is a sigmoid of its router logit. Each expert's bias, ``e_score_correction_bias``, is "
     "added to its score, and the K experts with the highest sums are chosen. The weights are the scores without the "

@@ -132,12 +132,21 @@ class FractionField(Derived):
     def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
         """Return the number, as the class computes it. Raises ConfigError."""
         parts = {name: config[name] for name in self.names if name in config}
+        given = [inside.get(PARTLY) for name in ROTARY if isinstance(inside := config.get(name), dict)]
+        if any(each != given[0] for each in given):  # the class reads one of the two objects
+            both = " and ".join(repr(name) for name in ROTARY if isinstance(config.get(name), dict))
+            raise UnreadError(f"{both} in the config state different values of {PARTLY!r}; keep one of them")
         for name in ROTARY:
             if isinstance(inside := config.get(name), dict) and PARTLY in inside:
                 parts[f"{name}.{PARTLY}"] = inside[PARTLY]
         whole = evaluate(self.of, numbers, str(size))
         if config.get(self.whole) is not None:
-            parts[self.whole] = whole_number(self.whole, config[self.whole]) / whole
+            stated = whole_number(self.whole, config[self.whole])
+            if stated > whole:
+                raise ConfigError(
+                    f"{self.whole!r} is {stated} in the config; it should be at most {self.part_of} = {whole}"
+                )
+            parts[self.whole] = stated / whole
         if any(part != next(iter(parts.values())) for part in parts.values()):
             both = " and ".join(f"{name!r} = {format_value(value)}" for name, value in parts.items())
             raise ConfigError(f"the config sets {size} ({letter(size).meaning}) twice: {both}; keep one")

@@ -29,7 +29,7 @@ HYBRID_MIXER: Mapping[Symbol, Field] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Hybrid(Biased):
-    """A decoder with Mamba-2 mixers, as in Bamba. The activation of the mixer's convolution is that of the MLP."""
+    """A decoder with Mamba-2 mixers, as in Bamba. The convolution of the mixer has the same activation as the MLP."""
 
     config = Fields(inert=("time_step_limit", "num_logits_to_keep"))
     variants: ClassVar[Variants] = (
