@@ -86,7 +86,7 @@ def skeleton(name: str, like: str) -> dict[str, str]:
 
 
 def _class(stem: str, model: type[Architecture], bases: list[type]) -> str:
-    fields = vars(model)["config"].sizes
+    fields = model.config.sizes
     sizes = {size: _field(field, letter(size).config[:1]) for size, field in fields.items()}
     named = ", ".join(base.__name__ for base in bases)
     used = {*fields} | {size for field in fields.values() for size in getattr(_default(field), "free_symbols", ())}
