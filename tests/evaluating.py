@@ -224,6 +224,8 @@ class Reader:
                 return self.of(operand) ** exponent
             case Pointwise(factors):
                 left, right = map(self.of, factors)
+                if left.dim() == 4 and right.dim() == 3 and left.shape[1] * left.shape[3] == right.shape[2]:
+                    left = left.transpose(1, 2).flatten(2)  # heads are merged before a gate
                 return left * of_heads(right, left)
             case Transposed(operand):
                 return self.of(operand).transpose(-1, -2)

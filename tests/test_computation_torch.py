@@ -29,7 +29,7 @@ from . import words as functions
 from .evaluating import Class, Reader
 from .models import Computation
 from .test_config_fields import TYPES, base, nested
-from .words import angles, by_group, distances, gathered, scan, shift, sines, slopes, temperatures, words
+from .words import angles, by_group, delta_rule, distances, gathered, scan, shift, sines, slopes, temperatures, words
 
 LENGTH, SOURCE = 9, 12
 RUN = {"B": 2, "S": LENGTH, "S_enc": SOURCE, "B_vis": 4}
@@ -46,6 +46,8 @@ KINDS = {
 }
 KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
 KINDS |= {"conv": "convolution_layers"}
+GATED = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")  # gated attention
+LINEAR = (*GATED, "kimi_linear", "olmo_hybrid")  # linear attention in some layers
 CASES = {model_type: case.computation for model_type, case in TYPES.items()}
 OPTIONS = {
     name: (model_type, computation) for model_type, case in TYPES.items() for name, computation in case.options.items()
@@ -94,6 +96,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         said["cap"] = lambda x: case.cap * (x / case.cap).tanh()
     if "N_state" in size:
         said |= {"scan": scan(size["N_state"]), "rms_group": by_group(said["rms"], size.get("G_ssm", 1))}
+    if keys := size.get("D_k", size.get("D_lin")):
+        said["delta"] = delta_rule(keys)
     inputs, given = read_by(kind, theirs, size)
     if kind == "clip":
         said["text_model.select"] = lambda x: x[[0, 1], (TOKENS == 26).int().argmax(-1)]
@@ -215,6 +219,10 @@ def kinds_of(config: Any) -> list[str]:
         kinds = [each if layer in config.moe_layers else "dense_layers" for layer, each in enumerate(kinds)]
     if config.model_type == "lfm2_moe":
         kinds[: config.num_dense_layers] = ["dense_layers"] * config.num_dense_layers
+    if config.model_type in LINEAR:
+        kinds = [{"ssm_layers": "linear_layers", "global_layers": "attention_layers"}[each] for each in kinds]
+    if config.model_type == "kimi_linear":
+        kinds[: config.mlp_layer_types.count("dense")] = ["dense_layers"] * config.mlp_layer_types.count("dense")
     if config.model_type in ("nemotron_h", "lfm2", "lfm2_moe", "bamba", "granitemoehybrid"):
         kinds = ["attention_layers" if each == "global_layers" else each for each in kinds]
     return kinds
@@ -236,6 +244,13 @@ def arranged(kind: str, case: Computation, name: str, weight: Tensor, size: Mapp
         group = size["A"] // groups
         rows = weight.unflatten(0, (groups, group + 2, -1))
         return torch.cat((rows[:, :group].flatten(0, 2), rows[:, group].flatten(0, 1), rows[:, -1].flatten(0, 1)))
+    if kind in GATED and "q_proj" in name and "self_attn" in name:  # the query and the gate of each head
+        return weight.unflatten(0, (size["A"], 2, -1)).transpose(0, 1).flatten(0, 2)
+    if "in_proj_qkvz" in name or "in_proj_ba" in name:  # the pieces of each head of queries and keys
+        shared = size["A_v"] // size["A_k"]
+        widths = [size["D_k"]] * 2 + [shared * size["D_v"]] * 2 if "qkvz" in name else [shared, shared]
+        pieces = weight.unflatten(0, (size["A_k"], -1)).split(widths, 1)
+        return torch.cat([piece.flatten(0, 1) for piece in pieces])
     if kind == "llama4_text" and "experts." in name:
         return weight.transpose(1, 2)
     if kind == "gpt_oss" and "experts." in name:

@@ -179,6 +179,36 @@ def scan(states: int) -> Function:
     return scanned
 
 
+def delta_rule(width: int) -> Function:
+    """Yang et al. 2024, eq. 10 transposed, token by token, with queries and keys of a given width.
+
+    h = exp(Δ a) h, h = h + β kᵀ (v - k h), y = q h / √width; the decay belongs to a head, or to a row of its state.
+    """
+
+    def updated(q: Tensor, k: Tensor, v: Tensor, step: Tensor, rate: Tensor, strength: Tensor) -> Tensor:
+        heads = strength.shape[-1]
+        q, k = (
+            each / (each.pow(2).sum(-1, keepdim=True) + 1e-6).sqrt() for each in (_split(q, width), _split(k, width))
+        )
+        q, k = (each.repeat_interleave(heads // each.shape[2], 2) for each in (q, k))  # value heads share them
+        v, steps = v.unflatten(-1, (heads, -1)), step.unflatten(-1, (heads, -1))  # one step, or one for each row
+        state = torch.zeros(len(v), heads, width, v.shape[-1], dtype=v.dtype)
+        found = []
+        for token in range(v.shape[1]):
+            state = (steps[:, token] * rate.reshape(heads, 1)).exp()[..., None] * state
+            error = v[:, token] - (k[:, token, :, None] @ state)[:, :, 0]
+            state = state + strength[:, token, :, None, None] * k[:, token, ..., None] * error[:, :, None]
+            found.append((q[:, token, :, None] @ state)[:, :, 0] / width**0.5)
+        return torch.stack(found, 2)
+
+    return updated
+
+
+def _split(x: Tensor, width: int) -> Tensor:
+    """Return [B,S,A,width] from [B,S,A·width] or [B,A,S,width]."""
+    return x.transpose(1, 2) if x.dim() == 4 else x.unflatten(-1, (-1, width))
+
+
 def by_group(function: Function, groups: int) -> Function:
     """Apply a function of a row to each group of channels separately."""
     return lambda x: (

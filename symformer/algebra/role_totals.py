@@ -1,4 +1,4 @@
-"""The total of each role of a model's parts: embeddings, attention, state-space mixers, MLPs, norms, the head."""
+"""The total of each role of a model's parts: embeddings, attention, recurrent mixers, MLPs, norms, the head."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..components.base import Component
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 
-ROLES = ("embeddings", "attention", "state-space mixer", "MLP", "norms", "head", "other")
+ROLES = ("embeddings", "attention", "state-space mixer", "linear attention", "MLP", "norms", "head", "other")
 
 
 def role_totals(formula: Formula) -> dict[str, Expr]:

@@ -20,6 +20,7 @@ from ..configs.config_fields import (
     Labels,
     MultipleField,
     ProbabilityField,
+    RotaryBase,
 )
 from ..configs.field_mapping import Fields
 from ..configs.indexed_layers import IndexedLayers
@@ -60,6 +61,7 @@ __all__ = [
     "Names",
     "ProbabilityField",
     "RepeatedLayers",
+    "RotaryBase",
     "RotaryLayers",
     "SpelledLayers",
     "Variants",

@@ -22,11 +22,13 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .disentangled_attention import DisentangledAttention as DisentangledAttention
     from .distance_embedding import DistanceEmbedding as DistanceEmbedding
     from .dropout import Dropout as Dropout
+    from .gated_delta_net import GatedDeltaNet as GatedDeltaNet
     from .gated_mlp import GatedMLP as GatedMLP
     from .head_norm import HeadNorm as HeadNorm
     from .head_transform import HeadTransform as HeadTransform
     from .identity import Identity as Identity
     from .image_encoder import ImageEncoder as ImageEncoder
+    from .kimi_delta_attention import KimiDeltaAttention as KimiDeltaAttention
     from .latent_attention import LatentAttention as LatentAttention
     from .layer_norm import LayerNorm as LayerNorm
     from .layer_scale import LayerScale as LayerScale

@@ -31,34 +31,51 @@ class LatentAttention(Component):
 
     title = "Multi-head latent attention"
     role = "attention"
-    shapes = "x[B,S,E], angles[2,S,D_rope] -> y[B,S,E]"
     constraints = (Divides(Integer(2), D_rope),)
 
     heads: Expr = A
+    shared: Expr = D_rope  # the width of the key that all heads share
+    positions: str = "rotary"  # the prefix of the names of the rotations, or "" without positions
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     query_latent: bool = True  # whether queries are projections of a latent of rank R_q
     softmax: str = ""  # "float32" if the softmax is always computed in single precision
 
+    @property
+    def shapes(self) -> str:  # type: ignore[override]  # rotary angles are an additional input
+        return f"x[B,S,E]{f', angles[2,S,{self.shared}]' if self.positions else ''} -> y[B,S,E]"
+
+    @property
+    def about(self) -> str:
+        """Return the description, without rotary positions if there are none."""
+        if self.positions:
+            return super().about
+        return super().about + " It has no positions; all heads share a part of the key."
+
     def split(self, cut: Cut) -> LatentAttention:
         return replace(self, heads=cut.share(self.heads))
 
-    def forward(self, ops: Operations, x: Tensor, angles: Tensor) -> Tensor:
-        widths = (D_nope, D_rope)
+    def forward(self, ops: Operations, x: Tensor, *angles: Tensor) -> Tensor:
+        shared, width = self.shared, D_nope + self.shared
         if self.query_latent:
             compressed = ops.call("q_a_layernorm", RMSNorm(), ops.linear("q_a_proj", x, R_q, bias=False))
-            q = ops.linear("q_b_proj", compressed, self.heads * (D_nope + D_rope), bias=False)
+            q = ops.linear("q_b_proj", compressed, self.heads * width, bias=False)
         else:
-            q = ops.linear("q_proj", x, self.heads * (D_nope + D_rope), bias=False)
-        q_nope, q_rope = ops.split(ops.heads(q, self.heads, D_nope + D_rope), widths)
-        latent, k_rope = ops.split(ops.linear("kv_a_proj_with_mqa", x, R_kv + D_rope, bias=False), (R_kv, D_rope))
+            q = ops.linear("q_proj", x, self.heads * width, bias=False)
+        q = ops.heads(q, self.heads, width)
+        latent, k_shared = ops.split(ops.linear("kv_a_proj_with_mqa", x, R_kv + shared, bias=False), (R_kv, shared))
         latent = ops.call("kv_a_layernorm", RMSNorm(), latent)
-        q_rope = ops.rotate("rotary_query", q_rope, angles)
-        k_rope = ops.rotate("rotary_key", ops.heads(k_rope, Integer(1), D_rope), angles)
+        k_shared = ops.heads(k_shared, Integer(1), shared)
+        pieces: list[Tensor] = []
+        if self.positions:
+            q_nope, q_rope = ops.split(q, (D_nope, shared))
+            pieces = [q_nope, ops.rotate(f"{self.positions}_query", q_rope, *angles)]
+            k_shared = ops.rotate(f"{self.positions}_key", k_shared, *angles)
 
         both = ops.linear("kv_b_proj", latent, self.heads * (D_nope + D_v), bias=False, recalled=True)
         k_nope, v = ops.split(ops.heads(both, self.heads, D_nope + D_v), (D_nope, D_v))
-        q, k = ops.concatenate("query", q_nope, q_rope), ops.concatenate("key", k_nope, k_rope)
-        latents = (latent, k_rope)
+        q = ops.concatenate("query", *pieces) if pieces else q
+        k = ops.concatenate("key", k_nope, k_shared)
+        latents = (latent, k_shared)
         weights = ops.softmax("softmax", ops.scores("scores", q, k, "causal", latent=latents), self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)

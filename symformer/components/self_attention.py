@@ -59,6 +59,7 @@ class SelfAttention(Component):
     value: str = "v_proj"
     fused: str = ""  # the single matrix of queries, keys and values, if there is one
     output: str = "o_proj"
+    gate: str = ""  # the name of the sigmoid gate of the output, computed by the query projection, or ""
     query_norm: str = "q_norm"
     key_norm: str = "k_norm"
     sinks: str = ""  # the name of the learned sink logits of the heads, Xiao et al. 2023, section 3.3, or ""
@@ -100,6 +101,9 @@ class SelfAttention(Component):
                 " Each query is multiplied by a factor that grows with the logarithm of its position, Nakanishi 2025"
             )
             said += " [nakanishi2025]."
+        if self.gate:
+            said += " Before the output projection, a sigmoid gate multiplies each element, Qiu et al. 2025"
+            said += " [qiu2025], section 2; the query projection also computes the gates."
         if self.sinks:
             said += " Each head has a learned sink logit that takes part in the softmax"
             said += ", Xiao et al. 2023 [xiao2023], section 3.3."
@@ -114,9 +118,12 @@ class SelfAttention(Component):
             joint = ops.linear(self.fused, x, queries + 2 * keys, bias=self.bias)
             q, k, v = ops.split(joint, (queries, keys, keys))
         else:
-            q = ops.linear(self.query, x, queries, bias=self.bias)
+            q = ops.linear(self.query, x, queries * (2 if self.gate else 1), bias=self.bias)
             k = ops.linear(self.key, x, keys, bias=self.bias and self.key_bias)
             v = ops.linear(self.value, x, keys, bias=self.bias)
+        gates: Tensor | None = None
+        if self.gate:
+            q, gates = ops.split(q, (queries, queries))
         if self.joint_norm is not None:
             q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
         k = ops.scale(self.key_factor, k) if self.key_factor else k
@@ -144,5 +151,8 @@ class SelfAttention(Component):
         apart = self.positions is not None and angles[0].width != self.head_width  # only a part of each head rotates
         layout = "by head" if apart else ""
         mixed = ops.weighted_values("mix", weights, v, mask, function=layout, **seen)
-        y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)
+        y = ops.merge(mixed)
+        if gates is not None:
+            y = ops.multiply(f"{self.gate}_product", y, ops.activation(self.gate, gates, "sigmoid", module=False))
+        y = ops.linear(self.output, y, x.width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

@@ -266,6 +266,25 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class RotaryBase:
+    """The config field of an option for rotary positions: a null base means that there are none."""
+
+    name: str = "rope_theta"
+
+    def read(self, config: Config) -> bool:
+        """Return whether the base is not null. Raises UnreadError if it is null in one of two places only."""
+        inside = [each for name in ROTARY if isinstance(each := config.get(name), dict)]
+        found = [each[self.name] is not None for each in (config, *inside) if self.name in each]
+        if len(set(found)) > 1:
+            raise UnreadError(f"{self.name!r} is null in one place of the config and a number in another; keep one")
+        return not found or found[0]
+
+    def write(self, option: bool) -> float | None:
+        """Return the usual base, or null."""
+        return 10_000.0 if option else None
+
+
+@dataclass(frozen=True)
 class BoolField:
     """The config field of an option that is true or false, and its default."""
 

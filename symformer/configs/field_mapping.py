@@ -13,9 +13,9 @@ from ..language.errors import ConfigError, SizeError, UnreadError, listed
 from ..language.sizes import Numbers, evaluate, format_value
 from ..language.symbols import letter
 from .common_fields import FIXED, INERT, LAYER_TYPES, READ, Config, spelling
-from .config_fields import Derived, Field, FractionField, same_in_every_layer, whole_number
+from .config_fields import Derived, Field, FractionField, RotaryBase, same_in_every_layer, whole_number
 from .layers import Layers
-from .rotary import ROPES, ROTARY, check_rotary
+from .rotary import ROPE_BASE, ROPES, ROTARY, check_rotary
 from .sections import flatten, nest
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Fields:
     rotary: bool = False  # whether the model has rotary position embeddings
     ropes: tuple[str, ...] = ROPES  # the types of rotary embedding that its class supports
     rope_needs: tuple[str, ...] = ()  # the parts of rotary embeddings that its class requires for every type
+    rope_takes: tuple[str, ...] = ()  # further parts of rotary embeddings, which do not affect any count
     apiece: tuple[str, ...] = ()  # the layer kinds that each have an entry of their own in 'rope_parameters'
     inert: tuple[str, ...] = ()  # further fields that do not affect any count
 
@@ -207,11 +208,30 @@ class Fields:
                     "not affect the model"
                 )
 
+    def _without_own(self, name: str, value: Any) -> Any:
+        """Return rotary embeddings without the parts that only this class accepts. Raises ConfigError."""
+        if not isinstance(value, dict):
+            return value
+        if value.get(ROPE_BASE, 1) is None and any(isinstance(each, RotaryBase) for each in self.options.values()):
+            value = {part: given for part, given in value.items() if part != ROPE_BASE}
+            if value.get("rope_type", "default") != "default":
+                raise UnreadError(f"{name!r} has a type in the config, but no base; remove the type")
+        for part in (part for part in self.rope_takes if part in value):
+            given = value[part]
+            numbers = isinstance(given, list) and all(type(each) is int and each >= 0 for each in given)
+            if not (isinstance(given, bool) or (numbers and len(given) == 3)):
+                raise ConfigError(
+                    f"{name!r} has {part!r} = {format_value(given)} in the config; it should be a list of three numbers"
+                )
+        return {part: given for part, given in value.items() if part not in self.rope_takes}
+
     def _hold_rotary(self, name: str, value: Any) -> None:
         """Raise ConfigError for unsupported rotary embeddings, of all layers or of one layer kind."""
         partly = any(isinstance(each, FractionField) for each in self.sizes.values())
+        if name == ROPE_BASE and value is None and ROPE_BASE in {each.name for each in self.options.values()}:
+            return
         if not self.apiece or name != "rope_parameters" or not isinstance(value, dict):
-            check_rotary(name, value, self.ropes, partly, self.rope_needs)
+            check_rotary(name, self._without_own(name, value), self.ropes, partly, self.rope_needs)
             return
         for kind, given in value.items():
             if kind not in self.apiece:

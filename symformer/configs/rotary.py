@@ -9,7 +9,8 @@ from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import format_value
 
 # The fields of rotary embeddings. They change the values of the angles, not their number or their shape.
-ROTARY = ("rope_scaling", "rope_parameters", "rope_theta")
+ROPE_BASE = "rope_theta"
+ROTARY = ("rope_scaling", "rope_parameters", ROPE_BASE)
 ROPES = ("default", "linear", "dynamic", "yarn", "llama3")  # the types that almost every class supports
 ROPE_NEEDS: Mapping[str, tuple[str, ...]] = {
     "default": (),

@@ -31,7 +31,7 @@ from ..language.notation.display_tree import (
     tree,
 )
 from ..language.notation.text import text
-from ..ledger.facts import ATTENDING, ROTARY, Entry, OperationKind, Scope, Tensor, Weight
+from ..ledger.facts import ATTENDING, CARRYING, ROTARY, Entry, OperationKind, Scope, Tensor, Weight
 from ..output.blocks import Assignment
 from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, read_by, weights_of
 
@@ -39,6 +39,7 @@ _ROLES = {  # the usual names of the inputs of an operation
     OperationKind.SCORES: ("q", "k"),
     OperationKind.MIX: ("", "v"),
     OperationKind.SCAN: ("u", "Δ", "b", "c"),
+    OperationKind.DELTA_RULE: ("q", "k", "v", "Δ", "b"),
     OperationKind.COMBINE: ("", "w"),
 }
 _THROUGH = (
@@ -77,12 +78,12 @@ _APART: tuple[
 ] = (  # the kinds with their own lines, tried in order while lines are too long
     (),
     (OperationKind.MIX,),
-    (OperationKind.MIX, OperationKind.SCAN, OperationKind.JOIN),
-    (OperationKind.MIX, OperationKind.SCAN, OperationKind.JOIN, OperationKind.SCORES),
-    (OperationKind.MIX, OperationKind.SCAN, OperationKind.JOIN, OperationKind.MULTIPLY, OperationKind.LINEAR),
+    (OperationKind.MIX, *CARRYING, OperationKind.JOIN),
+    (OperationKind.MIX, *CARRYING, OperationKind.JOIN, OperationKind.SCORES),
+    (OperationKind.MIX, *CARRYING, OperationKind.JOIN, OperationKind.MULTIPLY, OperationKind.LINEAR),
     (
         OperationKind.MIX,
-        OperationKind.SCAN,
+        *CARRYING,
         OperationKind.JOIN,
         OperationKind.MULTIPLY,
         OperationKind.LINEAR,
@@ -314,6 +315,7 @@ class _Computing:
             self.named[id(x)] = name = TensorName(name.letter, index=_EXPERT) if self._by_expert(x) else name
             uses = self.uses[id(x)]
             shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
+            shape = x.shape if self._slides(uses[0][0]) else shape
             self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
             return
         names: list[Tree] = []
@@ -325,6 +327,10 @@ class _Computing:
             self.named[id(x), piece.place] = name
             names.append(name)
         self.found.append(Assignment(Listed(tuple(names)), shown, _side_by_side(pieces)))
+
+    def _slides(self, item: Item) -> bool:
+        """Return True for a convolution over earlier positions, whose input is shown with the channels last."""
+        return isinstance(item, Entry) and item.kind is OperationKind.CONVOLUTION and item.causal
 
     def _by_expert(self, x: Tensor) -> bool:
         """Return True if a tensor exists once per expert that a token is routed to."""
@@ -486,6 +492,8 @@ class _Computing:
                 return self._affine(entry, Applied("conv", (self._weight(entry, "W"), first)))
             case OperationKind.SCAN:
                 return self._scan(entry, first, rest)
+            case OperationKind.DELTA_RULE:
+                return self._delta_rule(entry, first, rest)
         raise _UnknownError
 
     def _windowed(self, entry: Entry) -> Entry | None:
@@ -497,11 +505,15 @@ class _Computing:
 
     def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
         """Return a scan with positive steps and with the decay computed from its stored logarithm."""
-        stored = {weight.path.rpartition(".")[2]: _vector(weight) for weight in entry.shared}
         step, *along = rest
-        step = Applied("softplus", (Sum((step, stored.pop("dt_bias"))) if "dt_bias" in stored else step,))
-        decay = Minus(Applied("exp", (stored.pop("A_log"),)))
-        return Applied("scan", (u, step, decay, *along, *stored.values()))
+        step, decay, others = _decay(entry, step)
+        return Applied("scan", (u, step, decay, *along, *others))
+
+    def _delta_rule(self, entry: Entry, q: Tree, rest: Sequence[Tree]) -> Tree:
+        """Return a delta rule, with steps and decay as in a scan."""
+        k, v, step, strength = rest
+        step, decay, _ = _decay(entry, step)
+        return Applied("delta", (q, k, v, step, decay, strength))
 
     def _affine(self, entry: Entry, product: Tree) -> Tree:
         bias = any(weight.path.rpartition(".")[2].endswith("bias") for weight in (*entry.weights, *entry.shared))
@@ -537,6 +549,13 @@ class _Computing:
                 self._called(entry.output)[0] or entry.path.rpartition(".")[2]
             )  # rows of a larger matrix
         return TensorName(letter, called.removesuffix("*"), which)
+
+
+def _decay(entry: Entry, step: Tree) -> tuple[Tree, Tree, tuple[Tree, ...]]:
+    """Return the positive steps of a recurrent state, its decay, and its other stored vectors."""
+    stored = {weight.path.rpartition(".")[2]: _vector(weight) for weight in entry.shared}
+    step = Applied("softplus", (Sum((step, stored.pop("dt_bias"))) if "dt_bias" in stored else step,))
+    return step, Minus(Applied("exp", (stored.pop("A_log"),))), tuple(stored.values())
 
 
 def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:

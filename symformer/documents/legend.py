@@ -14,6 +14,7 @@ from ..language.notation.display_tree import (
     Pointwise,
     Power,
     Product,
+    Root,
     Sum,
     TensorName,
     Total,
@@ -133,6 +134,9 @@ _DECAYED = Pointwise((_word("exp", Product((_at("Δ"), _A))), _at("h", Sum((_T, 
 _TAKEN = Product((_at("Δ"), _at("u"), Transposed(_at("b"))))
 _HALF = FractionNode(Number(1), Number(2))
 _GROWTH = Sum((_word("exp"), Minus(Number(1)), Minus(_X)))
+_RETURNED = Product((_at("k"), _at("r")))
+_CORRECTED = Sum((_at("r"), Product((_at("b"), Transposed(_at("k")), Sum((_at("v"), Minus(_RETURNED)))))))
+_ANSWER = FractionNode(Product((_at("q"), _at("h"))), Root(_D))
 _READ = Sum((Product((_at("h"), _at("c"))), Product((TensorName("d"), _at("u")))))
 
 ROWS = (
@@ -261,6 +265,17 @@ ROWS = (
                 " is the state ",
             ),
             *(Math(_at("h")), ", and ", Math(_READ), " is the output"),
+        ],
+    ),
+    LegendEntry(
+        "delta",
+        _word("delta", *map(TensorName, "qkvΔab")),
+        [
+            *("the gated delta rule, per head, token by token, from a zero state, with queries ", Math(_at("q"))),
+            *(" and keys ", Math(_at("k")), " divided by their lengths: ", Math(_at("r")), " = "),
+            *(Math(_DECAYED), " is the decayed state, which returns ", Math(_RETURNED), " for the key "),
+            *(Math(_at("k")), "; ", Math(_at("h")), " = ", Math(_CORRECTED), " is the new state; and "),
+            *(Math(_ANSWER), " is the output, where ", Math(_D), " is the width of ", Math(_at("q"))),
         ],
     ),
     LegendEntry(

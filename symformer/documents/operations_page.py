@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Expr
+from sympy import Expr, Integer
 
 from ..components import Component
 from ..language.errors import RuleError
@@ -80,6 +80,10 @@ EXAMPLES: Mapping[str, Example] = {
     "scan": Example(
         "x[B,A_ssm,S,D_ssm], step[B,S,A_ssm], write[B,G_ssm,S,N_state], read[B,G_ssm,S,N_state] -> y[B,A_ssm,S,D_ssm]",
         lambda ops, x, step, write, read: ops.scan("scan", x, step, write, read, {}),
+    ),
+    "delta_rule": Example(
+        "q[B,A_k,S,D_k], k[B,A_k,S,D_k], v[B,A_v,S,D_v], decay[B,S,A_v], strength[B,S,A_v] -> y[B,A_v,S,D_v]",
+        lambda ops, q, k, v, decay, strength: ops.delta_rule("delta_rule", q, k, v, decay, strength, {}, Integer(64)),
     ),
     "scores": Example("q[B,A,S,D], k[B,G,S,D] -> s[B,A,S,S]", lambda ops, q, k: ops.scores("qk", q, k, "causal")),
     "softmax": Example("x[B,A,S,S] -> y[B,A,S,S]", lambda ops, x: ops.softmax("softmax", x)),

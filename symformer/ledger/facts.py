@@ -27,6 +27,7 @@ Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "
 ROTARY = ("rotary", "rotary_single")  # rotary tables, in the model's dtype or in float32
 INDEXED = "indexed"  # a selection of a different position in each sequence: a copy, not a view
 GATHERED = ("by query", "by key")  # a selection of the column of the distance of each query and key
+BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights, by their names in transformers.
@@ -78,6 +79,7 @@ class OperationKind(StrEnum):
     COMBINE = "combine"  # the sum of the outputs of the chosen experts, usually weighted
     MATCH = "match"  # the product of each row of one tensor with each row of another
     SCAN = "scan"  # a recurrent state: it decays, is updated with each token, and is read
+    DELTA_RULE = "delta rule"  # the same, but each update replaces the value that the state has for the token's key
     PRODUCT = "product"  # x · y of two computed tensors in a trace, with unknown purpose
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # communication between ranks: no computation
@@ -114,7 +116,7 @@ ARRANGING = (
     OperationKind.MOVE,
 )  # compute nothing that is counted
 ROUTING = (OperationKind.ROUTE, OperationKind.COMBINE)  # choose experts and weight their outputs
-CARRYING = (OperationKind.SCAN,)  # carry a recurrent state
+CARRYING = (OperationKind.SCAN, OperationKind.DELTA_RULE)  # carry a recurrent state
 MATRICES = "matrices"  # the function of a product with a stored table of matrices (not attention)
 MATCHING = (OperationKind.MATCH, OperationKind.PRODUCT)  # multiply two computed tensors outside attention
 WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
@@ -174,7 +176,8 @@ class Entry:
     window: Expr | None = None  # the number of keys a query sees, including its own; None: all
     whole: bool = False  # whether the cache stores every token despite the window, and a new token reads all of them
     chunked: bool = False  # whether the window is a chunk: no query sees a key of an earlier chunk of that length
-    chunk: Expr | None = None  # scan: the number of tokens processed at once by matrix products; None: one
+    # Scan or delta rule: the number of tokens processed at once by matrix products; None: one.
+    chunk: Expr | None = None
     causal: bool = False  # convolution: whether it reads earlier positions only, so they can be cached
     latent: tuple[Tensor, ...] = ()  # attention: the latents from which the keys and values can be recomputed
     skipped: Expr = ZERO  # table of positions: the number of rows before the first token's row

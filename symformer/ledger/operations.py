@@ -17,6 +17,7 @@ from ..language.notation.text import text
 from ..language.shape_lines import Shape, shape_line, spell
 from ..language.symbols import S
 from .facts import (
+    BY_ROW,
     INDEXED,
     ONE,
     ROTARY,
@@ -427,6 +428,33 @@ class Operations:
         self._same(path, "the tokens of a scan and of write", x.shape[2:3], write.shape[2:3])
         facts = {"shared": tuple(shared.values()), "chunk": chunk}
         return self._write(OperationKind.SCAN, name, (x, step, write, read), x.shape, **facts)
+
+    def delta_rule(
+        self,
+        name: str,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        decay: Tensor,
+        strength: Tensor,
+        shared: Mapping[str, Weight],
+        chunk: Expr,
+    ) -> Tensor:
+        """Q and k[B,G,S,D], v[B,A,S,N], strength[B,S,A] -> y[B,A,S,N]: the gated delta rule, a state [D,N] per head.
+
+        Queries and keys are divided by their lengths. At each token the state decays and then changes toward ``v`` for
+        the key ``k``, by a share of ``strength``; y is the state read with ``q``. ``decay`` has one number per head,
+        [B,S,A], or one per row of the state, [B,S,A·D].
+        """
+        path = self._path(name)
+        self._same(path, "the shapes of queries and keys in a delta rule", q.shape, k.shape)
+        self._same(path, "the tokens of keys and values in a delta rule", k.shape[2:3], v.shape[2:3])
+        self._same(path, "the heads and the tokens of values and strengths", v.shape[1:3], strength.shape[:0:-1])
+        by_row = not equal(decay.width, strength.width)
+        heads = v.shape[1] * (k.width if by_row else 1)
+        self._same(path, "the decays and the heads, or the rows of all states", (heads,), decay.shape[2:])
+        facts = {"shared": tuple(shared.values()), "chunk": chunk, "function": BY_ROW if by_row else ""}
+        return self._write(OperationKind.DELTA_RULE, name, (q, k, v, decay, strength), v.shape, **facts)
 
     # -- attention -----------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from ..language.symbols import A, G, I_pp, N_cp, N_dp, N_ep, N_pp, N_tp, S, S_en
 from .facts import (
     ARRANGING,
     ATTENDING,
+    CARRYING,
     MULTIPLYING,
     ONE,
     POINTWISE,
@@ -50,7 +51,7 @@ REDUCED: Mapping[OperationKind, int | None] = {
     **dict.fromkeys((OperationKind.LINEAR, OperationKind.CONVOLUTION), None),  # these have such methods
     OperationKind.MATCH: -1,
     OperationKind.COMBINE: -2,
-    OperationKind.SCAN: 2,  # from token to token
+    **dict.fromkeys(CARRYING, 2),  # from token to token
     **dict.fromkeys((OperationKind.PRODUCT, OperationKind.OBSERVED), None),  # only in traces, which have no ranks
 }
 
@@ -404,6 +405,12 @@ class _RankOperations(Operations):
         if self.placement.tensor != "off":
             raise RuleError(f"{self._path(name)}: a scan is not supported with tensor={self.placement.tensor}")
         return super().scan(name, *inputs, **facts)
+
+    def delta_rule(self, name: str, *inputs: Any, **facts: Any) -> Tensor:
+        """Record a delta rule. Raises RuleError with tensor parallelism, as for a scan."""
+        if self.placement.tensor != "off":
+            raise RuleError(f"{self._path(name)}: a delta rule is not supported with tensor={self.placement.tensor}")
+        return super().delta_rule(name, *inputs, **facts)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """Record a table of positions. Rotary tables cover the gathered sequence."""

@@ -112,9 +112,14 @@ def keeps_places(entry: Entry) -> bool:
     return entry.kind is OperationKind.CONVOLUTION and entry.causal and not entry.output.encoded
 
 
-def carries_state(entry: Entry) -> bool:
-    """Return whether an operation carries a recurrent state."""
+def scans(entry: Entry) -> bool:
+    """Return whether an operation is the scan of a state-space layer, which carries a recurrent state."""
     return entry.kind is OperationKind.SCAN
+
+
+def applies_delta_rule(entry: Entry) -> bool:
+    """Return whether an operation is the delta rule of a linear-attention layer, which carries a recurrent state."""
+    return entry.kind is OperationKind.DELTA_RULE
 
 
 def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
@@ -144,13 +149,16 @@ def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
 
 
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return the bytes of the recurrent state [B,A,D,N] of a scan, in float32 for any model dtype, as in transformers.
+    """Return the bytes of the recurrent state [B,A,D,N], in float32 for any model dtype, as in transformers.
 
     The state does not depend on the number of tokens.
     """
     if conventions.get("tokens") == "one":
         return ()
-    x, _, write, _ = entry.inputs
+    if entry.kind is OperationKind.DELTA_RULE:
+        _, write, x, *_ = entry.inputs
+    else:
+        x, _, write, _ = entry.inputs
     batch, heads, _, width = x.shape
     factors = (batch, heads, *([width] if width != 1 else []), write.width, SIZES["fp32"])
     return (Term(f"{entry.path} (state)", factors, purpose=CACHE),)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sympy import Expr, Integer, ceiling
 
 from ..formulas.account import Term
-from ..ledger.facts import ARRANGING, ATTENDING, ONE, POINTWISE, ROUTING, ZERO, Entry, OperationKind
+from ..ledger.facts import ARRANGING, ATTENDING, BY_ROW, ONE, POINTWISE, ROUTING, ZERO, Entry, OperationKind
 from .elementwise import at_last_position, convolved_shape, elements, elementwise
 from .quantity import Convention, Conventions, Rule, measured, refuse_observed, require_total, rows
 
@@ -66,6 +66,7 @@ class Contraction:
     factors: tuple[Expr, ...]
     sides: tuple[tuple[str, Expr], ...]  # each operand, and whether its gradient is needed
     what: str = ""  # its name, if the entry has several contractions
+    backward_only: bool = False  # whether only the backward pass has this product
 
     def forward(self, path: str) -> Term:
         """Return the FLOPs of the forward product."""
@@ -161,6 +162,52 @@ def scan(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     return tuple(Contraction((*every, *factors), within, what) for what, factors in found.items())
 
 
+def delta_rule(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """Queries and keys[B, G, S, D], v[B, A, S, N] -> y[B, A, S, N] in ceil(S/Q) chunks of Q tokens, as below.
+
+    Yang et al. 2024, section 3.3. In each chunk, queries and keys are multiplied with all keys, masked pairs included;
+    a triangular system is solved for the new values and for the keys that read the state; then the state is read twice
+    and updated. The two solutions are not matrix products, but the gradient of each contains one. The first state is
+    zero and has no gradient, and nothing reads the last one.
+
+    If the decay differs by row, the products of queries and keys are elementwise, and the system is solved by a matrix
+    inverse, Kimi Team 2025, section 3. For a single new token, transformers computes the rule elementwise.
+    """
+    if conventions.get("attention") == "new":
+        return ()
+    q, k, v, *_ = entry.inputs
+    batch, heads, length, values = v.shape
+    keys, size = k.width, entry.chunk or ONE
+    chunks = ceiling(length / size)
+    every, pairs = (TWO, batch, heads, chunks), (TWO, batch, heads, chunks, size, size)
+    later = (TWO, batch, heads, chunks - 1, size, keys, values)  # from chunk to chunk
+    state = (Contraction(later, (("the state", k.grad),), backward_only=True),)
+
+    def reading(by: str, grad: Expr) -> tuple[Contraction, ...]:
+        return (Contraction((*every, size, keys, values), ((by, grad),), f"state read by {by}"), *state)
+
+    if entry.function == BY_ROW:
+        within = (
+            Contraction((*pairs, values), (("the inverse", k.grad), ("the values", v.grad)), "new values"),
+            Contraction((*pairs, keys), (("the inverse", k.grad), ("the keys", k.grad)), "keys that read the state"),
+        )
+    else:
+        within = (
+            Contraction((*pairs, keys), (("the keys", k.grad), ("the other keys", k.grad)), "pairs of keys"),
+            Contraction((*pairs, keys), (("the queries", q.grad), ("the keys", k.grad)), "queries and keys"),
+            Contraction((*pairs, values), (("the system", k.grad),), backward_only=True),
+            Contraction((*pairs, keys), (("the system", k.grad),), backward_only=True),
+        )
+    return (
+        *within,
+        *reading("keys", k.grad),
+        *reading("queries", q.grad),
+        Contraction((*pairs, values), (("the weights", q.grad), ("the values", v.grad)), "values in a chunk"),
+        Contraction((*every, size, keys, values), (), "state updates"),
+        Contraction(later, (("the keys", k.grad), ("the values", v.grad)), backward_only=True),
+    )
+
+
 def product(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """x[b, m, n] · y[b, n, p] -> z[b, m, p]: 2 · b · m · n · p."""
     x, y = entry.inputs
@@ -183,6 +230,7 @@ CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contra
         OperationKind.MIX: mix,
         OperationKind.MATCH: match,
         OperationKind.SCAN: scan,
+        OperationKind.DELTA_RULE: delta_rule,
         OperationKind.PRODUCT: product,
         **rows(none, OperationKind.NORM, OperationKind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
         OperationKind.OBSERVED: refuse_observed,
@@ -215,7 +263,7 @@ def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     which = conventions.get("products", "all")
     found = contractions(entry, conventions)
     wanted = which == "all" or (entry.kind in ATTENDING) == (which == "attention")
-    terms = [product.forward(entry.path) for product in found] if wanted else []
+    terms = [product.forward(entry.path) for product in found if not product.backward_only] if wanted else []
     if conventions["count"] == "all" and which != "attention":
         terms += elementwise(entry, conventions)
     return tuple(terms)
@@ -223,7 +271,7 @@ def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def multiply_adds(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the multiply-adds of a forward pass: half the FLOPs of each contraction."""
-    products = contractions(entry, conventions)
+    products = [product for product in contractions(entry, conventions) if not product.backward_only]
     return tuple(replace(product, factors=product.factors[1:]).forward(entry.path) for product in products)
 
 

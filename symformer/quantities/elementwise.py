@@ -206,6 +206,7 @@ ELEMENTWISE: Mapping[OperationKind, Rule] = refuse_others(
         OperationKind.SOFTMAX: softmax,
         OperationKind.ROTATE: rotate,
         OperationKind.SCAN: refuse("count=all does not support the elementwise work of a scan"),
+        OperationKind.DELTA_RULE: refuse("count=all does not support the elementwise work of a delta rule"),
         **rows(
             counts_nothing,
             *MATCHING,

@@ -7,7 +7,7 @@ from sympy import Integer
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ATTENDING, STORING, WEIGHTLESS, Entry, OperationKind
+from ..ledger.facts import ATTENDING, CARRYING, STORING, WEIGHTLESS, Entry, OperationKind
 from .cache_rules import (
     CONVOLUTION_BYTES,
     DTYPE,
@@ -16,13 +16,14 @@ from .cache_rules import (
     STATE_BYTES,
     WINDOW,
     Cached,
-    carries_state,
+    applies_delta_rule,
     check_unsharded,
     convolved,
     keeps_places,
     keys_and_values,
     per_token_product,
     pooled,
+    scans,
     state,
 )
 from .quantity import Convention, Conventions, counts_nothing, refuse_observed, rows, shared
@@ -69,7 +70,7 @@ QUANTITY = Cached(
         **rows(counts_nothing, *WEIGHTLESS),
         OperationKind.SELECT: pooled,
         **rows(cached, *ATTENDING),
-        OperationKind.SCAN: state,
+        **rows(state, *CARRYING),
         OperationKind.PRODUCT: per_token_product,
         OperationKind.OBSERVED: refuse_observed,
     },
@@ -85,7 +86,11 @@ QUANTITY = Cached(
     by_format="it counts the bytes of the weights",
     recurrent="The bytes needed for inference: every weight once, and the recurrent states of each of B sequences. "
     "Temporary buffers are excluded.",
-    notes={carries_state: STATE_BYTES, keeps_places: CONVOLUTION_BYTES.format(of="the weights")},
+    notes={
+        scans: STATE_BYTES,
+        applies_delta_rule: STATE_BYTES,
+        keeps_places: CONVOLUTION_BYTES.format(of="the weights"),
+    },
     model_dtype="weights",
     encoder="The keys and values include those of all encoder tokens.",
 )

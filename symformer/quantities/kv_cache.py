@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
-from ..ledger.facts import ATTENDING, STATE, STORING, WEIGHTLESS, Entry, OperationKind
+from ..ledger.facts import ATTENDING, CARRYING, STATE, STORING, WEIGHTLESS, Entry, OperationKind
 from .cache_rules import (
     CONVOLUTION_BYTES,
     DTYPE,
@@ -13,15 +13,21 @@ from .cache_rules import (
     STATE_BYTES,
     WINDOW,
     Cached,
-    carries_state,
+    applies_delta_rule,
     convolved,
     keeps_places,
     keys_and_values,
     per_token_product,
     pooled,
+    scans,
     state,
 )
 from .quantity import Convention, Conventions, counts_nothing, measured, rows
+
+STATES = (
+    "A {layer} layer stores its recurrent state and its convolution state, whose sizes do not depend on the number of "
+    f"tokens. {STATE_BYTES}"
+)
 
 
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -50,7 +56,7 @@ QUANTITY = Cached(
         **rows(cached, *ATTENDING),
         OperationKind.SELECT: pooled,
         OperationKind.CONVOLUTION: convolution_state,
-        OperationKind.SCAN: state,
+        **rows(state, *CARRYING),
         OperationKind.PRODUCT: per_token_product,
         OperationKind.OBSERVED: measured("kv-cache", traced_cache_bytes),
     },
@@ -67,8 +73,8 @@ QUANTITY = Cached(
     decoded_tokens=0,
     recurrent="The bytes of the recurrent state that each layer passes to the next token, for each of B sequences.",
     notes={
-        carries_state: "A state-space layer stores its recurrent state and its convolution state, whose sizes do not "
-        f"depend on the number of tokens. {STATE_BYTES}",
+        scans: STATES.format(layer="state-space"),
+        applies_delta_rule: STATES.format(layer="linear-attention"),
         keeps_places: CONVOLUTION_BYTES.format(of="the cache"),
     },
     encoder="The cross-attention keys and values of all encoder tokens are included.",

@@ -19,7 +19,7 @@ from ..language.errors import OptionError, RuleError, UnknownNameError, choose
 from ..language.sizes import Condition, Divides, Relations, close_relations
 from ..language.symbols import B_vis, C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ATTENDING, ONE, Entry, Ledger, OperationKind, Scope, Weight
+from ..ledger.facts import ATTENDING, CARRYING, ONE, Entry, Ledger, OperationKind, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place, ranks
 from .length_conditions import length_conditions
 
@@ -317,7 +317,7 @@ class Quantity:
         elif Z in drawn and S not in drawn:  # the number of tokens follows from the image size
             read = IMAGES
         kinds = {each.kind for each in entries}
-        alone = self.recurrent and OperationKind.SCAN in kinds and kinds.isdisjoint(ATTENDING)
+        alone = self.recurrent and not kinds.isdisjoint(CARRYING) and kinds.isdisjoint(ATTENDING)
         said = [self.recurrent] if alone else [self.statement.replace(SEQUENCES, read)]
         if any(each.logits for each in entries):
             said.append(self.logits)

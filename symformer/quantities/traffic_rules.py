@@ -194,6 +194,7 @@ _RULES: Mapping[OperationKind, Rule] = {
     ),
     OperationKind.PRODUCT: refuse("memory traffic of a product of two computed tensors is not supported"),
     OperationKind.SCAN: refuse("the bytes that a scan reads and writes of its state depend on the kernel"),
+    OperationKind.DELTA_RULE: refuse("the bytes that a delta rule reads and writes of its state depend on the kernel"),
     OperationKind.OBSERVED: refuse_observed,
 }
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..ledger.adapters import Adapter, adapted, is_adapted
-from ..ledger.facts import Entry, Ledger, OperationKind, Scope
+from ..ledger.facts import CARRYING, Entry, Ledger, OperationKind, Scope
 from ..ledger.layer_kinds import mixtures
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
@@ -23,8 +23,9 @@ def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the forward product, a gradient for each side that needs one, and the recomputed product if any."""
     terms: list[Term] = []
     for product in contractions(entry, conventions):
-        terms += [product.forward(entry.path), *product.backward(entry.path)]
-        if _again(entry, conventions["recompute"]):
+        forward = [] if product.backward_only else [product.forward(entry.path)]
+        terms += [*forward, *product.backward(entry.path)]
+        if forward and _again(entry, conventions["recompute"]):
             terms.append(Term(f"{entry.path} (again)", product.factors))
     return tuple(terms)
 
@@ -84,8 +85,8 @@ def _hold(ledger: Ledger, terms: Terms) -> None:
                 "which layers receive gradients depends on the order of the layer kinds, which is not fixed in this "
                 "model; train-flops with adapters needs layers of one kind, or kinds that follow one another"
             )
-    if any(entry.kind is OperationKind.SCAN for _, entry in ledger):
-        raise RuleError("train-flops does not support adapters in a model with a scan; remove the adapters")
+    if any(entry.kind in CARRYING for _, entry in ledger):
+        raise RuleError("train-flops does not support adapters in a model with a recurrent state; remove the adapters")
 
 
 def _whichever_is_first(kinds: Sequence[Scope], terms: Terms) -> bool:

@@ -23,7 +23,7 @@ from ..language.errors import RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label
 from ..language.sizes import Numbers, evaluate
-from ..ledger.facts import ATTENDING, CARRYING, Ledger, OperationKind
+from ..ledger.facts import ATTENDING, Ledger, OperationKind
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
 from ..output.blocks import Line as Sentence
@@ -44,7 +44,8 @@ from .formula_facts import (
 )
 from .summary import share, show_json, unused_size_notes
 
-MATRICES, ATTENTION, SCAN, ELEMENTS = "matrices", "attention", "state-space scan", "element by element"
+MATRICES, ATTENTION, ELEMENTS = "matrices", "attention", "element by element"
+CARRIED = {OperationKind.SCAN: "state-space scan", OperationKind.DELTA_RULE: "delta rule"}
 
 
 @dataclass(frozen=True)
@@ -279,8 +280,8 @@ def _purpose(line: Line, term: Term, unit: str) -> str:
         return term.purpose
     if line.entry.kind in ATTENDING:
         return ATTENTION
-    if line.entry.kind in CARRYING:
-        return SCAN
+    if line.entry.kind in CARRIED:
+        return CARRIED[line.entry.kind]
     return (
         MATRICES
         if line.entry.kind in (OperationKind.LINEAR, OperationKind.EXPERTS, OperationKind.CONVOLUTION)

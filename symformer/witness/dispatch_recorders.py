@@ -270,14 +270,14 @@ class Products(OutputCache):
         out = SHAPES.call(func, args, kwargs)
         if packet in flop_registry:
             self.flops += FORMULAS.get(packet, flop_registry[packet])(*args, **(kwargs or {}), out_val=out)
-        if packet in FACTORS:
+        if packet in FACTORS or packet in DIFFERENTIATED:
             node = torch._C._current_autograd_node()
             if node is None:
                 module, site = self.makers[torch._C._autograd._get_sequence_nr() - 1] = self.where.now, _site()
             else:
                 module, site = self.makers.get(node._sequence_nr(), ("", ()))
             self.now, ending = (self.forward, "") if node is None else (self.backward, "_backward")
-            for factors in FACTORS[packet](args, out):
+            for factors in FACTORS[packet](args, out) if packet in FACTORS else ():
                 self.saw(module, str(packet).removeprefix("aten.") + ending, factors, site, args, out)
         return out
 
@@ -317,6 +317,8 @@ def _grouped(*args: Any, out_val: Any = None, **facts: Any) -> int:
 
 
 _grouped._get_raw = True  # type: ignore[attr-defined]  # makes FlopCounterMode pass tensors, as to its own formulas
+# Operations without counted products whose gradients contain some: a triangular system.
+DIFFERENTIATED = (aten.linalg_solve_triangular,)
 # Operations that torch's counter overcounts, each with the formula to use instead.
 CORRECTED: Mapping[Any, Callable[..., int]] = {aten.convolution_backward: _grouped}
 

@@ -15,7 +15,7 @@ from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
-from ..ledger.facts import ROTARY, Entry, OperationKind
+from ..ledger.facts import CARRYING, ROTARY, Entry
 from ..models.model import Model
 from .stored_weights import StoredWeight, with_stars
 from .torch_counts import BACKWARD, FORWARD, TorchCount
@@ -127,7 +127,7 @@ def _parts(formula: Formula, numbers: Numbers) -> list[ComparedPart]:
                 value, share = value // 2, 2 * share  # cosines and sines are separate tensors
             if value and share:
                 label, phase = term.label.removeprefix(line.path), BACKWARD if term.gradient else FORWARD
-                loops = line.entry is not None and line.entry.kind is OperationKind.SCAN
+                loops = line.entry is not None and line.entry.kind in CARRYING
                 found.append(
                     ComparedPart(line.path, term.label, phase, (_source(line.entry), label), value, share, loops)
                 )

@@ -18,7 +18,7 @@ from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Divides, Numbers, Relations, evaluate_relation
 from ..language.symbols import C, N_new, P, S, print_order
-from ..ledger.facts import Entry, OperationKind
+from ..ledger.facts import CARRYING, ONE, Entry, OperationKind
 from ..models.model import Model
 
 TARGET = Fraction(1, 10**12)
@@ -125,7 +125,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     tensors += [
         (*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is OperationKind.EXPERTS
     ]
-    tensors += [shape for _, entry in entries if entry.kind is OperationKind.SCAN for shape in _states(entry)]
+    tensors += [shape for _, entry in entries if entry.kind in CARRYING for shape in _states(entry)]
     needed = {name for dims in (*products, *weights, *shapes) for dim in dims for name in dim.free_symbols}
     needed |= {name for condition in conditions for name in condition.symbols}
     looped = _looped(entries, C if C in needed else S)
@@ -207,7 +207,11 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
 
 
 def _states(entry: Entry) -> list[tuple[Expr, ...]]:
-    """Return the shapes of a scan's intermediate tensors: a state per token, and in chunks the pairs of tokens."""
+    """Return the shapes of intermediate tensors: of a scan, a state per token, and in chunks the pairs of tokens."""
+    if entry.kind is OperationKind.DELTA_RULE:  # pairs of tokens in each chunk, by row of the state, and the states
+        _, k, v, *_ = entry.inputs
+        batch, heads, length, width = v.shape
+        return [(batch, heads, length, entry.chunk or ONE, k.width), (batch, heads, k.width, width)]
     x, _, write, _ = entry.inputs
     states = [(*x.shape, write.width)]
     if entry.chunk is not None:

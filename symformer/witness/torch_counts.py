@@ -26,7 +26,7 @@ from ..language.errors import WitnessError
 from ..language.shape_lines import shape_line
 from ..language.sizes import evaluate
 from ..language.symbols import B, C, N_new, P, S, V_type
-from ..ledger.facts import OperationKind
+from ..ledger.facts import CARRYING, OperationKind
 from .dispatch_recorders import Products, SavedStorages
 from .model_calls import unpadded
 from .stored_weights import our_path, recipe, with_stars, witness_class
@@ -543,7 +543,7 @@ def keeps_cache(component: Architecture) -> bool:
         return False
     attention = [entry for _, entry in component.ledger if entry.kind in (OperationKind.SCORES, OperationKind.MIX)]
     back = any(entry.mask == "causal" for entry in attention)
-    back |= any(entry.kind is OperationKind.SCAN for _, entry in component.ledger)
+    back |= any(entry.kind in CARRYING for _, entry in component.ledger)
     return back and all(entry.mask == "causal" or entry.inputs[1].encoded for entry in attention)
 
 

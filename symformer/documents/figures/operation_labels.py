@@ -22,6 +22,7 @@ OPERATIONS = {
     OperationKind.COMBINE: "Weighted sum",
     OperationKind.MATCH: "Match",
     OperationKind.SCAN: "Scan",
+    OperationKind.DELTA_RULE: "Delta rule",
     OperationKind.PRODUCT: "Product",
     OperationKind.DROPOUT: "Dropout",
 }
@@ -40,6 +41,7 @@ ROLES = {
     **dict.fromkeys((OperationKind.LOOKUP, OperationKind.POSITIONS), "embeddings"),
     **dict.fromkeys((OperationKind.SCORES, OperationKind.SOFTMAX, OperationKind.MIX), "attention"),
     OperationKind.SCAN: "state-space mixer",
+    OperationKind.DELTA_RULE: "linear attention",
     OperationKind.NORM: "norms",
 }
 

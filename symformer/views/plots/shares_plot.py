@@ -29,6 +29,7 @@ STYLES = {
     "embeddings": (INKS[0], HATCHES[0]),
     "attention": (INKS[1], HATCHES[1]),
     "state-space mixer": (INKS[5], HATCHES[6]),
+    "linear attention": (INKS[6], HATCHES[5]),
     "MLP": (INKS[2], HATCHES[2]),
     "norms": (INKS[3], HATCHES[3]),
     "head": (INKS[4], HATCHES[4]),
@@ -98,7 +99,7 @@ def shares(models: Sequence[Counted], extension: str) -> bytes:
         figure.legend(
             *axes.get_legend_handles_labels(),
             loc="outside upper center",
-            ncols=min(4 if "state-space mixer" in roles else 5, len(roles)),
+            ncols=min(4 if {"state-space mixer", "linear attention"} & {*roles} else 5, len(roles)),
             handlelength=1.4,
             columnspacing=1.0,
         )
