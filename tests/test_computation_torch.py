@@ -29,7 +29,19 @@ from . import words as functions
 from .evaluating import Class, Reader
 from .models import Computation
 from .test_config_fields import TYPES, base, nested
-from .words import angles, by_group, distances, gathered, scan, shift, sines, slopes, temperatures, words
+from .words import (
+    angles,
+    by_group,
+    chosen_keys,
+    distances,
+    gathered,
+    scan,
+    shift,
+    sines,
+    slopes,
+    temperatures,
+    words,
+)
 
 LENGTH, SOURCE = 9, 12
 RUN = {"B": 2, "S": LENGTH, "S_enc": SOURCE, "B_vis": 4}
@@ -101,6 +113,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         farthest = known.max_position_embeddings
         said["gather"] = gathered(LENGTH, known.position_buckets, farthest, "query")
         said["gather_keys"] = gathered(LENGTH, known.position_buckets, farthest, "key")
+    if "K_idx" in size:
+        said["choose_K_idx"] = chosen_keys(size["K_idx"])
     if kind == "siglip":
         said["text_model.select"] = lambda x: x[:, -1]
     turned = {

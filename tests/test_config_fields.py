@@ -34,6 +34,7 @@ from symformer.configs.interleaved_layers import InterleavedLayers, Interleaving
 from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
+from symformer.configs.sparse_attention_layers import IndexerLayers, SparseAttentionLayers
 from symformer.formulas.formula import Formula
 from symformer.ledger.facts import Activation
 from symformer.models.model import Model
@@ -519,6 +520,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
     nothing += sum(place.null for place in fields.sizes.values())
     # The fields that accept null: the list, a word or other lists.
     lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0}
+    lists |= {SparseAttentionLayers: 2, IndexerLayers: 4}
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind
     nothing += sum(fields.sizes[size].absent is None for size in fields.nullable.values())

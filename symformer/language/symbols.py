@@ -112,6 +112,9 @@ _TABLE = (
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("A_vis", "query heads of the vision transformer", "heads"),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
+    Letter("A_idx", "heads of the indexer", "heads"),
+    Letter("D_idx", "head dimension of the indexer", "elements", growth=0),
+    Letter("K_idx", "keys that the indexer chooses for each query", "keys", growth=0),
     Letter("K_conv", "kernel size of the convolution, including the current position", "places", growth=0),
     Letter("H_ssm", "inner size of a state space mixer", "elements"),
     Letter("A_ssm", "heads of a state space mixer", "heads"),
@@ -175,6 +178,7 @@ B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
     SYMBOLS[name] for name in ("B_vis", "L_vis", "E_vis", "E_proj", "H_vis", "A_vis")
 )
 A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_adapter", "W"))
+A_idx, D_idx, K_idx = (SYMBOLS[name] for name in ("A_idx", "D_idx", "K_idx"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
