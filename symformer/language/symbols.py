@@ -85,6 +85,7 @@ _TABLE = (
     Letter("L_mlp", "layers with only a feed-forward network", "layers", ("layer_types",)),
     Letter("L_dense", "layers with a dense feed-forward network", "layers", ("first_k_dense_replace",)),
     Letter("L_local_moe", "layers with local attention and experts", "layers", ("layer_types",)),
+    Letter("L_global_moe", "layers with global attention and experts", "layers", ("layer_types",)),
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
     Letter("N_group", "groups of layers with shared weights", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary size", "rows", ("vocab_size",)),
@@ -165,7 +166,7 @@ B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
-L_local_moe, L_conv_moe = SYMBOLS["L_local_moe"], SYMBOLS["L_conv_moe"]
+L_local_moe, L_conv_moe, L_global_moe = (SYMBOLS[name] for name in ("L_local_moe", "L_conv_moe", "L_global_moe"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
