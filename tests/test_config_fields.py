@@ -27,13 +27,15 @@ from symformer.architectures import architecture_class, names
 from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
-from symformer.configs.config_fields import Choice
+from symformer.configs.config_fields import Choice, Derived
 from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
 from symformer.configs.interleaved_layers import InterleavedLayers, Interleaving
 from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
+from symformer.configs.sparse_attention_layers import IndexerLayers, SparseAttentionLayers
+from symformer.configs.windowed_expert_layers import WindowedExpertLayers
 from symformer.formulas.formula import Formula
 from symformer.ledger.facts import Activation
 from symformer.models.model import Model
@@ -332,7 +334,8 @@ def test_inert_fields_change_nothing(model_type: str, tmp_path: Path) -> None:
     fields = architecture_class(TYPES[model_type].name).fields
     said = everywhere(model_type, dict.fromkeys(INERT))
     known = (*said, *fields.inert, *(ROTARY if fields.ropes == ROPES and fields.rotary else ()))
-    names = [name for name in known if name not in {*fields.fixed, *read_by(model_type)}]
+    beside = {name for place in fields.sizes.values() if isinstance(place, Derived) for name in place.others}
+    names = [name for name in known if name not in {*fields.fixed, *read_by(model_type), *beside}]
     values = {name: others(value) for name, value in written(model_type).items()}
     values |= everywhere(model_type, PUBLISHED)
     values |= {"rope_parameters": [APIECE]} if fields.apiece else {}
@@ -519,6 +522,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
     nothing += sum(place.null for place in fields.sizes.values())
     # The fields that accept null: the list, a word or other lists.
     lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0}
+    lists |= {SparseAttentionLayers: 2, IndexerLayers: 4, WindowedExpertLayers: 5}  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind
     nothing += sum(fields.sizes[size].absent is None for size in fields.nullable.values())

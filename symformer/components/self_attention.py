@@ -7,6 +7,7 @@ from typing import Any
 
 from sympy import Expr
 
+from ..language.notation.text import text
 from ..language.sizes import Divides
 from ..language.symbols import A, D, E, G
 from ..ledger.facts import Mask, Scale, Tensor
@@ -37,6 +38,7 @@ class SelfAttention(Component):
     heads: Expr = A
     kv_heads: Expr = G
     head_width: Expr = D
+    value_width: Expr | None = None  # the width of the values of a head, if it differs from that of queries and keys
     bias: bool = True  # of the query, key and value projections
     output_bias: bool = True
     causal: bool = True
@@ -54,6 +56,7 @@ class SelfAttention(Component):
     rotated_norm: Component | None = None  # the same, after the rotation
     temperature: str = ""  # the name of the factor of each query, which depends on its position, or ""
     key_factor: str = ""  # the name of the constant factor of the keys, or ""
+    value_factor: str = ""  # the name of the constant factor of the values, or ""
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
@@ -87,6 +90,8 @@ class SelfAttention(Component):
             said = f"{kind}: A query heads of width D share G key/value heads."
         if self.heads == 1:
             said = "Attention with one head of width D, Vaswani et al. 2017 [vaswani2017], section 3.2.1."
+        if self.value_width is not None:
+            said += f" Values have their own width {text(self.value_width)}."
         if self.chunked:
             said += " The sequence is split into chunks; a query sees only the keys of its chunk."
         elif self.window is not None:
@@ -109,19 +114,26 @@ class SelfAttention(Component):
         return replace(self, heads=cut.share(self.heads), kv_heads=cut.share(self.kv_heads))
 
     def forward(self, ops: Operations, x: Tensor, *angles: Tensor) -> Tensor:
-        queries, keys = self.heads * self.head_width, self.kv_heads * self.head_width
+        value_width = self.head_width if self.value_width is None else self.value_width
+        queries, keys, values = (
+            self.heads * self.head_width,
+            self.kv_heads * self.head_width,
+            self.kv_heads * value_width,
+        )
         if self.fused:
-            joint = ops.linear(self.fused, x, queries + 2 * keys, bias=self.bias)
-            q, k, v = ops.split(joint, (queries, keys, keys))
+            joint = ops.linear(self.fused, x, queries + keys + values, bias=self.bias)
+            q, k, v = ops.split(joint, (queries, keys, values))
         else:
             q = ops.linear(self.query, x, queries, bias=self.bias)
             k = ops.linear(self.key, x, keys, bias=self.bias and self.key_bias)
-            v = ops.linear(self.value, x, keys, bias=self.bias)
+            v = ops.linear(self.value, x, values, bias=self.bias)
         if self.joint_norm is not None:
             q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
         k = ops.scale(self.key_factor, k) if self.key_factor else k
+        v = ops.scale(self.value_factor, v) if self.value_factor else v
         q = ops.heads(q, self.heads, self.head_width)
-        k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
+        k = ops.heads(k, self.kv_heads, self.head_width)
+        v = ops.heads(v, self.kv_heads, value_width)
         if self.spread:
             k, v = ops.repeat_heads(k, self.heads), ops.repeat_heads(v, self.heads)
         if self.head_norm is not None:
