@@ -32,6 +32,7 @@ from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
 from symformer.configs.interleaved_layers import InterleavedLayers, Interleaving
 from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
+from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
 from symformer.configs.sparse_attention_layers import IndexerLayers, SparseAttentionLayers
@@ -521,7 +522,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
     nothing += sum(place.null for place in fields.sizes.values())
     # The fields that accept null: the list, a word or other lists.
-    lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0}
+    lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0, PeriodicLayers: 0}
     lists |= {SparseAttentionLayers: 2, IndexerLayers: 4, WindowedExpertLayers: 5}  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind
