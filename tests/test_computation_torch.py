@@ -190,10 +190,12 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         return {"input_features": x, "decoder_input_ids": TOKENS}, {
             **{"x": x, "t": TOKENS, "i": torch.arange(size["P_enc"])[None], "i_1": at.expand(2, -1)}
         }
-    if kind in ("t5", "bart"):
+    if kind in ("t5", "mt5", "umt5", "bart"):
         given = {"t": READ, "t_1": TOKENS, "i": torch.arange(SOURCE).expand(2, -1), "i_1": at}
-        if kind == "t5":
+        if kind != "bart":
             given |= {"d": distances(SOURCE, 14, both=True), "d_1": distances(LENGTH, 14, both=False)}
+        if kind == "umt5":
+            given |= {"encoder.d": given["d"], "decoder.d": given["d_1"]}
         return {"input_ids": READ, "decoder_input_ids": TOKENS}, given
     given = {"t": TOKENS, "i": at}
     inputs: dict[str, Any] = {"input_ids": TOKENS}

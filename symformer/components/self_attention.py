@@ -14,6 +14,7 @@ from ..ledger.facts import Mask, Scale, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component, context_signature, inputs_for
+from .distance_embedding import DistanceEmbedding
 from .rotary_positions import RotaryPositions
 
 
@@ -48,6 +49,7 @@ class SelfAttention(Component):
     spread: bool = False  # whether keys and values are copied to every head of their group before they are cached
     positions: RotaryPositions | None = None  # applied to each head of queries and keys
     distances: Component | None = None  # adds a bias that depends on the distance to the scores
+    own_table: str = ""  # the name of the layer's own table of distances, or "" if the layers share one
     scale: Scale = "scores"  # the tensor that is divided by the square root of D
     capped: bool = False  # whether a tanh soft cap bounds the scores
     key_bias: bool = True  # whether the key projection has a bias, if the others have one
@@ -72,7 +74,8 @@ class SelfAttention(Component):
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary angles and a bias are additional inputs
         angles = f", {self.positions.angles}" if self.positions else ""
-        return f"x[B,S,E]{angles}{context_signature(self.distances)} -> y[B,S,E]"
+        bias = "" if self.own_table else context_signature(self.distances)
+        return f"x[B,S,E]{angles}{bias} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
@@ -147,6 +150,9 @@ class SelfAttention(Component):
         mask: Mask = "causal" if self.causal else "none"
         seen: dict[str, Any] = {"window": self.window, "whole": self.whole, "chunked": self.chunked}
         scores = ops.scores("scores", q, k, mask, scale=self.scale, capped=self.capped, **seen)
+        if self.own_table:
+            table = DistanceEmbedding(heads=self.heads)
+            angles = (*angles, ops.call(self.own_table, table, ops.index("distances", *scores.shape[2:])))
         if self.distances is not None:
             scores = ops.call("distances", self.distances, *inputs_for(self.distances, scores, angles))
         sinks = ops.parameter("", **{self.sinks: (self.heads,)}) if self.sinks else {}
