@@ -56,6 +56,7 @@ class SelfAttention(Component):
     joint_norm: Component | None = None  # of queries and keys, over all heads together
     head_norm: Component | None = None  # of queries and keys, over each head separately, before the rotation
     rotated_norm: Component | None = None  # the same, after the rotation
+    output_norm: Component | None = None  # of the merged heads, before the output projection
     temperature: str = ""  # the name of the factor of each query, which depends on its position, or ""
     key_factor: str = ""  # the name of the constant factor of the keys, or ""
     value_factor: str = ""  # the name of the constant factor of the values, or ""
@@ -66,6 +67,7 @@ class SelfAttention(Component):
     output: str = "o_proj"
     query_norm: str = "q_norm"
     key_norm: str = "k_norm"
+    merged_norm: str = "attn_sub_norm"
     sinks: str = ""  # the name of the learned sink logits of the heads, Xiao et al. 2023, section 3.3, or ""
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     output_dropout: str = ""
@@ -103,6 +105,8 @@ class SelfAttention(Component):
             said += " Queries and keys are normalized, Henry et al. 2020 [henry2020], section 3"
             said += ", all heads together" if self.joint_norm else ", each head separately"
             said += ", after the rotation." if self.rotated_norm else "."
+        if self.output_norm:
+            said += " The output of all heads together is normalized, Wang et al. 2022 [wang2022], section 2.1."
         if self.temperature:
             said += (
                 " Each query is multiplied by a factor that grows with the logarithm of its position, Nakanishi 2025"
@@ -162,5 +166,8 @@ class SelfAttention(Component):
         apart = self.positions is not None and angles[0].width != self.head_width  # only a part of each head rotates
         layout = "by head" if apart else ""
         mixed = ops.weighted_values("mix", weights, v, mask, function=layout, **seen)
-        y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)
+        merged = ops.merge(mixed)
+        if self.output_norm is not None:
+            merged = ops.call(self.merged_norm, self.output_norm, merged)
+        y = ops.linear(self.output, merged, x.width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y
