@@ -62,7 +62,7 @@ class KimiLinear(Latent):
     The order of the layers with experts does not affect any count.
 
     >>> KimiLinear().formula("kv-cache")
-    2*B*C*L_attn*R_kv + 2*B*C*L_attn*D_shared + 6*B*L_lin*A_lin*K_conv*D_lin + 4*B*L_lin*A_lin*D_lin**2
+    6*B*L_lin*A_lin*K_conv*D_lin + 4*B*L_lin*A_lin*D_lin**2 + 2*B*C*L_attn*R_kv + 2*B*C*L_attn*D_shared
     """
 
     title = "Kimi Linear"

@@ -8,7 +8,7 @@ from sympy import floor
 
 from ..components import Component, GatedDeltaNet, PreNormBlock, RMSNorm, SelfAttention
 from ..language.sizes import Divides
-from ..language.symbols import A, A_k, A_v, D, D_k, D_v, E, G, H, K_conv, L_attn, L_lin, V
+from ..language.symbols import A, A_k_lin, A_v_lin, D, D_k_lin, D_v_lin, E, G, H, K_conv, L_attn, L_lin, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base_architecture import HEAD_WIDTH, BoolField, Field, Fields, Layers, RotaryBase, WitnessSpec, option, usual
@@ -19,10 +19,10 @@ from .bases.res_post_norm import ResPostNorm
 from .bases.stacked import Stack
 
 DELTA_NET = {
-    A_k: A,
-    A_v: A,
-    D_k: floor(3 * E / (4 * A_k)),
-    D_v: Field(("linear_value_head_dim",), 2 * D_k, null=True),
+    A_k_lin: A,
+    A_v_lin: A,
+    D_k_lin: floor(3 * E / (4 * A_k_lin)),
+    D_v_lin: 2 * D_k_lin,
     K_conv: Field(("linear_conv_kernel_dim",), 4),
 }
 PATTERN = ("linear_attention",) * 3 + ("full_attention",)
@@ -35,12 +35,12 @@ class OLMoHybrid(ResPostNorm, Biased):
 
     The order of the layers does not affect any count.
 
-    >>> OLMoHybrid().formula("kv-cache")
-    4*B*C*L_attn*G*D + 4*B*L_lin*A_k*K_conv*D_k + 2*B*L_lin*A_v*K_conv*D_v + 4*B*L_lin*A_v*D_k*D_v
+    >>> OLMoHybrid().formula("kv-cache").diff("C")
+    4*B*L_attn*G*D
     """
 
     title = "OLMo Hybrid"
-    constraints = (*ROTARY_HEADS, Divides(A_k, A_v))
+    constraints = (*ROTARY_HEADS, Divides(A_k_lin, A_v_lin))
     tables = "rotary_single"
     norm = RMSNorm(late=True)
     config = Fields(

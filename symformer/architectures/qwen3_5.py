@@ -15,8 +15,8 @@ class Qwen35(TextHybrid):
     MLP in each. This is the language model only, without the image encoder and the module for multi-token prediction.
     The order of the layers does not affect any count.
 
-    >>> Qwen35().formula("kv-cache")
-    4*B*C*L_attn*G*D + 4*B*L_lin*A_k*K_conv*D_k + 2*B*L_lin*A_v*K_conv*D_v + 4*B*L_lin*A_v*D_k*D_v
+    >>> Qwen35().formula("kv-cache").diff("C")
+    4*B*L_attn*G*D
     """
 
     title = "Qwen3.5"

@@ -17,8 +17,8 @@ class Qwen35MoE(TextHybrid, SparseLinearHybrid):
     """Qwen3.5 with experts, Qwen Team 2026 [qwen2026]: the MLP of each layer is replaced by K of X experts and a shared
     expert. This is the language model only, without the image encoder and the module for multi-token prediction.
 
-    >>> Qwen35MoE().formula("kv-cache")
-    4*B*C*L_attn*G*D + 4*B*L_lin*A_k*K_conv*D_k + 2*B*L_lin*A_v*K_conv*D_v + 4*B*L_lin*A_v*D_k*D_v
+    >>> Qwen35MoE().formula("kv-cache").diff("C")
+    4*B*L_attn*G*D
     """
 
     title = "Qwen3.5-MoE"

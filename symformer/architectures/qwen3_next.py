@@ -18,8 +18,8 @@ class Qwen3Next(SparseLinearHybrid):
     K of X experts and a shared expert in each layer. There is no module for multi-token prediction, as in the
     transformers class. The order of the layers does not affect any count.
 
-    >>> Qwen3Next().formula("kv-cache")
-    4*B*C*L_attn*G*D + 4*B*L_lin*A_k*K_conv*D_k + 2*B*L_lin*A_v*K_conv*D_v + 4*B*L_lin*A_v*D_k*D_v
+    >>> Qwen3Next().formula("kv-cache").diff("C")
+    4*B*L_attn*G*D
     """
 
     title = "Qwen3-Next"

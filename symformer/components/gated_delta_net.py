@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sympy import Integer
 
 from ..language.sizes import Divides
-from ..language.symbols import A_k, A_v, D_k, D_v, K_conv
+from ..language.symbols import A_k_lin, A_v_lin, D_k_lin, D_v_lin, K_conv
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
 from .base import Component
@@ -17,29 +17,29 @@ CHUNK = Integer(64)  # the number of tokens that transformers' code processes at
 
 @dataclass(frozen=True, kw_only=True)
 class GatedDeltaNet(Component):
-    """Linear attention with a state of D_k by D_v numbers for each of A_v heads, which the gated delta rule updates,
-    Yang et al. 2024 [yang2024b], section 3.1: the state decays, then the value that it returns for the token's key is
-    replaced in part by the token's value, and the query reads the state.
+    """Linear attention with a state of D_k_lin by D_v_lin numbers for each of A_v_lin heads, which the gated delta rule
+    updates, Yang et al. 2024 [yang2024b], section 3.1: the state decays, then the value that it returns for the token's
+    key is replaced in part by the token's value, and the query reads the state.
 
     Queries, keys and values pass through a short convolution over K_conv positions, queries and keys are divided by
-    their lengths, and the output is normalized per head and gated, section 3.4. The A_v value heads share A_k heads of
-    queries and keys.
+    their lengths, and the output is normalized per head and gated, section 3.4. The A_v_lin value heads share A_k_lin
+    heads of queries and keys.
 
     transformers computes the rule in chunks of 64 tokens, section 3.3; torch's counter does not count the solution of
     the triangular systems, nor the recurrent form that a single new token uses. The convolution computes K_conv - 1
     positions more than are used, because transformers pads it. The cache contains the states and the last K_conv inputs
     of the convolution, for any number of tokens.
 
-    >>> GatedDeltaNet().params
-    2*E*A_k*D_k + 3*E*A_v*D_v + 2*A_k*K_conv*D_k + A_v*K_conv*D_v + 2*E*A_v + 2*A_v + D_v
+    >>> GatedDeltaNet().params.partial(D_k_lin="D", D_v_lin="D")
+    2*E*A_k_lin*D + 3*E*A_v_lin*D + 2*A_k_lin*K_conv*D + A_v_lin*K_conv*D + 2*E*A_v_lin + 2*A_v_lin + D
     >>> GatedDeltaNet().formula("kv-cache")
-    4*B*A_k*K_conv*D_k + 4*B*A_v*D_k*D_v + 2*B*A_v*K_conv*D_v
+    4*B*A_k_lin*K_conv*D_k_lin + 2*B*A_v_lin*K_conv*D_v_lin + 4*B*A_v_lin*D_k_lin*D_v_lin
     """
 
     title = "Gated DeltaNet"
     role = "linear attention"
     shapes = "x[B,S,E] -> y[B,S,E]"
-    constraints = (Divides(A_k, A_v),)
+    constraints = (Divides(A_k_lin, A_v_lin),)
 
     activation: Activation = "silu"  # of the convolution; the gate has silu
     # The names of the matrices. The first is the matrix of queries, keys, values and gates; if it is "", the second is
@@ -64,28 +64,28 @@ class GatedDeltaNet(Component):
         return f"{said} The share that is replaced is between 0 and 2." if self.factor else said
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        keys, values = A_k * D_k, A_v * D_v
+        keys, values = A_k_lin * D_k_lin, A_v_lin * D_v_lin
         joint, gate = self._projected(ops, x)
         if self.both:
-            strength, step = ops.split(ops.linear(self.both, x, 2 * A_v, bias=False), (A_v, A_v))
+            strength, step = ops.split(ops.linear(self.both, x, 2 * A_v_lin, bias=False), (A_v_lin, A_v_lin))
         else:
-            strength = ops.linear(self.strength, x, A_v, bias=False)
-            step = ops.linear(self.step, x, A_v, bias=False)
+            strength = ops.linear(self.strength, x, A_v_lin, bias=False)
+            step = ops.linear(self.step, x, A_v_lin, bias=False)
         joint = ops.causal_depthwise_convolution("conv1d", ops.channels_first(joint), K_conv, bias=False)
         joint = ops.activation("act", ops.channels_last(joint), self.activation, module=False)
         q, k, v = ops.split(joint, (keys, keys, values))
-        q, k = (ops.heads(each, A_k, D_k) for each in (q, k))
+        q, k = (ops.heads(each, A_k_lin, D_k_lin) for each in (q, k))
         strength = ops.activation("strength", strength, "sigmoid", module=False)
         strength = ops.scale(self.factor, strength) if self.factor else strength
-        stored = ops.parameter("", dt_bias=(A_v,), A_log=(A_v,))
-        y = ops.delta_rule("delta_rule", q, k, ops.heads(v, A_v, D_v), step, strength, stored, CHUNK)
+        stored = ops.parameter("", dt_bias=(A_v_lin,), A_log=(A_v_lin,))
+        y = ops.delta_rule("delta_rule", q, k, ops.heads(v, A_v_lin, D_v_lin), step, strength, stored, CHUNK)
         y = ops.merge(ops.norm(self.norm, y, "rms", bias=False))
         y = ops.multiply("gated", y, ops.activation("gate", gate, "silu", module=False))
         return ops.linear(self.output, y, x.width, bias=False)
 
     def _projected(self, ops: Operations, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the queries, keys and values side by side, and the gates."""
-        keys, values = A_k * D_k, A_v * D_v
+        keys, values = A_k_lin * D_k_lin, A_v_lin * D_v_lin
         if self.everything:
             both = ops.linear(self.everything, x, 2 * keys + 2 * values, bias=False)
             joint, gate = ops.split(both, (2 * keys + values, values))

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from sympy import Expr, Integer
 
 from ..language.sizes import Divides
-from ..language.symbols import A, D_nope, D_rope, D_v, R_kv, R_q
+from ..language.symbols import A, D_nope, D_rope, D_v, K_idx, R_kv, R_q
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component
 from .rms_norm import RMSNorm
+
+CHOSEN = "A query attends only to the keys that an indexer chooses."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,7 @@ class LatentAttention(Component):
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     query_latent: bool = True  # whether queries are projections of a latent of rank R_q
     softmax: str = ""  # "float32" if the softmax is always computed in single precision
+    indexer: Component | None = None  # chooses the keys that a query attends to; requires the query latent
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary angles are an additional input
@@ -46,16 +49,17 @@ class LatentAttention(Component):
 
     @property
     def about(self) -> str:
-        """Return the description, without rotary positions if there are none."""
-        if self.positions:
-            return super().about
-        return super().about + " It has no positions; all heads share a part of the key."
+        """Return the description, with the choice of keys, or without rotary positions if there are none."""
+        said = [super().about, *([CHOSEN] if self.indexer else [])]
+        said += [] if self.positions else ["It has no positions, and all heads share a part of the key."]
+        return " ".join(said)
 
     def split(self, cut: Cut) -> LatentAttention:
         return replace(self, heads=cut.share(self.heads))
 
     def forward(self, ops: Operations, x: Tensor, *angles: Tensor) -> Tensor:
         shared, width = self.shared, D_nope + self.shared
+        compressed: Tensor | None = None
         if self.query_latent:
             compressed = ops.call("q_a_layernorm", RMSNorm(), ops.linear("q_a_proj", x, R_q, bias=False))
             q = ops.linear("q_b_proj", compressed, self.heads * width, bias=False)
@@ -76,8 +80,14 @@ class LatentAttention(Component):
         q = ops.concatenate("query", *pieces) if pieces else q
         k = ops.concatenate("key", k_nope, k_shared)
         latents = (latent, k_shared)
-        weights = ops.softmax("softmax", ops.scores("scores", q, k, "causal", latent=latents), self.softmax)
+        chosen = None
+        mask: Tensor | None = None
+        if self.indexer is not None:
+            mask, chosen = ops.call("indexer", self.indexer, x, compressed, *angles), K_idx
+        scores = ops.scores("scores", q, k, "causal", latent=latents, chosen=chosen)
+        scores = scores if mask is None else ops.add("chosen_scores", scores, mask)
+        weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        y = ops.merge(ops.weighted_values("mix", weights, v, "causal", latent=latents))
+        y = ops.merge(ops.weighted_values("mix", weights, v, "causal", latent=latents, chosen=chosen))
         return ops.linear("o_proj", y, x.width, bias=False)

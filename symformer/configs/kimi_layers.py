@@ -54,19 +54,18 @@ class KimiLayers(Layers):
         return [DENSE] * dense + kinds[dense:]
 
     def _attention(self, config: Config, depth: int) -> Any:
-        places = {kind: config[name] for kind, name in PLACES.items() if name in config}
         if (listed := super().listed(config)) is not None:
             return listed
-        if not places:
+        linear, full = (config.get(name) for name in PLACES.values())
+        if linear is None and full is None:
             return [FULL if layer and layer % 4 == 0 else LINEAR for layer in range(depth)]
-        found = [places.get(kind) for kind in (LINEAR, FULL)]
-        numbers = [place for each in found if isinstance(each, list) for place in each if type(place) is int]
-        if sorted(numbers) != list(range(1, depth + 1)) or any(not isinstance(each, list) for each in found):
+        places = [*linear, *full] if isinstance(linear, list) and isinstance(full, list) else []
+        if any(type(place) is not int for place in places) or sorted(places) != list(range(1, depth + 1)):
             raise ConfigError(
                 f"{' and '.join(map(repr, PLACES.values()))} in the config should list each layer once, from 1 to "
                 f"{depth}"
             )
-        return [LINEAR if layer in found[0] else FULL for layer in range(1, depth + 1)]
+        return [LINEAR if layer in linear else FULL for layer in range(1, depth + 1)]
 
     def _dense(self, config: Config, depth: int) -> int:
         """Return the number of dense layers. Raises UnreadError if they are not the first ones."""

@@ -11,13 +11,13 @@ from sympy import Expr, Integer
 
 from ..components import Component
 from ..language.errors import RuleError
-from ..language.symbols import A, D, E, H, K, K_conv, M, S, V, X, Z_patch
+from ..language.symbols import A, D, E, H, K, K_conv, K_idx, M, S, V, X, Z_patch
 from ..ledger.facts import ONE, Entry, OperationKind
 from ..ledger.operations import Operations
 from . import pages
 
 # Methods that record parts or return tensors and add no entry of their own.
-STRUCTURE = ("call", "repeat", "mix_layers", "run", "weight", "read", "index")
+STRUCTURE = ("call", "detached", "repeat", "mix_layers", "run", "weight", "read", "index")
 # Kinds of entries that no method writes: traces of torch code have the first two, and a model on several ranks the
 # third.
 OTHERS = (OperationKind.PRODUCT, OperationKind.OBSERVED, OperationKind.MOVE)
@@ -82,13 +82,17 @@ EXAMPLES: Mapping[str, Example] = {
         lambda ops, x, step, write, read: ops.scan("scan", x, step, write, read, {}),
     ),
     "delta_rule": Example(
-        "q[B,A_k,S,D_k], k[B,A_k,S,D_k], v[B,A_v,S,D_v], decay[B,S,A_v], strength[B,S,A_v] -> y[B,A_v,S,D_v]",
+        "q[B,A_k_lin,S,D_k_lin], k[B,A_k_lin,S,D_k_lin], v[B,A_v_lin,S,D_v_lin], decay[B,S,A_v_lin], "
+        "strength[B,S,A_v_lin] -> y[B,A_v_lin,S,D_v_lin]",
         lambda ops, q, k, v, decay, strength: ops.delta_rule("delta_rule", q, k, v, decay, strength, {}, Integer(64)),
     ),
     "scores": Example("q[B,A,S,D], k[B,G,S,D] -> s[B,A,S,S]", lambda ops, q, k: ops.scores("qk", q, k, "causal")),
     "softmax": Example("x[B,A,S,S] -> y[B,A,S,S]", lambda ops, x: ops.softmax("softmax", x)),
     "weighted_values": Example(
         "p[B,A,S,S], v[B,G,S,D] -> y[B,A,S,D]", lambda ops, p, v: ops.weighted_values("pv", p, v, "causal")
+    ),
+    "choose_keys": Example(
+        "s[B,A,S,S], w[B,S,A] -> m[B,1,S,S]", lambda ops, s, w: ops.choose_keys("top_k", s, w, K_idx)
     ),
     "split": Example("x[B,S,E+H] -> y[B,S,E], z[B,S,H]", lambda ops, x: tuple(ops.split(x, (E, H)))),
     "heads": Example("x[B,S,A*D] -> y[B,A,S,D]", lambda ops, x: ops.heads(x, A, D)),

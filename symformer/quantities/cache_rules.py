@@ -51,6 +51,11 @@ CONVOLUTION_BYTES = (
     "that dtype is fp8, because no model computes in fp8."
 )
 
+CHOSEN = (
+    "Products of the new token with all cached tokens are computed, as in transformers, which then masks the keys that "
+    "are not chosen."
+)
+
 DIVIDES = {
     "context": ("on", "N_cp"),
     "tensor": ("sequence", "N_tp"),
@@ -120,6 +125,11 @@ def scans(entry: Entry) -> bool:
 def applies_delta_rule(entry: Entry) -> bool:
     """Return whether an operation is the delta rule of a linear-attention layer, which carries a recurrent state."""
     return entry.kind is OperationKind.DELTA_RULE
+
+
+def chooses(entry: Entry) -> bool:
+    """Return whether an operation chooses the keys that a query attends to."""
+    return entry.kind is OperationKind.CHOOSE
 
 
 def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:

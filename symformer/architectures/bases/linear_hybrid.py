@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from ...components import Component, GatedDeltaNet, GatedMLP, PreNormBlock, RMSNorm, SelfAttention
 from ...configs.config_fields import Field
 from ...configs.field_mapping import Fields
-from ...configs.periodic_layers import PeriodicLayers
+from ...configs.linear_hybrid_layers import LinearHybridLayers
 from ...language.sizes import AtMost, Divides
-from ...language.symbols import A_k, A_v, D_k, D_rope, D_v, K, K_conv, L_attn, L_lin, M_shared, X
+from ...language.symbols import A_k_lin, A_v_lin, D_k_lin, D_rope, D_v_lin, K, K_conv, L_attn, L_lin, M_shared, X
 from .biased import Biased
 from .llama_like import PARTLY_ROTARY
 from .sparse import SparseThroughout
@@ -17,25 +17,25 @@ from .stacked import Stack
 
 # The fields of Gated DeltaNet's sizes, and their defaults.
 DELTA_NET = {
-    A_k: 16,
-    A_v: 32,
-    D_k: 128,
-    D_v: Field(("linear_value_head_dim",), 128),
+    A_k_lin: 16,
+    A_v_lin: 32,
+    D_k_lin: 128,
+    D_v_lin: 128,
     K_conv: Field(("linear_conv_kernel_dim",), 4),
 }
 KINDS = {"linear_attention": L_lin, "full_attention": L_attn}
 
 
-def hybrid_layers(depth: int) -> PeriodicLayers:
+def hybrid_layers(depth: int) -> LinearHybridLayers:
     """Return the layers, with full attention in every fourth layer unless the config states others."""
-    return PeriodicLayers(KINDS, (), Field(("num_hidden_layers",), depth))
+    return LinearHybridLayers(KINDS, depth=Field(("num_hidden_layers",), depth))
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinearHybrid(Biased):
     """A decoder with Gated DeltaNet in most layers and gated attention in the others, as in Qwen3.5."""
 
-    constraints = (*PARTLY_ROTARY, Divides(A_k, A_v))
+    constraints = (*PARTLY_ROTARY, Divides(A_k_lin, A_v_lin))
     turned = D_rope
     norm = RMSNorm(offset=True)
 
