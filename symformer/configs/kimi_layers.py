@@ -56,10 +56,11 @@ class KimiLayers(Layers):
     def _attention(self, config: Config, depth: int) -> Any:
         if (listed := super().listed(config)) is not None:
             return listed
-        linear, full = (config.get(name) for name in PLACES.values())
-        if linear is None and full is None:
+        given = [config.get(name) for name in PLACES.values()]
+        if given == [None, None]:
             return [FULL if layer and layer % 4 == 0 else LINEAR for layer in range(depth)]
-        places = [*linear, *full] if isinstance(linear, list) and isinstance(full, list) else []
+        linear, full = ((each if isinstance(each, list) else []) for each in given)
+        places = [*linear, *full]
         if any(type(place) is not int for place in places) or sorted(places) != list(range(1, depth + 1)):
             raise ConfigError(
                 f"{' and '.join(map(repr, PLACES.values()))} in the config should list each layer once, from 1 to "
