@@ -30,6 +30,7 @@ _LARGEST = 2**20
 # Sizes that code loops over get a few small values, enough to determine a count, and different from every depth.
 KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadratic in them
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
+CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
 NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
 
 Factors = tuple[Expr, ...]
@@ -205,6 +206,8 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
             found |= {name: KERNELS for place in entry.weights[0].shape[2:] for name in place.free_symbols}
         if entry.kind is OperationKind.SCAN and entry.chunk is None:
             found[length] = READ
+        if isinstance(entry.chunk, Integer) and length is S:
+            found[length] = tuple(int(entry.chunk) * chunks for chunks in CHUNKS)
     return found
 
 
@@ -226,12 +229,17 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
 def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol, tuple[int, ...]]) -> None:
     """Raise WitnessError if the values of depths, looped sizes and new tokens do not determine a formula."""
     for name, values in looped.items():
-        if Poly(formula.expanded, name).degree() >= len(values):
+        if Poly(_unrounded(formula.expanded), name).degree() >= len(values):
             raise WitnessError(f"{formula.id}: its degree in {name} is too high for {len(values)} values of it")
     if depths and Poly(formula.expanded, *depths).total_degree() > 1:
         raise WitnessError(f"{formula.id} is not affine in its depths, so two values of each do not determine it")
     if new_tokens(formula) and Poly(formula.expanded, N_new).degree() > 2:
         raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three values of it do not determine it")
+
+
+def _unrounded(expr: Expr) -> Expr:
+    """Return an expression at sizes where its ceilings round nothing."""
+    return expr.xreplace({each: each.args[0] for each in expr.atoms(ceiling)})
 
 
 def _grid(depths: Sequence[Symbol], component: Component) -> tuple[Numbers, ...]:
