@@ -21,12 +21,14 @@ from transformers import (
     Dinov2Config,
     Gemma2Config,
     GPT2Config,
+    KimiLinearConfig,
     Lfm2Config,
     LlamaConfig,
     Mamba2Config,
     MambaConfig,
     MixtralConfig,
     Olmo2Config,
+    OlmoHybridConfig,
     SiglipVisionConfig,
     XLNetConfig,
 )
@@ -37,12 +39,14 @@ from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32In
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
+from transformers.models.kimi_linear.modeling_kimi_linear import KimiLinearDeltaAttention
 from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mamba.modeling_mamba import MambaMixer
 from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
+from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
 from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
@@ -103,6 +107,12 @@ GEMMA2 = Gemma2Config(
     attention_bias=True,
     attn_implementation="eager",
 )
+DELTA_NET = {"E": 24, "A_k_lin": 3, "A_v_lin": 6, "D_k_lin": 5, "D_v_lin": 7, "K_conv": 4}
+OLMO_HYBRID = OlmoHybridConfig(
+    **{"hidden_size": 24, "linear_num_key_heads": 3, "linear_num_value_heads": 6, "linear_key_head_dim": 5},
+    **{"linear_value_head_dim": 7, "linear_conv_kernel_dim": 4, "linear_allow_neg_eigval": False},
+)
+KIMI = KimiLinearConfig(hidden_size=24, linear_num_heads=3, linear_head_dim=8, linear_conv_kernel_dim=4)
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=3, state_size=5, chunk_size=9)
 OLMO2 = Olmo2Config(
     hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True, attn_implementation="eager"
@@ -173,6 +183,9 @@ CASES = [
          lambda: MambaMixer(MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=7), 0)),
     Case("chunked-scan", {"E": 24, "A_ssm": 6, "D_ssm": 8, "G_ssm": 3, "N_state": 5, "K_conv": 4, "C_chunk": 9},
          lambda: Mamba2Mixer(MAMBA2, 0), options={"bias": False}),
+    Case("gated-delta-net", DELTA_NET, lambda: OlmoHybridGatedDeltaNet(OLMO_HYBRID, 0)),
+    Case("kimi-delta-attention", {"E": 24, "A_lin": 3, "D_lin": 8, "K_conv": 4},
+         lambda: KimiLinearDeltaAttention(KIMI, 0)),
     Case("parallel-sum", {"E": 12, "H": 7, "A": 3},
          lambda: nn.ModuleList([nn.MultiheadAttention(12, 3, batch_first=True), GPT2MLP(7, GPT2)]),
          lambda parts, x: parts[0](x, x, x)[0] + parts[1](x)),

@@ -23,12 +23,14 @@ from transformers import (
     Gemma2Config,
     GPT2Config,
     GptOssConfig,
+    KimiLinearConfig,
     Lfm2Config,
     LlamaConfig,
     Mamba2Config,
     MambaConfig,
     MixtralConfig,
     Olmo2Config,
+    OlmoHybridConfig,
     SiglipVisionConfig,
     XLNetConfig,
 )
@@ -43,6 +45,7 @@ from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer, Dinov2LayerS
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
+from transformers.models.kimi_linear.modeling_kimi_linear import KimiLinearDeltaAttention
 from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
 from transformers.models.mamba.modeling_mamba import MambaMixer
@@ -50,6 +53,7 @@ from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.nemotron.modeling_nemotron import NemotronLayerNorm1P
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
+from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
 from transformers.models.siglip.modeling_siglip import (
     SiglipMultiheadAttentionPoolingHead,
     SiglipVisionModel,
@@ -96,6 +100,12 @@ GPT_OSS = GptOssConfig(hidden_size=24, intermediate_size=7, num_local_experts=5,
 MAMBA = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=3, num_hidden_layers=1)
 MAMBA_BIASED = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=3, num_hidden_layers=1,
                            use_bias=True, use_conv_bias=False)  # fmt: skip
+DELTA_NET = {"E": 24, "A_k_lin": 3, "A_v_lin": 6, "D_k_lin": 5, "D_v_lin": 7, "K_conv": 4}
+OLMO_HYBRID = OlmoHybridConfig(
+    **{"hidden_size": 24, "linear_num_key_heads": 3, "linear_num_value_heads": 6, "linear_key_head_dim": 5},
+    **{"linear_value_head_dim": 7, "linear_conv_kernel_dim": 4, "linear_allow_neg_eigval": False},
+)
+KIMI = KimiLinearConfig(hidden_size=24, linear_num_heads=3, linear_head_dim=8, linear_conv_kernel_dim=4)
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=2, state_size=5, num_hidden_layers=1)
 LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, conv_bias=True, num_hidden_layers=1, layer_types=["conv"])
 XLNET = XLNetConfig(d_model=12, n_head=3)
@@ -186,6 +196,13 @@ CASES = [
     # in 24*(2*48 + 2*2*5 + 6), convolution 68*4 + 68, three of 6, norm 48, out 48*24
     Case("chunked-scan", {"E": 24, "A_ssm": 6, "D_ssm": 8, "G_ssm": 2, "N_state": 5, "K_conv": 4}, 4_486,
          lambda: Mamba2Mixer(MAMBA2, 0)),
+    # queries and keys 2*24*15, values, gate and output 3*24*42, strengths and steps 2*24*6, convolution (30 + 42)*4,
+    # two of 6, norm 7
+    Case("gated-delta-net", DELTA_NET, 4_339, lambda: OlmoHybridGatedDeltaNet(OLMO_HYBRID, 0)),
+    # queries, keys, values and output 4*24*24, convolution 72*4, ranks 2*24*8 + 2*8*24, strengths 24*3, steps 24,
+    # decays 3, norm 8
+    Case("kimi-delta-attention", {"E": 24, "A_lin": 3, "D_lin": 8, "K_conv": 4}, 3_467,
+         lambda: KimiLinearDeltaAttention(KIMI, 0)),
     # attention 4*12*12 + 4*12, MLP 12*7 + 7 + 7*12 + 12
     Case("parallel-sum", {"E": 12, "A": 3, "H": 7}, 811,
          lambda: nn.ModuleList([*(nn.Linear(12, 12) for _ in range(4)), GPT2MLP(7, GPT2)])),

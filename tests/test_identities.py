@@ -65,7 +65,11 @@ FEWER: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("modernbert", "falcon", "stablelm", "olmoe", "helium"), ("A",)),
 }
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
-SCANS = ("mamba", "mamba2", "nemotron-h", "bamba", "falcon-h1", "falcon-mamba", "granitemoehybrid", "jamba")
+DELTA_RULES = ("qwen3-next", "qwen3-5", "qwen3-5-moe", "kimi-linear", "olmo-hybrid")
+SCANS = (
+    *("mamba", "mamba2", "nemotron-h", "bamba", "falcon-h1", "falcon-mamba", "granitemoehybrid", "jamba"),
+    *DELTA_RULES,
+)
 
 # Each architecture answers a sample of the conventions, and each name starts at a different one. The first architecture
 # of each of the thirty kinds answers one in three, so ten kinds answer each convention; others answer one in twelve.
@@ -262,7 +266,7 @@ def test_more_ranks_never_increase_the_cost_of_a_rank(name: str) -> None:
                 compared += 1
     # Sharding of a table of distances or of a scan is refused, and so are pipeline stages for shared or several kinds
     # of layers. OLMo 3 also has windows, and norms over all heads.
-    hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba"), 1)
+    hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba", *DELTA_RULES), 1)
     assert compared > {"t5": 1, "olmo3": -1, **hybrids}.get(name, 10)
 
 

@@ -10,12 +10,16 @@ from click.testing import CliRunner
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import (
     DynamicCache,
+    KimiLinearConfig,
+    KimiLinearForCausalLM,
     Mamba2Config,
     Mamba2ForCausalLM,
     MambaConfig,
     MambaForCausalLM,
     NemotronHConfig,
     NemotronHForCausalLM,
+    Qwen3NextConfig,
+    Qwen3NextForCausalLM,
 )
 
 from symformer import SymformerError, architecture
@@ -35,6 +39,15 @@ HYBRID = {
     **{"V": 29, "E": 24, "H": 22, "L_ssm": 3, "L_attn": 1, "L_mlp": 2, "A": 12, "G": 4, "D": 14},
     **{"A_ssm": 6, "D_ssm": 8, "G_ssm": 3, "N_state": 5, "K_conv": 7, "C_chunk": 9},
 }
+DELTA = {
+    **{"V": 29, "E": 24, "L_lin": 2, "L_attn": 1, "A": 6, "G": 2, "D": 20, "D_rope": 8, "A_k_lin": 3, "A_v_lin": 12},
+    **{"D_k_lin": 16, "D_v_lin": 14, "K_conv": 4, "X": 11, "K": 5, "M": 7, "M_shared": 13},
+}
+KIMI = {
+    **{"V": 29, "E": 24, "H": 22, "L_dense": 1, "L_lin_moe": 2, "L_attn": 1, "A": 6, "R_kv": 11, "D_nope": 10},
+    **{"D_shared": 14, "D_v": 13, "A_lin": 3, "D_lin": 16, "K_conv": 4, "X": 9, "X_shared": 2, "K": 5, "M": 7},
+}
+MIXED = ["linear_attention", "linear_attention", "full_attention", "linear_attention"]
 KINDS = ["linear_attention", "mlp", "full_attention", "linear_attention", "mlp", "linear_attention"]
 MODELS = {
     "mamba": (
@@ -63,7 +76,32 @@ MODELS = {
             )
         ),
     ),
+    "qwen3-next": (
+        DELTA,
+        lambda: Qwen3NextForCausalLM(
+            Qwen3NextConfig(
+                **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 3, "layer_types": MIXED[:3]},
+                **{"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 20, "partial_rotary_factor": 0.4},
+                **{"linear_num_key_heads": 3, "linear_num_value_heads": 12, "linear_key_head_dim": 16},
+                **{"linear_value_head_dim": 14, "num_experts": 11, "num_experts_per_tok": 5},
+                **{"moe_intermediate_size": 7, "shared_expert_intermediate_size": 13},
+            )
+        ),
+    ),
+    "kimi-linear": (
+        KIMI,
+        lambda: KimiLinearForCausalLM(
+            KimiLinearConfig(
+                **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 4, "layer_types": MIXED},
+                **{"intermediate_size": 22, "num_attention_heads": 6, "num_key_value_heads": 6, "kv_lora_rank": 11},
+                **{"qk_nope_head_dim": 10, "qk_rope_head_dim": 14, "v_head_dim": 13, "linear_num_heads": 3},
+                **{"linear_head_dim": 16, "num_local_experts": 9, "n_shared_experts": 2, "num_experts_per_tok": 5},
+                **{"moe_intermediate_size": 7, "pad_token_id": None},
+            )
+        ),
+    ),
 }
+DELTA_RULES = ("qwen3-next", "kimi-linear")  # in chunks of 64 tokens
 B = 2
 
 
@@ -74,16 +112,20 @@ def at(model: Model, quantity: str, sizes: dict[str, int], **facts: object) -> i
     return formula.value(sizes, **{name: number for name, number in run.items() if name in asked})
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("tokens", [8, 9, 21])  # fewer tokens than a chunk, one chunk, and two with a remainder
+# Fewer tokens than a chunk, one chunk, and two with a remainder.
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [(name, tokens) for name in MODELS for tokens in ((21, 64, 130) if name in DELTA_RULES else (8, 9, 21))],
+)
 def test_scan_flops_match_torch(name: str, tokens: int) -> None:
     sizes, build = MODELS[name]
     model, torchs = architecture(name), built(build, "cpu").eval()
+    torchs.config._experts_implementation = "batched_mm"
     torchs.config._attn_implementation = "eager"  # on the CPU torch counts nothing for the fused kernels
     assert at(model, "params", sizes) == sum(weight.numel() for weight in torchs.parameters())
     ids = torch.zeros(B, tokens, dtype=torch.long)
     cache = DynamicCache(config=torchs.config)
-    own = {"past_key_values" if name == "nemotron-h" else "cache_params": cache}
+    own = {"cache_params" if name.startswith("mamba") else "past_key_values": cache}
     counts = []
     for given, facts in ((ids, {"use_cache": False}), (ids, {"use_cache": True, **own}), (ids[:, :1], own)):
         with torch.no_grad(), FlopCounterMode(display=False) as counter:
@@ -110,8 +152,9 @@ def test_a_convolution_state_has_the_models_dtype_and_a_recurrent_state_4_bytes(
     sizes, build = MODELS[name]
     computes_in, bytes_of_keys = PRECISIONS[dtype]
     torchs = built(build, "cpu").eval().to(computes_in)
+    torchs.config._experts_implementation = "batched_mm"
     cache = DynamicCache(config=torchs.config)
-    own = {"past_key_values" if name == "nemotron-h" else "cache_params": cache}
+    own = {"cache_params" if name.startswith("mamba") else "past_key_values": cache}
     with torch.no_grad():
         torchs(torch.zeros(B, 3, dtype=torch.long), use_cache=True, **own)  # fewer tokens than the convolution's kernel
     held = {row: (row.rpartition(".")[2], tensor) for row, tensor in tensors_of(cache).items()}
@@ -176,6 +219,16 @@ def test_show_states_the_dtype_of_each_state(target: str, words: int) -> None:
 
 def test_unsupported_quantities_of_a_scan_are_refused() -> None:
     mamba, hybrid = architecture("mamba-130m"), architecture("nemotron-h-8b")
+    with pytest.raises(SymformerError, match=r"activation memory of a delta rule, which .* is not supported"):
+        architecture("olmo-hybrid").formula("activations")
+    for quantity, conventions, said in (
+        ("flops", {"count": "all"}, "count=all does not support the elementwise work of a delta rule"),
+        ("params", {"tensor": "on"}, "a delta rule is not supported with tensor=on"),
+        ("traffic", {}, "of its state depend on the kernel|depends on the routing"),
+    ):
+        for model in (architecture("kimi-linear"), architecture("olmo-hybrid")):
+            with pytest.raises(SymformerError, match=said):
+                model.formula(quantity, **conventions)
     for quantity, conventions, said in (
         ("activations", {}, "activation memory of a scan, which transformers runs token by token, is not supported"),
         ("traffic", {}, "of its state depend on the kernel"),

@@ -281,7 +281,8 @@ def _places(fields: Fields) -> dict[str, ConfigLocation]:
     }
     if fields.layers:
         found |= {
-            size.name: ConfigLocation(fields.layers.name, counted=kind) for kind, size in fields.layers.sizes.items()
+            size.name: ConfigLocation(fields.layers.list_of(kind), counted=kind)
+            for kind, size in fields.layers.sizes.items()
         }
     return found
 

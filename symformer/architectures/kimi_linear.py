@@ -37,7 +37,7 @@ from ..language.symbols import (
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base_architecture import Field, Fields, WitnessSpec, usual
-from .bases.latent import Latent
+from .bases.dense_first import DenseFirst
 from .bases.stacked import Stack
 
 EXPERTS = {
@@ -55,7 +55,7 @@ LINEAR_HEADS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class KimiLinear(Latent):
+class KimiLinear(DenseFirst):
     """Kimi Linear, Kimi Team 2025 [kimi2025], section 4: Kimi Delta Attention in most layers, latent attention without
     positions in the others; dense first layers, followed by layers with experts and a shared expert.
 
@@ -75,11 +75,16 @@ class KimiLinear(Latent):
         usual({V: 163840, E: 2304, H: 9216, **EXPERTS, **HEADS, **LINEAR_HEADS}),
         layers=KimiLayers({"dense": L_dense, LINEAR: L_lin_moe, FULL: L_attn}),
         sections={SECTION: ""},
-        restated={"head_dim": D_shared, "qk_head_dim": D_nope + D_shared},
-        fixed={"tie_word_embeddings": (False,), "mla_use_nope": (True,), "moe_router_activation_func": ("sigmoid",)},
+        whole=(SECTION,),
+        nullable={"query_latent": R_q},
+        restated={"num_key_value_heads": A, "qk_head_dim": D_nope + D_shared},
+        fixed={
+            **{"tie_word_embeddings": (False,), "mla_use_nope": (True,), "moe_layer_freq": (1,)},
+            "moe_router_activation_func": ("sigmoid",),
+        },
         inert=(
             *("norm_topk_prob", "moe_renormalize", "num_expert_group", "use_grouped_topk"),  # the choice of experts
-            *("rope_theta", "rope_scaling"),  # there are no positions
+            *("head_dim", "pretraining_tp"),  # not read by the class
         ),
     )
     # The padding token must be a token. With one group, any number of experts is valid.

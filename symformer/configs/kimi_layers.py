@@ -40,6 +40,10 @@ class KimiLayers(Layers):
     def names(self) -> tuple[str, ...]:
         return (*super().names, *PLACES.values(), NETWORKS, FIRST)
 
+    def list_of(self, kind: str) -> str:
+        """Return the field that lists the layers of a kind."""
+        return NETWORKS if kind == DENSE else self.name
+
     def listed(self, config: Config) -> Any:
         """Return the kind of every layer. Raises ConfigError."""
         depth = self.listable(config)

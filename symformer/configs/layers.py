@@ -107,6 +107,10 @@ class Layers:
         """Return every field that describes the layers."""
         return (self.name, *self.depth.names)
 
+    def list_of(self, kind: str) -> str:
+        """Return the field that lists the layers of a kind."""
+        return self.name
+
     def listed(self, config: Config) -> Any:
         """Return the kind of every layer, or None if the pattern applies."""
         listed = config.get(self.name)

@@ -11,7 +11,7 @@ from ..language.symbols import LETTERS, SYMBOLS
 from ..output.blocks import Cited, Code, Math, Piece
 from ..papers import split_at_keys
 
-_LETTER = re.compile(r"(?<![A-Za-z_0-9-])(?<!ppendix )([A-Z](?:_[a-z]+)?)(²?)(?![A-Za-z_0-9])")
+_LETTER = re.compile(r"(?<![A-Za-z_0-9-])(?<!ppendix )([A-Z](?:_[a-z]+)*)(²?)(?![A-Za-z_0-9])")
 
 
 def sentence(words: str, sizes: Mapping[Symbol, Expr] | None = None) -> list[Piece]:

@@ -91,7 +91,7 @@ class TextHybrid(LinearHybrid):
 
     config = Fields(
         rope_takes=("mrope_section", "mrope_interleaved"),
-        fixed={"attn_output_gate": (True,), "mlp_only_layers": ([], None)},
+        fixed={"attn_output_gate": (True,), "output_gate_type": ("swish",), "mlp_only_layers": ([], None)},
         # modules that the class does not have; the precision of the states in other libraries
         inert=("mtp_num_hidden_layers", "mtp_use_dedicated_embeddings", "mamba_ssm_dtype"),
     )
