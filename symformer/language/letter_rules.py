@@ -91,11 +91,8 @@ _ROOTS = (
     ("N_per", "attention_frequency layer_group_size"),
     ("N_off", "layer_offset offset"),
     ("N_cyc", "cycles"),
-    (
-        "J",
-        "factor ratio ratios rate multiplier mult multiple multiple_of multiple_size stride strides expand expansion",
-    ),
-    ("J", "divisor divisible_by reduction merge_size merger_times compress total_stride stride_sizes kpool"),
+    ("J", "factor ratio ratios rate multiplier mult multiple multiple_of multiple_size stride strides expand"),
+    ("J", "expansion divisor divisible_by reduction merge_size merger_times compress total_stride stride_sizes kpool"),
     ("N_grp", "conv_pos_embedding_groups groups group_num"),
     ("K_pos", "conv_pos_embeddings"),
     ("K", "kernel_size kernel_sizes conv_size"),
@@ -103,10 +100,8 @@ _ROOTS = (
     ("G", "kv_heads"),
     ("D", "head_dim head_size dim_head d_head"),
     ("A", "attention_heads heads"),
-    (
-        "H",
-        "intermediate_size intermediate_dim feed_forward_hidden_size ffn_hidden_size ffn_dim mlp_dim bottleneck_size",
-    ),
+    ("H", "intermediate_size intermediate_dim feed_forward_hidden_size ffn_hidden_size ffn_dim mlp_dim"),
+    ("H", "bottleneck_size"),
     ("C_w", "window_size window"),
     ("C", "block_size chunk_size max_distance radius context_length patch_length"),
     ("V", "vocab_size codebook_size codevectors buckets prompts langs types embeddings labels"),
@@ -131,6 +126,7 @@ _ROOTS = (
 
 # Words of subscripts. Other words are cut to their first letters.
 _SHORT = {
+    "": "by config d dict dim dims in_list int layer layers list max min n num of per rank size sizes stage the to usual",
     "ac": "acoustic",
     "ad": "adapter",
     "attn": "attention",
@@ -211,12 +207,11 @@ _SHORT = {
     "wp": "wordpiece",
     "x": "cross",
 }
-_NOISE = {*"config d dim dims max min n num of per rank size sizes by to list in_list int usual stage the dict".split()}
 # These words are left out of a subscript that is unique without them.
-_FAINT = {
-    *"attends dit embed embedding embeddings emb extract feat feature forward functions group grid hidden".split(),
-    *"interleave layer layers model norm pos position positional sinusoid sparse speech stages step token tokens total xpath".split(),
-}
+_FAINT = (
+    "attends dit embed embedding embeddings emb extract feat feature forward functions group grid hidden interleave "
+    "model norm pos position positional sinusoid sparse speech stages step token tokens total xpath"
+).split()
 _FIRST = ("q", "k", "v", "kv", "post", "pre", "x")  # these words are first in a subscript
 
 # Parts of a config whose subscript is not their first word.
@@ -245,16 +240,16 @@ class _Reading:
     index: str
 
     @property
-    def rank(self) -> tuple[bool, int, int, int]:
+    def rank(self) -> tuple[int, int, int, int]:
         """Return the order in which fields may have a letter: fields of the text model first, then usual names."""
-        return (self.part not in ("", "txt"), self.known, len(self.words), len(self.faint))
+        return (["", "txt", self.part].index(self.part), self.known, len(self.words), len(self.faint))
 
     def candidates(self) -> Iterator[str]:
         """Yield letters from the preferred one on."""
         base, *own = self.letter.split("_")
         part = "" if self.part == "txt" else self.part
         towers = [part, self.part]
-        if base in "ZT" or own:  # such a size rarely exists in two parts
+        if base in "ZT" or (own and base != "C"):  # such a size rarely exists in two parts
             towers = ["", *towers]
         for tower in dict.fromkeys(towers):
             for words in (self.words[:2], self.words[:1], self.words[1:3], self.words[1:2], self.words[2:3]):
@@ -359,8 +354,6 @@ def _root(words: list[str]) -> tuple[str, list[str], list[str]]:
 
 
 def _short(word: str) -> str:
-    if word in _NOISE:
-        return ""
     if word[-1:].isdigit() and len(word) > 4:  # time0
         return word[0] + word[-1]
     return _SUBSCRIPTS.get(word, word if len(word) <= 4 else word[:3])
@@ -369,4 +362,4 @@ def _short(word: str) -> str:
 _SUBSCRIPTS = {word: short for short, words in _SHORT.items() for word in (short, *words.split())}
 # The letter of each known name, and how it is known.
 _NAMED = {name: (letter, 1) for letter, names in _NAMES.items() for name in names.split()}
-_NAMED |= {name: (letter, 0) for letter, row in reversed(LETTERS.items()) for name in row.config}
+_NAMED |= {name: (letter, 0) for letter in reversed([*LETTERS]) for name in LETTERS[letter].config}
