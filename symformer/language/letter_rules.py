@@ -126,7 +126,7 @@ _ROOTS = (
 
 # Words of subscripts. Other words are cut to their first letters.
 _SHORT = {
-    "": "by config d dict dim dims in_list int layer layers list max min n num of per rank size sizes stage the to usual",
+    "": "by config d dict dim dims in_list int layer layers list max min n num of per rank size sizes stage the to",
     "ac": "acoustic",
     "ad": "adapter",
     "attn": "attention",
@@ -209,9 +209,10 @@ _SHORT = {
 }
 # These words are left out of a subscript that is unique without them.
 _FAINT = (
-    "attends dit embed embedding embeddings emb extract feat feature forward functions group grid hidden interleave "
-    "model norm pos position positional sinusoid sparse speech stages step token tokens total xpath"
-).split()
+    *("attends", "dit", "embed", "embedding", "embeddings", "emb", "extract", "feat", "feature", "forward"),
+    *("functions", "group", "grid", "hidden", "interleave", "model", "norm", "pos", "position", "positional"),
+    *("sinusoid", "sparse", "speech", "stages", "step", "token", "tokens", "total", "xpath"),
+)
 _FIRST = ("q", "k", "v", "kv", "post", "pre", "x")  # these words are first in a subscript
 
 # Parts of a config whose subscript is not their first word.
