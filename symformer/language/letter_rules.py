@@ -8,14 +8,16 @@ own path, unless another field of the model has the same letter: then one or bot
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 
-from .symbols import LETTERS, MEASURES
+from sympy import Symbol
 
-LONGEST = 8  # letters and digits of a name in a formula
+from .symbols import LETTERS, LONGEST, MEASURES, letter
+
 ROUNDS = 10  # after which the path decides between fields of the same rank
 
 # Fields that mean a letter of the alphabet under another name, and fields whose words give no good letter.
@@ -346,11 +348,11 @@ def _shortened(words: Iterable[str]) -> tuple[str, ...]:
 def _root(words: list[str]) -> tuple[str, list[str], list[str]]:
     """Return the letter of the longest root in the words of a field, the words of this root, and the others."""
     best: tuple[str, list[str], list[str]] = ("N", [], words)
-    for letter, roots in _ROOTS:
+    for name, roots in _ROOTS:
         for parts in (root.split("_") for root in roots.split()):
             for start in range(len(words) - len(parts) + 1):
                 if words[start : start + len(parts)] == parts and len(parts) > len(best[1]):
-                    best = (letter, parts, words[:start] + words[start + len(parts) :])
+                    best = (name, parts, words[:start] + words[start + len(parts) :])
     return best
 
 
@@ -364,3 +366,87 @@ _SUBSCRIPTS = {word: short for short, words in _SHORT.items() for word in (short
 # The letter of each known name, and how it is known.
 _NAMED = {name: (letter, 1) for letter, names in _NAMES.items() for name in names.split()}
 _NAMED |= {name: (letter, 0) for letter in reversed([*LETTERS]) for name in LETTERS[letter].config}
+
+
+def other_names(letters: Mapping[str, str], former: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the other names by which the sizes of a model can be given, with the letter of each.
+
+    These are the paths of their config fields, also with underscores only, the last part of a path if it is unique,
+    and ``former`` letters of the fields.
+
+    >>> other_names({"hidden_size": "E", "audio_config.depths[0]": "L_aud_0"})
+    {'hidden_size': 'E', 'audio_config.depths[0]': 'L_aud_0', 'audio_config_depths_0': 'L_aud_0', 'depths_0': 'L_aud_0'}
+    """
+    last = {field: _plain(field.rpartition(".")[2]) for field in letters}
+    alone = Counter(last.values())
+    found = dict(letters)
+    for field, own in letters.items():
+        found.setdefault(_plain(field), own)
+    for field, own in letters.items():
+        if alone[last[field]] == 1:
+            found.setdefault(last[field], own)
+    for field, name in (former or {}).items():
+        found.setdefault(name, letters[field])
+    return {name: own for name, own in found.items() if name not in letters.values()}
+
+
+def _plain(path: str) -> str:
+    return path.replace(".", "_").replace("[", "_").removesuffix("]")
+
+
+def described(size: Symbol, field: str = "") -> str:
+    """Return the meaning of a size: that of its letter in the alphabet, or else that of its config field.
+
+    >>> from symformer.language.symbols import named_symbol
+    >>> described(named_symbol("A_v_lin"), "linear_num_value_heads"), described(named_symbol("E"), "hidden_size")
+    ('linear value heads', 'hidden size')
+    """
+    if size.name in LETTERS or not field or field == size.name:
+        return letter(size).meaning
+    return meaning_of_field(field)
+
+
+def meaning_of_field(path: str) -> str:
+    """Return the words of a config field as a phrase.
+
+    >>> meaning_of_field("vision_config.temporal_patch_size"), meaning_of_field("depths[1]")
+    ('temporal patch size of the vision part', 'depths, entry 1')
+    """
+    whole, _, place = path.partition("[")
+    part, _, name = whole.rpartition(".")
+    words = name.split("_")
+    if words[0] == "d":  # d_kv
+        words = [*words[1:], "dim"]
+    said = " ".join(filter(None, (_WORDS.get(word, word) for word in words)))
+    owner = " ".join(_WORDS.get(word, word) for word in part.removesuffix("_config").split("_") if word != "text")
+    owner += " part" * (owner in ("vision", "image", "audio", "speech"))
+    index = place.removesuffix("]")
+    return said + f" of the {owner}" * bool(owner) + f", entry {index}" * bool(index)
+
+
+# Abbreviations in the names of config fields.
+_WORDS = {
+    "attn": "attention",
+    "conv": "convolution",
+    "conv1d": "convolution",
+    "dim": "dimension",
+    "dims": "dimensions",
+    "emb": "embedding",
+    "ffn": "feed-forward",
+    "freq": "frequency",
+    "in": "input",
+    "init": "initial",
+    "k": "key",
+    "kv": "key/value",
+    "max": "maximum",
+    "min": "minimum",
+    "n": "",
+    "num": "",
+    "out": "output",
+    "pos": "position",
+    "proj": "projection",
+    "q": "query",
+    "rel": "relative",
+    "seq": "sequence",
+    "v": "value",
+}

@@ -78,6 +78,7 @@ class Provenance(Immutable):
     quantized: str = ""  # the quantization stated in its config; its formulas describe the model before quantization
     reading: TraceEvidence | None = None  # None for a built-in model, which certificates cover
     config: Mapping[str, int] = field(default_factory=dict)  # every integer of the traced config
+    names: Mapping[str, str] = field(default_factory=dict)  # other names of its sizes, such as config fields -> letter
     # The provenance of one quantity, with the places of more letters.
     measured: Callable[[str, Collection[str]], Provenance] | None = field(default=None, compare=False)
 
