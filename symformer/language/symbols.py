@@ -268,21 +268,21 @@ def numbered(size: Symbol, number: int, taken: Collection[str] = ()) -> Symbol:
     r"""Return the letter with a number as its subscript, for one of several models that have a size with this letter.
 
     It is sorted next to the letter and cannot be looked up by name. If its name is in ``taken``, the names of the
-    other sizes in the same answer, an underscore is added.
+    other sizes in the same answer, the number follows an m, for model.
 
     >>> numbered(E, 2), letter(numbered(L_enc, 1)).latex
     (E_2, 'L_{\\mathrm{enc,1}}')
     """
-    name = f"{size}_{number}"
-    while name in taken:
-        name += "_"
+    mark = ""
+    while (name := f"{size}_{mark}{number}") in taken:
+        mark += "m"
     return NumberedSymbol(name, integer=True, positive=True)
 
 
 def _unnumbered(size: Symbol) -> str:
     """Return the name without the number that ``numbered`` adds."""
     name = str(size.name)
-    return name.rstrip("_").rpartition("_")[0] if isinstance(size, NumberedSymbol) else name
+    return name.rpartition("_")[0] if isinstance(size, NumberedSymbol) else name
 
 
 # The form of a letter that is not in the table: config fields have such letters by rule (letter_rules.py).

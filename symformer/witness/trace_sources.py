@@ -31,8 +31,8 @@ from ..catalogue.recognized_model import RecognizedModel
 from ..catalogue.record import Find, Record, model_of_records
 from ..configs.config_source import OpenedConfig, open_config
 from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError, listed
-from ..language.sizes import Equals, whole
 from ..language.letter_rules import letters_of_fields, other_names
+from ..language.sizes import Equals, whole
 from ..language.symbols import SYMBOLS, name_size, named_symbol
 from ..language.target import HF, AnyTarget, TargetKind, factory_of, parse
 from ..models.model import Model
@@ -562,4 +562,4 @@ def letters(names: Sequence[str]) -> dict[str, Symbol]:
 def letters_by_rule(fields: Collection[str]) -> Letters:
     """Return the function that gives a symbol to each size of a config with these fields, and to those of its runs."""
     known = {name: named_symbol(letter) for name, letter in letters_of_fields(fields).items()}
-    return lambda names: {name: known[name] if name in known else name_size(name) for name in names}
+    return lambda names: {name: known.get(name) or SYMBOLS.get(name) or name_size(name) for name in names}
