@@ -338,13 +338,13 @@ def test_sizes_that_the_alphabet_lacks_belong_to_their_model() -> None:
         lambda: parse("2*attention_hidden_size"),
         lambda: sf.model("gpt2").set({"attention_hidden_size": 24}),
         lambda: sf.model("gpt2").set({"H": "3*attention_hidden_size"}),
-        lambda: sf.model("gpt2").set({"H": 3 * own}),
         lambda: sf.solve("gpt2", 10**9, unknowns="attention_hidden_size"),
         lambda: sf.sweep("gpt2", {"attention_hidden_size": [24, 32]}),
         lambda: sf.model("gpt2").params.partial(H="attention_hidden_size"),
     )
     for ask in asks:
         assert "attention_hidden_size" in refused(ask)
+    assert "E_attn is not a size of gpt2" in refused(lambda: sf.model("gpt2").set({"H": 3 * own}))
     found = sf.sweep(rwkv, {"attention_hidden_size": [24, 32]}, sizes={"L": 2, "E": 5, "H": 7, "V": 11})
     # each of the L layers has four E-wide matrices and two vectors of this size: 8 more give 8*L*(4*E + 2)
     low, high = found.table()["params"]

@@ -707,7 +707,7 @@ def test_a_pinned_size_is_enforced_by_every_function(tmp_path: Path) -> None:
         lambda: neo.model.params.value({**sizes, "num_layers": 12}),
         lambda: neo.model.params.value(num_layers=12, **sizes),
         lambda: neo.model.set({name_size("num_layers"): Integer(12)}),
-        lambda: neo.model.component.formula("params").value({**sizes, "num_layers": 12}),
+        lambda: neo.model.component.formula("params").value({**sizes, "L": 12}),
         lambda: neo.for_quantity("flops").model.formula("flops").value({**sizes, "B": 1, "S": 7, "num_layers": 12}),
     ]
     for door in doors:

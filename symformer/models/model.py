@@ -385,7 +385,30 @@ class Model(Immutable, Shown):
             return letter(size).meaning
         from ..language.letter_rules import described
 
-        return described(size, next((name for name, own in self.provenance.names.items() if own == size.name), ""))
+        return described(size, self.field_of(size))
+
+    def field_of(self, size: Symbol) -> str:
+        """Return the config field of a size of a class of the catalogue or a trace.
+
+        Parameters
+        ----------
+        size
+            A size of the model.
+
+        Returns
+        -------
+        str
+            The field, such as ``vision_config.hidden_size``; empty if there is none.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> from symformer.symbols import E
+        >>> sf.model("hf:rwkv").field_of(E)
+        'hidden_size'
+
+        """
+        return next((name for name, own in self.provenance.names.items() if own == size.name), "")
 
     def set(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
         """Return the model with some sizes set.
