@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from ..formulas.account import Line as AccountLine
-from ..ledger.facts import Entry, Ledger, OperationKind
+from ..ledger.facts import UNRECOGNIZED, Entry, Ledger, OperationKind
 from ..output.blocks import Block, Code, Line, Math, Paragraph, Piece, listed, maybe
 
 _TABLES = {
@@ -58,7 +58,7 @@ class TracedRun:
         unknown: list[str] = []
         for entry in own:
             name = _within(entry, line)
-            if entry.kind in _UNKNOWN:
+            if entry.kind in UNRECOGNIZED:
                 unknown.append(name)
             elif entry.kind is not OperationKind.PARAMETER:
                 known.setdefault(_operation(entry), []).append(name)
@@ -74,7 +74,6 @@ class TracedRun:
         return blocks
 
 
-_UNKNOWN = (OperationKind.OBSERVED, OperationKind.PRODUCT)
 _COUNTED = {
     False: " multiplies two computed tensors. It is counted, but its purpose is not recognized.",
     True: " multiply computed tensors. They are counted, but their purpose is not recognized.",
