@@ -23,14 +23,16 @@ ROUNDS = 10  # after which the path decides between fields of the same rank
 # Fields that mean a letter of the alphabet under another name, and fields whose words give no good letter.
 _NAMES = {
     "A": "attention_heads n_heads num_heads",
+    "A_idx": "index_n_heads",
     "A_ssm": "mamba_n_heads mamba_num_heads n_mamba_heads",
     "C_chunk": "chunk_size mamba_chunk_size",
     "C_win": "attention_window_size sliding_window_size",
     "D": "attention_head_dim attention_head_size d_head d_kv dim_head kv_channels",
+    "D_idx": "index_head_dim",
     "D_ssm": "mamba_d_head mamba_head_dim mamba_headdim",
     "E": "dim emb_dim embed_dim",
     "E_attn": "base_attn_unit_dims",
-    "E_emb": "embedding_dim embedding_size input_embedding_size word_embed_proj_dim",
+    "E_emb": "embedding_dim input_embedding_size word_embed_proj_dim",
     "E_feat": "input_feat_per_channel input_feat_size",
     "E_grp": "groups_width",
     "E_pli": "hidden_size_per_layer_input",
@@ -47,6 +49,7 @@ _NAMES = {
     "K": "moe_k moe_topk",
     "K_conv": "conv1d_width conv_L_cache conv_kernel conv_kernel_size kernel_size linear_conv_kernel_dim mamba_d_conv",
     "K_group": "topk_group",
+    "K_idx": "index_topk",
     "K_pos": "conv_pos_kernel_size",
     "L": "depth layers num_layers",
     "L_attn": "full_attention_layers",
@@ -70,6 +73,7 @@ _NAMES = {
     "N_inner": "inner_group_num",
     "N_mem": "num_maskmem",
     "N_out": "out_channels output_channels",
+    "N_per_attn": "attn_layer_period",
     "N_rate": "sampling_rate",
     "N_self": "num_self_attends_per_block",
     "N_stage": "num_encoder_blocks num_stages",
@@ -364,8 +368,8 @@ def _short(word: str) -> str:
 
 _SUBSCRIPTS = {word: short for short, words in _SHORT.items() for word in (short, *words.split())}
 # The letter of each known name, and how it is known.
-_NAMED = {name: (letter, 1) for letter, names in _NAMES.items() for name in names.split()}
-_NAMED |= {name: (letter, 0) for letter in reversed([*LETTERS]) for name in LETTERS[letter].config}
+_NAMED = {name: (own, 0) for own in reversed([*LETTERS]) for name in LETTERS[own].config}
+_NAMED |= {name: (own, 1) for own, names in _NAMES.items() for name in names.split()}
 
 
 def other_names(letters: Mapping[str, str], former: Mapping[str, str] | None = None) -> dict[str, str]:
