@@ -17,9 +17,9 @@ from ..language.errors import joined
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of, tree
 from ..language.notation.text import amount, number, percent
-from ..language.symbols import LETTERS, letter, print_order
+from ..language.symbols import letter, print_order
 from ..models.model import Model
-from ..models.provenance import ConfigLocation
+from ..models.provenance import ConfigLocation, size_meaning
 from ..output.blocks import (
     Block,
     Code,
@@ -289,7 +289,12 @@ def _alphabet(
     used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
     known = subject.known
     rows: list[Sequence[Line]] = [
-        [[Math.of(size)], [_meaning(size, places)], _place(size, places.get(size.name)), _integer(known.get(size))]
+        [
+            [Math.of(size)],
+            [size_meaning(size, places.get(size.name))],
+            _place(size, places.get(size.name)),
+            _integer(known.get(size)),
+        ]
         for size in sorted(used, key=print_order)
     ]
     if not rows:
@@ -300,16 +305,6 @@ def _alphabet(
     values: Line = [", with their values in ", *subject_line(subject, formula)] if 3 in cols else []
     table = Table([head[i] for i in cols], cells, align, caption=["Symbols", *values, "."])
     return [table, *(Paragraph(line) for line in config_lines(subject) if 3 in cols)]
-
-
-def _meaning(size: Symbol, places: Mapping[str, ConfigLocation]) -> str:
-    """Return the meaning of a size; a letter that is not in the alphabet has the meaning of its config field."""
-    place = places.get(size.name)
-    if size.name in LETTERS or place is None:
-        return letter(size).meaning
-    from ..language.letter_rules import described
-
-    return described(size, place.field)
 
 
 def _place(size: Symbol, place: ConfigLocation | None) -> Line:

@@ -30,7 +30,6 @@ from ..language.sizes import (
     whole,
 )
 from ..language.symbols import (
-    LETTERS,
     RUN_SIZES,
     SYMBOLS,
     NamedSizes,
@@ -47,7 +46,7 @@ from ..output.notebook import Shown
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
 from ..quantities.spellings import spelled
-from .provenance import Provenance
+from .provenance import ConfigLocation, Provenance, size_meaning
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -381,11 +380,8 @@ class Model(Immutable, Shown):
         'hidden size'
 
         """
-        if size.name in LETTERS:
-            return letter(size).meaning
-        from ..language.letter_rules import described
-
-        return described(size, self.field_of(size))
+        field = self.field_of(size)
+        return size_meaning(size, ConfigLocation(field) if field else None)
 
     def field_of(self, size: Symbol) -> str:
         """Return the config field of a size of a class of the catalogue or a trace.
