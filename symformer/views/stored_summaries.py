@@ -1,0 +1,67 @@
+"""The titles and parameter formulas of the built-in architectures and components, stored in a file of the package.
+
+``symformer list`` reads the file, because it takes three times as long to build everything. Anything that is not in the
+file, such as an architecture of another package, is built.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from sympy import Expr
+
+from .. import architectures, components
+from ..language.arithmetic import parse
+from ..language.notation.text import code
+
+FILE = Path(__file__).with_name("stored_summaries.json")
+COMPONENT = "component:"  # the prefix of a component's name, as in a target
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The title and the number of parameters of an architecture or a component."""
+
+    title: str
+    params: Expr
+
+
+def summary(name: str) -> Summary:
+    """Return the summary of an architecture or, as ``component:NAME``, of a component.
+
+    Raises UnknownNameError if there is neither.
+    """
+    facts = _stored().get(name)
+    if facts is None:
+        return built(name)
+    return Summary(facts["title"], parse(facts["params"], any_name=True))
+
+
+def built(name: str) -> Summary:
+    """Return a summary from the classes themselves. Raises UnknownNameError."""
+    if name.startswith(COMPONENT):
+        part = components.component(name.removeprefix(COMPONENT))
+        return Summary(part.title, part.params.display_expr)
+    model = architectures.architecture(name)
+    return Summary(model.title, model.params.display_expr)
+
+
+def file_text() -> str:
+    """Return what the file should contain: one line for each built-in architecture and component."""
+    names = [*architectures.names(), *(f"{COMPONENT}{name}" for name in components.names())]
+    found = {name: built(name) for name in names}
+    rows = [
+        f"{json.dumps(name)}: " + json.dumps({"title": each.title, "params": code(each.params)}, ensure_ascii=False)
+        for name, each in found.items()
+    ]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+@cache
+def _stored() -> Mapping[str, Mapping[str, str]]:
+    found: Mapping[str, Mapping[str, str]] = json.loads(FILE.read_text("utf-8"))
+    return found
