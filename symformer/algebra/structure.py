@@ -1,0 +1,470 @@
+"""The difference between the structures of two models: in words, and in parameters, FLOPs and bytes of cache."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sympy import Add, Expr, Integer, Symbol, expand
+
+from ..formulas.formula import Formula
+from ..language.arithmetic import parse
+from ..language.errors import OptionError, RuleError
+from ..language.frozen import FrozenDict
+from ..language.notation.text import code
+from ..language.symbols import print_order
+from ..models.model import Model
+from ..output.base_plot import Plot
+from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Piece, Table, capital, plain
+from ..quantities import quantity as find_quantity
+from .result import Answer
+from .structure_amounts import Place, part_amounts
+from .structure_profile import CHOICES, DECODER, DETAILS, ENCODER, ONLY, OTHER, PARTS, StackProfile, in_towers, profiles
+
+QUANTITIES = ("params", "flops", "kv-cache")
+NOTHING = Integer(0)
+_MATH = re.compile(r"\{([^}]*)\}")
+# The subject of a sentence about an aspect that is not a noun that a model has.
+_LISTED = "attention biases"
+
+
+@dataclass(frozen=True)
+class PartDifference:
+    """One part in which two models differ.
+
+    Attributes
+    ----------
+    part
+        The name of the part, such as "query and key norms"; with the name of the stack if there are several.
+    changes
+        The phrases that only the first model has, and those that only the second has, for each aspect of the part.
+    amounts
+        The first model minus the second, by quantity.
+
+    """
+
+    part: str
+    changes: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
+    amounts: Mapping[str, Expr]
+
+    @property
+    def kind(self) -> str:
+        """Whether the first model has the part in addition ("added"), lacks it, replaces it or changes it."""
+        gained = any(own for _, own, _ in self.changes)
+        lost = any(other for _, _, other in self.changes)
+        return "replaced" if gained and lost else "added" if gained else "removed" if lost else "changed"
+
+    def sentences(self, first: str, second: str) -> list[Line]:
+        """Return the difference in sentences about the first model."""
+        said = [line(sentence(first, *change)) for change in self.changes]
+        if not said:
+            said = [line(f"{first} and {second} store or compute this part differently.")]
+        params = self.amounts.get("params", NOTHING)
+        return [*said, amount_sentence(params)] if params != 0 else said
+
+    @property
+    def short(self) -> str:
+        """The difference in a few words, as in a list."""
+        return "; ".join(short(*change) for change in self.changes) or f"another {self.part}"
+
+
+@dataclass(frozen=True, repr=False)
+class StructureComparison(Answer):
+    """How the structure of one model differs from that of another, at equal sizes.
+
+    The amounts are the first model minus the second, as formulas in which a letter has the same value in both models.
+    Over all parts, they sum to the difference of the totals.
+
+    Attributes
+    ----------
+    models
+        The two models.
+    differences
+        The parts that differ, in the order of the model.
+    totals
+        The difference of the totals, by quantity.
+    refused
+        The reason for each quantity that cannot be compared.
+    size_notes
+        Sentences about sizes that only one of the models has.
+
+    Examples
+    --------
+    >>> import symformer as sf
+    >>> found = sf.compare("qwen3", "llama").structure
+    >>> [(each.part, each.amounts["params"]) for each in found.differences]
+    [('query and key norms', 2*D*L)]
+    >>> print(found.sentences[0])
+    Qwen3 adds an RMS norm of queries and keys, over each head.
+
+    """
+
+    models: tuple[Model, Model]
+    differences: tuple[PartDifference, ...]
+    totals: Mapping[str, Expr]
+    refused: Mapping[str, str]
+    size_notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, first: Model, second: Model) -> StructureComparison:
+        """Return the comparison of two composed models. Raises OptionError if there is none."""
+        return _compared(first, second)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of the models in sentences: their titles, or their targets if the titles are equal."""
+        first, second = self.models
+        if first.title != second.title:
+            return first.title, second.title
+        if first.name != second.name:
+            return first.name, second.name
+        return f"{first.name} (1)", f"{second.name} (2)"
+
+    @property
+    def same(self) -> bool:
+        """Whether both models have the same structure, so that only sizes can differ."""
+        return not self.differences
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """All sentences about the differences, as text."""
+        return tuple(plain(each) for part in self.differences for each in part.sentences(*self.names))
+
+    @property
+    def short(self) -> str:
+        """The differences in a few words, as in a list; "" if there are none."""
+        return "; ".join(each.short for each in self.differences)
+
+    @cached_property
+    def differing_sizes(self) -> Mapping[Symbol, tuple[int, int]]:
+        """The sizes with different values in the two models."""
+        one, two = (model.known for model in self.models)
+        both = sorted({size for size in one if size in two and one[size] != two[size]}, key=print_order)
+        return FrozenDict({size: (one[size], two[size]) for size in both})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the data that ``compare --structure --json`` prints."""
+        first, second = self.models
+        return {
+            "left": first.target,
+            "right": second.target,
+            "same_structure": self.same,
+            "quantities": [name for name in QUANTITIES if name not in self.refused],
+            "refused": dict(self.refused),
+            "differences": [
+                {
+                    "part": each.part,
+                    "kind": each.kind,
+                    "sentences": [plain(said) for said in each.sentences(*self.names)],
+                    "added": [spoken(phrase) for _, own, _ in each.changes for phrase in own],
+                    "removed": [spoken(phrase) for _, _, other in each.changes for phrase in other],
+                    **{name: code(amount) for name, amount in each.amounts.items()},
+                }
+                for each in self.differences
+            ],
+            "totals": {name: code(amount) for name, amount in self.totals.items()},
+            "notes": [plain(line(note)) for note in self.size_notes],
+            "sizes": {str(size): list(both) for size, both in self.differing_sizes.items()},
+        }
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return the parts that differ with the difference of each quantity; the last row is the total."""
+        rows = [(each.part, each.amounts) for each in self.differences] + [("total", self.totals)]
+        found: dict[str, list[Any]] = {"part": [name for name, _ in rows]}
+        return found | {name: [amounts[name] for _, amounts in rows] for name in self.totals}
+
+    def rank_lines(self) -> list[Line]:
+        """Return no lines: the amounts are of whole models."""
+        return []
+
+    def _picture(self, by: str) -> Plot:
+        raise OptionError("a comparison of structures has no plot; compare a quantity instead")
+
+    def __repr__(self) -> str:
+        first, second = self.names
+        return (
+            f"<{first} differs from {second} by: {plain(line(self.short))}>"
+            if self.short
+            else (f"<{first} has the structure of {second}>")
+        )
+
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the differences in sentences, and a table of the amounts."""
+        first, second = self.names
+        return [Heading(1, [f"{first} and {second}: structure"]), *self.body()]
+
+    def body(self) -> Iterator[BriefBlock]:
+        """Yield the blocks without the heading."""
+        first, second = self.names
+        if self.same:
+            yield Paragraph([f"{first} has the structure of {second}: only sizes can differ."])
+        for each in self.differences:
+            sentences: list[Piece] = [f"{capital(each.part)}: "]
+            for said in each.sentences(first, second):
+                sentences += [*said, " "]
+            yield Paragraph(sentences[:-1])
+        for note in self.size_notes:
+            yield Paragraph(line(note))
+        if self.differing_sizes:
+            yield Paragraph(self._sizes())
+        if not self.same:
+            yield self._table()
+        for name, why in self.refused.items():
+            yield Paragraph(
+                [f"{find_quantity(name).measure.title[0].upper()}{find_quantity(name).measure.title[1:]}: {why}."]
+            )
+
+    def _sizes(self) -> Line:
+        said: list[Piece] = ["Sizes that differ: "]
+        for place, (size, (one, two)) in enumerate(self.differing_sizes.items()):
+            said += [", " if place else "", Math.of(size), f" = {one:,} and {two:,}"]
+        return [*said, "."]
+
+    def _table(self) -> Table:
+        measures = {name: find_quantity(name).measure for name in self.totals}
+        head = ["part", *(measures[name].title for name in self.totals)]
+        rows: list[list[Piece]] = [
+            [each.part, *(Math.of(each.amounts[name]) for name in self.totals)] for each in self.differences
+        ]
+        rows.append(["total", *(Math.of(amount) for amount in self.totals.values())])
+        first, second = self.names
+        caption = f"{first} minus {second}, at equal sizes"
+        return Table.of(head, rows, "l" * len(head), total=True, caption=[caption])
+
+
+def line(words: str) -> Line:
+    """Return words as a line, with the formulas in braces as mathematics."""
+    found: list[Piece] = []
+    for place, piece in enumerate(_MATH.split(words)):
+        if piece:
+            found.append(Math.of(parse(piece, any_name=True)) if place % 2 else piece)
+    return found
+
+
+def spoken(phrase: str) -> str:
+    """Return a phrase as plain text, with the formulas in braces as text."""
+    return plain(line(phrase.rstrip(",")))
+
+
+def sentence(name: str, aspect: str, own: Sequence[str], other: Sequence[str]) -> str:
+    """Return a sentence about one aspect: what the model has, and what it does not have."""
+    own, other = (_with_projections(aspect, each) for each in (own, other))
+    if own and other and aspect in CHOICES:
+        return f"{name} uses {_and(own)} instead of {_and(other).rstrip(',')}."
+    said = [f"adds {_and(own).rstrip(',')}"] if own else []
+    said += [f"has {_and([f'no {bare(each)}' for each in other]).rstrip(',')}"] if other else []
+    return f"{name} {' and '.join(said)}."
+
+
+def short(aspect: str, own: Sequence[str], other: Sequence[str]) -> str:
+    """Return one aspect in a few words: a phrase, "no …", or "… instead of …"; of each phrase, only the first clause."""
+    own, other = (_with_projections(aspect, each) for each in (own, other))
+    gained, lost = ([bare(each).partition(",")[0] for each in phrases] for phrases in (own, other))
+    if gained and lost and aspect in CHOICES:
+        return f"{_and(gained)} instead of {_and(lost)}"
+    return "; ".join([*gained, *(f"no {each}" for each in lost)])
+
+
+def _with_projections(aspect: str, phrases: Sequence[str]) -> Sequence[str]:
+    """Return the biases of attention as one phrase, and the phrases of any other aspect unchanged."""
+    if aspect != _LISTED or not phrases:
+        return phrases
+    return [f"biases in the {_and(phrases)} projection{'s' * (len(phrases) > 1)}"]
+
+
+def bare(phrase: str) -> str:
+    """Return a phrase without its article.
+
+    >>> bare("an RMS norm of queries and keys")
+    'RMS norm of queries and keys'
+    """
+    return re.sub(r"^(a|an) ", "", phrase)
+
+
+def _and(phrases: Sequence[str]) -> str:
+    if len(phrases) < 3:
+        return " and ".join(phrases)
+    return f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+
+
+def amount_sentence(amount: Expr) -> Line:
+    """Return a sentence about a difference in parameters."""
+    terms = Add.make_args(amount)
+    signs = {term.as_coeff_Mul()[0] > 0 for term in terms}
+    if signs == {True}:
+        return ["This adds ", Math.of(amount), " parameters."]
+    if signs == {False}:
+        return ["This saves ", Math.of(-amount), " parameters."]
+    return ["The difference is ", Math.of(amount), " parameters."]
+
+
+def _compared(first: Model, second: Model) -> StructureComparison:
+    for model in (first, second):
+        if model.provenance.reading:
+            raise OptionError(
+                f"{model.target} is known from a trace of its code, which does not name its parts; compare the totals "
+                "of a quantity instead, without --structure"
+            )
+    one, two = profiles(first.component), profiles(second.component)
+    pairs = _pairs(first, second, one, two)
+    notes: list[str] = []
+    swaps = ({}, {})  # type: tuple[dict[Symbol, Expr], dict[Symbol, Expr]]
+    for left, right in pairs:
+        _align(one.get(left), two.get(right), swaps, notes, (first, second))
+    amounts: dict[str, dict[Place, Expr]] = {}
+    totals: dict[str, Expr] = {}
+    refused: dict[str, str] = {}
+    for name in QUANTITIES:
+        try:
+            both = [_formula(model, name) for model in (first, second)]
+        except RuleError as error:
+            refused[name] = str(error)
+            continue
+        places, total = _difference(both, (tuple(one), tuple(two)), pairs, swaps)
+        amounts[name], totals[name] = places, total
+    found = []
+    for place in _places(pairs, one, two, amounts):
+        changes = _changes(place, pairs, one, two)
+        own = {name: each.get(place, NOTHING) for name, each in amounts.items()}
+        if changes or any(amount != 0 for amount in own.values()):
+            stack, part = place
+            called = part if stack == ONLY else f"{part} of the {stack}"
+            found.append(PartDifference(called, changes, FrozenDict(own)))
+    return StructureComparison(
+        (first, second), tuple(found), FrozenDict(totals), FrozenDict(refused), tuple(dict.fromkeys(notes))
+    )
+
+
+def _formula(model: Model, name: str) -> Formula:
+    """Return a formula in all sizes of a model, without relations between them except totals of layers."""
+    return find_quantity(name).formula(model.component, model.id, {}, {})
+
+
+Pairs = Sequence[tuple[str, str]]  # the stacks of the first and the second model that correspond; "-" for none
+
+
+def _pairs(
+    first: Model, second: Model, one: Mapping[str, StackProfile], two: Mapping[str, StackProfile]
+) -> list[tuple[str, str]]:
+    """Return the stacks that correspond. Raises OptionError if they cannot be matched."""
+    if set(one) == set(two):
+        return [(name, name) for name in one]
+    if in_towers(tuple(one)) or in_towers(tuple(two)):
+        both, other = (first, second) if in_towers(tuple(one)) else (second, first)
+        raise OptionError(
+            f"{both.title} has an image encoder and a text encoder, and {other.title} does not; --structure compares "
+            "only models with the same towers"
+        )
+    single = one if ONLY in one else two
+    causal = "causal attention" in single[ONLY].aspects.get("mask", ("causal attention",))
+    match, rest = (DECODER, ENCODER) if causal else (ENCODER, DECODER)
+    found = [(ONLY, match), ("-", rest)]
+    return found if single is one else [(right, left) for left, right in found]
+
+
+def _align(
+    one: StackProfile | None,
+    two: StackProfile | None,
+    swaps: tuple[dict[Symbol, Expr], dict[Symbol, Expr]],
+    notes: list[str],
+    models: tuple[Model, Model],
+) -> None:
+    """Express sizes that only one of two stacks has in those of the other, and note it.
+
+    A model with G key/value heads includes the one with G = A: this is a difference of sizes. The same holds for a
+    head dimension D and E/A, and for the letters of depths.
+    """
+    if one is None or two is None:
+        return
+    for name, words in (("kv_heads", "key/value heads"), ("head_width", "head dimension")):
+        left, right = getattr(one, name), getattr(two, name)
+        if left is None or right is None or left == right:
+            continue
+        for mine, theirs, swap, model, other in (
+            (left, right, swaps[0], models[0], models[1]),
+            (right, left, swaps[1], models[1], models[0]),
+        ):
+            if mine.is_Symbol and mine not in theirs.free_symbols:
+                swap[mine] = theirs
+                notes.append(
+                    f"The {words} of {model.title} are a size of its own, {{{code(mine)}}}; {other.title} has "
+                    f"{{{code(mine)}}} = {{{code(theirs)}}}. This is a difference of sizes, and the formulas use "
+                    f"{{{code(mine)}}} = {{{code(theirs)}}}."
+                )
+                break
+        else:
+            several = {Integer(1): "one key/value head for all query heads (multi-query attention)"}
+            if name == "kv_heads":
+                one.add("mixer", several.get(left, "a key/value head for each query head"))
+                two.add("mixer", several.get(right, "a key/value head for each query head"))
+    if one.depth != two.depth and getattr(one.depth, "is_Symbol", False) and getattr(two.depth, "is_Symbol", False):
+        if str(one.depth) == "L":
+            swaps[0][one.depth] = two.depth
+        else:
+            swaps[1][two.depth] = one.depth
+
+
+def _difference(
+    both: Sequence[Formula],
+    stacks: tuple[tuple[str, ...], tuple[str, ...]],
+    pairs: Pairs,
+    swaps: tuple[Mapping[Symbol, Expr], Mapping[Symbol, Expr]],
+) -> tuple[dict[Place, Expr], Expr]:
+    """Return the difference of each part of the first model's stacks, and of the totals."""
+    sums = [{total: formula.relations[total] for total in formula.totals} for formula in both]
+    collect = next((formula for formula in both if formula.totals), None)
+    if sums[0] and sums[1] and sums[0] != sums[1]:  # two ways to divide all layers into kinds
+        sums, collect = [{}, {}], None
+    every = {**sums[0], **sums[1]}
+    found: dict[Place, Expr] = {}
+    for side, (formula, swap) in enumerate(zip(both, swaps, strict=True)):
+        for (stack, part), amount in part_amounts(formula, stacks[side]).items():
+            place = (next(called(pair) for pair in pairs if pair[side] == stack), part)
+            own = expand(amount.xreplace(dict(swap)).xreplace(every))
+            found[place] = found.get(place, NOTHING) + (own if side == 0 else -own)
+    found = {place: expand(amount) for place, amount in found.items()}
+    total = expand(Add(*found.values()))
+    if collect is not None:
+        found = {place: collect.collect_totals(amount) for place, amount in found.items()}
+        total = collect.collect_totals(total)
+    return found, total
+
+
+def called(pair: tuple[str, str]) -> str:
+    """Return the name of two corresponding stacks."""
+    return next((name for name in pair if name not in (ONLY, "-")), ONLY) if "-" in pair or pair[0] == pair[1] else ONLY
+
+
+def _places(
+    pairs: Pairs,
+    one: Mapping[str, StackProfile],
+    two: Mapping[str, StackProfile],
+    amounts: Mapping[str, Mapping[Place, Expr]],
+) -> Iterable[Place]:
+    """Return all parts of all stacks in order."""
+    parts = [*dict.fromkeys(PARTS.values()), OTHER]
+    return [(called(pair), part) for pair in pairs for part in parts]
+
+
+def _changes(
+    place: Place, pairs: Pairs, one: Mapping[str, StackProfile], two: Mapping[str, StackProfile]
+) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
+    """Return the phrases that differ for each aspect of a part."""
+    stack, part = place
+    left, right = next(pair for pair in pairs if called(pair) == stack)
+    found = []
+    for aspect, its in PARTS.items():
+        if its != part:
+            continue
+        own = one[left].aspects.get(aspect, ()) if left in one else ()
+        other = two[right].aspects.get(aspect, ()) if right in two else ()
+        if aspect in DETAILS and not (own and other):  # a detail of attention or experts, which one model lacks
+            continue
+        gained = tuple(each for each in own if each not in other)
+        lost = tuple(each for each in other if each not in own)
+        if gained or lost:
+            found.append((aspect, gained, lost))
+    return tuple(found)
