@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,23 +12,27 @@ from sympy import Add, Expr, Integer, Symbol, expand
 
 from ..formulas.formula import Formula
 from ..language.arithmetic import parse
-from ..language.errors import OptionError, RuleError
+from ..language.errors import OptionError, RuleError, naming
 from ..language.frozen import FrozenDict
 from ..language.notation.text import code
-from ..language.symbols import print_order
+from ..language.symbols import A, D, G, H, L, P, S, print_order
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Piece, Table, capital, plain
 from ..quantities import quantity as find_quantity
 from .result import Answer
-from .structure_amounts import Place, part_amounts
+from .structure_amounts import Place, part_amounts, silent_operations
 from .structure_profile import CHOICES, DECODER, DETAILS, ENCODER, ONLY, OTHER, PARTS, StackProfile, in_towers, profiles
 
 QUANTITIES = ("params", "flops", "kv-cache")
 NOTHING = Integer(0)
 _MATH = re.compile(r"\{([^}]*)\}")
-# The subject of a sentence about an aspect that is not a noun that a model has.
-_LISTED = "attention biases"
+_LISTED = "attention biases"  # the aspect whose phrases are the projections that have a bias
+_SOME = re.compile(r",? in \{[^}]*\} of the \{[^}]*\} layers$")
+_OTHER_MIXERS = ("state-space mixer", "short convolution")
+_MULTI_QUERY = "one key/value head for all query heads"
+_MULTI_HEAD = "a key/value head for each query head"
+_ROTARY = "rotary positions"
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,10 @@ class PartDifference:
         """Return the difference in sentences about the first model."""
         said = [line(sentence(first, *change)) for change in self.changes]
         if not said:
-            said = [line(f"{first} and {second} store or compute this part differently.")]
+            how = (
+                "have this part in other sizes" if any(self.amounts.values()) else "differ in steps without parameters"
+            )
+            said = [line(f"{first} and {second} {how}.")]
         params = self.amounts.get("params", NOTHING)
         return [*said, amount_sentence(params)] if params != 0 else said
 
@@ -213,9 +220,7 @@ class StructureComparison(Answer):
         if not self.same:
             yield self._table()
         for name, why in self.refused.items():
-            yield Paragraph(
-                [f"{find_quantity(name).measure.title[0].upper()}{find_quantity(name).measure.title[1:]}: {why}."]
-            )
+            yield Paragraph([f"{capital(find_quantity(name).measure.title)}: not compared; {why}."])
 
     def _sizes(self) -> Line:
         said: list[Piece] = ["Sizes that differ: "]
@@ -259,13 +264,30 @@ def sentence(name: str, aspect: str, own: Sequence[str], other: Sequence[str]) -
     return f"{name} {' and '.join(said)}."
 
 
+_SHORT = {
+    "a norm before each sublayer (pre-norm)": "pre-norm",
+    "a norm after each residual sum (post-norm)": "post-norm",
+    "a norm before and a norm after each sublayer": "norms before and after each sublayer",
+    "a norm after each sublayer, before the residual sum": "norms after each sublayer",
+    "attention and the MLP in parallel, after one norm,": "attention and MLP in parallel after one norm",
+    "attention and the MLP in parallel, after a norm each,": "attention and MLP in parallel after a norm each",
+    "an LM head tied to the token embedding": "tied LM head",
+    "an LM head of its own": "untied LM head",
+}
+
+
 def short(aspect: str, own: Sequence[str], other: Sequence[str]) -> str:
-    """Return one aspect in a few words: a phrase, "no …", or "… instead of …"; of each phrase, only the first clause."""
-    own, other = (_with_projections(aspect, each) for each in (own, other))
-    gained, lost = ([bare(each).partition(",")[0] for each in phrases] for phrases in (own, other))
+    """Return one aspect in a few words: a phrase, "no …", or "… instead of …". Details after a comma are left out."""
+    gained, lost = (_shortened(aspect, each) for each in (own, other))
     if gained and lost and aspect in CHOICES:
         return f"{_and(gained)} instead of {_and(lost)}"
     return "; ".join([*gained, *(f"no {each}" for each in lost)])
+
+
+def _shortened(aspect: str, phrases: Sequence[str]) -> list[str]:
+    if aspect == _LISTED:
+        return list(_with_projections(aspect, phrases))
+    return [_SHORT.get(each, bare(each).partition(",")[0]) for each in phrases]
 
 
 def _with_projections(aspect: str, phrases: Sequence[str]) -> Sequence[str]:
@@ -319,23 +341,50 @@ def _compared(first: Model, second: Model) -> StructureComparison:
     refused: dict[str, str] = {}
     for name in QUANTITIES:
         try:
-            both = [_formula(model, name) for model in (first, second)]
+            both = []
+            for model in (first, second):
+                with naming(model.title):
+                    both.append(_formula(model, name))
         except RuleError as error:
-            refused[name] = str(error)
+            refused[name] = str(error)  # which names the operation
             continue
         places, total = _difference(both, (tuple(one), tuple(two)), pairs, swaps)
         amounts[name], totals[name] = places, total
-    found = []
-    for place in _places(pairs, one, two, amounts):
-        changes = _changes(place, pairs, one, two)
-        own = {name: each.get(place, NOTHING) for name, each in amounts.items()}
-        if changes or any(amount != 0 for amount in own.values()):
-            stack, part = place
-            called = part if stack == ONLY else f"{part} of the {stack}"
-            found.append(PartDifference(called, changes, FrozenDict(own)))
+    silent = [silent_operations(model.component, tuple(each)) for model, each in ((first, one), (second, two))]
+    found: list[PartDifference] = []
+    for pair in pairs:
+        for part in (*dict.fromkeys(PARTS.values()), OTHER):
+            stack = called(pair)
+            changes = _changes(part, one.get(pair[0]), two.get(pair[1]))
+            own = {name: each.get((stack, part), NOTHING) for name, each in amounts.items()}
+            hidden = "-" not in pair and silent[0].get((pair[0], part)) != silent[1].get((pair[1], part))
+            if changes or hidden or any(amount != 0 for amount in own.values()):
+                name = "mixer" if part == "attention" and _is_mixer(changes) else part
+                found.append(PartDifference(f"{name} of the {stack}" if stack else name, changes, FrozenDict(own)))
     return StructureComparison(
-        (first, second), tuple(found), FrozenDict(totals), FrozenDict(refused), tuple(dict.fromkeys(notes))
+        (first, second), tuple(_joined(found)), FrozenDict(totals), FrozenDict(refused), tuple(dict.fromkeys(notes))
     )
+
+
+def _is_mixer(changes: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]]) -> bool:
+    """Return whether one of the models has something else than attention in its place."""
+    return any(word in phrase for _, own, other in changes for phrase in (*own, *other) for word in _OTHER_MIXERS)
+
+
+def _joined(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
+    """Yield the differences, with those that are the same in an encoder and a decoder as one."""
+    encoder, decoder = f" of the {ENCODER}", f" of the {DECODER}"
+    others = {each.part.removesuffix(decoder): each for each in found if each.part.endswith(decoder)}
+    joined = set()
+    for each in found:
+        part = each.part.removesuffix(encoder)
+        other = others.get(part) if part != each.part else None
+        if other is not None and other.changes == each.changes:
+            joined.add(other.part)
+            both = {name: expand(amount + other.amounts[name]) for name, amount in each.amounts.items()}
+            yield PartDifference(f"{part} of the {ENCODER} and the {DECODER}", each.changes, FrozenDict(both))
+        elif each.part not in joined:
+            yield each
 
 
 def _formula(model: Model, name: str) -> Formula:
@@ -375,36 +424,47 @@ def _align(
     """Express sizes that only one of two stacks has in those of the other, and note it.
 
     A model with G key/value heads includes the one with G = A: this is a difference of sizes. The same holds for a
-    head dimension D and E/A, and for the letters of depths.
+    head dimension D and E/A, for the number of positions, and for the letters of depths.
     """
     if one is None or two is None:
         return
-    for name, words in (("kv_heads", "key/value heads"), ("head_width", "head dimension")):
-        left, right = getattr(one, name), getattr(two, name)
-        if left is None or right is None or left == right:
-            continue
-        for mine, theirs, swap, model, other in (
-            (left, right, swaps[0], models[0], models[1]),
-            (right, left, swaps[1], models[1], models[0]),
-        ):
-            if mine.is_Symbol and mine not in theirs.free_symbols:
-                swap[mine] = theirs
+    sides = ((one, two, swaps[0], models[0], models[1]), (two, one, swaps[1], models[1], models[0]))
+    for name, letters, words in _ALIGNED:
+        for mine, theirs, swap, model, other in sides:
+            size, value = getattr(mine, name), getattr(theirs, name)
+            if size in letters and value is not None and size != value and value not in letters:
+                swap[size] = value
+                equal = f"{{{code(size)}}} = {{{code(value)}}}"
                 notes.append(
-                    f"The {words} of {model.title} are a size of its own, {{{code(mine)}}}; {other.title} has "
-                    f"{{{code(mine)}}} = {{{code(theirs)}}}. This is a difference of sizes, and the formulas use "
-                    f"{{{code(mine)}}} = {{{code(theirs)}}}."
+                    f"{model.title} has {words.format(f'{{{code(size)}}}')}; in {other.title}, {equal}. This is a "
+                    f"difference of sizes, and the formulas use {equal}."
                 )
-                break
-        else:
-            several = {Integer(1): "one key/value head for all query heads (multi-query attention)"}
-            if name == "kv_heads":
-                one.add("mixer", several.get(left, "a key/value head for each query head"))
-                two.add("mixer", several.get(right, "a key/value head for each query head"))
-    if one.depth != two.depth and getattr(one.depth, "is_Symbol", False) and getattr(two.depth, "is_Symbol", False):
-        if str(one.depth) == "L":
-            swaps[0][one.depth] = two.depth
-        else:
-            swaps[1][two.depth] = one.depth
+    if one.kv_heads is not None and two.kv_heads is not None:
+        left, right = one.kv_heads.xreplace(swaps[0]), two.kv_heads.xreplace(swaps[1])
+        for each, heads in ((one, left), (two, right)) if left != right else ():
+            each.add("mixer", _MULTI_QUERY if heads == 1 else _MULTI_HEAD)
+    for mine, theirs, _, model, _ in sides:
+        own = [each for each in mine.aspects.get("positions", ()) if each.startswith(f"{_ROTARY} on {{")]
+        if own and _ROTARY in theirs.aspects.get("positions", ()):
+            notes.append(f"In {model.title}, {{D_rope}} may equal the head dimension; then whole heads rotate.")
+    for mine, theirs, swap, _, _ in sides if one.depth != two.depth else ():
+        size, value = mine.depth, theirs.depth
+        if isinstance(size, Symbol) and (value == 1 or (size == L and isinstance(value, Symbol))):
+            swap[size] = value
+            return
+    if isinstance(one.depth, Symbol) and isinstance(two.depth, Symbol) and one.depth != two.depth:
+        swaps[1][two.depth] = one.depth
+
+
+# Sizes that a stack can share with another: the field of its profile, its letters, and words for it.
+_ALIGNED = (
+    ("heads", (A,), "{} query heads"),
+    ("kv_heads", (G,), "{} key/value heads"),
+    ("head_width", (D,), "heads of dimension {}"),
+    ("hidden", (H,), "an MLP of width {}"),
+    ("length", (S,), "sequences of {} tokens"),
+    ("rows", (P,), "{} learned positions"),
+)
 
 
 def _difference(
@@ -438,33 +498,28 @@ def called(pair: tuple[str, str]) -> str:
     return next((name for name in pair if name not in (ONLY, "-")), ONLY) if "-" in pair or pair[0] == pair[1] else ONLY
 
 
-def _places(
-    pairs: Pairs,
-    one: Mapping[str, StackProfile],
-    two: Mapping[str, StackProfile],
-    amounts: Mapping[str, Mapping[Place, Expr]],
-) -> Iterable[Place]:
-    """Return all parts of all stacks in order."""
-    parts = [*dict.fromkeys(PARTS.values()), OTHER]
-    return [(called(pair), part) for pair in pairs for part in parts]
-
-
 def _changes(
-    place: Place, pairs: Pairs, one: Mapping[str, StackProfile], two: Mapping[str, StackProfile]
+    part: str, one: StackProfile | None, two: StackProfile | None
 ) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
     """Return the phrases that differ for each aspect of a part."""
-    stack, part = place
-    left, right = next(pair for pair in pairs if called(pair) == stack)
     found = []
     for aspect, its in PARTS.items():
         if its != part:
             continue
-        own = one[left].aspects.get(aspect, ()) if left in one else ()
-        other = two[right].aspects.get(aspect, ()) if right in two else ()
+        own, other = (each.aspects.get(aspect, ()) if each else () for each in (one, two))
         if aspect in DETAILS and not (own and other):  # a detail of attention or experts, which one model lacks
             continue
-        gained = tuple(each for each in own if each not in other)
-        lost = tuple(each for each in other if each not in own)
+        gained = tuple(_contrasted(each, other) for each in own if each not in other)
+        lost = tuple(_contrasted(each, own) for each in other if each not in own)
         if gained or lost:
             found.append((aspect, gained, lost))
     return tuple(found)
+
+
+def _contrasted(phrase: str, others: Sequence[str]) -> str:
+    """Return a phrase that also states what it implies, if the other model has the same in a part of the layers."""
+    if any(_SOME.sub("", each) == phrase for each in others):
+        return f"{phrase} in all layers"
+    if phrase == _ROTARY and any(each.startswith(f"{_ROTARY} on ") for each in others):
+        return f"{phrase} on whole heads"
+    return phrase

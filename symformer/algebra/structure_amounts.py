@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from sympy import Expr, Integer, expand
@@ -17,8 +18,8 @@ from ..components.short_convolution import ShortConvolution
 from ..components.token_embedding import TokenEmbedding
 from ..formulas.account import Line
 from ..formulas.formula import Formula
-from ..ledger.facts import ONE, Entry, OperationKind
-from .structure_profile import OTHER, in_towers, stack_name
+from ..ledger.facts import ONE, Entry, OperationKind, Scope
+from .structure_profile import ONLY, OTHER, in_towers, stack_name
 
 BEFORE, LAYERS, AFTER = "before the layers", "in the layers", "after the layers"
 Place = tuple[str, str]  # a stack and a part of it
@@ -42,12 +43,9 @@ def part_amounts(formula: Formula, stacks: Sequence[str]) -> Mapping[Place, Expr
         count = count * line.count
         entry = line.entry
         if entry is not None:
-            stack = stack_name(entry.path, entry.kind is OperationKind.CONVOLUTION and not parts, stacks)
-            inside = any(part.role == "block" for part in parts) or [part.role for part in parts][:1] == ["MLP"]
-            outside = in_towers(stacks) and not any(part.role == "tower" for part in parts)
-            reached[stack] = LAYERS if inside else AFTER if outside or reached[stack] != BEFORE else BEFORE
+            stack, where = _where(entry, parts, stacks, reached)
             for term in line.terms:
-                part = part_of(parts, entry, term.label, reached[stack])
+                part = part_of(parts, entry, term.label, where, stack == ONLY)
                 amount = (count * term.expr).xreplace(formula.display_relations)
                 found[stack, part] = found.get((stack, part), Integer(0)) + amount
         for below in line.lines:
@@ -58,7 +56,39 @@ def part_amounts(formula: Formula, stacks: Sequence[str]) -> Mapping[Place, Expr
     return {place: amount for place, each in found.items() if (amount := expand(each)) != 0}
 
 
-def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str) -> str:
+# Operations without weights that describe a part: how often each occurs, except for functions.
+_SILENT = (OperationKind.MULTIPLY, OperationKind.SCAN, OperationKind.MATCH, OperationKind.ROUTE)
+
+
+def silent_operations(component: Component, stacks: Sequence[str]) -> Mapping[Place, Counter[str]]:
+    """Return the operations without weights in each part of each stack, which a description may have missed."""
+    found: dict[Place, Counter[str]] = {}
+    reached = dict.fromkeys(stacks, BEFORE)
+
+    def walk(scope: Scope, parts: tuple[Component, ...]) -> None:
+        for item in scope.items:
+            if isinstance(item, Scope):
+                walk(item, (*parts, item.part) if isinstance(item.part, Component) else parts)
+                continue
+            stack, where = _where(item, parts, stacks, reached)
+            if item.kind in _SILENT:
+                part = part_of(parts, item, "", where, stack == ONLY)
+                found.setdefault((stack, part), Counter())[item.kind.value] += 1
+
+    walk(component.ledger.root, ())
+    return found
+
+
+def _where(entry: Entry, parts: Sequence[Component], stacks: Sequence[str], reached: dict[str, str]) -> tuple[str, str]:
+    """Return the stack of an operation, and whether it is before, in or after its layers."""
+    stack = stack_name(entry.path, entry.kind is OperationKind.CONVOLUTION and not parts, stacks)
+    inside = any(part.role == "block" for part in parts) or [part.role for part in parts][:1] == ["MLP"]
+    outside = in_towers(stacks) and not any(part.role == "tower" for part in parts)
+    reached[stack] = LAYERS if inside else AFTER if outside or reached[stack] != BEFORE else BEFORE
+    return stack, reached[stack]
+
+
+def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, alone: bool) -> str:
     """Return the part of a model that a term of an operation belongs to.
 
     Parameters
@@ -71,6 +101,8 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str) ->
         The label of the term: the name of a weight or of a product.
     where
         Whether the operation is before, in or after the layers.
+    alone
+        Whether the model has only one stack of layers.
 
     """
     names = [part.name for part in parts]
@@ -83,14 +115,14 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str) ->
     if "cross-attention" in names:
         return "cross-attention"
     if where == BEFORE:
-        return _embedding(parts, entry)
+        return _embedding(parts, entry, alone)
     if any(isinstance(part, DistanceEmbedding) for part in parts):
         return "positions"
     if "attention" in roles:
         latent = any(isinstance(part, LatentAttention) for part in parts)
         if roles[-1] == "norms" and not latent:
             return "query and key norms"
-        if entry.kind is OperationKind.PARAMETER and not bias and getattr(parts[-1], "sinks", ""):
+        if entry.kind is OperationKind.PARAMETER and not bias and getattr(parts[-1], "sinks", False):
             return "attention sinks"
         return "attention biases" if bias else "attention"
     if "state-space mixer" in roles or any(isinstance(part, ShortConvolution) for part in parts):
@@ -98,13 +130,13 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str) ->
     if "MLP" in roles:
         return "MLP biases" if bias else "MLP"
     if roles[-1] == "norms":
-        return "layer norms"
+        return "block"
     if "layer-scale" in names:
         return "residual branches"
     return "conditioning" if "adaptive-block" in names else OTHER
 
 
-def _embedding(parts: Sequence[Component], entry: Entry) -> str:
+def _embedding(parts: Sequence[Component], entry: Entry, alone: bool) -> str:
     for part in parts:
         match part:
             case PositionEmbedding() | DistanceEmbedding():
@@ -116,9 +148,12 @@ def _embedding(parts: Sequence[Component], entry: Entry) -> str:
             case TokenEmbedding() | Linear():
                 return "token embedding"
             case Component(role="norms"):
-                return "positions" if entry.path.startswith("encoder.") else "embedding norm"  # of distances: DeBERTa
+                distances = alone and entry.path.startswith("encoder.")  # the norm of distances in DeBERTa
+                return "positions" if distances else "embedding norm"
             case Component(name="conditioning"):
                 return "conditioning"
+    if entry.kind is OperationKind.MULTIPLY:  # a factor of the embeddings
+        return "token embedding"
     if entry.kind is OperationKind.CONVOLUTION:  # whose only model without patches is Whisper
         return "audio embedding"
     if entry.kind is OperationKind.PARAMETER and entry.weights:

@@ -15,6 +15,7 @@ from ..components.base import Component
 from ..components.chunked_scan import ChunkedScan
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
+from ..components.dropout import Dropout
 from ..components.gated_mlp import GatedMLP
 from ..components.head_norm import HeadNorm
 from ..components.identity import Identity
@@ -30,6 +31,7 @@ from ..components.moe import (
     SIGMOID_WITH_BIAS,
     SIGMOID_WITH_EXPERT_BIAS,
     SOFTMAX,
+    SOFTMAX_IN_GROUPS,
     SOFTMAX_MAYBE_DIVIDED,
     SOFTMAX_OF_CHOSEN,
     SOFTMAX_WITH_BIAS,
@@ -48,24 +50,30 @@ from ..components.self_attention import SelfAttention
 from ..components.short_convolution import ShortConvolution
 from ..components.token_embedding import TokenEmbedding
 from ..language.notation.text import code
+from ..language.symbols import P
 from ..ledger.facts import Entry, OperationKind, Scope
 
 ENCODER, DECODER, IMAGE, TEXT, ONLY = "encoder", "decoder", "image encoder", "text encoder", ""
 _TOWERS = {"vision_model": IMAGE, "text_model": TEXT}
 _ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention)
 _MIXERS = (*_ATTENTION, SelectiveScan, ChunkedScan, ShortConvolution)
+# A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
 _ROUTING = {
-    SOFTMAX: "a softmax of all router logits, divided by the sum over the chosen experts",
-    SOFTMAX_MAYBE_DIVIDED: "a softmax of all router logits",
-    SOFTMAX_OF_CHOSEN: "a softmax of the chosen router logits",
-    SOFTMAX_WITH_BIAS: "a softmax of all router logits, with a bias for the choice",
-    SIGMOID_OF_CHOSEN: "sigmoids of the chosen router logits",
-    SIGMOID_IN_GROUPS: "sigmoids of the router logits, with a bias and groups of experts for the choice",
-    SIGMOID_IN_GROUPS_MAYBE_DIVIDED: "sigmoids of the router logits, with a bias and groups of experts for the choice",
-    SIGMOID_WITH_BIAS: "sigmoids of the router logits, with a bias for the choice",
-    SIGMOID_WITH_EXPERT_BIAS: "sigmoids of the router logits, with a bias for the choice",
-    SPARSE_MIXER: "sparse mixer sampling, one expert after the other",
+    SOFTMAX: "expert weights from a softmax over the chosen experts",
+    SOFTMAX_OF_CHOSEN: "expert weights from a softmax over the chosen experts",
+    SOFTMAX_MAYBE_DIVIDED: "expert weights from a softmax over all experts",
+    SOFTMAX_WITH_BIAS: "expert weights from a softmax over all experts, with a bias for the choice,",
+    SOFTMAX_IN_GROUPS: "expert weights from a softmax over all experts, with groups of experts for the choice,",
+    SIGMOID_OF_CHOSEN: "expert weights from sigmoids",
+    SIGMOID_IN_GROUPS: "expert weights from sigmoids, with a bias and groups of experts for the choice,",
+    SIGMOID_IN_GROUPS_MAYBE_DIVIDED: (
+        "expert weights from sigmoids, with a bias and groups of experts for the choice,"
+    ),
+    SIGMOID_WITH_BIAS: "expert weights from sigmoids, with a bias for the choice,",
+    SIGMOID_WITH_EXPERT_BIAS: "expert weights from sigmoids, with a bias for the choice,",
+    SPARSE_MIXER: "expert weights from SparseMixer, which chooses one expert after the other,",
 }
+_OWN_ROUTING = "a rule of its own for the choice and the weights of experts"
 _TANH, _SIGMOID = "GELU (tanh approximation)", "GELU (sigmoid approximation)"
 _ACTIVATIONS = {
     "silu": "SiLU",
@@ -94,6 +102,7 @@ PARTS: Mapping[str, str] = {
     "mixer": "attention",
     "mask": "attention",
     "window": "attention",
+    "scale": "attention",
     "scores": "attention",
     "attention biases": "attention biases",
     "query and key norms": "query and key norms",
@@ -103,8 +112,9 @@ PARTS: Mapping[str, str] = {
     "activation": "MLP",
     "routing": "MLP",
     "MLP biases": "MLP biases",
-    "arrangement": "layer norms",
-    "norms": "layer norms",
+    "sublayers": "block",
+    "arrangement": "block",
+    "norms": "block",
     "residual": "residual branches",
     "sharing": "layers",
     "final norm": "final norm",
@@ -112,10 +122,15 @@ PARTS: Mapping[str, str] = {
     "adapters": "adapters",
 }
 OTHER = "other"
+_NUMBERS = {1: "one sublayer", 2: "two sublayers", 3: "three sublayers"}
+_LONG = 50  # characters of a phrase after which a comma precedes the layers that it holds for
 # Aspects that every model with the part has in one form: a difference replaces one form by another.
-CHOICES = ("mixer", "mask", "MLP", "activation", "routing", "arrangement", "norms", "positions", "tokens", "head")
+CHOICES = (
+    *("tokens", "positions", "embedding norm", "mixer", "mask", "scale", "query and key norms", "MLP", "activation"),
+    *("routing", "sublayers", "arrangement", "norms", "final norm", "head"),
+)
 # Aspects that only models with attention, with a network or with experts have.
-DETAILS = ("mask", "activation", "routing")
+DETAILS = ("mask", "scale", "activation", "routing", "sublayers")
 
 
 @dataclass
@@ -127,8 +142,12 @@ class StackProfile:
 
     aspects: dict[str, tuple[str, ...]] = field(default_factory=dict)
     depth: Expr | None = None  # the number of layers
+    heads: Expr | None = None  # query heads
     kv_heads: Expr | None = None
     head_width: Expr | None = None
+    hidden: Expr | None = None  # the width of the MLP
+    length: Expr | None = None  # the number of positions that the layers process
+    rows: Expr | None = None  # the number of rows of the table of learned positions
 
     def add(self, aspect: str, *phrases: str) -> None:
         """Add phrases that an aspect does not have yet."""
@@ -146,7 +165,7 @@ class Stack:
 
 def profiles(component: Component) -> dict[str, StackProfile]:
     """Return the description of each stack of a model, by the name of the stack, which is "" if there is only one."""
-    return {name: _profile(component, stack) for name, stack in stacks_of(component.ledger.apart.root).items()}
+    return {name: _profile(component, name, stack) for name, stack in stacks_of(component.ledger.apart.root).items()}
 
 
 def stacks_of(root: Scope) -> dict[str, Stack]:
@@ -200,34 +219,37 @@ def _stack(items: Sequence[Entry | Scope]) -> Stack:
     return Stack(tuple(items[:first]), kinds, tuple(items[last + 1 :]))
 
 
-def _profile(component: Component, stack: Stack) -> StackProfile:
+def _profile(component: Component, name: str, stack: Stack) -> StackProfile:
     found = StackProfile()
     for item in stack.before:
-        _before(found, item)
+        _before(found, item, name == ONLY)
     _layers(found, component, stack.kinds)
     for item in stack.after:
         _after(found, item)
-    for name in ("lora", "adapters"):
-        if targets := getattr(component, name, ()):
-            kind = "low-rank updates (LoRA)" if name == "lora" else "bottleneck adapters"
+    for option in ("lora", "adapters"):
+        if targets := getattr(component, option, ()):
+            kind = "low-rank updates (LoRA)" if option == "lora" else "bottleneck adapters"
             found.add("adapters", f"{kind} of {' and '.join(targets)}")
     return found
 
 
-def _before(found: StackProfile, item: Entry | Scope) -> None:
+def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
     """Describe an item before the layers."""
     part = item.part if isinstance(item, Scope) else None
     match part:
         case TokenEmbedding(width=width):
             found.add("tokens", "a token embedding" + ("" if str(width) == "E" else f" of width {{{code(width)}}}"))
-        case PositionEmbedding(fixed=fixed):
-            found.add("positions", "stored sinusoidal positions" if fixed else "learned position embeddings")
+        case PositionEmbedding(fixed=fixed, rows=rows):
+            found.rows = rows
+            kind = "stored sinusoidal positions" if fixed else "learned position embeddings"
+            unused = "" if rows.is_Symbol or not rows.has(P) else f", with {{{code(rows - P)}}} unused rows,"
+            found.add("positions", f"{kind}{unused}")
         case SegmentEmbedding():
             found.add("segments", "an embedding of segments")
         case PatchEmbedding():
             found.add("image", "an embedding of image patches")
         case LayerNorm() | RMSNorm():
-            distances = _path(item).startswith("encoder.")  # DeBERTa normalizes its embedding of distances
+            distances = alone and _path(item).startswith("encoder.")  # DeBERTa normalizes its embedding of distances
             where = "of the embedding of distances" if distances else "after the embedding"
             found.add("positions" if distances else "embedding norm", f"{article(norm_words(part, False))} {where}")
         case Component(role="embeddings") if part.name == "conditioning":
@@ -245,6 +267,7 @@ def _before(found: StackProfile, item: Entry | Scope) -> None:
         case OperationKind.POSITIONS if item.function == "sinusoidal":
             found.add("positions", "sinusoidal positions")
         case OperationKind.PARAMETER if "pos" in item.weights[0].path:
+            found.rows = item.weights[0].shape[-2]
             found.add("positions", "stored sinusoidal positions" if item.fixed else "learned position embeddings")
         case OperationKind.PARAMETER if "rel" in item.weights[0].path:
             found.add("positions", "an embedding of distances")
@@ -263,6 +286,8 @@ def _after(found: StackProfile, item: Entry | Scope) -> None:
             found.add("head", "an LM head tied to the token embedding" if part.tied else "an LM head of its own")
             found.add("head", *(["a bias of the LM head"] if part.bias else []))
             found.add("head", *(["a tanh soft cap on the logits"] if part.capped else []))
+        case Dropout():
+            pass
         case Linear():
             found.add("head", "a linear projection of the output")
         case Component():
@@ -297,6 +322,9 @@ def _layers(found: StackProfile, component: Component, kinds: Sequence[Scope]) -
     layers = [_layer(found, each) for each in kinds]
     depth = Add(*(layer.count for layer in layers))
     found.depth = depth
+    inputs = [item.inputs for kind in kinds for scope in kind.walk() for item in scope.items if isinstance(item, Entry)]
+    shapes = [each[0].shape for each in inputs if each and len(each[0].shape) == 3]
+    found.length = shapes[0][1] if shapes else None
     total = next((name for name, value in component.totals.items() if value == depth), depth)
     if any(each.distinct is not None for each in kinds):
         found.add(
@@ -312,8 +340,9 @@ def _layers(found: StackProfile, component: Component, kinds: Sequence[Scope]) -
         for phrase in dict.fromkeys(phrase for layer in having for phrase in layer.aspects[aspect]):
             some = [layer for layer in having if phrase in layer.aspects[aspect]]
             count = Add(*(layer.count for layer in some))
-            where = "" if len(some) == len(having) else f" in {{{code(count)}}} of the {{{code(total)}}} layers"
-            found.add(aspect, phrase + where)
+            comma = "," if "," in phrase or len(phrase) > _LONG else ""
+            some_layers = f"{phrase.rstrip(',')}{comma} in {{{code(count)}}} of the {{{code(total)}}} layers"
+            found.add(aspect, phrase if len(some) == len(having) else some_layers)
 
 
 def _layer(found: StackProfile, kind: Scope) -> _Layer:
@@ -330,10 +359,17 @@ def _layer(found: StackProfile, kind: Scope) -> _Layer:
                 _attention(found, layer, part, scope)
         elif isinstance(part, CrossAttention):
             layer.aspects["cross-attention"].append("cross-attention to the encoder's output")
+            if part.bias or part.output_bias:
+                layer.aspects["cross-attention"].append("biases in the cross-attention")
         elif isinstance(part, LayerNorm | RMSNorm):
             layer.aspects["norms"].append(f"{norm_words(part)}")
         elif _role(part) == "MLP":
             _mlp(layer, part)
+            found.hidden = part.hidden if isinstance(part, MLP | GatedMLP) else found.hidden
+    sublayers = sum(_role(scope.part) != "norms" and not isinstance(scope.part, Identity) for scope in _sublayers(kind))
+    sublayers -= max(len(mixers) - 1, 0)
+    if _role(kind.part) == "block":
+        layer.aspects["sublayers"] = [f"{_NUMBERS.get(sublayers, sublayers)} in each layer"]
     layer.aspects["mixer"] = [" and ".join(mixers) + " in parallel"] if len(mixers) > 1 else mixers
     for aspect, phrases in layer.aspects.items():
         layer.aspects[aspect] = list(dict.fromkeys(phrases))
@@ -365,7 +401,7 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
     }.get(name)
     if isinstance(part, ParallelBlock):
         shared = sum(_role(each) == "norms" for each in part.parts.values()) == 1
-        said = "attention and the MLP in parallel, after " + ("one norm" if shared else "a norm each")
+        said = "attention and the MLP in parallel, after " + ("one norm," if shared else "a norm each,")
     if said:
         layer.aspects["arrangement"].append(said)
     if any(isinstance(item, Scope) and isinstance(item.part, Identity) for item in kind.items):
@@ -413,8 +449,10 @@ def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope
         said["positions"].append("rotary positions")
     said["positions"] += [each for each in map(_relative, scope.walk()) if each]
     if isinstance(part, SelfAttention):
-        found.kv_heads, found.head_width = part.kv_heads, part.head_width
+        found.heads, found.kv_heads, found.head_width = part.heads, part.kv_heads, part.head_width
         said["attention biases"] = _attention_biases(part)
+        scale = {"none": "scores that are not divided by √{D}", "number": "scores multiplied by a constant"}
+        said["scale"] = [scale.get(part.scale, "scores divided by √{D}")]
         _scores(said, part)
         for norm, where in (
             (part.head_norm, "over each head"),
@@ -454,11 +492,9 @@ def _scores(said: dict[str, list[str]], part: SelfAttention) -> None:
     """Describe what happens to the scores of attention."""
     if part.window is not None:
         window = f"{{{code(part.window)}}} tokens"
-        said["window"].append(f"chunks of {window}" if part.chunked else f"a sliding window of {window}")
-    if part.scale == "none":
-        said["scores"].append("scores that are not divided by √{D}")
-    if part.scale == "number":
-        said["scores"].append("a constant factor of the scores in place of 1/√{D}")
+        said["window"].append(
+            f"attention within chunks of {window}" if part.chunked else f"a sliding window of {window}"
+        )
     if part.capped:
         said["scores"].append("a tanh soft cap on the scores")
     if part.temperature:
@@ -478,18 +514,19 @@ def _mlp(layer: _Layer, part: object) -> None:
             said["MLP"].append(
                 f"{experts} experts of width {width}, of which a router chooses {chosen} for each token,"
             )
-            if part.shared is not None:
-                width = getattr(part.shared, "hidden", None)
-                said["MLP"].append("a shared expert" + (f" of width {{{code(width)}}}" if width is not None else ""))
+            if isinstance(part.shared, GatedMLP | MLP):
+                said["MLP"].append(f"a shared expert of width {{{code(part.shared.hidden)}}}")
             if part.shared_gate:
                 said["MLP"].append("a gate of the shared expert")
-            said["routing"] = [f"expert weights that are {_ROUTING.get(part.routing, part.routing)}"]
+            said["routing"] = [_ROUTING.get(part.routing, _OWN_ROUTING)]
             if part.weighted_inputs:
-                said["routing"].append("expert weights that multiply the experts' inputs")
+                said["routing"].append("a weighting of the experts' inputs instead of their outputs")
             if part.bias:
                 said["MLP biases"].append("biases in the router and in the experts")
+            if part.choice_bias:
+                said["MLP biases"].append("a stored bias of each expert for the choice")
             if part.lifted:
-                said["activation"].append("a gate that multiplies the up projection plus 1")
+                said["MLP"].append("an offset of 1 on the up projection")
             said["activation"].append(_ACTIVATIONS.get(part.activation, part.activation))
         case GatedMLP() if any("experts" in each for each in said["MLP"]):
             said["MLP"].append(f"a shared expert of width {{{code(part.hidden)}}}")
@@ -498,7 +535,7 @@ def _mlp(layer: _Layer, part: object) -> None:
             said["activation"].append(_ACTIVATIONS.get(part.activation, part.activation))
             said["MLP biases"] += ["biases in the MLP"] if part.bias else []
             if part.gate_factor or part.factor:
-                said["residual"].append("constant factors in the MLP")
+                said["MLP"].append("constant factors of its gate and its output")
         case MLP():
             said["MLP"].append("an MLP without a gate")
             trained = "xIELU, with two trained parameters"
