@@ -10,12 +10,14 @@ from typing import Any
 
 from sympy import Add, Expr, Integer, Symbol, expand
 
+from ..architectures.base_architecture import Architecture
 from ..formulas.formula import Formula
 from ..language.arithmetic import parse
 from ..language.errors import OptionError, RuleError, naming
 from ..language.frozen import FrozenDict
+from ..language.notation.display_tree import Root, tree
 from ..language.notation.text import code
-from ..language.symbols import A, D, G, H, L, P, S, print_order
+from ..language.symbols import A, A_vis, D, E_vis, G, H, H_vis, L, P, S, S_enc, print_order
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Piece, Table, capital, plain
@@ -26,12 +28,13 @@ from .structure_profile import CHOICES, DECODER, DETAILS, ENCODER, ONLY, OTHER, 
 
 QUANTITIES = ("params", "flops", "kv-cache")
 NOTHING = Integer(0)
-_MATH = re.compile(r"\{([^}]*)\}")
+_MATH = re.compile(r"(√?)\{([^}]*)\}")
 _LISTED = "attention biases"  # the aspect whose phrases are the projections that have a bias
 _SOME = re.compile(r",? in \{[^}]*\} of the \{[^}]*\} layers$")
 _OTHER_MIXERS = ("state-space mixer", "short convolution")
 _MULTI_QUERY = "one key/value head for all query heads"
 _MULTI_HEAD = "a key/value head for each query head"
+_ALL = " in all layers"
 _ROTARY = "rotary positions"
 
 
@@ -65,9 +68,8 @@ class PartDifference:
         """Return the difference in sentences about the first model."""
         said = [line(sentence(first, *change)) for change in self.changes]
         if not said:
-            how = (
-                "have this part in other sizes" if any(self.amounts.values()) else "differ in steps without parameters"
-            )
+            sizes = any(self.amounts.values())
+            how = "have this part in other sizes" if sizes else "differ here in steps without parameters"
             said = [line(f"{first} and {second} {how}.")]
         params = self.amounts.get("params", NOTHING)
         return [*said, amount_sentence(params)] if params != 0 else said
@@ -75,7 +77,11 @@ class PartDifference:
     @property
     def short(self) -> str:
         """The difference in a few words, as in a list."""
-        return "; ".join(short(*change) for change in self.changes) or f"another {self.part}"
+        return "; ".join(dict.fromkeys(short(*change) for change in self.changes)) or self._other
+
+    @property
+    def _other(self) -> str:
+        return f"{self.part} in other sizes" if any(self.amounts.values()) else f"other steps in the {self.part}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,7 +149,15 @@ class StructureComparison(Answer):
     @property
     def short(self) -> str:
         """The differences in a few words, as in a list; "" if there are none."""
-        return "; ".join(each.short for each in self.differences)
+        replaced = any(change[0] == "norms" for each in self.differences for change in each.changes)
+        implied = [each for each in self.differences if each.part == "final norm" and each.kind == "replaced"]
+        shown = [each for each in self.differences if not (replaced and each in implied)]
+        return "; ".join(each.short for each in shown)
+
+    @property
+    def short_line(self) -> Line:
+        """The differences in a few words, with the sizes as mathematics."""
+        return line(self.short)
 
     @cached_property
     def differing_sizes(self) -> Mapping[Symbol, tuple[int, int]]:
@@ -208,19 +222,22 @@ class StructureComparison(Answer):
         first, second = self.names
         if self.same:
             yield Paragraph([f"{first} has the structure of {second}: only sizes can differ."])
-        for each in self.differences:
-            sentences: list[Piece] = [f"{capital(each.part)}: "]
-            for said in each.sentences(first, second):
-                sentences += [*said, " "]
-            yield Paragraph(sentences[:-1])
-        for note in self.size_notes:
-            yield Paragraph(line(note))
+        yield from map(Paragraph, self.paragraphs())
         if self.differing_sizes:
             yield Paragraph(self._sizes())
         if not self.same:
             yield self._table()
         for name, why in self.refused.items():
             yield Paragraph([f"{capital(find_quantity(name).measure.title)}: not compared; {why}."])
+
+    def paragraphs(self) -> Iterator[Line]:
+        """Yield a paragraph for each part that differs, and the notes on sizes."""
+        for each in self.differences:
+            sentences: list[Piece] = [f"{capital(each.part)}: "]
+            for said in each.sentences(*self.names):
+                sentences += [*said, " "]
+            yield sentences[:-1]
+        yield from map(line, self.size_notes)
 
     def _sizes(self) -> Line:
         said: list[Piece] = ["Sizes that differ: "]
@@ -243,9 +260,15 @@ class StructureComparison(Answer):
 def line(words: str) -> Line:
     """Return words as a line, with the formulas in braces as mathematics."""
     found: list[Piece] = []
+    root = False
     for place, piece in enumerate(_MATH.split(words)):
-        if piece:
-            found.append(Math.of(parse(piece, any_name=True)) if place % 2 else piece)
+        if place % 3 == 0 and piece:
+            found.append(piece)
+        elif place % 3 == 1:  # a root sign, or nothing
+            root = bool(piece)
+        elif place % 3 == 2:
+            shown = tree(parse(piece, any_name=True))
+            found.append(Math(Root(shown) if root else shown))
     return found
 
 
@@ -278,16 +301,30 @@ _SHORT = {
 
 def short(aspect: str, own: Sequence[str], other: Sequence[str]) -> str:
     """Return one aspect in a few words: a phrase, "no …", or "… instead of …". Details after a comma are left out."""
-    gained, lost = (_shortened(aspect, each) for each in (own, other))
+    bases = [{_base(each) for each in phrases} for phrases in (own, other)]
+    new = [each for each in own if _base(each) not in bases[1]]
+    old = [each for each in other if _base(each) not in bases[0]]
+    if not new and not old:  # the same in other layers
+        new = list(own)
+    gained, lost = (_shortened(aspect, each) for each in (new, old))
+    if {*gained} & {*lost}:  # they differ in a detail
+        gained, lost = ([bare(each).rstrip(",") for each in phrases] for phrases in (new, old))
     if gained and lost and aspect in CHOICES:
         return f"{_and(gained)} instead of {_and(lost)}"
     return "; ".join([*gained, *(f"no {each}" for each in lost)])
 
 
+def _base(phrase: str) -> str:
+    """Return a phrase without the layers that it holds for."""
+    return _SOME.sub("", phrase).removesuffix(_ALL)
+
+
 def _shortened(aspect: str, phrases: Sequence[str]) -> list[str]:
     if aspect == _LISTED:
         return list(_with_projections(aspect, phrases))
-    return [_SHORT.get(each, bare(each).partition(",")[0]) for each in phrases]
+    where = [(match[0].lstrip(",") if (match := _SOME.search(each)) else "") for each in phrases]
+    cut = [_SHORT.get(each, bare(_SOME.sub("", each)).partition(",")[0]) for each in phrases]
+    return [f"{each}{layers}" for each, layers in zip(cut, where, strict=True)]
 
 
 def _with_projections(aspect: str, phrases: Sequence[str]) -> Sequence[str]:
@@ -323,15 +360,33 @@ def amount_sentence(amount: Expr) -> Line:
     return ["The difference is ", Math.of(amount), " parameters."]
 
 
+def differing_parts(one: Mapping[str, StackProfile], two: Mapping[str, StackProfile]) -> tuple[int, int]:
+    """Return the number of parts in which two descriptions differ, and the number of phrases that only one has.
+
+    Raises OptionError if their stacks do not correspond.
+    """
+    found: set[object] = set()
+    for left, right in _pairs("the first", "the second", one, two):
+        for part in dict.fromkeys(PARTS.values()):
+            if changes := _changes(part, one.get(left), two.get(right)):
+                found.add((part, changes) if "-" not in (left, right) else (left, right))
+    parts = [each for each in found if isinstance(each, tuple)]
+    changed = [change for _, changes in parts if isinstance(changes, tuple) for change in changes]
+    phrases = sum(len(short(*change).split("; ")) for change in changed)
+    return len(parts), phrases
+
+
 def _compared(first: Model, second: Model) -> StructureComparison:
     for model in (first, second):
+        if not isinstance(model.component, Architecture) and not model.provenance.reading:
+            raise OptionError(f"{model.target} is a component; --structure compares whole models")
         if model.provenance.reading:
             raise OptionError(
                 f"{model.target} is known from a trace of its code, which does not name its parts; compare the totals "
                 "of a quantity instead, without --structure"
             )
     one, two = profiles(first.component), profiles(second.component)
-    pairs = _pairs(first, second, one, two)
+    pairs = _pairs(first.title, second.title, one, two)
     notes: list[str] = []
     swaps = ({}, {})  # type: tuple[dict[Symbol, Expr], dict[Symbol, Expr]]
     for left, right in pairs:
@@ -353,17 +408,33 @@ def _compared(first: Model, second: Model) -> StructureComparison:
     silent = [silent_operations(model.component, tuple(each)) for model, each in ((first, one), (second, two))]
     found: list[PartDifference] = []
     for pair in pairs:
+        stack = called(pair)
+        if "-" in pair:
+            found.append(_whole_stack(stack, one.get(pair[0]), two.get(pair[1]), amounts))
+            continue
         for part in (*dict.fromkeys(PARTS.values()), OTHER):
-            stack = called(pair)
-            changes = _changes(part, one.get(pair[0]), two.get(pair[1]))
+            changes = _changes(part, one[pair[0]], two[pair[1]])
             own = {name: each.get((stack, part), NOTHING) for name, each in amounts.items()}
-            hidden = "-" not in pair and silent[0].get((pair[0], part)) != silent[1].get((pair[1], part))
+            hidden = silent[0].get((pair[0], part)) != silent[1].get((pair[1], part))
             if changes or hidden or any(amount != 0 for amount in own.values()):
                 name = "mixer" if part == "attention" and _is_mixer(changes) else part
                 found.append(PartDifference(f"{name} of the {stack}" if stack else name, changes, FrozenDict(own)))
     return StructureComparison(
         (first, second), tuple(_joined(found)), FrozenDict(totals), FrozenDict(refused), tuple(dict.fromkeys(notes))
     )
+
+
+def _whole_stack(
+    name: str, one: StackProfile | None, two: StackProfile | None, amounts: Mapping[str, Mapping[Place, Expr]]
+) -> PartDifference:
+    """Return the difference of a stack that only one of the models has."""
+    depth = next(each.depth for each in (one, two) if each)
+    phrase = (f"{'an' if name == ENCODER else 'a'} {name} of {{{code(depth)}}} layers",)
+    own = {
+        quantity: Add(*(amount for place, amount in each.items() if place[0] == name))
+        for quantity, each in amounts.items()
+    }
+    return PartDifference(name, (("stack", phrase if one else (), () if one else phrase),), FrozenDict(own))
 
 
 def _is_mixer(changes: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]]) -> bool:
@@ -396,7 +467,7 @@ Pairs = Sequence[tuple[str, str]]  # the stacks of the first and the second mode
 
 
 def _pairs(
-    first: Model, second: Model, one: Mapping[str, StackProfile], two: Mapping[str, StackProfile]
+    first: str, second: str, one: Mapping[str, StackProfile], two: Mapping[str, StackProfile]
 ) -> list[tuple[str, str]]:
     """Return the stacks that correspond. Raises OptionError if they cannot be matched."""
     if set(one) == set(two):
@@ -404,7 +475,7 @@ def _pairs(
     if in_towers(tuple(one)) or in_towers(tuple(two)):
         both, other = (first, second) if in_towers(tuple(one)) else (second, first)
         raise OptionError(
-            f"{both.title} has an image encoder and a text encoder, and {other.title} does not; --structure compares "
+            f"{both} has an image encoder and a text encoder, and {other} does not; --structure compares "
             "only models with the same towers"
         )
     single = one if ONLY in one else two
@@ -432,7 +503,7 @@ def _align(
     for name, letters, words in _ALIGNED:
         for mine, theirs, swap, model, other in sides:
             size, value = getattr(mine, name), getattr(theirs, name)
-            if size in letters and value is not None and size != value and value not in letters:
+            if size in letters and value is not None and size != value and (value not in letters or size == S):
                 swap[size] = value
                 equal = f"{{{code(size)}}} = {{{code(value)}}}"
                 notes.append(
@@ -449,7 +520,8 @@ def _align(
             notes.append(f"In {model.title}, {{D_rope}} may equal the head dimension; then whole heads rotate.")
     for mine, theirs, swap, _, _ in sides if one.depth != two.depth else ():
         size, value = mine.depth, theirs.depth
-        if isinstance(size, Symbol) and (value == 1 or (size == L and isinstance(value, Symbol))):
+        alone = value == 1 or (isinstance(value, Add) and size != L) or (size == L and isinstance(value, Symbol))
+        if isinstance(size, Symbol) and alone:
             swap[size] = value
             return
     if isinstance(one.depth, Symbol) and isinstance(two.depth, Symbol) and one.depth != two.depth:
@@ -458,11 +530,12 @@ def _align(
 
 # Sizes that a stack can share with another: the field of its profile, its letters, and words for it.
 _ALIGNED = (
-    ("heads", (A,), "{} query heads"),
+    ("width", (E_vis,), "an image encoder of width {}"),
+    ("heads", (A, A_vis), "{} query heads"),
     ("kv_heads", (G,), "{} key/value heads"),
     ("head_width", (D,), "heads of dimension {}"),
-    ("hidden", (H,), "an MLP of width {}"),
-    ("length", (S,), "sequences of {} tokens"),
+    ("hidden", (H, H_vis), "an MLP of width {}"),
+    ("length", (S, S_enc), "sequences of {} tokens"),
     ("rows", (P,), "{} learned positions"),
 )
 
@@ -519,7 +592,7 @@ def _changes(
 def _contrasted(phrase: str, others: Sequence[str]) -> str:
     """Return a phrase that also states what it implies, if the other model has the same in a part of the layers."""
     if any(_SOME.sub("", each) == phrase for each in others):
-        return f"{phrase} in all layers"
+        return phrase + _ALL
     if phrase == _ROTARY and any(each.startswith(f"{_ROTARY} on ") for each in others):
         return f"{phrase} on whole heads"
     return phrase

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from sympy import Expr, Integer, expand
@@ -56,13 +55,13 @@ def part_amounts(formula: Formula, stacks: Sequence[str]) -> Mapping[Place, Expr
     return {place: amount for place, each in found.items() if (amount := expand(each)) != 0}
 
 
-# Operations without weights that describe a part: how often each occurs, except for functions.
+# Operations without weights whose presence describes a part.
 _SILENT = (OperationKind.MULTIPLY, OperationKind.SCAN, OperationKind.MATCH, OperationKind.ROUTE)
 
 
-def silent_operations(component: Component, stacks: Sequence[str]) -> Mapping[Place, Counter[str]]:
+def silent_operations(component: Component, stacks: Sequence[str]) -> Mapping[Place, set[str]]:
     """Return the operations without weights in each part of each stack, which a description may have missed."""
-    found: dict[Place, Counter[str]] = {}
+    found: dict[Place, set[str]] = {}
     reached = dict.fromkeys(stacks, BEFORE)
 
     def walk(scope: Scope, parts: tuple[Component, ...]) -> None:
@@ -73,7 +72,7 @@ def silent_operations(component: Component, stacks: Sequence[str]) -> Mapping[Pl
             stack, where = _where(item, parts, stacks, reached)
             if item.kind in _SILENT:
                 part = part_of(parts, item, "", where, stack == ONLY)
-                found.setdefault((stack, part), Counter())[item.kind.value] += 1
+                found.setdefault((stack, part), set()).add(item.kind.value)
 
     walk(component.ledger.root, ())
     return found
@@ -83,8 +82,9 @@ def _where(entry: Entry, parts: Sequence[Component], stacks: Sequence[str], reac
     """Return the stack of an operation, and whether it is before, in or after its layers."""
     stack = stack_name(entry.path, entry.kind is OperationKind.CONVOLUTION and not parts, stacks)
     inside = any(part.role == "block" for part in parts) or [part.role for part in parts][:1] == ["MLP"]
-    outside = in_towers(stacks) and not any(part.role == "tower" for part in parts)
-    reached[stack] = LAYERS if inside else AFTER if outside or reached[stack] != BEFORE else BEFORE
+    if in_towers(stacks) and not any(part.role == "tower" for part in parts):
+        return stack, AFTER
+    reached[stack] = LAYERS if inside else AFTER if reached[stack] != BEFORE else BEFORE
     return stack, reached[stack]
 
 
@@ -131,7 +131,7 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
         return "MLP biases" if bias else "MLP"
     if roles[-1] == "norms":
         return "block"
-    if "layer-scale" in names:
+    if "layer-scale" in names or (entry.kind is OperationKind.MULTIPLY and "adaptive-block" not in names):
         return "residual branches"
     return "conditioning" if "adaptive-block" in names else OTHER
 

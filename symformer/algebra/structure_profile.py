@@ -39,6 +39,7 @@ from ..components.moe import (
     MoE,
 )
 from ..components.parallel_block import ParallelBlock
+from ..components.parallel_sum import ParallelSum
 from ..components.patch_embedding import PatchEmbedding
 from ..components.position_embedding import PositionEmbedding
 from ..components.relative_attention import RelativeAttention
@@ -142,6 +143,7 @@ class StackProfile:
 
     aspects: dict[str, tuple[str, ...]] = field(default_factory=dict)
     depth: Expr | None = None  # the number of layers
+    width: Expr | None = None
     heads: Expr | None = None  # query heads
     kv_heads: Expr | None = None
     head_width: Expr | None = None
@@ -172,10 +174,9 @@ def stacks_of(root: Scope) -> dict[str, Stack]:
     """Return the stacks of a model by name: one, an encoder and a decoder, or an image and a text encoder."""
     names = stack_names(root)
     items: dict[str, list[Entry | Scope]] = {name: [] for name in names}
-    for item in root.items:
+    for item in sorted(root.items, key=lambda item: in_towers(names) and not _is_tower(item)):  # towers first
         name = stack_name(_path(item), isinstance(item, Entry) and item.kind is OperationKind.CONVOLUTION, names)
-        tower = isinstance(item, Scope) and item.name in _TOWERS
-        items[name] += item.items if isinstance(item, Scope) and tower else [item]
+        items[name] += item.items if isinstance(item, Scope) and _is_tower(item) else [item]
     return {name: _stack(each) for name, each in items.items()}
 
 
@@ -197,6 +198,10 @@ def stack_name(path: str, convolution: bool, names: Sequence[str]) -> str:
 def in_towers(names: Sequence[str]) -> bool:
     """Return whether the stacks are towers for images and texts, whose outputs are compared."""
     return IMAGE in names
+
+
+def _is_tower(item: Entry | Scope) -> bool:
+    return isinstance(item, Scope) and item.name in _TOWERS
 
 
 def _path(item: Entry | Scope) -> str:
@@ -242,7 +247,7 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
         case PositionEmbedding(fixed=fixed, rows=rows):
             found.rows = rows
             kind = "stored sinusoidal positions" if fixed else "learned position embeddings"
-            unused = "" if rows.is_Symbol or not rows.has(P) else f", with {{{code(rows - P)}}} unused rows,"
+            unused = "" if rows.is_Symbol or not rows.has(P) else f" with {{{code(rows - P)}}} unused rows"
             found.add("positions", f"{kind}{unused}")
         case SegmentEmbedding():
             found.add("segments", "an embedding of segments")
@@ -306,7 +311,8 @@ def _after(found: StackProfile, item: Entry | Scope) -> None:
             found.add("head", "cosines of images and texts")
         case OperationKind.PARAMETER:
             for weight in item.weights:
-                found.add("head", f"a stored tensor {weight.path.rpartition('.')[2]}")
+                path = weight.path.removesuffix(".weight").removesuffix(".bias")
+                found.add("head", f"a stored tensor {path.rpartition('.')[2]}")
 
 
 @dataclass
@@ -324,7 +330,7 @@ def _layers(found: StackProfile, component: Component, kinds: Sequence[Scope]) -
     found.depth = depth
     inputs = [item.inputs for kind in kinds for scope in kind.walk() for item in scope.items if isinstance(item, Entry)]
     shapes = [each[0].shape for each in inputs if each and len(each[0].shape) == 3]
-    found.length = shapes[0][1] if shapes else None
+    found.length, found.width = shapes[0][1:] if shapes else (None, None)
     total = next((name for name, value in component.totals.items() if value == depth), depth)
     if any(each.distinct is not None for each in kinds):
         found.add(
@@ -359,8 +365,9 @@ def _layer(found: StackProfile, kind: Scope) -> _Layer:
                 _attention(found, layer, part, scope)
         elif isinstance(part, CrossAttention):
             layer.aspects["cross-attention"].append("cross-attention to the encoder's output")
-            if part.bias or part.output_bias:
-                layer.aspects["cross-attention"].append("biases in the cross-attention")
+            if part.bias:
+                keys = "" if part.key_bias else " except for the keys"
+                layer.aspects["cross-attention"].append(f"biases in the cross-attention{keys}")
         elif isinstance(part, LayerNorm | RMSNorm):
             layer.aspects["norms"].append(f"{norm_words(part)}")
         elif _role(part) == "MLP":
@@ -409,7 +416,11 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
     if name == "layer-scale-block":
         layer.aspects["residual"].append("a learned factor of each element of a sublayer's output (LayerScale)")
     if name == "adaptive-block":
-        layer.aspects["conditioning"].append("scales, shifts and gates of each sublayer, computed from a condition")
+        layer.aspects["conditioning"].append(
+            "scales and shifts of each sublayer that a condition determines (adaLN-Zero)"
+        )
+    if any(isinstance(item, Scope) and isinstance(item.part, ParallelSum) and item.part.before for item in kind.items):
+        layer.aspects["residual"].append("constant factors of the inputs and outputs of attention and the mixer")
     if any(
         isinstance(item, Entry) and item.kind is OperationKind.MULTIPLY and not item.inputs[1:] for item in kind.items
     ):

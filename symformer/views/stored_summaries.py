@@ -1,7 +1,8 @@
-"""The titles and parameter formulas of the built-in architectures and components, stored in a file of the package.
+"""Facts about the built-in architectures and components that take long to compute, stored in a file of the package.
 
-``symformer list`` reads the file, because it takes three times as long to build everything. Anything that is not in the
-file, such as an architecture of another package, is built.
+``symformer list`` reads titles and formulas from the file, because it takes three times as long to build everything.
+Derivations read the nearest relative. Anything that is not in the file, such as an architecture of another package, is
+built.
 """
 
 from __future__ import annotations
@@ -50,14 +51,21 @@ def built(name: str) -> Summary:
     return Summary(model.title, model.params.display_expr)
 
 
+def stored_relative(name: str) -> str | None:
+    """Return the nearest relative of an architecture, "" if it has none, and None if the file does not state it."""
+    return _stored().get(name, {}).get("relative")
+
+
 def file_text() -> str:
     """Return what the file should contain: one line for each built-in architecture and component."""
-    names = [*architectures.names(), *(f"{COMPONENT}{name}" for name in components.names())]
-    found = {name: built(name) for name in names}
-    rows = [
-        f"{json.dumps(name)}: " + json.dumps({"title": each.title, "params": code(each.params)}, ensure_ascii=False)
-        for name, each in found.items()
-    ]
+    from ..algebra.relatives import nearest_relative  # which describes every architecture
+
+    rows = []
+    for name in (*architectures.names(), *(f"{COMPONENT}{name}" for name in components.names())):
+        found = built(name)
+        facts = {"title": found.title, "params": code(found.params)}
+        facts |= {} if name.startswith(COMPONENT) else {"relative": nearest_relative(name)}
+        rows.append(f"{json.dumps(name)}: {json.dumps(facts, ensure_ascii=False)}")
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
