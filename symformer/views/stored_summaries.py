@@ -18,6 +18,8 @@ from sympy import Expr
 from .. import architectures, components
 from ..language.arithmetic import parse
 from ..language.notation.text import code
+from ..models.model import Model
+from ..output.blocks import plain
 
 FILE = Path(__file__).with_name("stored_summaries.json")
 COMPONENT = "component:"  # the prefix of a component's name, as in a target
@@ -56,15 +58,29 @@ def stored_relative(name: str) -> str | None:
     return _stored().get(name, {}).get("relative")
 
 
+def relative_sentence(model: Model) -> str:
+    """Return a sentence on how an architecture with its default options differs from its nearest relative, or ""."""
+    facts = _stored().get(model.id, {})
+    if not facts.get("relative") or model.component != type(model.component)():
+        return ""
+    relative = f"{_stored()[facts['relative']]['title']} ({facts['relative']})"
+    differs = f"differs from {relative} by: {facts['differs']}"
+    return f"{model.title} {differs if facts['differs'] else f'has the structure of {relative}'}"
+
+
 def file_text() -> str:
     """Return what the file should contain: one line for each built-in architecture and component."""
     from ..algebra.relatives import nearest_relative  # which describes every architecture
+    from ..algebra.structure import StructureComparison
 
     rows = []
     for name in (*architectures.names(), *(f"{COMPONENT}{name}" for name in components.names())):
         found = built(name)
         facts = {"title": found.title, "params": code(found.params)}
-        facts |= {} if name.startswith(COMPONENT) else {"relative": nearest_relative(name)}
+        if not name.startswith(COMPONENT):
+            facts["relative"] = relative = nearest_relative(name)
+            both = [architectures.architecture(each) for each in (name, relative) if each]
+            facts["differs"] = plain(StructureComparison.of(*both).short_line) if relative else ""
         rows.append(f"{json.dumps(name)}: {json.dumps(facts, ensure_ascii=False)}")
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
