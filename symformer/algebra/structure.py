@@ -281,7 +281,8 @@ def sentence(name: str, aspect: str, own: Sequence[str], other: Sequence[str]) -
     """Return a sentence about one aspect: what the model has, and what it does not have."""
     own, other = (_with_projections(aspect, each) for each in (own, other))
     if own and other and aspect in CHOICES:
-        return f"{name} uses {_and(own)} instead of {_and(other).rstrip(',')}."
+        used = _and(own).rstrip(",")
+        return f"{name} uses {used}{',' * (',' in used)} instead of {_and(other).rstrip(',')}."
     said = [f"adds {_and(own).rstrip(',')}"] if own else []
     said += [f"has {_and([f'no {bare(each)}' for each in other]).rstrip(',')}"] if other else []
     return f"{name} {' and '.join(said)}."
@@ -503,7 +504,7 @@ def _align(
     for name, letters, words in _ALIGNED:
         for mine, theirs, swap, model, other in sides:
             size, value = getattr(mine, name), getattr(theirs, name)
-            if size in letters and value is not None and size != value and (value not in letters or size == S):
+            if size in letters and value is not None and size != value and (value not in letters or size == S) and size not in value.free_symbols:
                 swap[size] = value
                 equal = f"{{{code(size)}}} = {{{code(value)}}}"
                 notes.append(

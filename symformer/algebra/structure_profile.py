@@ -127,8 +127,8 @@ _NUMBERS = {1: "one sublayer", 2: "two sublayers", 3: "three sublayers"}
 _LONG = 50  # characters of a phrase after which a comma precedes the layers that it holds for
 # Aspects that every model with the part has in one form: a difference replaces one form by another.
 CHOICES = (
-    *("tokens", "positions", "embedding norm", "mixer", "mask", "scale", "query and key norms", "MLP", "activation"),
-    *("routing", "sublayers", "arrangement", "norms", "final norm", "head"),
+    *("tokens", "positions", "embedding norm", "mixer", "mask", "scale", "query and key norms", "cross-attention"),
+    *("MLP", "activation", "routing", "sublayers", "arrangement", "norms", "final norm", "head"),
 )
 # Aspects that only models with attention, with a network or with experts have.
 DETAILS = ("mask", "scale", "activation", "routing", "sublayers")
@@ -503,9 +503,8 @@ def _scores(said: dict[str, list[str]], part: SelfAttention) -> None:
     """Describe what happens to the scores of attention."""
     if part.window is not None:
         window = f"{{{code(part.window)}}} tokens"
-        said["window"].append(
-            f"attention within chunks of {window}" if part.chunked else f"a sliding window of {window}"
-        )
+        sides = "" if part.causal else " on each side"
+        said["window"].append(f"{'attention within chunks' if part.chunked else 'a sliding window'} of {window}{sides}")
     if part.capped:
         said["scores"].append("a tanh soft cap on the scores")
     if part.temperature:
