@@ -145,9 +145,9 @@ class Comparison(Answer):
 
         Raises OptionError for more than two models, for traced models, and for models whose towers do not correspond.
         """
-        from .structure import StructureComparison
+        from .structure_difference import compare_structures
 
-        return StructureComparison.of(*self._pair(self.models))
+        return compare_structures(*self._pair(self.models))
 
     @cached_property
     def difference(self) -> Expr:

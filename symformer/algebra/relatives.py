@@ -8,7 +8,7 @@ from .. import architectures
 from ..architectures.base_architecture import Architecture
 from ..language.errors import OptionError
 from ..papers import cited_papers, paper, papers
-from .structure import differing_parts
+from .structure_difference import differing_parts
 from .structure_profile import StackProfile, profiles
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from .. import architectures
 from ..algebra.relatives import nearest_relative
 from ..algebra.structure import StructureComparison
+from ..algebra.structure_difference import compare_structures
 from ..architectures.base_architecture import Architecture
 from ..language.frozen import Immutable
 from ..models.model import Model
@@ -29,4 +30,4 @@ def relative_facts(model: Model) -> RelativeFacts | None:
     name = nearest_relative(model.id) if stored is None else stored
     if not name:
         return None
-    return RelativeFacts(name, StructureComparison.of(model, architectures.architecture(name)))
+    return RelativeFacts(name, compare_structures(model, architectures.architecture(name)))

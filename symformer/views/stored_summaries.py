@@ -19,9 +19,9 @@ from .. import architectures, components
 from ..language.arithmetic import parse
 from ..language.notation.text import code
 from ..models.model import Model
-from ..output.blocks import plain
 
 FILE = Path(__file__).with_name("stored_summaries.json")
+_SHOWN = 4  # differences from the nearest relative that a line states
 COMPONENT = "component:"  # the prefix of a component's name, as in a target
 
 
@@ -64,14 +64,17 @@ def relative_sentence(model: Model) -> str:
     if not facts.get("relative") or model.component != type(model.component)():
         return ""
     relative = f"{_stored()[facts['relative']]['title']} ({facts['relative']})"
-    differs = f"differs from {relative} by: {facts['differs']}"
-    return f"{model.title} {differs if facts['differs'] else f'has the structure of {relative}'}"
+    if not facts["differs"]:
+        return f"{model.title} has the structure of {relative}"
+    differences = facts["differs"].split("; ")
+    shown, more = differences[:_SHOWN], len(differences) - _SHOWN
+    return f"{model.title} differs from {relative} by: {'; '.join(shown)}" + (f"; and {more} more" if more > 0 else "")
 
 
 def file_text() -> str:
     """Return what the file should contain: one line for each built-in architecture and component."""
     from ..algebra.relatives import nearest_relative  # which describes every architecture
-    from ..algebra.structure import StructureComparison
+    from ..algebra.structure_difference import compare_structures
 
     rows = []
     for name in (*architectures.names(), *(f"{COMPONENT}{name}" for name in components.names())):
@@ -80,7 +83,7 @@ def file_text() -> str:
         if not name.startswith(COMPONENT):
             facts["relative"] = relative = nearest_relative(name)
             both = [architectures.architecture(each) for each in (name, relative) if each]
-            facts["differs"] = plain(StructureComparison.of(*both).short_line) if relative else ""
+            facts["differs"] = compare_structures(*both).short if relative else ""
         rows.append(f"{json.dumps(name)}: {json.dumps(facts, ensure_ascii=False)}")
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
