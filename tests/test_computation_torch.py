@@ -143,9 +143,11 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         factors=case.factors or {"": (1.0,)},
         arranged=lambda name, weight: arranged(kind, case, name, weight, size),
         path=lambda path: torch_path(path, lists.layers if lists else "", size),
-        layers={"dense_layers": [0], "moe_layers": [1]}
-        if "L_dense" in size and not {"L_global", "L_ssm"} & size.keys()
-        else {},
+        layers=(
+            {"dense_layers": [0], "moe_layers": [1]}
+            if "L_dense" in size and not {"L_global", "L_ssm"} & size.keys()
+            else {}
+        ),
         kinds=kinds_of(known),
         apart=case.apart,
     )

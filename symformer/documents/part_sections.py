@@ -84,6 +84,7 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
         if not section.composite and section.chain is not None:
             blocks += _part(formula, section, columns, computes, places, apart(section), traced)
     blocks += _silent(formula)
+    blocks = [*(traced.introduction() if traced else ()), *blocks]
     blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
     composites = [section for section in sections[:-1] if section.composite]
     for section in composites:

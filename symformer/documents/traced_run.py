@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from ..formulas.account import Line as AccountLine
-from ..ledger.facts import Entry, Ledger, OperationKind
+from ..ledger.facts import UNRECOGNIZED, Entry, Ledger, OperationKind
 from ..output.blocks import Block, Code, Line, Math, Paragraph, Piece, listed, maybe
+from .sentences import sentence
 
 _TABLES = {
     "tokens": "token embedding",
@@ -51,6 +52,11 @@ class TracedRun:
                 rows.setdefault(line.key, []).append(entry)
         return cls({key: tuple(own) for key, own in rows.items()})
 
+    def introduction(self) -> list[Block]:
+        """Return a paragraph on the recognized parts that papers describe, in the order of the run."""
+        known = dict.fromkeys(each for own in self.rows.values() for entry in own for each in _described(entry))
+        return [Paragraph(sentence(f"Recognized in a run of its code: {'; '.join(known)}."))] if known else []
+
     def blocks(self, line: AccountLine) -> list[Block]:
         """Return a sentence on a part's operations, and one on those that are counted but not recognized."""
         own = self.rows.get(line.key, ())
@@ -58,7 +64,7 @@ class TracedRun:
         unknown: list[str] = []
         for entry in own:
             name = _within(entry, line)
-            if entry.kind in _UNKNOWN:
+            if entry.kind in UNRECOGNIZED:
                 unknown.append(name)
             elif entry.kind is not OperationKind.PARAMETER:
                 known.setdefault(_operation(entry), []).append(name)
@@ -74,7 +80,6 @@ class TracedRun:
         return blocks
 
 
-_UNKNOWN = (OperationKind.OBSERVED, OperationKind.PRODUCT)
 _COUNTED = {
     False: " multiplies two computed tensors. It is counted, but its purpose is not recognized.",
     True: " multiply computed tensors. They are counted, but their purpose is not recognized.",
@@ -83,6 +88,25 @@ _COUNTED = {
 
 def _codes(names: Sequence[str]) -> Line:
     return listed(*([Code(name)] for name in dict.fromkeys(names)))
+
+
+def _described(entry: Entry) -> list[str]:
+    """Return what a paper describes of which an operation is a part."""
+    match entry.kind:
+        case OperationKind.NORM if entry.function.startswith("rms"):
+            return ["RMS normalization, Zhang and Sennrich 2019 [zhang2019]"]
+        case OperationKind.NORM:
+            return ["layer normalization, Ba et al. 2016 [ba2016]"]
+        case OperationKind.SCORES if entry.window is not None:
+            return [_ATTENTION, "sliding windows, Beltagy et al. 2020 [beltagy2020], section 3.1"]
+        case OperationKind.SCORES:
+            return [_ATTENTION]
+        case OperationKind.EXPERTS:
+            return ["a mixture of experts, Shazeer et al. 2017 [shazeer2017]"]
+    return []
+
+
+_ATTENTION = "attention, Vaswani et al. 2017 [vaswani2017], section 3.2"
 
 
 def _contains(outer: str, inner: str) -> bool:

@@ -124,6 +124,7 @@ MATCHING = (
     OperationKind.CHOOSE,
     OperationKind.PRODUCT,
 )  # multiply two computed tensors outside attention
+UNRECOGNIZED = (OperationKind.OBSERVED, OperationKind.PRODUCT)  # counted in a trace, with unknown purpose
 WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
 
 
