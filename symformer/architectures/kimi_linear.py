@@ -80,7 +80,7 @@ class KimiLinear(DenseFirst):
         restated={"num_key_value_heads": A, "qk_head_dim": D_nope + D_shared},
         fixed={
             **{"tie_word_embeddings": (False,), "mla_use_nope": (True,), "moe_layer_freq": (1,)},
-            "moe_router_activation_func": ("sigmoid",),
+            **{"moe_router_activation_func": ("sigmoid",), "rope_scaling": (None,), "rope_parameters": (None,)},
         },
         inert=(
             *("norm_topk_prob", "moe_renormalize", "num_expert_group", "use_grouped_topk"),  # the choice of experts
