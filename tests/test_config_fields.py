@@ -27,10 +27,11 @@ from symformer.architectures import architecture_class, names
 from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
-from symformer.configs.config_fields import Choice, Derived
+from symformer.configs.config_fields import Choice, Derived, RotaryBase
 from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
 from symformer.configs.interleaved_layers import InterleavedLayers, Interleaving
+from symformer.configs.kimi_layers import KimiLayers
 from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
 from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
@@ -417,6 +418,9 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
     default = sections.flatten(default, sections_of(model_type))
     other: Config = {}
     for option in fields.options.values():
+        if isinstance(option, RotaryBase):
+            other[option.name] = None
+            continue
         value = default[option.name]
         assert value == option.default
         other[option.name] = (
@@ -521,10 +525,11 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
             assert differences(config, tmp_path / "config.json") == {}, name
             taken += 1
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
+    nothing += sum(isinstance(each, RotaryBase) for each in fields.options.values())
     nothing += sum(place.null for place in fields.sizes.values())
     # The fields that accept null: the list, a word or other lists.
     lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0, PeriodicLayers: 0}
-    lists |= {SparseAttentionLayers: 2, IndexerLayers: 4, WindowedExpertLayers: 5}  # and the angles
+    lists |= {KimiLayers: 2, SparseAttentionLayers: 2, IndexerLayers: 4, WindowedExpertLayers: 5}  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind
     nothing += sum(fields.sizes[size].absent is None for size in fields.nullable.values())

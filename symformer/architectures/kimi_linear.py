@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..components import Component, KimiDeltaAttention, LatentAttention
 from ..components.moe import SIGMOID_IN_GROUPS_MAYBE_DIVIDED
-from ..configs.kimi_layers import FULL, LINEAR, SECTION, KimiLayers
+from ..configs.kimi_layers import FULL, LINEAR, KimiLayers
 from ..language.frozen import FrozenDict
 from ..language.sizes import AtMost, Relations
 from ..language.symbols import (
@@ -48,9 +48,9 @@ EXPERTS = {
 }
 HEADS = {A: 32, R_q: None, R_kv: 512, D_nope: 128, D_shared: Field(("qk_rope_head_dim",), 64), D_v: 128}
 LINEAR_HEADS = {
-    A_lin: Field((f"{SECTION}.num_heads", "linear_num_heads"), 32),
-    D_lin: Field((f"{SECTION}.head_dim", "linear_head_dim"), 128),
-    K_conv: Field((f"{SECTION}.short_conv_kernel_size", "linear_conv_kernel_dim"), 4),
+    A_lin: 32,
+    D_lin: 128,
+    K_conv: Field(("linear_conv_kernel_dim",), 4),
 }
 
 
@@ -74,8 +74,6 @@ class KimiLinear(DenseFirst):
     config = Fields(
         usual({V: 163840, E: 2304, H: 9216, **EXPERTS, **HEADS, **LINEAR_HEADS}),
         layers=KimiLayers({"dense": L_dense, LINEAR: L_lin_moe, FULL: L_attn}),
-        sections={SECTION: ""},
-        whole=(SECTION,),
         nullable={"query_latent": R_q},
         restated={"num_key_value_heads": A, "qk_head_dim": D_nope + D_shared},
         fixed={

