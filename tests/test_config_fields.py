@@ -35,6 +35,7 @@ from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
 from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
+from symformer.configs.shared_layers import SharedLayers
 from symformer.formulas.formula import Formula
 from symformer.ledger.facts import Activation
 from symformer.models.model import Model
@@ -519,7 +520,14 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
     nothing += sum(place.null for place in fields.sizes.values())
     # The fields that accept null: the list, a word or other lists.
-    lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0, PeriodicLayers: 0}
+    lists = {
+        SpelledLayers: 2,
+        RotaryLayers: 2,
+        InterleavedLayers: 3,
+        DenseFirstLayers: 0,
+        PeriodicLayers: 0,
+        SharedLayers: 0,
+    }
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind
     nothing += sum(fields.sizes[size].absent is None for size in fields.nullable.values())

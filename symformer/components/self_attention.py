@@ -13,6 +13,7 @@ from ..ledger.facts import Mask, Scale, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component, context_signature, inputs_for
+from .layer_adapter import LayerAdapter
 from .rotary_positions import RotaryPositions
 
 
@@ -65,11 +66,13 @@ class SelfAttention(Component):
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     output_dropout: str = ""
     softmax: str = ""  # "float32" if the softmax is always computed in single precision
+    inner: Expr = E  # the width of the input, if it is not the width of the output
+    adapters: str = ""  # the names of the adapters of queries, keys and values, with {} for the letter, or ""
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary angles and a bias are additional inputs
         angles = f", {self.positions.angles}" if self.positions else ""
-        return f"x[B,S,E]{angles}{context_signature(self.distances)} -> y[B,S,E]"
+        return f"x[B,S,{self.inner}]{angles}{context_signature(self.distances)} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
@@ -114,9 +117,13 @@ class SelfAttention(Component):
             joint = ops.linear(self.fused, x, queries + 2 * keys, bias=self.bias)
             q, k, v = ops.split(joint, (queries, keys, keys))
         else:
-            q = ops.linear(self.query, x, queries, bias=self.bias)
-            k = ops.linear(self.key, x, keys, bias=self.bias and self.key_bias)
-            v = ops.linear(self.value, x, keys, bias=self.bias)
+            q = LayerAdapter.added(
+                ops, self.adapters.format("q"), x, ops.linear(self.query, x, queries, bias=self.bias)
+            )
+            k = LayerAdapter.added(
+                ops, self.adapters.format("k"), x, ops.linear(self.key, x, keys, bias=self.bias and self.key_bias)
+            )
+            v = LayerAdapter.added(ops, self.adapters.format("v"), x, ops.linear(self.value, x, keys, bias=self.bias))
         if self.joint_norm is not None:
             q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
         k = ops.scale(self.key_factor, k) if self.key_factor else k
@@ -144,5 +151,6 @@ class SelfAttention(Component):
         apart = self.positions is not None and angles[0].width != self.head_width  # only a part of each head rotates
         layout = "by head" if apart else ""
         mixed = ops.weighted_values("mix", weights, v, mask, function=layout, **seen)
-        y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)
+        width = x.width if self.inner == E else E
+        y = ops.linear(self.output, ops.merge(mixed), width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

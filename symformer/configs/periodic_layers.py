@@ -53,8 +53,8 @@ class PeriodicLayers(Layers):
             kinds = SPARSE
         if attention & sparse:
             raise UnreadError(
-                f"{ATTENTION[0]!r} and {EXPERTS[0]!r} in the config give layer {min(attention & sparse)} both attention "
-                "and experts; only layers with a Mamba mixer and experts are supported"
+                f"{ATTENTION[0]!r} and {EXPERTS[0]!r} in the config give layer {min(attention & sparse)} both "
+                "attention and experts; only layers with a Mamba mixer and experts are supported"
             )
         found = Counter("attention" if n in attention else "experts" if n in sparse else "mamba" for n in range(depth))
         if none := [kind for kind in kinds if not found[kind]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 
-from sympy import Expr, Integer, Symbol, expand
+from sympy import Expr, Integer, Symbol, expand, fraction
 
 from ..components.base import Component
 from ..formulas.account import Line as AccountLine
@@ -250,6 +250,9 @@ def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
     if line.among is not None:
         count, among = Math.of(line.count), Math.of(line.among)
         return ["Specific to " if first else "specific to ", count, " of the ", among, " layers, "]
+    if not line.path.endswith("*"):  # a part whose weights several layers share, or that they do not share inside one
+        times, among = (Math.of(each) for each in fraction(line.count))
+        return ["Stored " if first else "stored ", times, " times for ", among, " copies of the part around it, "]
     if line.count in formula.totals:
         return ["Common to all " if first else "common to all ", Math.of(line.count), " layers, "]
     return ["One of " if first else "one of ", Math.of(line.count), " identical layers, "]
