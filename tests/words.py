@@ -190,6 +190,19 @@ def by_group(function: Function, groups: int) -> Function:
 # -- routes ----------------------------------------------------------------------------------------------------------
 
 
+def chosen_keys(keys: int) -> Function:
+    """DeepSeek-AI 2025, V3.2, eq. 1 and 2: the keys with the largest scores of the preceding ones, and its own."""
+
+    def mask(scores: Tensor, weights: Tensor) -> Tensor:
+        length = scores.shape[-1]
+        unseen = torch.ones(length, length, dtype=torch.bool).triu(1)
+        summed = torch.einsum("bsh,bhst->bst", weights, scores).masked_fill(unseen, float("-inf"))
+        best = summed.topk(keys, -1).indices
+        return torch.full_like(summed, float("-inf")).scatter(-1, best, 0.0)[:, None]
+
+    return mask
+
+
 def of_all(logits: Tensor, experts: int, scale: float = 1.0) -> Chosen:
     """Return the best experts, weighted by a softmax over all experts."""
     best = logits.topk(experts, -1).indices
