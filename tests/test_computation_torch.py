@@ -138,7 +138,11 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         factors=case.factors or {"": (1.0,)},
         arranged=lambda name, weight: arranged(kind, case, name, weight, size),
         path=lambda path: torch_path(path, lists.layers if lists else "", size),
-        layers={"dense_layers": [0], "moe_layers": [1]} if "L_dense" in size and "L_global" not in size else {},
+        layers=(
+            {"dense_layers": [0], "moe_layers": [1]}
+            if "L_dense" in size and not {"L_global", "L_ssm"} & size.keys()
+            else {}
+        ),
         kinds=kinds_of(known),
         apart=case.apart,
     )
@@ -190,10 +194,12 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         return {"input_features": x, "decoder_input_ids": TOKENS}, {
             **{"x": x, "t": TOKENS, "i": torch.arange(size["P_enc"])[None], "i_1": at.expand(2, -1)}
         }
-    if kind in ("t5", "bart"):
+    if kind in ("t5", "mt5", "umt5", "bart"):
         given = {"t": READ, "t_1": TOKENS, "i": torch.arange(SOURCE).expand(2, -1), "i_1": at}
-        if kind == "t5":
+        if kind != "bart":
             given |= {"d": distances(SOURCE, 14, both=True), "d_1": distances(LENGTH, 14, both=False)}
+        if kind == "umt5":
+            given |= {"encoder.d": given["d"], "decoder.d": given["d_1"]}
         return {"input_ids": READ, "decoder_input_ids": TOKENS}, given
     given = {"t": TOKENS, "i": at}
     inputs: dict[str, Any] = {"input_ids": TOKENS}
@@ -232,7 +238,10 @@ def kinds_of(config: Any) -> list[str]:
         kinds = ["dense_layers" if network == "dense" else kind for network, kind in networks]
     if config.model_type == "lfm2_moe":
         kinds[: config.num_dense_layers] = ["dense_layers"] * config.num_dense_layers
-    if config.model_type in ("nemotron_h", "lfm2", "lfm2_moe", "bamba", "granitemoehybrid"):
+    if config.model_type == "jamba":
+        experts = config.layers_num_experts
+        kinds = ["moe_layers" if experts[layer] > 1 else each for layer, each in enumerate(kinds)]
+    if config.model_type in ("nemotron_h", "lfm2", "lfm2_moe", "bamba", "granitemoehybrid", "jamba"):
         kinds = ["attention_layers" if each == "global_layers" else each for each in kinds]
     return kinds
 

@@ -32,6 +32,7 @@ from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
 from symformer.configs.interleaved_layers import InterleavedLayers, Interleaving
 from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
+from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
 from symformer.configs.sparse_attention_layers import IndexerLayers, ReusedKeys, SparseAttentionLayers
@@ -41,7 +42,7 @@ from symformer.language.errors import ConfigError, UnreadError
 from symformer.ledger.facts import Activation
 from symformer.models.model import Model
 from symformer.witness.model_calls import unpadded
-from symformer.witness.models.untied_t5 import UntiedT5
+from symformer.witness.models.untied_t5 import UntiedMT5, UntiedT5, UntiedUMT5
 from symformer.witness.torch_session import built
 
 from .models import cases
@@ -50,6 +51,7 @@ from .samples import sampled
 Config = dict[str, Any]
 TYPES = {case.config.model_type: case for case in cases().values() if case.config.model_type}
 RUN = {"B": 5, "B_vis": 4, "S": 8, "S_enc": 12, "C": 9}
+UNTIED = {made_by.__base__.__name__: made_by for made_by in (UntiedT5, UntiedMT5, UntiedUMT5)}
 # Our quantities, with the conventions of torch's counters.
 ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
     "params": ("params", {}),
@@ -91,8 +93,8 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
     if config["model_type"] == "apertus":  # only its activation has this dtype if the class is built from a config
         config = {name: value for name, value in config.items() if name not in ("dtype", "torch_dtype")}
     image, towers = small.inputs == "images", small.inputs == "source and target"
-    if made_by is transformers.T5ForConditionalGeneration and config.get("tie_word_embeddings") is False:
-        made_by = UntiedT5  # transformers ties a newly built model; from a checkpoint it reads two tables
+    if made_by.__name__ in UNTIED and config.get("tie_word_embeddings") is False:
+        made_by = UNTIED[made_by.__name__]  # transformers ties a new model; from a checkpoint it reads two tables
     pair = small.inputs == "texts and images"
     encoder = image or pair or small.inputs == "encoder tokens"
     placed = encoder or "max_position_embeddings" in small.fields  # lookup tables
@@ -558,7 +560,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
     nothing += sum(place.null for place in fields.sizes.values())
     # The fields that accept null: the list, a word or other lists.
-    lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0}
+    lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0, PeriodicLayers: 0}
     lists |= {SparseAttentionLayers: 2, IndexerLayers: 4, WindowedExpertLayers: 5}  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind

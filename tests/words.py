@@ -166,6 +166,7 @@ def scan(states: int) -> Function:
     def scanned(u: Tensor, step: Tensor, decay: Tensor, b: Tensor, c: Tensor, skip: Tensor) -> Tensor:
         heads = step.shape[-1]
         decay = decay if decay.dim() == 2 else decay[:, None]  # [heads, states], or equal for all states of a head
+        b, c = (each.transpose(1, 2).flatten(2) if each.dim() == 4 else each for each in (b, c))  # of a norm's line
         b, c = (each.unflatten(-1, (-1, states)) for each in (b, c))
         b, c = (each.repeat_interleave(heads // each.shape[2], 2) for each in (b, c))  # heads of a group share them
         state = torch.zeros(len(u), heads, u.shape[-1] // heads, states, dtype=u.dtype)

@@ -14,6 +14,7 @@ from ..ledger.facts import Mask, Scale, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component, context_signature, inputs_for
+from .distance_embedding import DistanceEmbedding
 from .rotary_positions import RotaryPositions
 
 
@@ -48,12 +49,14 @@ class SelfAttention(Component):
     spread: bool = False  # whether keys and values are copied to every head of their group before they are cached
     positions: RotaryPositions | None = None  # applied to each head of queries and keys
     distances: Component | None = None  # adds a bias that depends on the distance to the scores
+    own_table: str = ""  # the name of the layer's own table of distances, or "" if the layers share one
     scale: Scale = "scores"  # the tensor that is divided by the square root of D
     capped: bool = False  # whether a tanh soft cap bounds the scores
     key_bias: bool = True  # whether the key projection has a bias, if the others have one
     joint_norm: Component | None = None  # of queries and keys, over all heads together
     head_norm: Component | None = None  # of queries and keys, over each head separately, before the rotation
     rotated_norm: Component | None = None  # the same, after the rotation
+    output_norm: Component | None = None  # of the merged heads, before the output projection
     temperature: str = ""  # the name of the factor of each query, which depends on its position, or ""
     key_factor: str = ""  # the name of the constant factor of the keys, or ""
     value_factor: str = ""  # the name of the constant factor of the values, or ""
@@ -64,6 +67,7 @@ class SelfAttention(Component):
     output: str = "o_proj"
     query_norm: str = "q_norm"
     key_norm: str = "k_norm"
+    merged_norm: str = "attn_sub_norm"
     sinks: str = ""  # the name of the learned sink logits of the heads, Xiao et al. 2023, section 3.3, or ""
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     output_dropout: str = ""
@@ -72,7 +76,8 @@ class SelfAttention(Component):
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary angles and a bias are additional inputs
         angles = f", {self.positions.angles}" if self.positions else ""
-        return f"x[B,S,E]{angles}{context_signature(self.distances)} -> y[B,S,E]"
+        bias = "" if self.own_table else context_signature(self.distances)
+        return f"x[B,S,E]{angles}{bias} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
@@ -100,6 +105,8 @@ class SelfAttention(Component):
             said += " Queries and keys are normalized, Henry et al. 2020 [henry2020], section 3"
             said += ", all heads together" if self.joint_norm else ", each head separately"
             said += ", after the rotation." if self.rotated_norm else "."
+        if self.output_norm:
+            said += " The output of all heads together is normalized, Wang et al. 2022 [wang2022], section 2.1."
         if self.temperature:
             said += (
                 " Each query is multiplied by a factor that grows with the logarithm of its position, Nakanishi 2025"
@@ -147,6 +154,9 @@ class SelfAttention(Component):
         mask: Mask = "causal" if self.causal else "none"
         seen: dict[str, Any] = {"window": self.window, "whole": self.whole, "chunked": self.chunked}
         scores = ops.scores("scores", q, k, mask, scale=self.scale, capped=self.capped, **seen)
+        if self.own_table:
+            table = DistanceEmbedding(heads=self.heads)
+            angles = (*angles, ops.call(self.own_table, table, ops.index("distances", *scores.shape[2:])))
         if self.distances is not None:
             scores = ops.call("distances", self.distances, *inputs_for(self.distances, scores, angles))
         sinks = ops.parameter("", **{self.sinks: (self.heads,)}) if self.sinks else {}
@@ -156,5 +166,8 @@ class SelfAttention(Component):
         apart = self.positions is not None and angles[0].width != self.head_width  # only a part of each head rotates
         layout = "by head" if apart else ""
         mixed = ops.weighted_values("mix", weights, v, mask, function=layout, **seen)
-        y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)
+        merged = ops.merge(mixed)
+        if self.output_norm is not None:
+            merged = ops.call(self.merged_norm, self.output_norm, merged)
+        y = ops.linear(self.output, merged, x.width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

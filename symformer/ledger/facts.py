@@ -122,6 +122,7 @@ MATCHING = (
     OperationKind.CHOOSE,
     OperationKind.PRODUCT,
 )  # multiply two computed tensors outside attention
+UNRECOGNIZED = (OperationKind.OBSERVED, OperationKind.PRODUCT)  # counted in a trace, with unknown purpose
 WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
 
 
@@ -243,7 +244,8 @@ class Scope:
     handed: tuple[Tensor, ...] = ()  # further inputs of each repeated layer
     distinct: Expr | None = None  # the number of repeated layers with their own weights; None: all
     mixture: Mixture | None = None  # the mixture of layers that these are one kind of
-    among: Expr | None = None  # the number of layers of all kinds, if this scope has only one kind's own operations
+    among: Expr | None = None  # the number of layers of all kinds, if this scope is one of several of a list
+    label: str = ""  # its name in ids, if its path does not distinguish it from others
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property
