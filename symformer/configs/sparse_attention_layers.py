@@ -1,4 +1,4 @@
-"""The layers of models with sparse attention: dense layers, then layers with experts, all with an indexer."""
+"""Dense layers followed by layers with experts: a list or a number, and which of them have an indexer."""
 
 from __future__ import annotations
 
@@ -23,35 +23,50 @@ PATTERNS = ("index_topk_pattern", "index_topk_freq", "index_skip_topk_offset")
 
 
 @dataclass(frozen=True)
-class SparseAttentionLayers(DenseLayers):
-    """A list of dense layers and layers with experts, or else the number of dense layers, as in DeepSeek-V3.2.
+class CountedDenseLayers(DenseLayers):
+    """A list of dense layers and layers with experts, or else the number of dense layers, as in A.X K1.
 
     >>> from symformer.configs.config_fields import Field
-    >>> from symformer.language.symbols import L_dense, L_moe
     >>> depth = Field(("num_hidden_layers",), 61)
-    >>> layers = SparseAttentionLayers({"dense": L_dense, "sparse": L_moe}, (), depth, "mlp_layer_types")
+    >>> layers = CountedDenseLayers({"dense": L_dense, "sparse": L_moe}, (), depth, "mlp_layer_types")
     >>> layers.read({"num_hidden_layers": 5, "first_k_dense_replace": 2})
     {L_dense: 2, L_moe: 3}
     """
 
     dense: str = "first_k_dense_replace"  # the field with the number of dense layers
-    first: int = 3  # its default
+    first: int = 1  # its default
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*super().names, self.dense, LAYER_TYPES)
+        return (*super().names, self.dense)
 
     def listed(self, config: Config) -> Any:
-        """Return the list. Raises UnreadError for layers without an indexer."""
+        """Return the list. Raises ConfigError."""
+        depth = self.listable(config)
+        dense = min(whole_number(self.dense, config.get(self.dense, self.first)), depth)
+        first, second = self.sizes
+        if config.get(self.name) is None:
+            return [first] * dense + [second] * (depth - dense)
+        return super().listed(config)
+
+
+@dataclass(frozen=True)
+class SparseAttentionLayers(CountedDenseLayers):
+    """The same, with another list that states that all layers have sparse attention, as in DeepSeek-V3.2."""
+
+    first: int = 3
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*super().names, LAYER_TYPES)
+
+    def listed(self, config: Config) -> Any:
+        """Return the list. Raises UnreadError for layers without sparse attention."""
         depth, types = self.listable(config), config.get(LAYER_TYPES)
         if types is not None and types != [KIND] * depth:
             raise UnreadError(
                 f"{LAYER_TYPES!r} is {format_value(types)} in the config; only {depth} layers of {KIND!r} are supported"
             )
-        dense = min(whole_number(self.dense, config.get(self.dense, self.first)), depth)
-        first, second = self.sizes
-        if config.get(self.name) is None:
-            return [first] * dense + [second] * (depth - dense)
         return super().listed(config)
 
 
