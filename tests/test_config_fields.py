@@ -36,9 +36,10 @@ from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
 from symformer.configs.shared_layers import SharedLayers
-from symformer.configs.sparse_attention_layers import IndexerLayers, SparseAttentionLayers
+from symformer.configs.sparse_attention_layers import IndexerLayers, ReusedKeys, SparseAttentionLayers
 from symformer.configs.windowed_expert_layers import WindowedExpertLayers
 from symformer.formulas.formula import Formula
+from symformer.language.errors import ConfigError, UnreadError
 from symformer.ledger.facts import Activation
 from symformer.models.model import Model
 from symformer.witness.model_calls import unpadded
@@ -418,6 +419,8 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
     default = sections.flatten(default, sections_of(model_type))
     other: Config = {}
     for option in fields.options.values():
+        if isinstance(option, ReusedKeys):  # several fields, in the next test
+            continue
         value = default[option.name]
         assert value == option.default
         other[option.name] = (
@@ -439,6 +442,40 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
         config = {**base(model_type, class_name), **other}
         assert isinstance(by_us(config, tmp_path / "config.json")["params"], int)
         assert differences(config, tmp_path / "config.json") == {}, class_name
+
+
+@pytest.mark.parametrize(
+    "indexers",
+    [
+        {"indexer_types": ["full", "full", "shared", "full", "shared"]},
+        {"index_topk_pattern": "FFSSF", "index_topk_freq": 3},
+        {"index_topk_pattern": ["full", "full", "shared", "full", "full"]},
+        {"index_topk_freq": 2, "index_skip_topk_offset": 3},
+        {"index_topk_freq": 3, "index_skip_topk_offset": 0, "indexer_types": ["full"] * 5},
+    ],
+)
+def test_layers_that_reuse_chosen_keys_match_torch(indexers: Config, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    config = {**base("glm_moe_dsa"), "num_hidden_layers": 5, "first_k_dense_replace": 2, **indexers}
+    assert differences(config, path) == {}
+    assert isinstance(by_us(config, path)["flops"], int)
+
+
+@pytest.mark.parametrize(
+    "indexers",
+    [
+        {"indexer_types": ["full", "shared", "full", "full", "full"]},  # a dense layer
+        {"indexer_types": ["full", "full", "shared", "shared", "shared"]},
+        {"indexer_types": ["full", "full", "shared"]},
+        {"indexer_types": ["full", "full", "full", "full", "other"]},
+        {"index_topk_pattern": "FFXFS"},
+        {"index_topk_freq": 2, "index_skip_topk_offset": None},
+    ],
+)
+def test_unsupported_layers_that_reuse_chosen_keys_are_refused(indexers: Config) -> None:
+    config = {**base("glm_moe_dsa"), "num_hidden_layers": 5, "first_k_dense_replace": 2, **indexers}
+    with pytest.raises((UnreadError, ConfigError), match=next(reversed(indexers)) + "|indexer_types"):
+        architecture_class("glm-moe-dsa").fields.read(config)
 
 
 @pytest.mark.parametrize("model_type", sampled(6, TYPES))

@@ -94,6 +94,8 @@ class MoE(Component):
     weighted_inputs: bool = False  # whether the weight of an expert multiplies its input instead of its output
     shared: Component | None = None  # the shared expert, a network that all tokens pass through
     beside: str = "shared_experts"
+    norm: Component | None = None  # of the output, with the shared expert's
+    norm_name: str = "post_mlp_layernorm"
     shared_gate: str = ""  # the name of the one-row matrix whose sigmoid weights the shared expert's output, or ""
 
     @property
@@ -108,7 +110,7 @@ class MoE(Component):
             said += " The output of a shared expert, a network that all tokens pass through, Dai et al. 2024 "
             said += "[dai2024], section 3.2, is added"
             said += ", weighted by a gate of one number per token." if self.shared_gate else "."
-        return said
+        return f"{said} The sum is normalized." if self.norm is not None else said
 
     def split(self, cut: Cut) -> MoE:
         return replace(self, local=cut.experts_of(self.local), hidden=cut.share(self.hidden))
@@ -128,6 +130,12 @@ class MoE(Component):
         hidden = ops.multiply("experts.product", opened, up, "lifted" if self.lifted else "")
         each = ops.experts("experts.down_proj", hidden, chosen, self.local, x.width, bias=self.bias)
         y = ops.combine("combine", each, None if self.weighted_inputs else chosen)
+        if self.shared is not None:
+            y = self._with_shared(ops, x, y)
+        return y if self.norm is None else ops.call(self.norm_name, self.norm, y)
+
+    def _with_shared(self, ops: Operations, x: Tensor, y: Tensor) -> Tensor:
+        """Return the output of the experts with the shared expert's added."""
         if self.shared is None:
             return y
         z = ops.call(self.beside, self.shared, x)

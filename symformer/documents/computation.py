@@ -221,14 +221,13 @@ class _Computing:
     def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
         """Return the other inputs of layers of several kinds, with the index n if each kind has its own.
 
-        Some kinds may read none of them, such as layers without rotary positions.
+        Some kinds may read none of them, such as layers without rotary positions, or only the first of them.
         """
         read = [[x for x in read_by(kind) if kind.loop and x.root is not kind.loop[1].root] for kind in kinds]
         read = [each for each in read if each] or [[]]
-        if len({len(each) for each in read}) != 1:
-            raise _UnknownError
         found = []
-        for each in zip(*read, strict=True):
+        for place in range(max(map(len, read))):
+            each = [inputs[place] for inputs in read if place < len(inputs)]
             if len({id(x.root) for x in each}) == 1:
                 found.append(self._beside(each[0]))
                 continue
@@ -407,9 +406,10 @@ class _Computing:
         first = next((each.root for each in read_by(self.scope)), None)
         if x is first:
             return "x"
-        sums = (each for each in entries_of(self.scope) if each.kind is OperationKind.ADD)
-        if any(view.root is x and len(view.shape) == 4 for each in sums for view in each.inputs):
-            return "β"  # added to scores
+        sums = [each for each in entries_of(self.scope) if each.kind is OperationKind.ADD]
+        added = [each for each in sums if any(view.root is x and len(view.shape) == 4 for view in each.inputs)]
+        if added:  # to scores
+            return "β" if added[0].chosen is None else "κ"
         taken = {name.letter for name in self.named.values()}
         other = first is None or first.shape[:1] == (2,) or _looked_up(first, self.scope)  # x is free
         return "x" if other and "x" not in taken else "m"

@@ -95,6 +95,10 @@ _TABLE = (
     Letter("L_dense", "layers with a dense feed-forward network", "layers", ("first_k_dense_replace",)),
     Letter("L_local_moe", "layers with local attention and experts", "layers", ("layer_types",)),
     Letter("L_global_moe", "layers with global attention and experts", "layers", ("layer_types",)),
+    Letter("L_idx", "layers with an indexer and experts", "layers", ("indexer_types",)),
+    Letter(
+        "L_reuse", "layers with experts that reuse the keys chosen in an earlier layer", "layers", ("indexer_types",)
+    ),
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
     Letter("N_group", "groups of layers with shared weights", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary size", "rows", ("vocab_size",)),
@@ -176,6 +180,7 @@ B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
 )
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
+L_idx, L_reuse = SYMBOLS["L_idx"], SYMBOLS["L_reuse"]
 L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
 L_local_moe, L_conv_moe, L_global_moe = (SYMBOLS[name] for name in ("L_local_moe", "L_conv_moe", "L_global_moe"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
