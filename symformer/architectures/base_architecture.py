@@ -19,6 +19,7 @@ from ..configs.config_fields import (
     Function,
     Labels,
     MultipleField,
+    OptionalNumberField,
     ProbabilityField,
 )
 from ..configs.field_mapping import Fields
@@ -58,6 +59,7 @@ __all__ = [
     "Layers",
     "MultipleField",
     "Names",
+    "OptionalNumberField",
     "ProbabilityField",
     "RepeatedLayers",
     "RotaryLayers",
