@@ -8,6 +8,7 @@ from typing import cast
 
 from ..components.base import Component
 from ..language.errors import CatalogueError
+from ..ledger.facts import Ledger, Scope
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, Provenance, TraceEvidence
 from ..quantities import quantity as find_quantity
@@ -48,15 +49,32 @@ class Record:
 Find = Callable[[str], Record]  # from a quantity or OPERATIONS
 
 
-def model_of_records(target: str, find: Find) -> Model:
-    """Return the model of a set of records, with the sizes of its config. Records are found on first use."""
+def model_of_records(target: str, find: Find, stored: Find | None = None) -> Model:
+    """Return the model of a set of records, with the sizes of its config. Records are found on first use.
+
+    Parameters
+    ----------
+    target
+        The target that names the model.
+    find
+        The function that finds its records, by quantity, if need be by a run.
+    stored
+        The function that finds those records that need no run.
+
+    """
     first = find(STORED)
 
     def measure(quantity: str) -> Component:
         record = find(quantity)
         if record.traced is None:  # its operations, which torch confirmed
             return record.operations.for_quantity(find_quantity(quantity), {})
-        return replace(record.traced, measure=measure, lifted=operations)
+        return replace(record.traced, measure=measure, lifted=operations, stored_run=run if stored else None)
+
+    def run() -> Ledger:
+        try:
+            return (stored or find)(OPERATIONS).operations.ledger
+        except CatalogueError:
+            return Ledger(Scope("", first.counted), None)
 
     def operations() -> Component:
         return find(OPERATIONS).operations

@@ -18,6 +18,7 @@ SOFTMAX = (
     "The scores of the experts are a softmax of the router's logits. The K experts with the highest scores are chosen, "
     "and their weights are these scores, divided by their sum."
 )
+SOFTMAX_UNDIVIDED = SOFTMAX.replace(", divided by their sum", "")
 SOFTMAX_MAYBE_DIVIDED = SOFTMAX.replace("by their sum", "by their sum if ``norm_topk_prob`` is true")
 SIGMOID_OF_CHOSEN = (
     "The K experts with the highest router logits are chosen, and their weights are the sigmoids of these logits."

@@ -79,12 +79,19 @@ _TABLE = (
     Letter("L_rope", "layers with rotary positions", "layers", ("no_rope_layers",)),
     Letter("L_nope", "layers without positions", "layers", ("no_rope_layers",)),
     Letter("L_ssm", "layers with a state space mixer", "layers", ("layer_types",)),
+    Letter(
+        "L_ssm_dense",
+        "layers with a state space mixer and a dense feed-forward network",
+        "layers",
+        ("attn_layer_period",),
+    ),
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
     Letter("L_conv", "layers with a short convolution", "layers", ("layer_types",)),
     Letter("L_conv_moe", "layers with a short convolution and experts", "layers", ("layer_types",)),
     Letter("L_mlp", "layers with only a feed-forward network", "layers", ("layer_types",)),
     Letter("L_dense", "layers with a dense feed-forward network", "layers", ("first_k_dense_replace",)),
     Letter("L_local_moe", "layers with local attention and experts", "layers", ("layer_types",)),
+    Letter("L_global_moe", "layers with global attention and experts", "layers", ("layer_types",)),
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
     Letter("N_group", "groups of layers with shared weights", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary size", "rows", ("vocab_size",)),
@@ -113,6 +120,9 @@ _TABLE = (
     Letter("A_vis", "query heads of the vision transformer", "heads"),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
     Letter("G_global", "key/value heads of layers with global attention", "heads", ("num_global_key_value_heads",)),
+    Letter("A_idx", "heads of the indexer", "heads"),
+    Letter("D_idx", "head dimension of the indexer", "elements", growth=0),
+    Letter("K_idx", "keys that the indexer chooses for each query", "keys", growth=0),
     Letter("K_conv", "kernel size of the convolution, including the current position", "places", growth=0),
     Letter("H_ssm", "inner size of a state space mixer", "elements"),
     Letter("A_ssm", "heads of a state space mixer", "heads"),
@@ -164,8 +174,9 @@ B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
-L_local_moe, L_conv_moe = SYMBOLS["L_local_moe"], SYMBOLS["L_conv_moe"]
+L_local_moe, L_conv_moe, L_global_moe = (SYMBOLS[name] for name in ("L_local_moe", "L_conv_moe", "L_global_moe"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
+L_ssm_dense = SYMBOLS["L_ssm_dense"]
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
@@ -178,6 +189,7 @@ B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
 )
 A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_adapter", "W"))
 G_global, D_global = SYMBOLS["G_global"], SYMBOLS["D_global"]
+A_idx, D_idx, K_idx = (SYMBOLS[name] for name in ("A_idx", "D_idx", "K_idx"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))

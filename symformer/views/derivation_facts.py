@@ -13,7 +13,7 @@ from typing import Any
 from sympy import Expr, Integer, expand
 
 from ..architectures.base_architecture import Architecture
-from ..components.base import Component
+from ..catalogue.measured_model import MeasuredModel
 from ..formulas import ranks
 from ..formulas.account import Line, Term
 from ..formulas.derivation import Derivation
@@ -23,7 +23,7 @@ from ..language.errors import RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label
 from ..language.sizes import Numbers, evaluate
-from ..ledger.facts import ATTENDING, CARRYING, Ledger, OperationKind
+from ..ledger.facts import ATTENDING, CARRYING, Ledger, OperationKind, Scope
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
 from ..output.blocks import Line as Sentence
@@ -86,6 +86,7 @@ class PartFacts:
     columns: tuple[str, str]  # the headers of a part's table
     ledger: Ledger
     is_model: bool  # False for a component
+    run: Ledger | None = None  # of a traced model: the operations recognized in a run
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,7 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
         purposes=_purposes(formula, numbers, value),
         rows=tuple(_rows(formula, numbers, value)),
         totals=tuple(_totals(formula, numbers, value)) if formula.additive else (),
-        parts=_parts(formula, question, model.component, check.from_torch) if full else None,
+        parts=_parts(formula, question, model, check.from_torch) if full else None,
         examples=example_facts(model, formula, numbers) if full else None,
         check=check,
         checked=question.checked_by,
@@ -233,14 +234,21 @@ def _definition(question: Quantity, formula: Formula, known: Numbers) -> Definit
     )
 
 
-def _parts(formula: Formula, question: Quantity, component: Component, from_torch: bool) -> PartFacts:
+def _parts(formula: Formula, question: Quantity, model: Model, from_torch: bool) -> PartFacts:
     """Return the derivation of a formula part by part."""
+    component = model.component
     return PartFacts(
         steps=formula.derivation,
         columns=question.columns,
         ledger=component.ledger,
         is_model=from_torch or isinstance(component, Architecture),
+        run=_run(component) if isinstance(component, MeasuredModel) else None,
     )
+
+
+def _run(component: MeasuredModel) -> Ledger:
+    """Return the operations of a traced model; none if they are not known without a run."""
+    return component.stored_run() if component.stored_run else Ledger(Scope("", component), None)
 
 
 def _params(model: Model, formula: Formula) -> Label | None:
