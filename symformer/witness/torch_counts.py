@@ -279,7 +279,8 @@ class TorchWitness(Session):
         for name, module in self.model().named_modules():
             if isinstance(place := getattr(module, "layer_idx", getattr(module, "layer_id", None)), int):
                 stack = attends.get(with_stars(self.ours(name)), "") if both else "layers"
-                if name.startswith(f"{layers.get(f'{stack}.{place}', name)}."):
+                above = layers.get(f"{stack}.{place}", name)
+                if name.startswith(f"{above}.") and with_stars(self.ours(above)) in attends:
                     indexers[f"{stack}.{place}"] = name
                     continue
                 layers[f"{stack}.{place}"] = name
