@@ -27,7 +27,7 @@ from symformer.architectures import architecture_class, names
 from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
-from symformer.configs.config_fields import Choice, Derived
+from symformer.configs.config_fields import Choice, Derived, OptionalNumberField
 from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
 from symformer.configs.interleaved_layers import InterleavedLayers, Interleaving
@@ -559,7 +559,8 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
             assert differences(config, tmp_path / "config.json") == {}, name
             taken += 1
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
-    nothing += sum(place.null for place in fields.sizes.values())
+    nothing += sum(isinstance(each, OptionalNumberField) for each in fields.options.values())
+    nothing += sum(place.null or place.unset for place in fields.sizes.values())
     # The fields that accept null: the list, a word or other lists.
     lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0, PeriodicLayers: 0}
     lists |= {SparseAttentionLayers: 2, IndexerLayers: 4, WindowedExpertLayers: 5, SharedLayers: 0}  # and the angles

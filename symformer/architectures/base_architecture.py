@@ -21,6 +21,7 @@ from ..configs.config_fields import (
     Function,
     Labels,
     MultipleField,
+    OptionalNumberField,
     ProbabilityField,
 )
 from ..configs.field_mapping import Fields
@@ -60,6 +61,7 @@ __all__ = [
     "Layers",
     "MultipleField",
     "Names",
+    "OptionalNumberField",
     "ProbabilityField",
     "RepeatedLayers",
     "RotaryLayers",

@@ -313,7 +313,7 @@ class _Computing:
         pieces = self._pieces(x)
         if not pieces:
             name = self._fresh(*self._called(x))
-            self.named[id(x)] = name = TensorName(name.letter, index=_EXPERT) if self._by_expert(x) else name
+            self.named[id(x)] = name = self._of_each_expert(name) if self._by_expert(x) else name
             uses = self.uses[id(x)]
             shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
             self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
@@ -322,11 +322,15 @@ class _Computing:
         for piece in pieces:
             names += [TensorName("·")] * ((piece.place or 0) - len(names))
             name = self._fresh(*self._called(x, piece.place))
-            if self._by_expert(x):
-                name = TensorName(name.letter, index=_EXPERT)
+            name = self._of_each_expert(name) if self._by_expert(x) else name
             self.named[id(x), piece.place] = name
             names.append(name)
         self.found.append(Assignment(Listed(tuple(names)), shown, _side_by_side(pieces)))
+
+    def _of_each_expert(self, name: TensorName) -> TensorName:
+        """Return a name with the index of an expert: the same letter, or the first one that is free with this index."""
+        taken = {each.letter for each in self.named.values() if each.index == _EXPERT}
+        return TensorName(next(each for each in (name.letter, *_FREE) if each not in taken), index=_EXPERT)
 
     def _by_expert(self, x: Tensor) -> bool:
         """Return True if a tensor exists once per expert that a token is routed to."""
@@ -469,6 +473,8 @@ class _Computing:
             case OperationKind.MULTIPLY:
                 if len(rest) == 1 and self._routed(entry.inputs[1]):
                     return Product((_of_expert(rest[0]), first))
+                if self._routed(entry.inputs[0]) and isinstance(rest[0], TensorName):  # a number for each expert
+                    return Pointwise((first, replace(rest[0], index=_EXPERT)))
                 return _multiplied(entry, first, rest)
             case OperationKind.ADD:
                 return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))

@@ -126,6 +126,7 @@ _TABLE = (
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("A_vis", "query heads of the vision transformer", "heads"),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
+    Letter("G_global", "key/value heads of layers with global attention", "heads", ("num_global_key_value_heads",)),
     Letter("A_idx", "heads of the indexer", "heads"),
     Letter("D_idx", "head dimension of the indexer", "elements", growth=0),
     Letter("K_idx", "keys that the indexer chooses for each query", "keys", growth=0),
@@ -140,6 +141,7 @@ _TABLE = (
     Letter("R_q", "rank of the query latent", "elements", ("q_lora_rank",)),
     Letter("R_kv", "rank of the key/value latent", "elements", ("kv_lora_rank",)),
     Letter("D", "head dimension", "elements", ("head_dim",), growth=0),
+    Letter("D_global", "head dimension of layers with global attention", "elements", ("global_head_dim",), growth=0),
     Letter("D_nope", "head dimensions without positions", "elements", ("qk_nope_head_dim",), growth=0),
     Letter("D_rope", "head dimensions with rotary positions", "elements", ("qk_rope_head_dim",), growth=0),
     Letter("D_v", "head dimension of the values", "elements", ("v_head_dim",), growth=0),
@@ -196,6 +198,7 @@ B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
     SYMBOLS[name] for name in ("B_vis", "L_vis", "E_vis", "E_proj", "H_vis", "A_vis")
 )
 A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_adapter", "W"))
+G_global, D_global = SYMBOLS["G_global"], SYMBOLS["D_global"]
 A_idx, D_idx, K_idx = (SYMBOLS[name] for name in ("A_idx", "D_idx", "K_idx"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
