@@ -45,7 +45,7 @@ def differing_parts(one: Mapping[str, StackProfile], two: Mapping[str, StackProf
 
 
 def compare_structures(first: Model, second: Model) -> StructureComparison:
-    """Return how the structure of one model differs from that of another.
+    """Return how the structures of two models differ.
 
     Raises OptionError for components and traced models, and if the stacks of the models do not correspond.
     """
@@ -166,7 +166,7 @@ def _align(
     notes: list[str],
     models: tuple[Model, Model],
 ) -> None:
-    """Express sizes that only one of two stacks has in those of the other, and note it.
+    """Express sizes that only one of two stacks has in sizes of the other stack, and note it.
 
     A model with G key/value heads includes the one with G = A: this is a difference of sizes. The same holds for a
     head dimension D and E/A, for the number of positions, and for the letters of depths.
