@@ -389,6 +389,8 @@ def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope
     scores = next(entry for entry in entries if entry.kind is OperationKind.SCORES)
     positions = [rotary(part)] if any(entry.kind is OperationKind.ROTATE for entry in entries) else []
     positions += [_RELATIVE[name] for each in scope.walk() if (name := _name(each.part)) in _RELATIVE]
+    if isinstance(part, SelfAttention) and part.own_table:
+        positions = [f"{each}, with a table in each layer," for each in positions]
     if isinstance(part, RelativeAttention | DisentangledAttention):
         positions.append("relative positions in the scores")
     layer.aspects |= {

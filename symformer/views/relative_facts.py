@@ -23,7 +23,7 @@ class RelativeFacts(Immutable):
 
 
 def relative_facts(model: Model) -> RelativeFacts | None:
-    """Return how a model differs from its nearest relative, or None for a model without a relative and for a traced model."""
+    """Return how a model differs from its nearest relative; None without a relative, and for a traced model."""
     if not isinstance(model.component, Architecture) or model.provenance.reading:
         return None
     stored = stored_relative(model.id)
