@@ -213,12 +213,13 @@ def projections_with_bias(part: Component) -> list[str]:
     return [name for name, bias in having.items() if bias]
 
 
-def cross_attention(part: CrossAttention) -> list[str]:
-    """Return the phrases for cross-attention."""
+def cross_attention(part: CrossAttention) -> Phrases:
+    """Return the phrases for cross-attention, whose scores have the same scale as in self-attention."""
     keys = "" if part.key_bias else " except for the keys"
-    biases = [f"biases in the cross-attention{keys}"] if part.bias else []
-    scale = ["cross-attention scores that are not divided by √{D}"] if part.scale == "none" else []
-    return ["cross-attention to the encoder's output", *biases, *scale]
+    return {
+        "cross-attention": ["cross-attention to the encoder's output"],
+        "cross-attention biases": [f"biases in the cross-attention{keys}"] if part.bias else [],
+    }
 
 
 def network(part: object, shared: bool) -> Phrases:

@@ -65,6 +65,7 @@ PARTS: Mapping[str, str] = {
     "query and key norms": "query and key norms",
     "sinks": "attention sinks",
     "cross-attention": "cross-attention",
+    "cross-attention biases": "cross-attention",
     "MLP": "MLP",
     "activation": "MLP",
     "routing": "MLP",
@@ -83,8 +84,9 @@ _NUMBERS = {1: "one sublayer", 2: "two sublayers", 3: "three sublayers"}
 _LONG = 50  # characters of a phrase after which a comma precedes the layers that it holds for
 # Aspects that every model with the part has in one form: a difference replaces one form by another.
 CHOICES = (
-    *("tokens", "positions", "embedding norm", "mixer", "mask", "scale", "query and key norms", "cross-attention"),
-    *("MLP", "activation", "routing", "sublayers", "arrangement", "norms", "final norm", "head"),
+    *("tokens", "positions", "embedding norm", "mixer", "mask", "scale", "query and key norms"),
+    *("cross-attention biases", "MLP", "activation", "routing", "sublayers", "arrangement", "norms"),
+    *("final norm", "head"),
 )
 # Aspects that only models with attention, with a network or with experts have.
 DETAILS = ("mask", "scale", "activation", "routing", "sublayers")
@@ -321,7 +323,7 @@ def _layer(found: StackProfile, kind: Scope) -> _Layer:
             if isinstance(part, ATTENTION):
                 _attention(found, layer, part, scope)
         elif isinstance(part, CrossAttention):
-            layer.aspects["cross-attention"] += cross_attention(part)
+            layer.aspects |= cross_attention(part)
         elif isinstance(part, LayerNorm | RMSNorm):
             layer.aspects["norms"].append(f"{norm_words(part)}")
         elif _role(part) == "MLP":
