@@ -19,7 +19,7 @@ from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import Tree
 from ..language.notation.text import code, json_number, text
 from ..language.sizes import Numbers
-from ..language.symbols import letter, print_order, symbol
+from ..language.symbols import NamedSizes, letter, print_order, symbol
 from ..ledger.facts import ONE
 from ..models.model import Model
 from ..output.base_plot import Plot
@@ -243,9 +243,9 @@ class Comparison(Answer):
         return FrozenDict({size: found for size in sizes if (found := zero_of(self.difference, size)) is not None})
 
     @property
-    def all_sizes(self) -> frozenset[Symbol]:
+    def all_sizes(self) -> NamedSizes:
         """The sizes of all models, before letters are numbered."""
-        return frozenset[Symbol]().union(*(formula.accepted_sizes for formula in self.formulas))
+        return NamedSizes.joined(formula.accepted_sizes for formula in self.formulas)
 
     def crossover(self, size: Symbol | str) -> Mapping[Symbol, CrossoverPoint]:
         """Return the crossovers of one size by its letter: E finds E_1 and E_2. Raises SizeError if it is absent."""

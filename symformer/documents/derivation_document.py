@@ -19,7 +19,7 @@ from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of
 from ..language.notation.text import amount, number, percent
 from ..language.symbols import letter, print_order
 from ..models.model import Model
-from ..models.provenance import ConfigLocation
+from ..models.provenance import ConfigLocation, size_meaning
 from ..output.blocks import (
     Block,
     Code,
@@ -292,7 +292,12 @@ def _alphabet(
     used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
     known = subject.known
     rows: list[Sequence[Line]] = [
-        [[Math.of(size)], [letter(size).meaning], _place(size, places.get(size.name)), _integer(known.get(size))]
+        [
+            [Math.of(size)],
+            [size_meaning(size, places.get(size.name))],
+            _place(size, places.get(size.name)),
+            _integer(known.get(size)),
+        ]
         for size in sorted(used, key=print_order)
     ]
     if not rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..architectures import presets_of
 from ..formulas.formula import Formula
-from ..language.symbols import letter
+from ..language.symbols import LETTERS, letter
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
 from ..quantities import quantity as find_quantity
@@ -44,6 +44,8 @@ def _facts(model: Model, formula: Formula) -> list[Line]:
         found.append(["with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items())])
     for total in formula.totals & formula.display_expr.free_symbols:
         found.append(["where ", Math.of(total), " = ", Math.of(formula.relations[total])])
+    if named := [size for size in formula.symbols if size.name not in LETTERS and model.field_of(size)]:
+        found.append(["named by rule: " + ", ".join(f"{size} is {model.field_of(size)}" for size in named)])
     if missing := missing_of(formula, model):
         known = presets_of(model.id) if model.id == model.target else []
         own = known and any(not letter(each).run for each in missing)  # presets do not set sizes of the run
