@@ -194,14 +194,23 @@ def _align(
         own = [each for each in mine.aspects.get("positions", ()) if each.startswith(f"{ROTARY} on {{")]
         if own and ROTARY in theirs.aspects.get("positions", ()):
             notes.append(f"In {model.title}, {{D_rope}} may equal the head dimension; then whole heads rotate.")
-    for mine, theirs, swap, _, _ in sides if one.depth != two.depth else ():
+    _align_depths(sides, notes)
+
+
+def _align_depths(sides: Sequence[tuple[StackProfile, StackProfile, Sizes, Model, Model]], notes: list[str]) -> None:
+    """Express the number of layers of one of two stacks as the number of the other, and note it."""
+    one, two, *_ = sides[0]
+    if one.depth == two.depth:
+        return
+    for mine, theirs, swap, model, other in sides:
         size, value = mine.depth, theirs.depth
         alone = value == 1 or (isinstance(value, Add) and size != L) or (size == L and isinstance(value, Symbol))
-        if isinstance(size, Symbol) and alone:
+        both = isinstance(value, Symbol) and L not in (size, value) and mine is two
+        if isinstance(size, Symbol) and (alone or both):
             swap[size] = value
+            letter, number = code(size), code(value)
+            notes.append(f"{model.title} has {{{letter}}} layers; {other.title} has {{{number}}} in their place.")
             return
-    if isinstance(one.depth, Symbol) and isinstance(two.depth, Symbol) and one.depth != two.depth:
-        swaps[1][two.depth] = one.depth
 
 
 # Sizes that a stack can share with another: the field of its profile, its letters, and words for it.
