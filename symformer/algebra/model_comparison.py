@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sympy import Expr, Symbol, expand
 
@@ -31,6 +31,9 @@ from .equal_totals import TotalTie
 from .quotient_limits import Limit, bounded, limits, quotient
 from .result import Answer
 from .tied_crossover import TiedCrossover
+
+if TYPE_CHECKING:
+    from .structure import StructureComparison
 
 T = TypeVar("T")
 
@@ -135,6 +138,16 @@ class Comparison(Answer):
                 f"{len(each)} models have {len(each) - 1} differences from the first; use .pairs for each"
             )
         return each[0], each[1]
+
+    @cached_property
+    def structure(self) -> StructureComparison:
+        """How the structure of the first model differs from the second's, in words and in formulas.
+
+        Raises OptionError for more than two models, for traced models, and for models whose towers do not correspond.
+        """
+        from .structure_difference import compare_structures
+
+        return compare_structures(*self._pair(self.models))
 
     @cached_property
     def difference(self) -> Expr:

@@ -42,6 +42,7 @@ from .formula_facts import (
     is_per_rank,
     subject_of,
 )
+from .relative_facts import RelativeFacts, relative_facts
 from .summary import share, show_json, unused_size_notes
 
 MATRICES, ATTENTION, SCAN, ELEMENTS = "matrices", "attention", "state-space scan", "element by element"
@@ -117,6 +118,7 @@ class DerivationFacts(Immutable):
     quantities: tuple[QuantityFacts, ...]
     refused: tuple[tuple[str, str], ...]  # the names of quantities without a formula, and why
     figure: FigureFacts | None  # None for a short form, and for a ratio, which is not a sum over boxes
+    relative: RelativeFacts | None  # None for a short form, for ranks, and for a model without a relative
     json: tuple[Mapping[str, Any], ...]  # of each formula, as ``show --json`` prints it
 
 
@@ -189,8 +191,15 @@ def derivation_facts(
         quantities=found,
         refused=tuple(refused),
         figure=figure_of(subject, shown.component, first.formula, first.value) if first else None,
+        relative=_relative(model, formulas) if full else None,
         json=tuple({**show_json(model, each), "id": each.id, "target": model.name} for each in formulas),
     )
+
+
+def _relative(model: Model, formulas: Sequence[Formula]) -> RelativeFacts | None:
+    """Return the nearest relative, for formulas of the whole model on one rank that are no ratios."""
+    whole = any(each.additive and not is_per_rank(each) for each in formulas)
+    return relative_facts(model) if whole else None
 
 
 def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) -> QuantityFacts:

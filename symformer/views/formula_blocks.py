@@ -10,6 +10,7 @@ from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
 from ..quantities import quantity as find_quantity
 from .part_copies import copies_line, path_of
 from .provenance_lines import provenance_lines
+from .stored_summaries import relative_sentence
 from .summary import missing_line, missing_of, remarks
 
 
@@ -22,8 +23,16 @@ def formula_blocks(model: Model, whole: Formula, formula: Formula) -> list[Brief
         formula.equation(),
         *map(Paragraph, _facts(model, formula)),
         *(Paragraph([line]) for line in provenance_lines(model, whole)),
+        *(Paragraph([line]) for line in _relative(model, formula)),
     ]
     return [*found, *([formula.rows.as_table()] if formula.rows else [])]
+
+
+def _relative(model: Model, formula: Formula) -> list[str]:
+    """Return a line on the nearest relative of an architecture, next to its number of parameters."""
+    if formula.measure.name != "params" or formula.whole_account is not None or model.provenance.config:
+        return []
+    return [line] if (line := relative_sentence(model)) else []
 
 
 def _facts(model: Model, formula: Formula) -> list[Line]:
