@@ -16,6 +16,7 @@ from types import MappingProxyType
 from sympy import Symbol
 
 from .errors import UnknownNameError
+from .frozen import FrozenDict
 
 
 @dataclass(frozen=True)
@@ -257,10 +258,10 @@ class NamedSizes(frozenset[Symbol]):
 
     names: Mapping[str, Symbol]  # other name -> size
 
-    def __new__(cls, sizes: Iterable[Symbol], names: Mapping[str, Symbol] = MappingProxyType({})) -> NamedSizes:
+    def __new__(cls, sizes: Iterable[Symbol], names: Mapping[str, Symbol] | None = None) -> NamedSizes:
         """Return the set. Names of sizes that it does not contain are left out."""
         found = super().__new__(cls, sizes)
-        found.names = MappingProxyType({name: size for name, size in names.items() if size in found})
+        found.names = FrozenDict({name: size for name, size in (names or {}).items() if size in found})
         return found
 
     @classmethod
