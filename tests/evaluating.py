@@ -256,7 +256,7 @@ class Reader:
             return self.known[text(shown)]
         if shown == FACTOR:
             return torch.tensor(next(self.factors), dtype=torch.float64)
-        for letter in (f"{self.path.partition('.')[0]}.{text(shown)}", text(shown)):  # first those of a tower
+        for letter in (f"{self.path.partition('.')[0]}.{text(shown)}", text(shown)):  # sizes of a tower first
             if letter in self.whose.given:
                 return self.whose.given[letter]
         found = self.whose.weight(self.path, shown)

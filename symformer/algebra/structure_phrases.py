@@ -97,7 +97,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
         *("weighted_inputs", "shared", "shared_gate"),
     ),
 }
-# Names of modules, dropout, casts, the layout of weights, and the length of what the cache keeps.
+# Names of modules, dropout, casts, the layout of weights, and the length of the cache.
 IGNORED = (
     *("query", "key", "value", "output", "fused", "query_norm", "key_norm", "merged_norm", "gate", "up", "act", "down"),
     *("norm_name", "router", "beside", "weight_dropout", "output_dropout", "inner_dropout", "dropout", "softmax"),

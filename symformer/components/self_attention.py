@@ -40,7 +40,7 @@ class SelfAttention(Component):
     heads: Expr = A
     kv_heads: Expr = G
     head_width: Expr = D
-    value_width: Expr | None = None  # the width of the values of a head, if it differs from that of queries and keys
+    value_width: Expr | None = None  # the width of the values of a head, if queries and keys have another
     bias: bool = True  # of the query, key and value projections
     output_bias: bool = True
     causal: bool = True

@@ -68,7 +68,7 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool, ne
     for each, given in value.items():
         if each == "rope_theta" or (each in DIVIDED_BY and given is not None):
             _above_nothing(f"{name}.{each}", given)
-        # Proportional angles are as many as the elements of a head; those of the elements that do not rotate are 0.
+        # There is a proportional angle for each element of a head; elements that do not rotate have the angle 0.
         within = kind == "proportional" and not isinstance(given, bool) and isinstance(given, int | float)
         known_part = each == PARTLY and (partly or given in (1, None) or (within and 0 <= given <= 1))
         if each not in ROPE_TAKES and not known_part:

@@ -405,7 +405,7 @@ def _plain(path: str) -> str:
 
 
 def described(size: Symbol, field: str = "") -> str:
-    """Return the meaning of a size: that of its letter in the alphabet, or else that of its config field.
+    """Return the meaning of the letter of a size, or else of its config field.
 
     >>> from symformer.language.symbols import named_symbol
     >>> described(named_symbol("A_v_lin"), "linear_num_value_heads"), described(named_symbol("E"), "hidden_size")

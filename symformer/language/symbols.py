@@ -254,7 +254,7 @@ def _called(name: str) -> list[Letter]:
 
 
 class NamedSizes(frozenset[Symbol]):
-    """The sizes of a model, which can also be given by other names, such as those of its config fields."""
+    """The sizes of a model, which can also be given by other names, such as the names of its config fields."""
 
     names: Mapping[str, Symbol]  # other name -> size
 
