@@ -20,6 +20,7 @@ from transformers import (
     DeepseekV32Config,
     Dinov2Config,
     Gemma2Config,
+    Gemma4TextConfig,
     GPT2Config,
     KimiLinearConfig,
     Lfm2Config,
@@ -31,6 +32,7 @@ from transformers import (
     OlmoHybridConfig,
     SiglipVisionConfig,
     XLNetConfig,
+    Zamba2Config,
 )
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
 from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
@@ -38,6 +40,7 @@ from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Atten
 from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Indexer
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
+from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.kimi_linear.modeling_kimi_linear import KimiLinearDeltaAttention
 from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
@@ -49,6 +52,11 @@ from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
 from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
+from transformers.models.zamba2.modeling_zamba2 import (
+    Zamba2AttentionDecoderLayer,
+    Zamba2HybridLayer,
+    Zamba2MambaDecoderLayer,
+)
 
 from symformer import component
 from symformer.components import names
@@ -113,10 +121,28 @@ OLMO_HYBRID = OlmoHybridConfig(
     **{"linear_value_head_dim": 7, "linear_conv_kernel_dim": 4, "linear_allow_neg_eigval": False},
 )
 KIMI = KimiLinearConfig(hidden_size=24, linear_num_heads=3, linear_head_dim=8, linear_conv_kernel_dim=4)
+GEMMA4 = Gemma4TextConfig(
+    hidden_size=24,
+    intermediate_size=7,
+    num_attention_heads=4,
+    num_key_value_heads=4,
+    head_dim=6,
+    hidden_size_per_layer_input=0,
+    enable_moe_block=True,
+    num_experts=5,
+    top_k_experts=3,
+    moe_intermediate_size=9,
+    attn_implementation="eager",
+    experts_implementation="batched_mm",
+)
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=3, state_size=5, chunk_size=9)
 OLMO2 = Olmo2Config(
     hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True, attn_implementation="eager"
 )
+
+ZAMBA2 = Zamba2Config(hidden_size=24, intermediate_size=7, num_attention_heads=12, n_mamba_heads=6, mamba_ngroups=3,
+                      mamba_d_state=5, num_hidden_layers=1, layers_block_type=["linear_attention"],
+                      chunk_size=9, attn_implementation="eager")  # fmt: skip
 
 
 @dataclass
@@ -157,10 +183,29 @@ def _gemma2(module: Any, x: torch.Tensor) -> Any:
     return module(x, position_embeddings=(torch.zeros(1, S, 6), torch.zeros(1, S, 6)), attention_mask=_mask())
 
 
+def _gemma4(module: Any, x: torch.Tensor) -> Any:
+    angles = torch.zeros(1, S, 6), torch.zeros(1, S, 6)
+    return module(x, shared_kv_states={}, position_embeddings=angles, attention_mask=_mask())
+
+
 def _relative(module: Any, x: torch.Tensor) -> Any:
     """Inputs with the sequences last, as XLNet requires, and one column per distance: as many as keys."""
     module.rel_shift_bnij = lambda scores, klen: scores
     return module(x.transpose(0, 1), None, None, None, torch.zeros(S, 1, 12), None)[0]
+
+
+class _Nothing(nn.Module):
+    """An adapter that adds nothing."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(1)
+
+
+def _without_adapters(config: Zamba2Config) -> nn.Module:
+    """Return Zamba2's transformer block for layer 0."""
+    block = Zamba2AttentionDecoderLayer(config, 0)
+    block.feed_forward.layer_dic, block.feed_forward.gate_up_proj_adapter_list = {0: 0}, nn.ModuleList([_Nothing()])
+    return block
 
 
 def _memory() -> torch.Tensor:
@@ -189,6 +234,15 @@ CASES = [
     Case("parallel-sum", {"E": 12, "H": 7, "A": 3},
          lambda: nn.ModuleList([nn.MultiheadAttention(12, 3, batch_first=True), GPT2MLP(7, GPT2)]),
          lambda parts, x: parts[0](x, x, x)[0] + parts[1](x)),
+    Case("layer-adapter", {"E": 5, "H": 7, "R_adapter": 3},
+         lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
+    Case("shared-transformer-block", {"E": 24, "H": 7, "A": 12}, lambda: _without_adapters(ZAMBA2),
+         lambda module, x: module(x, x, 0, _mask())),
+    Case("shared-transformer-layer",
+         {"E": 24, "H": 7, "A": 12, "A_ssm": 6, "D_ssm": 8, "G_ssm": 3, "N_state": 5, "K_conv": 4, "C_chunk": 9},
+         lambda: Zamba2HybridLayer(_without_adapters(ZAMBA2), nn.Linear(24, 24, bias=False),
+                                   Zamba2MambaDecoderLayer(ZAMBA2, 0)),
+         lambda module, x: module(x, x, 0, None, _mask())),
     Case("short-convolution", {"E": 24, "K_conv": 4}, lambda: Lfm2ShortConv(LFM2, 0)),
     Case("pooler", {"E": 12}, lambda: BertPooler(BERT)),
     Case("self-attention", {"E": 24, "A": 6, "G": 3, "D": 10}, lambda: LlamaAttention(LLAMA, 0), _llama,
@@ -208,6 +262,8 @@ CASES = [
     Case("lightning-indexer", {"E": 24, "R_q": 8, "D_rope": 4, "A_idx": 3, "D_idx": 6},
          lambda: DeepseekV32Indexer(SPARSE, 0), _indexer),
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, lambda: Gemma2DecoderLayer(GEMMA2, 0), _gemma2),
+    Case("expert-sandwich-block", {"E": 24, "H": 7, "A": 4, "X": 5, "K": 3, "M": 9},
+         lambda: Gemma4TextDecoderLayer(GEMMA4, 0), _gemma4),
     Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, lambda: Olmo2DecoderLayer(OLMO2, 0), _gemma2),
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),
          lambda module, x: module(x, attention_mask=_mask())),

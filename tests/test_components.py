@@ -21,6 +21,7 @@ from transformers import (
     DeepseekV32Config,
     Dinov2Config,
     Gemma2Config,
+    Gemma4TextConfig,
     GPT2Config,
     GptOssConfig,
     KimiLinearConfig,
@@ -33,6 +34,7 @@ from transformers import (
     OlmoHybridConfig,
     SiglipVisionConfig,
     XLNetConfig,
+    Zamba2Config,
 )
 from transformers.activations import XIELUActivation
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
@@ -43,6 +45,7 @@ from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Atten
 from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Indexer
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer, Dinov2LayerScale
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
+from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
 from transformers.models.kimi_linear.modeling_kimi_linear import KimiLinearDeltaAttention
@@ -59,6 +62,11 @@ from transformers.models.siglip.modeling_siglip import (
     SiglipVisionModel,
 )
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
+from transformers.models.zamba2.modeling_zamba2 import (
+    Zamba2AttentionDecoderLayer,
+    Zamba2HybridLayer,
+    Zamba2MambaDecoderLayer,
+)
 
 from symformer import architecture, component, components
 from symformer.components import component_class, names
@@ -95,6 +103,9 @@ DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 
 INDEXER = {"index_n_heads": 3, "index_head_dim": 6, "index_topk": 5}
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
+GEMMA4 = Gemma4TextConfig(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
+                          attention_bias=True, hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=5,
+                          top_k_experts=2, moe_intermediate_size=9)  # fmt: skip
 OLMO2 = Olmo2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True)
 GPT_OSS = GptOssConfig(hidden_size=24, intermediate_size=7, num_local_experts=5, num_experts_per_tok=2)
 MAMBA = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=3, num_hidden_layers=1)
@@ -108,6 +119,8 @@ OLMO_HYBRID = OlmoHybridConfig(
 KIMI = KimiLinearConfig(hidden_size=24, linear_num_heads=3, linear_head_dim=8, linear_conv_kernel_dim=4)
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=2, state_size=5, num_hidden_layers=1)
 LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, conv_bias=True, num_hidden_layers=1, layer_types=["conv"])
+ZAMBA2 = Zamba2Config(hidden_size=24, intermediate_size=7, num_attention_heads=12, n_mamba_heads=6, mamba_ngroups=3,
+                      mamba_d_state=5, num_hidden_layers=1, layers_block_type=["linear_attention"])  # fmt: skip
 XLNET = XLNetConfig(d_model=12, n_head=3)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 CLIP = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6}
@@ -180,6 +193,9 @@ CASES = [
          lambda: DeepseekV32Indexer(DeepseekV32Config(**DEEPSEEK, q_lora_rank=8, **INDEXER), 0)),
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
+    # seven norms of 24, attention and gated MLP as above, the router 24*5, and five experts of 3*24*9
+    Case("expert-sandwich-block", {"E": 24, "H": 7, "A": 4, "X": 5, "K": 2, "M": 9}, 6432,
+         lambda: _plain(_unscaled(Gemma4TextDecoderLayer(GEMMA4, 0)))),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
     Case("rms-norm", {"E": 5}, 5, lambda: Olmo2RMSNorm(5), {"late": True}),
     # two norms of 24, attention 2400, gated MLP 504
@@ -206,6 +222,17 @@ CASES = [
     # attention 4*12*12 + 4*12, MLP 12*7 + 7 + 7*12 + 12
     Case("parallel-sum", {"E": 12, "A": 3, "H": 7}, 811,
          lambda: nn.ModuleList([*(nn.Linear(12, 12) for _ in range(4)), GPT2MLP(7, GPT2)])),
+    # 5*3 + 3*7
+    Case("layer-adapter", {"E": 5, "H": 7, "R_adapter": 3}, 36,
+         lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
+    # norms 48 + 24, attention 3*48*48 + 48*24, MLP 3*24*7
+    Case("shared-transformer-block", {"E": 24, "H": 7, "A": 12}, 8_640, lambda: Zamba2AttentionDecoderLayer(ZAMBA2, 0)),
+    # the block above, a matrix 24*24, a norm of 24; mixer: in 24*(2*48 + 2*3*5 + 6), convolution 78*4 + 78, three of 6,
+    # norm 48, out 48*24
+    Case("shared-transformer-layer",
+         {"E": 24, "H": 7, "A": 12, "A_ssm": 6, "D_ssm": 8, "G_ssm": 3, "N_state": 5, "K_conv": 4, "L_hyb": 9}, 14_016,
+         lambda: Zamba2HybridLayer(Zamba2AttentionDecoderLayer(ZAMBA2, 0), nn.Linear(24, 24, bias=False),
+                                   Zamba2MambaDecoderLayer(ZAMBA2, 0)), partial={"N_group": "L_hyb"}),
     # in 3*24*24 + 3*24, convolution 24*4 + 24, out 24*24 + 24
     Case("short-convolution", {"E": 24, "K_conv": 4}, 2_520, lambda: Lfm2ShortConv(LFM2, 0), {"bias": True}),
     # 5*3 + 3*7
@@ -258,6 +285,12 @@ CASES = [
 def _plain(layer: nn.Module) -> nn.Module:
     """Return the layer without the norms of its queries and keys."""
     layer.self_attn.q_norm = layer.self_attn.k_norm = nn.Identity()
+    return layer
+
+
+def _unscaled(layer: nn.Module) -> nn.Module:
+    """Return the layer without the scales of its router."""
+    layer.router.scale = layer.router.per_expert_scale = None
     return layer
 
 

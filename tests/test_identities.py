@@ -44,9 +44,9 @@ SIZES = {
     **{"H_ssm": 96, "A_ssm": 60, "G_ssm": 30, "D_ssm": 35, "N_state": 43, "R_dt": 47},
     **{"N_tok": 1680, "N_tps": 61, "N_dev": 63, "N_peak": 65, "N_micro": 66, "N_virt": 1, "C_q": 32, "C_kv": 42},
     **{"B_vis": 50, "L_vis": 52, "E_vis": 120, "H_vis": 68, "A_vis": 24, "E_proj": 57, "N_out": 67},
-    **{"L_rope": 69, "L_nope": 71, "L_conv": 77, "L_conv_moe": 78, "L_ssm_dense": 79},
+    **{"L_rope": 69, "L_nope": 71, "L_conv": 77, "L_conv_moe": 78, "L_ssm_dense": 79, "L_hyb": 81, "R_adapter": 82},
     **{"L_lin": 76, "L_lin_moe": 80, "A_k_lin": 70, "A_v_lin": 140, "D_k_lin": 72, "D_v_lin": 73},
-    **{"A_lin": 74, "D_lin": 75, "D_shared": 81},
+    **{"A_lin": 74, "D_lin": 75, "D_shared": 83},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)
@@ -69,7 +69,7 @@ FEWER: Mapping[str, tuple[str, ...]] = {
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
 DELTA_RULES = ("qwen3-next", "qwen3-5", "qwen3-5-moe", "kimi-linear", "olmo-hybrid")
 SCANS = (
-    *("mamba", "mamba2", "nemotron-h", "bamba", "falcon-h1", "falcon-mamba", "granitemoehybrid", "jamba"),
+    *("mamba", "mamba2", "nemotron-h", "bamba", "falcon-h1", "falcon-mamba", "granitemoehybrid", "jamba", "zamba2"),
     *DELTA_RULES,
 )
 
@@ -268,7 +268,7 @@ def test_more_ranks_never_increase_the_cost_of_a_rank(name: str) -> None:
                 compared += 1
     # Sharding of a table of distances or of a scan is refused, and so are pipeline stages for shared or several kinds
     # of layers. OLMo 3 also has windows, and norms over all heads.
-    hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba", *DELTA_RULES), 1)
+    hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba", "zamba2", *DELTA_RULES), 1)
     assert compared > {"t5": 1, "olmo3": -1, **hybrids}.get(name, 10)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .disentangled_attention import DisentangledAttention as DisentangledAttention
     from .distance_embedding import DistanceEmbedding as DistanceEmbedding
     from .dropout import Dropout as Dropout
+    from .expert_sandwich_block import ExpertSandwichBlock as ExpertSandwichBlock
     from .gated_delta_net import GatedDeltaNet as GatedDeltaNet
     from .gated_mlp import GatedMLP as GatedMLP
     from .head_norm import HeadNorm as HeadNorm
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .image_encoder import ImageEncoder as ImageEncoder
     from .kimi_delta_attention import KimiDeltaAttention as KimiDeltaAttention
     from .latent_attention import LatentAttention as LatentAttention
+    from .layer_adapter import LayerAdapter as LayerAdapter
     from .layer_norm import LayerNorm as LayerNorm
     from .layer_scale import LayerScale as LayerScale
     from .layer_scale_block import LayerScaleBlock as LayerScaleBlock
@@ -57,6 +59,8 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .segment_embedding import SegmentEmbedding as SegmentEmbedding
     from .selective_scan import SelectiveScan as SelectiveScan
     from .self_attention import SelfAttention as SelfAttention
+    from .shared_transformer_block import SharedTransformerBlock as SharedTransformerBlock
+    from .shared_transformer_layer import SharedTransformerLayer as SharedTransformerLayer
     from .short_convolution import ShortConvolution as ShortConvolution
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
     from .text_encoder import TextEncoder as TextEncoder

@@ -15,6 +15,7 @@ from .base import Component
 from .rms_norm import RMSNorm
 
 CHOSEN = "A query attends only to the keys that an indexer chooses."
+REUSED = "A query attends only to the keys that the indexer of an earlier layer has chosen."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,22 +43,25 @@ class LatentAttention(Component):
     query_latent: bool = True  # whether queries are projections of a latent of rank R_q
     softmax: str = ""  # "float32" if the softmax is always computed in single precision
     indexer: Component | None = None  # chooses the keys that a query attends to; requires the query latent
+    reused: bool = False  # whether a query attends to the keys that an earlier layer has chosen, a further input
 
     @property
-    def shapes(self) -> str:  # type: ignore[override]  # rotary angles are an additional input
-        return f"x[B,S,E]{f', angles[2,S,{self.shared}]' if self.positions else ''} -> y[B,S,E]"
+    def shapes(self) -> str:  # type: ignore[override]  # angles and the choice of keys are additional inputs
+        angles = f", angles[2,S,{self.shared}]" if self.positions else ""
+        return f"x[B,S,E]{angles}{', chosen[B,1,S,S]' if self.reused else ''} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
         """Return the description, with the choice of keys, or without rotary positions if there are none."""
-        said = [super().about, *([CHOSEN] if self.indexer else [])]
+        said = [super().about, *([CHOSEN] if self.indexer else []), *([REUSED] if self.reused else [])]
         said += [] if self.positions else ["It has no positions, and all heads share a part of the key."]
         return " ".join(said)
 
     def split(self, cut: Cut) -> LatentAttention:
         return replace(self, heads=cut.share(self.heads))
 
-    def forward(self, ops: Operations, x: Tensor, *angles: Tensor) -> Tensor:
+    def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
+        angles, reused = context[: bool(self.positions)], context[bool(self.positions) :]
         shared, width = self.shared, D_nope + self.shared
         compressed: Tensor | None = None
         if self.query_latent:
@@ -80,12 +84,11 @@ class LatentAttention(Component):
         q = ops.concatenate("query", *pieces) if pieces else q
         k = ops.concatenate("key", k_nope, k_shared)
         latents = (latent, k_shared)
-        chosen = None
-        mask: Tensor | None = None
-        if self.indexer is not None:
-            mask, chosen = ops.call("indexer", self.indexer, x, compressed, *angles), K_idx
+        masks = reused if self.indexer is None else (ops.call("indexer", self.indexer, x, compressed, *angles),)
+        chosen = K_idx if masks else None
         scores = ops.scores("scores", q, k, "causal", latent=latents, chosen=chosen)
-        scores = scores if mask is None else ops.add("chosen_scores", scores, mask)
+        for mask in masks:
+            scores = ops.add("chosen_scores", scores, mask)
         weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)

@@ -15,6 +15,7 @@ from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component, context_signature, inputs_for
 from .distance_embedding import DistanceEmbedding
+from .layer_adapter import LayerAdapter
 from .rotary_positions import RotaryPositions
 
 
@@ -39,7 +40,7 @@ class SelfAttention(Component):
     heads: Expr = A
     kv_heads: Expr = G
     head_width: Expr = D
-    value_width: Expr | None = None  # the width of the values of a head, if it differs from that of queries and keys
+    value_width: Expr | None = None  # the width of the values of a head, if queries and keys have another
     bias: bool = True  # of the query, key and value projections
     output_bias: bool = True
     causal: bool = True
@@ -56,29 +57,33 @@ class SelfAttention(Component):
     joint_norm: Component | None = None  # of queries and keys, over all heads together
     head_norm: Component | None = None  # of queries and keys, over each head separately, before the rotation
     rotated_norm: Component | None = None  # the same, after the rotation
+    value_norm: Component | None = None  # of values, over each head separately
     output_norm: Component | None = None  # of the merged heads, before the output projection
     temperature: str = ""  # the name of the factor of each query, which depends on its position, or ""
     key_factor: str = ""  # the name of the constant factor of the keys, or ""
     value_factor: str = ""  # the name of the constant factor of the values, or ""
     query: str = "q_proj"
     key: str = "k_proj"
-    value: str = "v_proj"
+    value: str = "v_proj"  # "" if the values are the keys before their norm and their rotation
     fused: str = ""  # the single matrix of queries, keys and values, if there is one
     output: str = "o_proj"
     gate: str = ""  # the name of the sigmoid gate of the output, computed by the query projection, or ""
     query_norm: str = "q_norm"
     key_norm: str = "k_norm"
+    value_norm_name: str = "v_norm"
     merged_norm: str = "attn_sub_norm"
     sinks: str = ""  # the name of the learned sink logits of the heads, Xiao et al. 2023, section 3.3, or ""
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     output_dropout: str = ""
     softmax: str = ""  # "float32" if the softmax is always computed in single precision
+    inner: Expr = E  # the width of the input, if it is not the width of the output
+    adapters: str = ""  # the names of the adapters of queries, keys and values, with {} for the letter, or ""
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary angles and a bias are additional inputs
         angles = f", {self.positions.angles}" if self.positions else ""
         bias = "" if self.own_table else context_signature(self.distances)
-        return f"x[B,S,E]{angles}{bias} -> y[B,S,E]"
+        return f"x[B,S,{self.inner}]{angles}{bias} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
@@ -106,6 +111,10 @@ class SelfAttention(Component):
             said += " Queries and keys are normalized, Henry et al. 2020 [henry2020], section 3"
             said += ", all heads together" if self.joint_norm else ", each head separately"
             said += ", after the rotation." if self.rotated_norm else "."
+        if self.value_norm:
+            said += " So are the values, without a scale."
+        if not self.value:
+            said += " There is no value projection: the values are the projected keys, before their norm and rotation."
         if self.output_norm:
             said += " The output of all heads together is normalized, Wang et al. 2022 [wang2022], section 2.1."
         if self.temperature:
@@ -135,9 +144,10 @@ class SelfAttention(Component):
             joint = ops.linear(self.fused, x, queries + keys + values, bias=self.bias)
             q, k, v = ops.split(joint, (queries, keys, values))
         else:
-            q = ops.linear(self.query, x, queries * (2 if self.gate else 1), bias=self.bias)
-            k = ops.linear(self.key, x, keys, bias=self.bias and self.key_bias)
-            v = ops.linear(self.value, x, values, bias=self.bias)
+            wide = ops.linear(self.query, x, queries * (2 if self.gate else 1), bias=self.bias)
+            q = self.adapted(ops, "q", x, wide)
+            k = self.adapted(ops, "k", x, ops.linear(self.key, x, keys, bias=self.bias and self.key_bias))
+            v = self.adapted(ops, "v", x, ops.linear(self.value, x, values, bias=self.bias)) if self.value else k
         gates: Tensor | None = None
         if self.gate:
             q, gates = ops.split(q, (queries, queries))
@@ -152,6 +162,8 @@ class SelfAttention(Component):
             k, v = ops.repeat_heads(k, self.heads), ops.repeat_heads(v, self.heads)
         if self.head_norm is not None:
             q, k = ops.call(self.query_norm, self.head_norm, q), ops.call(self.key_norm, self.head_norm, k)
+        if self.value_norm is not None:
+            v = ops.call(self.value_norm_name, self.value_norm, v)
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         if self.rotated_norm is not None:
@@ -179,5 +191,10 @@ class SelfAttention(Component):
         if gates is not None:
             opened = ops.activation(self.gate, gates, "sigmoid", module=False)
             merged = ops.multiply(f"{self.gate}_product", merged, opened)
-        y = ops.linear(self.output, merged, x.width, bias=self.output_bias)
+        width = x.width if self.inner == E else E
+        y = ops.linear(self.output, merged, width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y
+
+    def adapted(self, ops: Operations, letter: str, x: Tensor, y: Tensor) -> Tensor:
+        """Return queries, keys or values y of x, with the output of their adapter added if they have one."""
+        return LayerAdapter.added(ops, self.adapters.format(letter), x, y)

@@ -29,6 +29,7 @@ class Field:
     null: bool = False  # whether the class accepts null, and treats it as missing
     auto: bool = field(default=False, repr=False)  # whether the class accepts "auto", and treats it as missing
     absent: int | None = field(default=None, repr=False)  # the value in a model without this size, instead of null
+    unset: bool = field(default=False, repr=False)  # whether a model that does not use the size can leave it null
     listed: bool = field(
         default=False, repr=False
     )  # whether the field can be a list with one number per layer, all equal
@@ -102,19 +103,29 @@ class Derived(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class MultipleField(Derived):
-    """The config field of a size that is a multiple of another, such as a mixer's inner width by its expansion."""
+    """The config field of a size that is a multiple of another, such as a mixer's inner width by its expansion.
 
-    of: Symbol
+    >>> from symformer.language.symbols import A_ssm, D_ssm, E
+    >>> MultipleField(("mamba_expand",), 2, of=E / A_ssm).taken(D_ssm, {}, {E: 24, A_ssm: 6})
+    8
+    """
+
+    of: Expr
 
     @property
     def part_of(self) -> str:
-        return str(self.of)
+        return text(self.of)
 
     def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
-        return int(self.read(size, config)) * numbers[self.of]
+        """Return the number. Raises UnreadError if it is not an integer."""
+        times = int(self.read(size, config))
+        try:
+            return evaluate(times * self.of, numbers, str(size))
+        except SizeError as error:
+            raise UnreadError(f"{self.names[0]!r} is {times} in the config, and {error}") from None
 
     def written(self, number: int, numbers: Mapping[Symbol, int]) -> int:
-        return number // numbers[self.of]
+        return evaluate(number / self.of, numbers, self.names[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -407,6 +418,27 @@ class ProbabilityField:
     def write(self, option: Any) -> Any:
         """Return a probability that reads as the option."""
         return (self.default or 0.1) if option else 0.0
+
+
+@dataclass(frozen=True)
+class OptionalNumberField:
+    """The config field of a number above 0 that can be null. The option is whether it is a number."""
+
+    name: str
+    default: float | None = None
+
+    def read(self, config: Config) -> bool:
+        """Return True if the field has a number. Raises ConfigError."""
+        value = config.get(self.name, self.default)
+        if value is None:
+            return False
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise ConfigError(f"{self.name!r} is {format_value(value)} in the config; it is a number above 0, or null")
+        return True
+
+    def write(self, option: Any) -> Any:
+        """Return a value that reads as the option."""
+        return (self.default or 30.0) if option else None
 
 
 def same_in_every_layer(name: str, value: Any, config: Config) -> Any:

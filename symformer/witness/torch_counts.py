@@ -38,6 +38,7 @@ Parts = Mapping[
 ]  # a module of ours and a pass -> the value of each part -> its number of occurrences
 TAKEN = {"tokens": "input_ids", "pixels": "pixel_values"}  # transformers' names for the inputs in our shape lines
 UNMASKED = {"linear_attention", "conv", "mlp", "moe"}  # layer kinds that take no mask [B,1,S,C]
+MASKED_AS = {"hybrid": "full_attention"}  # layer kinds that read the mask of another kind
 FORWARD, BACKWARD = "forward", "backward"
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -141,7 +142,7 @@ class TorchWitness(Session):
                 masks: dict[str, Tensor | None] = dict.fromkeys({*kinds} & UNMASKED)
                 for kind in {*kinds} - UNMASKED:  # a window keeps fewer tokens than were read
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
-                    masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
+                    masks[MASKED_AS.get(kind, kind)] = torch.zeros(numbers[B], 1, new, seen, device=device)
                 facts["attention_mask"] = masks if len({*kinds}) > 1 else masks[kinds[0]]
             # Otherwise a causal model creates the positions itself: one row for all sequences with rotary positions.
             if attends and (masked or not keeps_cache(component) or P in component.fields.sizes):
@@ -278,8 +279,11 @@ class TorchWitness(Session):
         kinds: dict[tuple[str, bool], str] = {}  # a layer can have both attention and a mixer with states
         for name, module in self.model().named_modules():
             if isinstance(place := getattr(module, "layer_idx", getattr(module, "layer_id", None)), int):
+                if place < 0:  # a shared module learns its layer in each run
+                    place = next(int(word) for word in name.split(".") if word.isdigit())
                 stack = attends.get(with_stars(self.ours(name)), "") if both else "layers"
-                if name.startswith(f"{layers.get(f'{stack}.{place}', name)}."):
+                above = layers.get(f"{stack}.{place}", name)
+                if name.startswith(f"{above}.") and with_stars(self.ours(above)) in attends:
                     indexers[f"{stack}.{place}"] = name
                     continue
                 layers[f"{stack}.{place}"] = name
@@ -535,7 +539,9 @@ def active_elements(witness: TorchWitness) -> TorchCount:
         tables = list(module.parameters(recurse=False))  # weights and biases of the experts
         if hasattr(module, "num_experts") and any(weight.dim() == 3 for weight in tables):
             experts += 1
-            idle = module.num_experts - model.config.num_experts_per_tok
+            names = ("num_experts_per_tok", "top_k_experts")
+            chosen = next(getattr(model.config, name) for name in names if hasattr(model.config, name))
+            idle = module.num_experts - chosen
             total -= sum(int(weight.numel()) // int(weight.shape[0]) * int(idle) for weight in tables)
     if not experts:
         raise WitnessError(f"the torch class of {witness.component.name} has no experts: nothing was counted")
