@@ -17,7 +17,7 @@ from ..components.short_convolution import ShortConvolution
 from ..components.token_embedding import TokenEmbedding
 from ..formulas.account import Line
 from ..formulas.formula import Formula
-from ..ledger.facts import ONE, Entry, OperationKind, Scope
+from ..ledger.facts import CARRYING, ONE, Entry, OperationKind, Scope
 from .structure_profile import ONLY, OTHER, in_towers, stack_name
 
 BEFORE, LAYERS, AFTER = "before the layers", "in the layers", "after the layers"
@@ -56,7 +56,7 @@ def part_amounts(formula: Formula, stacks: Sequence[str]) -> Mapping[Place, Expr
 
 
 # Operations without weights whose presence describes a part.
-_SILENT = (OperationKind.MULTIPLY, OperationKind.SCAN, OperationKind.MATCH, OperationKind.ROUTE)
+_SILENT = (OperationKind.MULTIPLY, *CARRYING, OperationKind.MATCH, OperationKind.ROUTE)
 
 
 def silent_operations(component: Component, stacks: Sequence[str]) -> Mapping[Place, set[str]]:
@@ -127,7 +127,9 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
         if entry.kind is OperationKind.PARAMETER and not bias and getattr(parts[-1], "sinks", False):
             return "attention sinks"
         return "attention biases" if bias else "attention"
-    if "state-space mixer" in roles or any(isinstance(part, ShortConvolution) for part in parts):
+    if {"state-space mixer", "linear attention"} & {*roles} or any(
+        isinstance(part, ShortConvolution) for part in parts
+    ):
         return "attention"
     if "MLP" in roles:
         return "MLP biases" if bias else "MLP"

@@ -12,8 +12,10 @@ from ..components.base import Component
 from ..components.chunked_scan import ChunkedScan
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
+from ..components.gated_delta_net import GatedDeltaNet
 from ..components.gated_mlp import GatedMLP
 from ..components.head_norm import HeadNorm
+from ..components.kimi_delta_attention import KimiDeltaAttention
 from ..components.latent_attention import LatentAttention
 from ..components.layer_norm import LayerNorm
 from ..components.lightning_indexer import LightningIndexer
@@ -43,7 +45,7 @@ from ..language.symbols import D
 
 Phrases = dict[str, list[str]]  # by aspect
 ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention)
-MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, ShortConvolution)
+MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, ShortConvolution)
 # A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
 _ROUTING = {
     SOFTMAX: "expert weights from a softmax over the chosen experts",
@@ -82,13 +84,15 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
     SelfAttention: (
         *("heads", "kv_heads", "head_width", "value_width", "bias", "output_bias", "key_bias", "causal", "window"),
         *("chunked", "positions", "distances", "own_table", "scale", "capped", "joint_norm", "head_norm"),
-        *("rotated_norm", "temperature", "key_factor", "value_factor", "output_norm", "sinks"),
+        *("rotated_norm", "temperature", "key_factor", "value_factor", "output_norm", "sinks", "gate"),
     ),
-    LatentAttention: ("heads", "query_latent", "indexer"),
+    LatentAttention: ("heads", "query_latent", "indexer", "shared", "positions"),
     LightningIndexer: ("heads", "head_width"),
     CrossAttention: ("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale"),
     SelectiveScan: ("bias", "convolution_bias", "activation", "normalized", "norm_scale"),
     ChunkedScan: (*("bias", "convolution_bias", "activation", "normalized", "norm_first", "input_factor", "factors"),),
+    GatedDeltaNet: ("activation", "factor"),
+    KimiDeltaAttention: ("activation",),
     ShortConvolution: ("bias",),
     MLP: ("hidden", "bias", "activation", "trained"),
     GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm"),
@@ -108,6 +112,11 @@ IGNORED = (
 def mixer(part: Component) -> str:
     """Return the phrase for attention, or for another mixer of tokens."""
     match part:
+        case LatentAttention(positions=""):
+            return (
+                "multi-head latent attention without positions, which caches a latent of rank {R_kv} and a key of "
+                f"width {{{code(part.shared)}}},"
+            )
         case LatentAttention():
             return (
                 "multi-head latent attention, which caches a latent of rank {R_kv} and a rotary key of width {D_rope},"
@@ -120,6 +129,10 @@ def mixer(part: Component) -> str:
             return "a selective state-space mixer (Mamba)"
         case ChunkedScan():
             return "a state-space mixer (Mamba-2)"
+        case GatedDeltaNet():
+            return "linear attention with a gated delta rule (Gated DeltaNet)"
+        case KimiDeltaAttention():
+            return "linear attention with a gated delta rule and a decay per row (Kimi Delta Attention)"
         case ShortConvolution():
             return "a gated short convolution over {K_conv} positions"
     return "self-attention"
@@ -142,6 +155,8 @@ def mixer_details(part: Component) -> list[str]:
             if part.normalized:
                 found.append(f"an RMS norm {'before' if part.norm_first else 'after'} the gate of the mixer")
             return [*found, *(["constant factors in the mixer"] if part.input_factor or part.factors else [])]
+        case GatedDeltaNet():
+            return ["strengths between 0 and 2 in the delta rule"] if part.factor else []
         case ShortConvolution():
             return ["biases in the convolution and its projections"] if part.bias else []
     return []
@@ -160,6 +175,8 @@ def _attention_details(part: SelfAttention) -> list[str]:
         found.append("a tanh soft cap on the scores")
     if part.temperature:
         found.append("a factor of each query that grows with the logarithm of its position")
+    if part.gate:
+        found.append("a sigmoid gate on the output of attention")
     if part.key_factor:
         found.append("a constant factor of the keys")
     if part.value_factor:
