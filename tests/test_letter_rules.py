@@ -146,9 +146,9 @@ def test_the_columns_of_a_file_are_letters_or_fields(tmp_path: Path) -> None:
 
 
 def test_the_meaning_of_a_letter_outside_the_alphabet_is_that_of_its_field() -> None:
-    model = sf.model("hf:qwen3_next")
-    own = named_symbol("A_v_lin")
-    assert model.field_of(own) == "linear_num_value_heads"
-    assert model.meaning(own) == meaning_of_field("linear_num_value_heads") == "linear value heads"
+    model = sf.model("hf:rwkv")
+    own = named_symbol("E_attn")
+    assert model.field_of(own) == "attention_hidden_size"
+    assert model.meaning(own) == meaning_of_field("attention_hidden_size") == "attention hidden size"
     assert not letter(own).word
     assert meaning_of_field("mask_decoder_config.iou_head_depth") == "iou head depth of the mask decoder"
