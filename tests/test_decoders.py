@@ -77,7 +77,9 @@ def test_softmax_precision_matches_torch(name: str) -> None:
     numbers = {**NUMBERS, L: sum(NUMBERS[size] for size in totals(name)) or NUMBERS[L]}
     assert shaped
     assert singles == sum(count.xreplace(numbers) for count, entry in softmaxes if entry.function == "float32")
-    assert (singles == 0) == (name in ("gpt-oss", "llama4"))  # their softmax has the dtype of its scores
+    assert (singles == 0) == (
+        name in ("gpt-oss", "llama4", "mimo-v2-flash")
+    )  # their softmax has the dtype of its scores
 
 
 @pytest.mark.parametrize(("implementation", "dtype"), [("eager", "bf16"), ("sdpa", "bf16"), ("eager", "fp32")])
