@@ -137,7 +137,7 @@ IGNORED = (
         "dropout",
         "softmax",
     ),
-    *("whole", "spread"),
+    *("whole", "spread", "everything", "mixed", "both", "strength", "step"),
 )
 
 

@@ -53,7 +53,7 @@ class GatedDeltaNet(Component):
     both: str = ""  # the matrix of strengths and steps, or "" if each has a matrix of its own
     strength: str = "b_proj"
     step: str = "a_proj"
-    norm: str = "o_norm"
+    norm_name: str = "o_norm"
     output: str = "o_proj"
     factor: str = ""  # the name of the constant factor of the strengths, or ""
 
@@ -79,7 +79,7 @@ class GatedDeltaNet(Component):
         strength = ops.scale(self.factor, strength) if self.factor else strength
         stored = ops.parameter("", dt_bias=(A_v_lin,), A_log=(A_v_lin,))
         y = ops.delta_rule("delta_rule", q, k, ops.heads(v, A_v_lin, D_v_lin), step, strength, stored, CHUNK)
-        y = ops.merge(ops.norm(self.norm, y, "rms", bias=False))
+        y = ops.merge(ops.norm(self.norm_name, y, "rms", bias=False))
         y = ops.multiply("gated", y, ops.activation("gate", gate, "silu", module=False))
         return ops.linear(self.output, y, x.width, bias=False)
 

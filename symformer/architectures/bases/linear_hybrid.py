@@ -48,7 +48,7 @@ class LinearHybrid(Biased):
             gate="in_proj_z",
             strength="in_proj_b",
             step="in_proj_a",
-            norm="norm",
+            norm_name="norm",
             output="out_proj",
         )
 
