@@ -374,7 +374,8 @@ def joined(pieces: Sequence[Tensor], rows: bool) -> Tensor:
     """Concatenate tensors side by side or one below the other, broadcasting those that all heads share."""
     first, other = pieces
     if rows:
-        return torch.cat((first.expand(len(other), 1, other.shape[-1]), other), -2)
+        first = first.reshape(len(first) if first.dim() == 3 else 1, -1, other.shape[-1])
+        return torch.cat((first.expand(len(other), -1, -1), other), -2)
     most = max(each.dim() for each in pieces)
     first, other = (each[:, None] if each.dim() < most else each for each in pieces)
     shape = torch.broadcast_shapes(first.shape[:-1], other.shape[:-1])

@@ -35,8 +35,10 @@ from .words import (
     chosen_keys,
     distances,
     gathered,
+    image_angles,
     scan,
     shift,
+    sine_halves,
     sines,
     slopes,
     temperatures,
@@ -128,6 +130,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         for layers, rope in ropes.items() if "rope_theta" not in ropes else ():
             apart = {"local_layers": size["D"], "global_layers": size["D_global"]} if "D_global" in size else {}
             given[f"θ_{KINDS[layers]}"] = angles(apart.get(KINDS[layers], width), rope["rope_theta"], LENGTH)
+        if kind == "dinov3_vit":
+            given["θ"] = image_angles(size["Z"] // size["Z_patch"], width, known.rope_theta)
         given["θ_first_layer"] = given["θ_dense_layers"] = given.get("θ_global_layers", given["θ"])
     lists = getattr(type(ours.component), "names", None)
     whose = Class(
@@ -150,8 +154,9 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     with torch.no_grad():
         expected = whose.watched(lambda: theirs(**inputs))
         found = Reader(whose, ours.component.ledger.apart.root, "", given).run()
-    output = {"clip": "logits_per_text", "siglip": "logits_per_text", "dinov2": "last_hidden_state"}.get(kind, "logits")
-    assert_same(found, getattr(expected, output))
+    output = dict.fromkeys(("clip", "siglip"), "logits_per_text")
+    output |= dict.fromkeys(("dinov2", "dinov3_vit"), "last_hidden_state")
+    assert_same(found, getattr(expected, output.get(kind, "logits")))
     assert len(whose.compared) > 4, whose.compared
 
 
@@ -197,7 +202,7 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
     """Return the inputs of a class, also by the letters of our lines."""
     torch.manual_seed(5)
     at = torch.arange(LENGTH)[None]
-    if kind in ("vit", "dinov2"):
+    if kind in ("vit", "dinov2", "dinov3_vit"):
         x = torch.randn(2, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         return {"pixel_values": x}, {"x": x}
     if kind in ("clip", "siglip"):
@@ -209,17 +214,22 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         return {"input_features": x, "decoder_input_ids": TOKENS}, {
             **{"x": x, "t": TOKENS, "i": torch.arange(size["P_enc"])[None], "i_1": at.expand(2, -1)}
         }
-    if kind in ("t5", "mt5", "umt5", "bart"):
+    if kind in ("t5", "mt5", "umt5", "bart", "mbart", "m2m_100"):
         given = {"t": READ, "t_1": TOKENS, "i": torch.arange(SOURCE).expand(2, -1), "i_1": at}
-        if kind != "bart":
+        if kind in ("t5", "mt5", "umt5"):
             given |= {"d": distances(SOURCE, 14, both=True), "d_1": distances(LENGTH, 14, both=False)}
+        if kind == "m2m_100":  # numbers of positions start after the padding token
+            towers = {"p": SOURCE, "p_1": LENGTH}
+            given |= {name: sine_halves(2 + torch.arange(length), 24)[None] for name, length in towers.items()}
         if kind == "umt5":
             given |= {"encoder.d": given["d"], "decoder.d": given["d_1"]}
         return {"input_ids": READ, "decoder_input_ids": TOKENS}, given
     given = {"t": TOKENS, "i": at}
     inputs: dict[str, Any] = {"input_ids": TOKENS}
-    if kind in ("bert", "roberta", "xlm-roberta", "electra", "albert"):
+    if kind in ("bert", "roberta", "xlm-roberta", "camembert", "electra", "albert"):
         inputs["token_type_ids"] = given["s"] = SEGMENTS
+    if kind == "xglm":
+        given["p"] = sine_halves(2 + torch.arange(LENGTH), 12)[None]
     if kind == "llama4_text":
         given["τ"] = temperatures(range(1, LENGTH + 1), theirs.config.floor_scale, theirs.config.attn_scale)
     if kind == "ministral3":
@@ -272,11 +282,14 @@ def torch_path(path: str, layers: str, size: Mapping[str, int]) -> str:
 
 def arranged(kind: str, case: Computation, name: str, weight: Tensor, size: Mapping[str, int]) -> Tensor:
     """Return the rows of a fused matrix in the order of the lines: all queries, all keys, all values; gate, then up."""
-    if case.by_head and "query_key_value" in name:
+    if case.by_head and ("query_key_value" in name or "c_attn" in name):
         groups = case.groups or size.get("G", size["A"])
         group = size["A"] // groups
         rows = weight.unflatten(0, (groups, group + 2, -1))
         return torch.cat((rows[:, :group].flatten(0, 2), rows[:, group].flatten(0, 1), rows[:, -1].flatten(0, 1)))
+    if kind == "codegen" and "qkv_proj" in name:  # for each of four devices, its queries, values and keys
+        q, v, k = weight.unflatten(0, (4, 3, -1)).unbind(1)
+        return torch.cat([each.flatten(0, 1) for each in (q, k, v)])
     if kind == "llama4_text" and "experts." in name:
         return weight.transpose(1, 2)
     if kind == "gpt_oss" and "experts." in name:

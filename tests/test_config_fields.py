@@ -323,7 +323,7 @@ PUBLISHED: dict[str, list[Any]] = {
     "rotary_pct": [0.5, 1.0], "rotary_dim": [4], "num_ln_in_parallel_attn": [1, 2], "num_kv_heads": [1, 2],
     "word_embed_proj_dim": [5, 12], "rotary_emb_base": [500], "no_bias": [False], "expansion_ratio": [2],
     "classifier_pooling": ["mean"],
-    "decoder_layers": [1, 3],
+    "decoder_layers": [1, 3], "pos_embed_jitter": [2.0], "pos_embed_rescale": [1.5],
 }  # fmt: skip
 
 

@@ -61,7 +61,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {"bert": {"head": "mlm", "tied": Fals
 # Larger patches mean fewer tokens; more heads of width E/A are narrower, and so are the weights of a fixed number of
 # them, and their shared angles.
 FEWER: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("vit", "clip", "dinov2", "siglip", "dit"), ("Z_patch",)),
+    **dict.fromkeys(("vit", "clip", "dinov2", "dinov3-vit", "siglip", "dit"), ("Z_patch",)),
     **dict.fromkeys(("modernbert", "falcon", "stablelm", "olmoe", "helium"), ("A",)),
 }
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
@@ -263,7 +263,7 @@ def test_more_ranks_never_increase_the_cost_of_a_rank(name: str) -> None:
     # Sharding of a table of distances or of a scan is refused, and so are pipeline stages for shared or several kinds
     # of layers. OLMo 3 also has windows, and norms over all heads.
     hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba", "zamba2"), 1)
-    assert compared > {"t5": 1, "olmo3": -1, **hybrids}.get(name, 10)
+    assert compared > {"t5": 1, "mt5": 1, "umt5": -1, "olmo3": -1, **hybrids}.get(name, 10)
 
 
 @pytest.mark.parametrize("name", sampled(4, names()))

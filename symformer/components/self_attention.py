@@ -174,7 +174,8 @@ class SelfAttention(Component):
         weights = ops.softmax("softmax", scores, self.softmax, sinks)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        apart = self.positions is not None and angles[0].width != self.head_width  # only a part of each head rotates
+        # Only a part of each head or of the tokens rotates.
+        apart = self.positions is not None and (*angles[0].shape[1:],) != (x.shape[1], self.head_width)
         layout = "by head" if apart else ""
         mixed = ops.weighted_values("mix", weights, v, mask, function=layout, **seen)
         merged = ops.merge(mixed)

@@ -150,6 +150,7 @@ _TABLE = (
     Letter("Z_patch", "patch side length", "pixels", ("patch_size",), growth=0),
     Letter("N_class", "classes", "classes", ("num_labels",)),
     Letter("N_chan", "channels of the image", "channels", ("num_channels",), growth=0),
+    Letter("N_reg", "register tokens", "tokens", ("num_register_tokens",), growth=0),
     Letter("N_out", "output channels", "channels", growth=0),
     Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
     Letter("H_adapter", "hidden size of an adapter", "elements", growth=0, run=True),
@@ -192,7 +193,7 @@ H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ss
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
 Z, Z_patch, N_chan, N_out, N_class = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_chan", "N_out", "N_class"))
-N_group, N_mel = SYMBOLS["N_group"], SYMBOLS["N_mel"]
+N_group, N_mel, N_reg = (SYMBOLS[name] for name in ("N_group", "N_mel", "N_reg"))
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 M_shared = SYMBOLS["M_shared"]
 B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (

@@ -385,7 +385,10 @@ class Operations:
         return self._write(OperationKind.POSITIONS, name, (), (ONE, ONE, length, ONE), function="temperatures")
 
     def rotate(self, name: str, x: Tensor, angles: Tensor) -> Tensor:
-        """Apply rotary positions to x[B,A,S,D] by angles[2,S,D]; narrower angles rotate only the first elements."""
+        """Apply rotary positions to x[B,A,S,D] by angles[2,S,D].
+
+        Narrower angles rotate only the first elements. Shorter angles rotate only the last tokens.
+        """
         return self._write(OperationKind.ROTATE, name, (x, angles), x.shape)
 
     def concatenate(self, name: str, x: Tensor, y: Tensor) -> Tensor:

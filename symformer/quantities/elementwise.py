@@ -180,9 +180,10 @@ def multiply(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def rotate(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return the FLOPs of a rotation, for the part of each head that has angles."""
+    """Return the FLOPs of a rotation, for the tokens and the part of each head that have angles."""
     x, angles = entry.inputs
-    return (_times(entry, "", EACH[OperationKind.ROTATE].flops, (*x.shape[:-1], angles.width)),)
+    turned = (*x.shape[:-2], angles.shape[1], angles.width)
+    return (_times(entry, "", EACH[OperationKind.ROTATE].flops, turned),)
 
 
 def _by(flops: int) -> Rule:

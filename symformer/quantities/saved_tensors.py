@@ -241,6 +241,7 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
         factors = (batch, queries, keys, SIZES[conventions["dtype"]], 1 / count)
         yield entry, Term(f"{entry.path} (mask)", factors)
     rotary = [entry for _, entry in ledger if entry.kind is OperationKind.POSITIONS and entry.function in ROTARY]
+    rotary = [entry for entry in rotary if entry.output.shape[1].has(S)]  # patches have no indices
     for entry in rotary[:1]:  # the tables of several layer kinds have the same positions
         yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
     handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
