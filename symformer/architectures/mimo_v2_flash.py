@@ -46,9 +46,9 @@ HEADS = {A: 64, G: 4, D: 192, D_rope: KindFractionField(("rope_parameters",), of
 
 @dataclass(frozen=True, kw_only=True)
 class MiMoV2Flash(DenseFirst):
-    """MiMo-V2-Flash, Xiaomi LLM-Core Team 2026 [xiaomi2026], section 2: five layers with a short sliding window per layer
-    without one, and experts in all layers but the first. Layers with a window have twice as many key/value heads and
-    attention sinks. Values have their own width and are multiplied by a constant. Rotary positions apply to part of
+    """MiMo-V2-Flash, Xiaomi LLM-Core Team 2026 [xiaomi2026], section 2: five layers with a short sliding window per
+    layer without one, and experts in all layers but the first. Layers with a window have twice as many key/value heads
+    and attention sinks. Values have their own width and are multiplied by a constant. Rotary positions apply to part of
     each head. There is no module for multi-token prediction, as in the transformers class.
 
     >>> MiMoV2Flash().formula("kv-cache")
