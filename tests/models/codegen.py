@@ -7,7 +7,7 @@ from . import Computation, ModelCase, SmallConfig
 MODEL = ModelCase(
     "codegen",
     totals=(
-        # num_parameters() of the checkpoint
+        # CodeGenForCausalLM on meta
         ("codegen-350m", {}, 356_712_448),
         # 2*51200*2560 + 51200 + 2*2560 + 32*(12*2560² + 7*2560)
         ("codegen-2b", {}, 2_779_356_160),

@@ -7,7 +7,7 @@ from . import Computation, ModelCase, SmallConfig
 MODEL = ModelCase(
     "m2m-100",
     totals=(
-        ("m2m100-418m", {}, 483_905_536),  # num_parameters() of the checkpoints; likewise for the next four
+        ("m2m100-418m", {}, 483_905_536),  # the class on meta; likewise for the next four
         ("m2m100-1.2b", {}, 1_239_470_080),
         ("nllb-200-distilled-600m", {}, 615_073_792),
         ("nllb-200-distilled-1.3b", {}, 1_370_638_336),

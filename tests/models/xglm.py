@@ -8,7 +8,7 @@ MODEL = ModelCase(
     "xglm",
     totals=(
         ("xglm-4.5b", {}, 5_076_815_872 - 256_008 * 2_048),  # llmfit; the file has a copy of the token table
-        ("xglm-564m", {}, 564_463_616),  # num_parameters() of the checkpoints; likewise for the next three
+        ("xglm-564m", {}, 564_463_616),  # XGLMForCausalLM on meta; likewise for the next three
         ("xglm-1.7b", {}, 1_732_907_008),
         ("xglm-2.9b", {}, 2_941_505_536),
         ("xglm-7.5b", {}, 7_492_771_840),
