@@ -66,6 +66,7 @@ class Contraction:
     factors: tuple[Expr, ...]
     sides: tuple[tuple[str, Expr], ...]  # each operand, and whether its gradient is needed
     what: str = ""  # its name, if the entry has several contractions
+    used: Expr = ONE  # the share of its copies that need gradients at all
 
     def forward(self, path: str) -> Term:
         """Return the FLOPs of the forward product."""
@@ -73,7 +74,7 @@ class Contraction:
 
     def backward(self, path: str) -> list[Term]:
         """Return the FLOPs of each gradient that is needed: a product of the same size as the forward product."""
-        needed = [(name, grad) for name, grad in self.sides if grad != 0]
+        needed = [(name, grad * self.used) for name, grad in self.sides if grad * self.used != 0]
         return [Term(f"{path} (gradient of {name})", _scaled(self.factors, grad), name) for name, grad in needed]
 
 
@@ -193,7 +194,8 @@ CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contra
 
 def contractions(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """Return the contractions of an entry: none for elementwise operations and lookups."""
-    return CONTRACTIONS[entry.kind](entry, conventions)
+    found = CONTRACTIONS[entry.kind](entry, conventions)
+    return found if entry.used == 1 else tuple(replace(each, used=entry.used) for each in found)
 
 
 def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:

@@ -1,0 +1,46 @@
+"""LLaVA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..components import Component, Projector
+from ..ledger.facts import Activation
+from .base_architecture import HEADS_DIVIDE, BoolField, EitherField, Fields, Function, WitnessSpec, option, unknown
+from .bases.clip_vision import ClipVision
+from .bases.multimodal import IMAGE, TEXT
+from .llama import Llama
+
+# The image encoder of a config without any of its fields: CLIP ViT-L/14 at 336 pixels.
+VIT_L_336 = {
+    **{"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16},
+    **{"patch_size": 14, "image_size": 336},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LLaVA(ClipVision, Llama):
+    """LLaVA 1.5, Liu et al. 2023 [liu2023b], section 3.3: CLIP's image encoder, a projector of two layers, and Llama.
+
+    The features of an image are the patches after the second to last layer of the image encoder, Liu et al. 2023
+    [liu2023], section 4.1. Each patch becomes one token: an image takes Z²/Z_patch² of the S tokens.
+
+    >>> LLaVA().params  # doctest: +NORMALIZE_WHITESPACE
+    """
+
+    title = "LLaVA"
+    language = Llama
+    config = Fields(filled={IMAGE: VIT_L_336})
+    witness = WitnessSpec("Llava", conditions=HEADS_DIVIDE, activation_refusal=unknown("images among the tokens"))
+    variants = (
+        *({}, {"head": "none"}, {"tied": True}, {"attention_bias": True}, {"mlp_bias": True}),
+        *({"last_layer": True}, {"class_token": True}, {"projector_bias": False}),
+    )
+
+    tied: bool = option(EitherField("tie_word_embeddings", False, also=f"{TEXT}.tie_word_embeddings"))
+    projector_activation: Activation = option(Function("projector_hidden_act", "gelu"))
+    projector_bias: bool = option(BoolField("multimodal_projector_bias", True))
+
+    @property
+    def projector(self) -> Component:
+        return Projector(bias=self.projector_bias, activation=self.projector_activation)
