@@ -165,6 +165,8 @@ class Reader:
         found = self.known[f"{before.letter}_0"]
         for layer in range(number):
             self.known[text(before)] = found
+            if layer == number - 1:  # some models read the output of the second to last layer
+                self.known[text(TensorName(before.letter, index=tree(line.times - 1)))] = found
             found = self.called(line.shown, layer)
         self.known[text(TensorName(before.letter, index=tree(line.times)))] = found
         return found
@@ -344,7 +346,8 @@ def free(lines: Sequence[Assignment]) -> Iterator[str]:
     known: set[str] = set()
     for line in lines:
         if line.times is not None and isinstance(line.name, TensorName):
-            known |= {text(replace(line.name, index=each)) for each in (tree(line.times), LAYER_BEFORE)}
+            indices = (tree(line.times), LAYER_BEFORE, tree(line.times - 1))
+            known |= {text(replace(line.name, index=each)) for each in indices}
         for each in nodes(line.shown):
             if (
                 isinstance(each, TensorName)

@@ -101,6 +101,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         farthest = known.max_position_embeddings
         said["gather"] = gathered(LENGTH, known.position_buckets, farthest, "query")
         said["gather_keys"] = gathered(LENGTH, known.position_buckets, farthest, "key")
+    if "input_ids" in inputs:  # 3 is the placeholder of an image's token
+        said["insert"] = lambda x, m: x.masked_scatter((inputs["input_ids"] == 3)[..., None], m)
     if kind == "siglip":
         said["text_model.select"] = lambda x: x[:, -1]
     turned = {
@@ -171,6 +173,12 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         patches = torch.arange((kind == "clip") + (size["Z"] // size["Z_patch"]) ** 2)[None]
         return {"pixel_values": x, "input_ids": TOKENS}, {"x": x, "t": TOKENS, "i": patches, "i_1": at}
+    if kind == "llava":
+        x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
+        tokens = TOKENS.clone()
+        tokens[0, :9], tokens[1, 2:9] = 3, 3  # 16 placeholders for 4 images of 4 patches
+        patches = torch.arange(1 + (size["Z"] // size["Z_patch"]) ** 2)[None]
+        return {"pixel_values": x, "input_ids": tokens}, {"x": x, "t": tokens, "i": patches}
     if kind == "whisper":
         x = torch.randn(2, size["N_mel"], 2 * size["P_enc"], dtype=torch.float64)
         return {"input_features": x, "decoder_input_ids": TOKENS}, {

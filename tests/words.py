@@ -29,6 +29,7 @@ def words(epsilon: float, gelu: str = "gelu", **others: Function) -> dict[str, F
         "softplus": nn.functional.softplus,
         "xIELU": xielu,
         "select": lambda x: x[:, 0],
+        "rest": lambda x: x[:, 1:],
         "conv": slid,
         "rotate": halves,
         **others,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..components import Component, Projector
 from ..ledger.facts import Activation
-from .base_architecture import HEADS_DIVIDE, BoolField, EitherField, Fields, Function, WitnessSpec, option, unknown
+from .base_architecture import HEADS_DIVIDE, BoolField, EitherField, Fields, Function, WitnessSpec, option
 from .bases.clip_vision import ClipVision
 from .bases.multimodal import IMAGE, TEXT
 from .llama import Llama
@@ -31,7 +31,7 @@ class LLaVA(ClipVision, Llama):
     title = "LLaVA"
     language = Llama
     config = Fields(filled={IMAGE: VIT_L_336})
-    witness = WitnessSpec("Llava", conditions=HEADS_DIVIDE, activation_refusal=unknown("images among the tokens"))
+    witness = WitnessSpec("Llava", conditions=HEADS_DIVIDE)
     variants = (
         *({}, {"head": "none"}, {"tied": True}, {"attention_bias": True}, {"mlp_bias": True}),
         *({"last_layer": True}, {"class_token": True}, {"projector_bias": False}),

@@ -46,5 +46,5 @@ class ImageFeatures(ImageEncoder):
             x = self.run_layers(ops, x)
         with ops.used(ZERO):
             self.pool(ops, x)
-        x = x if self.unused == 0 else ops.earlier("features", x, self.unused)
+        x = ops.earlier("features", x, self.unused)
         return x if self.class_token else ops.without_first("patches", x)

@@ -17,6 +17,7 @@ from ..ledger.facts import (
     MULTIPLYING,
     POINTWISE,
     ROUTING,
+    SCATTERED,
     Entry,
     OperationKind,
     Tensor,
@@ -92,6 +93,8 @@ def mix(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Tokens before others are read and written again."""
+    if entry.function == SCATTERED:
+        raise RuleError(f"{entry.path}: placing the tokens of images among those of text is not supported")
     if entry.function != "tokens":
         raise RuleError(f"{entry.path}: concatenating two tensors, as latent attention does, is not supported")
     return whole(entry, conventions)
