@@ -29,7 +29,7 @@ from . import words as functions
 from .evaluating import Class, Reader
 from .models import Computation
 from .test_config_fields import TYPES, base, nested
-from .words import angles, by_group, distances, gathered, scan, shift, sines, slopes, temperatures, words
+from .words import angles, by_group, distances, gathered, pooled, scan, shift, sines, slopes, temperatures, words
 
 LENGTH, SOURCE = 9, 12
 RUN = {"B": 2, "S": LENGTH, "S_enc": SOURCE, "B_vis": 4}
@@ -47,6 +47,7 @@ KINDS = {
 KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
 KINDS |= {"conv": "convolution_layers"}
 CASES = {model_type: case.computation for model_type, case in TYPES.items()}
+AMONG = [kind for kind, case in TYPES.items() if case.config.inputs == "images among tokens"]
 OPTIONS = {
     name: (model_type, computation) for model_type, case in TYPES.items() for name, computation in case.options.items()
 }
@@ -84,7 +85,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     path.write_text(json.dumps(config), "utf-8")
     ours = from_config(str(path))
     theirs = built(config)
-    known = theirs.config
+    known = getattr(theirs.config, "text_config", theirs.config) if kind in AMONG else theirs.config
     sizes = {**ours.known, **{SYMBOLS[name]: number for name, number in RUN.items()}}
     size = {symbol.name: number for symbol, number in sizes.items()}
     epsilon = next((getattr(known, name) for name in EPSILONS if hasattr(known, name)), 1e-5)
@@ -97,6 +98,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     inputs, given = read_by(kind, theirs, size)
     if kind == "clip":
         said["text_model.select"] = lambda x: x[[0, 1], (TOKENS == 26).int().argmax(-1)]
+    if "Z_pool" in size:
+        said["pool"] = pooled(size["Z"] // size["Z_patch"] // size["Z_pool"])
     if kind == "deberta-v2":
         farthest = known.max_position_embeddings
         said["gather"] = gathered(LENGTH, known.position_buckets, farthest, "query")
@@ -173,11 +176,11 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         patches = torch.arange((kind == "clip") + (size["Z"] // size["Z_patch"]) ** 2)[None]
         return {"pixel_values": x, "input_ids": TOKENS}, {"x": x, "t": TOKENS, "i": patches, "i_1": at}
-    if kind == "llava":
+    if kind in ("llava", "gemma3"):
         x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         tokens = TOKENS.clone()
         tokens[0, :9], tokens[1, 2:9] = 3, 3  # 16 placeholders for 4 images of 4 patches
-        patches = torch.arange(1 + (size["Z"] // size["Z_patch"]) ** 2)[None]
+        patches = torch.arange((kind == "llava") + (size["Z"] // size["Z_patch"]) ** 2)[None]
         return {"pixel_values": x, "input_ids": tokens}, {"x": x, "t": tokens, "i": patches}
     if kind == "whisper":
         x = torch.randn(2, size["N_mel"], 2 * size["P_enc"], dtype=torch.float64)
@@ -244,6 +247,8 @@ def arranged(kind: str, case: Computation, name: str, weight: Tensor, size: Mapp
         group = size["A"] // groups
         rows = weight.unflatten(0, (groups, group + 2, -1))
         return torch.cat((rows[:, :group].flatten(0, 2), rows[:, group].flatten(0, 1), rows[:, -1].flatten(0, 1)))
+    if name.endswith("mm_input_projection_weight"):
+        return weight.T
     if kind == "llama4_text" and "experts." in name:
         return weight.transpose(1, 2)
     if kind == "gpt_oss" and "experts." in name:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .patch_features import PatchFeatures as PatchFeatures
     from .pooled_image_encoder import PooledImageEncoder as PooledImageEncoder
     from .pooler import Pooler as Pooler
+    from .pooling_projector import PoolingProjector as PoolingProjector
     from .position_embedding import PositionEmbedding as PositionEmbedding
     from .post_norm_block import PostNormBlock as PostNormBlock
     from .pre_norm_block import PreNormBlock as PreNormBlock

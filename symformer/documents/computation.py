@@ -31,7 +31,7 @@ from ..language.notation.display_tree import (
     tree,
 )
 from ..language.notation.text import text
-from ..ledger.facts import ATTENDING, EARLIER, REST, ROTARY, SCATTERED, Entry, OperationKind, Scope, Tensor, Weight
+from ..ledger.facts import ATTENDING, EARLIER, POOLED, REST, ROTARY, SCATTERED, Entry, OperationKind, Scope, Tensor, Weight
 from ..output.blocks import Assignment
 from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, read_by, weights_of
 
@@ -487,6 +487,8 @@ class _Computing:
                 return Applied(name, (first,))
             case OperationKind.ROUTE:
                 return Applied("route", (first,), tree(entry.output.width))
+            case OperationKind.COMBINE if entry.function == POOLED:
+                return Applied("pool", (first,))
             case OperationKind.COMBINE:
                 return Total(_EXPERT, Product((_of_expert(rest[0]), first)) if rest else first)
             case OperationKind.MATCH | OperationKind.PRODUCT:

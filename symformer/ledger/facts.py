@@ -28,6 +28,7 @@ ROTARY = ("rotary", "rotary_single")  # rotary tables, in the model's dtype or i
 INDEXED = "indexed"  # a selection of a different position in each sequence: a copy, not a view
 REST = "rest"  # a selection of every position but the first
 EARLIER = "earlier"  # a selection of the output of an earlier layer instead of the last
+POOLED = "pooled"  # a combination of positions: the mean of each square of neighbouring patches
 SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first
 GATHERED = ("by query", "by key")  # a selection of the column of the distance of each query and key
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
@@ -78,7 +79,7 @@ class OperationKind(StrEnum):
     SELECT = "select"  # one position of each sequence, or one column for each query and key
     ROUTE = "route"  # the top-k experts of each token, with their weights
     EXPERTS = "experts"  # x · Wᵀ, with one matrix per chosen expert
-    COMBINE = "combine"  # the sum of the outputs of the chosen experts, usually weighted
+    COMBINE = "combine"  # the sum of the outputs of the chosen experts, usually weighted; or the mean of positions
     MATCH = "match"  # the product of each row of one tensor with each row of another
     SCAN = "scan"  # a recurrent state: it decays, is updated with each token, and is read
     PRODUCT = "product"  # x · y of two computed tensors in a trace, with unknown purpose

@@ -21,6 +21,7 @@ from .facts import (
     EARLIER,
     INDEXED,
     ONE,
+    POOLED,
     REST,
     ROTARY,
     SCATTERED,
@@ -432,6 +433,10 @@ class Operations:
             return self._write(OperationKind.COMBINE, name, (x,), (*x.shape[:-2], x.width))
         self._same(self._path(name), "the axes of the summed tensor and of its weights", x.shape[:-1], weights.shape)
         return self._write(OperationKind.COMBINE, name, (x, weights), (*x.shape[:-2], x.width))
+
+    def pool(self, name: str, x: Tensor, length: Expr) -> Tensor:
+        """x[B,S,E] -> y[B,length,E]: the mean of each square of neighbouring positions, which form a square image."""
+        return self._write(OperationKind.COMBINE, name, (x,), (x.shape[0], length, x.width), function=POOLED)
 
     # -- state ---------------------------------------------------------------------------------------------------
 

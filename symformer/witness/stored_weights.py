@@ -13,6 +13,7 @@ from sympy import Expr, Symbol
 from torch import nn
 
 from ..architectures.base_architecture import Architecture
+from ..architectures.bases.multimodal import LANGUAGE, Multimodal
 from ..architectures.bases.stacked import Stacked
 from ..language.errors import WitnessError
 from ..language.sizes import evaluate
@@ -104,18 +105,26 @@ def our_path(component: Architecture, name: str, numbers: Mapping[Symbol, int]) 
 
 def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, int]) -> str:
     """Return a path with the stack of a layer: torch keeps all layers in one list, we keep one stack per kind."""
-    place, _, inside = path.partition(".")[2].partition(".")
-    stacks = _stacks(component)
-    if len(stacks) < 2 or not place.isdigit():
+    stacks, before = _stacks(component), _before(component)
+    if len(stacks) < 2 or not path.startswith(before):
+        return path
+    place, _, inside = path.removeprefix(before).partition(".")[2].partition(".")
+    if not place.isdigit():
         return path
     first = 0
     for stack, size in stacks.items():
         count = evaluate(size, numbers, stack)
         if int(place) < first + count:
-            own = ".".join(filter(None, (stack, place, inside)))
+            own = before + ".".join(filter(None, (stack, place, inside)))
             return own if with_stars(own) in _named(component) else path
         first += count
     return path
+
+
+@cache
+def _before(component: Architecture) -> str:
+    """Return the beginning of the paths of the layers of a language model with further towers, or ""."""
+    return f"{LANGUAGE}." if isinstance(component, Multimodal) else ""
 
 
 @cache
