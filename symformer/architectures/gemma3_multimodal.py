@@ -44,7 +44,9 @@ class Gemma3Multimodal(SiglipVision, Gemma3):
     """Gemma 3 with its vision tower, Gemma Team 2025 [gemma2025], section 2.1: SigLIP's image encoder, a projector that
     pools the patches, and the language model. An image takes Z_pool² of the S tokens.
 
-    >>> Gemma3Multimodal().params  # doctest: +NORMALIZE_WHITESPACE
+    >>> Gemma3Multimodal(vision_head=False).params  # doctest: +NORMALIZE_WHITESPACE
+    2*L*E*A*D + 2*L*E*G*D + E_vis*Z_patch**2*N_chan + 3*L*E*H + 4*L_vis*E_vis**2 + 2*L_vis*E_vis*H_vis
+    + 4*L*E + 2*L*D + 9*L_vis*E_vis + L_vis*H_vis + V*E + E*E_vis + E + 4*E_vis + E_vis*Z**2/Z_patch**2
     """
 
     title = "Gemma 3 (multimodal)"

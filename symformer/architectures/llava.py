@@ -26,6 +26,8 @@ class LLaVA(ClipVision, Llama):
     [liu2023], section 4.1. Each patch becomes one token: an image takes Z²/Z_patch² of the S tokens.
 
     >>> LLaVA().params  # doctest: +NORMALIZE_WHITESPACE
+    2*L*E*A*D + 2*L*E*G*D + E_vis*Z_patch**2*N_chan + 3*L*E*H + 4*L_vis*E_vis**2 + 2*L_vis*E_vis*H_vis
+    + 2*L*E + 9*L_vis*E_vis + L_vis*H_vis + 2*V*E + E**2 + E*E_vis + 3*E + 6*E_vis + E_vis*Z**2/Z_patch**2
     """
 
     title = "LLaVA"
