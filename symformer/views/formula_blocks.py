@@ -11,6 +11,7 @@ from ..quantities import quantity as find_quantity
 from .part_copies import copies_line, path_of
 from .provenance_lines import provenance_lines
 from .summary import missing_line, missing_of, remarks
+from .tower_totals import tower_table
 
 
 def formula_blocks(model: Model, whole: Formula, formula: Formula) -> list[BriefBlock]:
@@ -18,12 +19,19 @@ def formula_blocks(model: Model, whole: Formula, formula: Formula) -> list[Brief
     part = formula.whole_account is not None
     title = f"{model.title} ({model.target}): {formula.measure.title}"
     found: list[BriefBlock] = [
-        Heading(1, [title + (f" of one {path_of(formula)}" if part else "")]),
+        Heading(1, [title + (f" of {_part(formula)}" if part else "")]),
         formula.equation(),
         *map(Paragraph, _facts(model, formula)),
         *(Paragraph([line]) for line in provenance_lines(model, whole)),
     ]
+    found += tower_table(model, formula)
     return [*found, *([formula.rows.as_table()] if formula.rows else [])]
+
+
+def _part(formula: Formula) -> str:
+    """Return the name of a part: of a tower, or of one of several copies."""
+    tower = getattr(formula.root.part, "tower", "")
+    return f"the {tower} tower" if tower else f"one {path_of(formula)}"
 
 
 def _facts(model: Model, formula: Formula) -> list[Line]:
