@@ -336,7 +336,11 @@ def bound(scope: Scope, read: Sequence[tuple[str, Tensor]], given: Mapping[str, 
         elif letter != "θ":  # a layer without rotary positions, in a list of layers of several kinds
             rest.append(tensor)
     others = [each for each in wanted if each not in found]
-    others = others if len(others) == len(rest) else [each for each in others if each not in given and not each.endswith("_n")]
+    others = (
+        others
+        if len(others) == len(rest)
+        else [each for each in others if each not in given and not each.endswith("_n")]
+    )
     assert len(others) == len(rest), f"{scope.name} is given {len(rest)} more and reads {others}"
     return found | dict(zip(others, rest, strict=True))
 

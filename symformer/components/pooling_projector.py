@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..language.symbols import E, E_vis, Z_pool
+from ..language.sizes import Divides
+from ..language.symbols import E, E_vis, Z, Z_patch, Z_pool
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base import Component
@@ -23,7 +24,8 @@ class PoolingProjector(Component):
     title = "Pooling projector"
     role = "other"
     tower = "projector"
-    shapes = "x[B_vis,S,E_vis] -> y[B_vis,Z_pool**2,E]"
+    shapes = "x[B,Z**2/Z_patch**2,E_vis] -> y[B,Z_pool**2,E]"
+    constraints = (Divides(Z_patch * Z_pool, Z),)
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         pooled = ops.pool("avg_pool", x, Z_pool**2)

@@ -22,7 +22,7 @@ class Projector(Component):
     title = "Projector"
     role = "other"
     tower = "projector"
-    shapes = "x[B_vis,S,E_vis] -> y[B_vis,S,E]"
+    shapes = "x[B,S,E_vis] -> y[B,S,E]"
 
     bias: bool = True
     activation: Activation = "gelu"

@@ -31,7 +31,19 @@ from ..language.notation.display_tree import (
     tree,
 )
 from ..language.notation.text import text
-from ..ledger.facts import ATTENDING, EARLIER, POOLED, REST, ROTARY, SCATTERED, Entry, OperationKind, Scope, Tensor, Weight
+from ..ledger.facts import (
+    ATTENDING,
+    EARLIER,
+    POOLED,
+    REST,
+    ROTARY,
+    SCATTERED,
+    Entry,
+    OperationKind,
+    Scope,
+    Tensor,
+    Weight,
+)
 from ..output.blocks import Assignment
 from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, read_by, weights_of
 

@@ -71,7 +71,15 @@ def printed_table() -> list[tuple[str, Count]]:
     rows = [(f"norm {name}", count) for name, count in NORMS.items()]
     rows += [(f"activation {name}", count) for name, count in ACTIVATIONS.items()]
     rows += [(kind.value, count) for kind, count in EACH.items()]
-    return [*rows, ("bias", BIAS), ("scale", SCALE), ("scale of scores", ROOT), ("lifted", LIFTED), ("mean", MEAN), ("mask", MASK)]
+    return [
+        *rows,
+        ("bias", BIAS),
+        ("scale", SCALE),
+        ("scale of scores", ROOT),
+        ("lifted", LIFTED),
+        ("mean", MEAN),
+        ("mask", MASK),
+    ]
 
 
 def visible_keys(entry: Entry) -> Expr:

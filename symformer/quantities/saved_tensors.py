@@ -17,7 +17,20 @@ from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Differs, Excludes
 from ..language.symbols import B, B_vis, S, Z, Z_patch
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ATTENDING, EARLIER, INDEXED, ONE, REST, ROTARY, ZERO, Entry, Ledger, OperationKind, Scope, Tensor
+from ..ledger.facts import (
+    ATTENDING,
+    EARLIER,
+    INDEXED,
+    ONE,
+    REST,
+    ROTARY,
+    ZERO,
+    Entry,
+    Ledger,
+    OperationKind,
+    Scope,
+    Tensor,
+)
 from ..ledger.layer_kinds import mixtures
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS

@@ -23,7 +23,11 @@ MODEL = ModelCase(
             **{"text_config.num_key_value_heads": 2, "text_config.head_dim": 10, "text_config.sliding_window": 5},
             **{"vision_config.num_hidden_layers": 3, "vision_config.hidden_size": 22, "vision_config.image_size": 40},
             **{"vision_config.patch_size": 10, "vision_config.num_channels": 9, "vision_config.intermediate_size": 17},
-            **{"vision_config.num_attention_heads": 11, "mm_tokens_per_image": 4, "vision_config.vision_use_head": False},
+            **{
+                "vision_config.num_attention_heads": 11,
+                "mm_tokens_per_image": 4,
+                "vision_config.vision_use_head": False,
+            },
         },
         ("Gemma3ForConditionalGeneration", "Gemma3Model"),
         inputs="images among tokens",
