@@ -58,7 +58,8 @@ class Class:
     module: nn.Module
     sizes: Mapping[Symbol, int]
     words: Mapping[str, Function]
-    given: Mapping[str, Tensor]  # letters that any part may read, such as angles; for one kind of layer, with its name
+    # letters that any part may read, such as angles; for one kind of layer or one tower, with its name
+    given: Mapping[str, Tensor]
     route: Callable[[Tensor], Chosen] | None = None
     factors: Mapping[str, Sequence[float]] = field(default_factory=dict)  # numbers specific to a part, by its name
     # rows that the class stores in another order
@@ -257,8 +258,9 @@ class Reader:
             return torch.tensor(next(self.factors), dtype=torch.float64)
         if shown == TensorName("w", index=EXPERT):
             return self.known["w"][..., None]
-        if text(shown) in self.whose.given:
-            return self.whose.given[text(shown)]
+        for letter in (f"{self.path.partition('.')[0]}.{text(shown)}", text(shown)):  # first those of a tower
+            if letter in self.whose.given:
+                return self.whose.given[letter]
         found = self.whose.weight(self.path, shown)
         return found if shown.index != EXPERT or self.chosen is None else found[self.chosen]
 
@@ -367,7 +369,9 @@ LAYER_BEFORE = Sum((LAYER, Minus(Number(1))))
 
 
 def of_heads(stored: Tensor, x: Tensor) -> Tensor:
-    """Broadcast a row of weights per head to a tensor with heads."""
+    """Broadcast a row of weights per head, or a table of distances, to a tensor with heads."""
+    if x.dim() == 4 and stored.dim() == 3 and stored.shape[:2] == x.shape[2:]:
+        return stored.permute(2, 0, 1)[None]
     return stored[:, None] if x.dim() == 4 and stored.dim() == 2 else stored
 
 

@@ -116,10 +116,9 @@ def test_a_numbered_letter_differs_from_a_size_of_traced_code_with_the_same_name
     assert "L_2" in before
     traced, apart = name_size("L_2"), numbered(L, 2)
     assert traced != apart
-    assert letter(traced).word
     assert letter(apart).meaning == "layers"
     assert run("gpt2", "gpt2-xl", "-q", "kv-cache").stdout == before
-    assert str(numbered(L, 2, {"L_2"})) == "L_2_"  # both in one answer
+    assert letter(numbered(L, 2, {"L_2"})).latex == r"L_{\mathrm{m2}}"  # both in one answer
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from transformers import (
     CLIPTextConfig,
     CLIPVisionConfig,
     DeepseekV3Config,
+    DeepseekV32Config,
     Dinov2Config,
     Gemma2Config,
     Gemma3Config,
@@ -34,6 +35,7 @@ from transformers import (
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
 from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Indexer
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
@@ -85,6 +87,9 @@ MIXTRAL = MixtralConfig(
     num_local_experts=5,
     num_experts_per_tok=3,
     experts_implementation="batched_mm",  # torch silently counts nothing for the default
+)
+SPARSE = DeepseekV32Config(
+    hidden_size=24, q_lora_rank=8, qk_rope_head_dim=4, index_n_heads=3, index_head_dim=6, index_topk=5
 )
 DEEPSEEK = DeepseekV3Config(
     hidden_size=24,
@@ -139,6 +144,13 @@ def _latent(module: Any, x: torch.Tensor) -> Any:
     return module(x, position_embeddings=(torch.zeros(1, S, 4), torch.zeros(1, S, 4)), attention_mask=_mask())
 
 
+def _indexer(module: Any, x: torch.Tensor) -> torch.Tensor:
+    """Return a tensor with a gradient, because no gradient is computed in the indexer."""
+    angles = (torch.zeros(1, S, 4), torch.zeros(1, S, 4))
+    keys = module(x, torch.zeros(B, S, 8), angles, torch.zeros(B, S, S), torch.arange(S))
+    return torch.zeros(1, requires_grad=True) + keys.sum()
+
+
 def _gemma2(module: Any, x: torch.Tensor) -> Any:
     return module(x, position_embeddings=(torch.zeros(1, S, 6), torch.zeros(1, S, 6)), attention_mask=_mask())
 
@@ -188,6 +200,8 @@ CASES = [
     Case("moe", {"E": 24, "X": 5, "K": 3, "M": 7}, lambda: MixtralSparseMoeBlock(MIXTRAL)),
     Case("latent-attention", {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5},
          lambda: DeepseekV3Attention(DEEPSEEK, 0), _latent),
+    Case("lightning-indexer", {"E": 24, "R_q": 8, "D_rope": 4, "A_idx": 3, "D_idx": 6},
+         lambda: DeepseekV32Indexer(SPARSE, 0), _indexer),
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, lambda: Gemma2DecoderLayer(GEMMA2, 0), _gemma2),
     Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, lambda: Olmo2DecoderLayer(OLMO2, 0), _gemma2),
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),

@@ -18,6 +18,7 @@ from transformers import (
     CLIPVisionConfig,
     DebertaV2Config,
     DeepseekV3Config,
+    DeepseekV32Config,
     Dinov2Config,
     Gemma2Config,
     Gemma3Config,
@@ -39,6 +40,7 @@ from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionMode
 from transformers.models.cohere.modeling_cohere import CohereLayerNorm
 from transformers.models.deberta_v2.modeling_deberta_v2 import DebertaV2Attention
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Indexer
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer, Dinov2LayerScale
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
@@ -90,6 +92,7 @@ MIXTRAL = MixtralConfig(hidden_size=24, intermediate_size=7, num_local_experts=5
 LATENT = {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5}
 DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 3, "kv_lora_rank": 9,
             "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 5}  # fmt: skip
+INDEXER = {"index_n_heads": 3, "index_head_dim": 6, "index_topk": 5}
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
 OLMO2 = Olmo2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True)
@@ -172,6 +175,9 @@ CASES = [
     # queries 24*3*(10 + 4) instead, 1008 for 536
     Case("latent-attention", {k: v for k, v in LATENT.items() if k != "R_q"}, 2094,
          lambda: DeepseekV3Attention(DeepseekV3Config(**DEEPSEEK, q_lora_rank=None), 0), {"query_latent": False}),
+    # queries 8*3*6, keys 24*6 and a norm of 2*6, weights 24*3
+    Case("lightning-indexer", {"E": 24, "R_q": 8, "A_idx": 3, "D_idx": 6}, 372,
+         lambda: DeepseekV32Indexer(DeepseekV32Config(**DEEPSEEK, q_lora_rank=8, **INDEXER), 0)),
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),

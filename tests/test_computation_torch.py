@@ -29,7 +29,20 @@ from . import words as functions
 from .evaluating import Class, Reader
 from .models import Computation
 from .test_config_fields import TYPES, base, nested
-from .words import angles, by_group, distances, gathered, pooled, scan, shift, sines, slopes, temperatures, words
+from .words import (
+    angles,
+    by_group,
+    chosen_keys,
+    distances,
+    gathered,
+    pooled,
+    scan,
+    shift,
+    sines,
+    slopes,
+    temperatures,
+    words,
+)
 
 LENGTH, SOURCE = 9, 12
 RUN = {"B": 2, "S": LENGTH, "S_enc": SOURCE, "B_vis": 4}
@@ -106,6 +119,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         said["gather_keys"] = gathered(LENGTH, known.position_buckets, farthest, "key")
     if "input_ids" in inputs:  # 3 is the placeholder of an image's token
         said["insert"] = lambda x, m: x.masked_scatter((inputs["input_ids"] == 3)[..., None], m)
+    if "K_idx" in size:
+        said["choose_K_idx"] = chosen_keys(size["K_idx"])
     if kind == "siglip":
         said["text_model.select"] = lambda x: x[:, -1]
     turned = {
@@ -118,7 +133,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         given["θ"] = angles(width, ropes.get("rope_theta", 1e4), LENGTH)
         for layers, rope in ropes.items() if "rope_theta" not in ropes else ():
             given[f"θ_{KINDS[layers]}"] = angles(width, rope["rope_theta"], LENGTH)
-        given["θ_first_layer"] = given.get("θ_global_layers", given["θ"])
+        given["θ_first_layer"] = given["θ_dense_layers"] = given.get("θ_global_layers", given["θ"])
     lists = getattr(type(ours.component), "names", None)
     whose = Class(
         theirs,
@@ -129,7 +144,11 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         factors=case.factors or {"": (1.0,)},
         arranged=lambda name, weight: arranged(kind, case, name, weight, size),
         path=lambda path: torch_path(path, lists.layers if lists else "", size),
-        layers={"dense_layers": [0], "moe_layers": [1]} if "L_dense" in size and "L_global" not in size else {},
+        layers=(
+            {"dense_layers": [0], "moe_layers": [1]}
+            if "L_dense" in size and not {"L_global", "L_ssm"} & size.keys()
+            else {}
+        ),
         kinds=kinds_of(known),
         apart=case.apart,
     )
@@ -187,10 +206,12 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         return {"input_features": x, "decoder_input_ids": TOKENS}, {
             **{"x": x, "t": TOKENS, "i": torch.arange(size["P_enc"])[None], "i_1": at.expand(2, -1)}
         }
-    if kind in ("t5", "bart"):
+    if kind in ("t5", "mt5", "umt5", "bart"):
         given = {"t": READ, "t_1": TOKENS, "i": torch.arange(SOURCE).expand(2, -1), "i_1": at}
-        if kind == "t5":
+        if kind != "bart":
             given |= {"d": distances(SOURCE, 14, both=True), "d_1": distances(LENGTH, 14, both=False)}
+        if kind == "umt5":
+            given |= {"encoder.d": given["d"], "decoder.d": given["d_1"]}
         return {"input_ids": READ, "decoder_input_ids": TOKENS}, given
     given = {"t": TOKENS, "i": at}
     inputs: dict[str, Any] = {"input_ids": TOKENS}
@@ -224,9 +245,15 @@ def kinds_of(config: Any) -> list[str]:
         kinds = ["rope_layers" if each else "nope_layers" for each in config.no_rope_layers]
     if config.model_type == "llama4_text":
         kinds = [each if layer in config.moe_layers else "dense_layers" for layer, each in enumerate(kinds)]
+    if config.model_type == "mimo_v2_flash":
+        networks = zip(config.mlp_layer_types, kinds, strict=True)
+        kinds = ["dense_layers" if network == "dense" else kind for network, kind in networks]
     if config.model_type == "lfm2_moe":
         kinds[: config.num_dense_layers] = ["dense_layers"] * config.num_dense_layers
-    if config.model_type in ("nemotron_h", "lfm2", "lfm2_moe", "bamba", "granitemoehybrid"):
+    if config.model_type == "jamba":
+        experts = config.layers_num_experts
+        kinds = ["moe_layers" if experts[layer] > 1 else each for layer, each in enumerate(kinds)]
+    if config.model_type in ("nemotron_h", "lfm2", "lfm2_moe", "bamba", "granitemoehybrid", "jamba"):
         kinds = ["attention_layers" if each == "global_layers" else each for each in kinds]
     return kinds
 

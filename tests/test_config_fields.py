@@ -27,18 +27,21 @@ from symformer.architectures import architecture_class, names
 from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
-from symformer.configs.config_fields import Choice
+from symformer.configs.config_fields import Choice, Derived
 from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
 from symformer.configs.interleaved_layers import InterleavedLayers, Interleaving
 from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
+from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
+from symformer.configs.sparse_attention_layers import IndexerLayers, SparseAttentionLayers
+from symformer.configs.windowed_expert_layers import WindowedExpertLayers
 from symformer.formulas.formula import Formula
 from symformer.ledger.facts import Activation
 from symformer.models.model import Model
 from symformer.witness.model_calls import unpadded
-from symformer.witness.models.untied_t5 import UntiedT5
+from symformer.witness.models.untied_t5 import UntiedMT5, UntiedT5, UntiedUMT5
 from symformer.witness.torch_session import built
 
 from .models import cases
@@ -47,6 +50,7 @@ from .samples import sampled
 Config = dict[str, Any]
 TYPES = {case.config.model_type: case for case in cases().values() if case.config.model_type}
 RUN = {"B": 5, "B_vis": 4, "S": 8, "S_enc": 12, "C": 9}
+UNTIED = {made_by.__base__.__name__: made_by for made_by in (UntiedT5, UntiedMT5, UntiedUMT5)}
 # Our quantities, with the conventions of torch's counters.
 ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
     "params": ("params", {}),
@@ -88,8 +92,8 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
     if config["model_type"] == "apertus":  # only its activation has this dtype if the class is built from a config
         config = {name: value for name, value in config.items() if name not in ("dtype", "torch_dtype")}
     image, towers = small.inputs == "images", small.inputs == "source and target"
-    if made_by is transformers.T5ForConditionalGeneration and config.get("tie_word_embeddings") is False:
-        made_by = UntiedT5  # transformers ties a newly built model; from a checkpoint it reads two tables
+    if made_by.__name__ in UNTIED and config.get("tie_word_embeddings") is False:
+        made_by = UNTIED[made_by.__name__]  # transformers ties a new model; from a checkpoint it reads two tables
     pair = small.inputs == "texts and images"
     among = small.inputs == "images among tokens"
     encoder = image or pair or small.inputs == "encoder tokens"
@@ -350,7 +354,8 @@ def test_inert_fields_change_nothing(model_type: str, tmp_path: Path) -> None:
     said = everywhere(model_type, dict.fromkeys(INERT))
     ropes = [f"{fields.language}.{name}" if fields.language else name for name in ROTARY]
     known = (*said, *fields.inert, *(ropes if fields.ropes == ROPES and fields.rotary else ()))
-    names = [name for name in known if name not in {*fields.fixed, *read_by(model_type)}]
+    beside = {name for place in fields.sizes.values() if isinstance(place, Derived) for name in place.others}
+    names = [name for name in known if name not in {*fields.fixed, *read_by(model_type), *beside}]
     values = {name: others(value) for name, value in written(model_type).items()}
     values |= everywhere(model_type, PUBLISHED)
     values |= {ropes[ROTARY.index("rope_parameters")]: [APIECE]} if fields.apiece else {}
@@ -537,7 +542,8 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
     nothing += sum(place.null for place in fields.sizes.values())
     # The fields that accept null: the list, a word or other lists.
-    lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0}
+    lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0, PeriodicLayers: 0}
+    lists |= {SparseAttentionLayers: 2, IndexerLayers: 4, WindowedExpertLayers: 5}  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind
     nothing += sum(fields.sizes[size].absent is None for size in fields.nullable.values())

@@ -249,6 +249,23 @@ def test_sliding_window_pairs_match_a_written_mask(length: int, window: int) -> 
     assert layer.value(sizes) == 2 * 3 * length * (2 * 240 + 2 * 120) + 2 * 2 * 3 * 4 * 6 * pairs
 
 
+@pytest.mark.parametrize(("length", "keys"), [(13, 5), (5, 13), (7, 7)])
+def test_chosen_keys_are_counted_only_once_chosen(length: int, keys: int) -> None:
+    """The indexer scores all i keys of query i, and attention reads min(i, keys) of them; one more token reads all."""
+    model = architecture("deepseek-v32")
+    scored, read = length * (length + 1) // 2, sum(min(query, keys) for query in range(1, length + 1))
+    sizes = {"B": 3, "S": length, "A": 4, "A_idx": 2, "D_idx": 10, "K_idx": keys, "D_nope": 6, "D_rope": 8, "D_v": 9}
+    causal = model.formula("flops", attention="causal").partial(E="1", R_q="1", R_kv="1")
+    # projections of width 1: queries 4*14, latent 1 + 8, keys and values 4*15, output 4*9; 2*10, 10 and 2
+    once = 1 + 4 * 14 + 1 + 8 + 4 * 15 + 4 * 9 + 2 * 10 + 10 + 2
+    products = length * once + read * 4 * (14 + 9) + scored * 2 * (10 + 1)
+    assert causal.part("layers.self_attn").value(sizes) == 2 * 3 * products
+    new = model.formula("decode-flops").partial(E="1", R_q="1", R_kv="1").part("layers.self_attn")
+    cached = once - 4 * 15 + (length + 1) * (4 * 15 + 4 * (14 + 9) + 2 * (10 + 1))
+    sizes["C"] = length
+    assert new.value({size: n for size, n in sizes.items() if size not in ("S", "K_idx")}) == 2 * 3 * cached
+
+
 @pytest.mark.parametrize("quantity", ["kv-cache", "prefill-flops", "decode-flops", "generation-flops"])
 def test_bidirectional_attention_has_no_cache(quantity: str) -> None:
     with pytest.raises(SymformerError, match="this attention is not causal"):

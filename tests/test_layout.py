@@ -29,6 +29,7 @@ LAYOUT = (
     "ledger_dataflow",
     "legend",
     "live_data",
+    "nearest_relative",
     "pages",
     "part_sections",
     "sentences",

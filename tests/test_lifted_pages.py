@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import symformer as sf
 from symformer.catalogue.measured_model import MeasuredModel
 from symformer.catalogue.record import Record, model_of_records
 from symformer.documents.derivation_document import document
@@ -12,7 +13,7 @@ from symformer.documents.formats import render
 from symformer.documents.formats.page_layout import A4, is_tall
 from symformer.language.notation.text import text
 from symformer.language.symbols import SYMBOLS, E, H, L, V, name_size
-from symformer.ledger.facts import ONE
+from symformer.ledger.facts import ONE, Scope
 from symformer.models.provenance import ConfigLocation, TraceEvidence
 from symformer.output.blocks import Equation, Heading, Table
 
@@ -43,11 +44,62 @@ def test_list_of_different_modules() -> None:
     }
     counts = {(f"{path}.weight", shape): several for (path, shape), several in blocks.items()}
     written, whole = page(counts)
-    assert "One of $`L`$ identical layers, `encoder.block.*`:" in written
-    assert "In some of `encoder.block.*` only:" in written
+    assert "Common to all $`L`$ layers, `encoder.block.*`. Kinds of layers: $`1`$ with distances." in written
+    assert "Specific to $`1`$ of the $`L`$ layers, `encoder.block.*`:" in written
     assert "`encoder` without `encoder.block.*`, `decoder` without `decoder.block.*`:" in written
     named = [text_of(block) for block in whole.blocks if isinstance(block, Heading)]
     assert len(named) == len(set(named))
+
+
+def test_layers_of_several_kinds_are_one_list_with_a_pattern() -> None:
+    """As in Qwen3-Next: 3 of 4 layers have linear attention and a quarter has self-attention; all have experts."""
+    counts = {
+        ("layers.*.linear_attn.in_proj.weight", (H, E)): (3 * L / 4,),
+        ("layers.*.mlp.experts.up_proj", (V, H, E)): (L,),
+        ("layers.*.self_attn.q_proj.weight", (E, E)): (L / 4,),
+    }
+    written, whole = page(counts)
+    kinds = r"$`\frac{3 L}{4}`$ with linear attention and $`\frac{L}{4}`$ with self-attention"
+    assert f"Common to all $`L`$ layers, `layers.*`. Kinds of layers: {kinds}." in written
+    headings = [text_of(block) for block in whole.blocks if isinstance(block, Heading)]
+    parts = ["Mixture of experts", "Linear attention", "Self-attention"]
+    layers = ["The layers", "The layers with linear attention", "The layers with self-attention"]
+    assert [each for each in headings if each in parts + layers] == [*parts, *layers]
+    assert "[]" not in written
+    assert "()" not in written
+
+
+def test_one_kind_of_layer_with_a_dense_mlp_and_one_with_experts() -> None:
+    """As in DeepSeek-V3: the first layers have a dense MLP, the others experts at the same path."""
+    dense, stacked = SYMBOLS["L_dense"], "layers.*.mlp.experts.up_proj"
+    counts = {
+        ("layers.*.norm.weight", (E,)): (L,),
+        ("layers.*.mlp.up_proj.weight", (H, E)): (dense,),
+        ("layers.*.mlp.down_proj.weight", (E, H)): (dense,),
+        ("layers.*.mlp.gate.weight", (V, E)): (L - dense,),
+        (stacked, (V, H, E)): (L - dense,),
+    }
+    traced = MeasuredModel(title="Rings", stem="rings", counts=counts)
+    lists = [each for each in traced.ledger.root.items if isinstance(each, Scope)]
+    assert [(each.count, each.among) for each in lists] == [(L, L), (dense, L), (L - dense, L)]
+    assert [each.label for each in lists] == ["", "layers_mlp", "layers_experts"]
+
+
+def test_numbers_of_stages_say_nothing_about_the_number_of_all() -> None:
+    """One stage of three has a stem and two have a convolution: no row is in all of them."""
+    counts = {("stages.*.stem.weight", (E, E)): (ONE,), ("stages.*.conv.weight", (H, E)): (2 * ONE,)}
+    traced = MeasuredModel(title="Rings", stem="rings", counts=counts)
+    assert [each.among for each in traced.ledger.root.items if isinstance(each, Scope)] == [None, None]
+
+
+def test_operations_of_a_run_are_listed_by_part() -> None:
+    """A run of a stored entry; the operations come from the class's own code."""
+    written = render(document(sf.model("hf:afmoe"), ["params"], "0"), "md", "typst").decode()
+    scores = r"attention scores within a window of $`C_{\mathrm{win}}`$ tokens (`scores`)"
+    assert scores in written
+    assert "Operations in a run: matrix product (`gate_proj`, `up_proj` and `down_proj`)." in written
+    # In layers with a dense MLP there is no router to leave out.
+    assert "`model.layers.*.mlp` without" not in written
 
 
 def text_of(block: Heading) -> str:

@@ -65,7 +65,7 @@ LIFTS = (
         OperationKind.EXPERTS,
         OperationKind.PARAMETER,
     ),
-    *(OperationKind.SCAN, OperationKind.MATCH, OperationKind.PRODUCT, OperationKind.OBSERVED),
+    *(OperationKind.SCAN, OperationKind.MATCH, OperationKind.CHOOSE, OperationKind.PRODUCT, OperationKind.OBSERVED),
 )
 
 

@@ -707,11 +707,11 @@ def test_a_pinned_size_is_enforced_by_every_function(tmp_path: Path) -> None:
         lambda: neo.model.params.value({**sizes, "num_layers": 12}),
         lambda: neo.model.params.value(num_layers=12, **sizes),
         lambda: neo.model.set({name_size("num_layers"): Integer(12)}),
-        lambda: neo.model.component.formula("params").value({**sizes, "num_layers": 12}),
+        lambda: neo.model.component.formula("params").value({**sizes, "L": 12}),
         lambda: neo.for_quantity("flops").model.formula("flops").value({**sizes, "B": 1, "S": 7, "num_layers": 12}),
     ]
     for door in doors:
-        with pytest.raises(sf.SymformerError, match="num_layers=12 is not 2; the trace fixed it at 2"):
+        with pytest.raises(sf.SymformerError, match="L=12 is not 2; the trace fixed it at 2"):
             door()
 
 
@@ -729,7 +729,7 @@ def test_a_derived_size_must_match_its_relation(given: dict[str, int]) -> None:
     if given["d_head"] == 8:
         assert found.value(sizes) > 0
         return
-    with pytest.raises(sf.SymformerError, match="d_head=5 is not E/A=8; the trace is not valid for any other value"):
+    with pytest.raises(sf.SymformerError, match="D=5 is not E/A=8; the trace is not valid for any other value"):
         found.value(sizes)
 
 
@@ -814,7 +814,7 @@ def test_the_entries_of_a_short_list_are_sizes(tmp_path: Path) -> None:
     assert shown["values"] == [sum(each.numel() for each in model.parameters())]
     assert shown["values"][0] > 100_000
     assert {"embed_dim[0]", "depth[2]", "patch_sizes[1]"} < set(shown["symbols"].values())
-    assert shown["symbols"]["embed_dim_0"] == "embed_dim[0]"
+    assert shown["symbols"]["E_0"] == "embed_dim[0]"
 
 
 def test_a_derived_size_states_its_relation() -> None:

@@ -177,6 +177,7 @@ def scan(states: int) -> Function:
     def scanned(u: Tensor, step: Tensor, decay: Tensor, b: Tensor, c: Tensor, skip: Tensor) -> Tensor:
         heads = step.shape[-1]
         decay = decay if decay.dim() == 2 else decay[:, None]  # [heads, states], or equal for all states of a head
+        b, c = (each.transpose(1, 2).flatten(2) if each.dim() == 4 else each for each in (b, c))  # of a norm's line
         b, c = (each.unflatten(-1, (-1, states)) for each in (b, c))
         b, c = (each.repeat_interleave(heads // each.shape[2], 2) for each in (b, c))  # heads of a group share them
         state = torch.zeros(len(u), heads, u.shape[-1] // heads, states, dtype=u.dtype)
@@ -198,6 +199,19 @@ def by_group(function: Function, groups: int) -> Function:
 
 
 # -- routes ----------------------------------------------------------------------------------------------------------
+
+
+def chosen_keys(keys: int) -> Function:
+    """DeepSeek-AI 2025, V3.2, eq. 1 and 2: the keys with the largest scores of the preceding ones, and its own."""
+
+    def mask(scores: Tensor, weights: Tensor) -> Tensor:
+        length = scores.shape[-1]
+        unseen = torch.ones(length, length, dtype=torch.bool).triu(1)
+        summed = torch.einsum("bsh,bhst->bst", weights, scores).masked_fill(unseen, float("-inf"))
+        best = summed.topk(keys, -1).indices
+        return torch.full_like(summed, float("-inf")).scatter(-1, best, 0.0)[:, None]
+
+    return mask
 
 
 def of_all(logits: Tensor, experts: int, scale: float = 1.0) -> Chosen:

@@ -14,7 +14,7 @@ from ..language.arithmetic import parse
 from ..language.errors import OptionError, UnknownNameError, naming
 from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
-from ..language.symbols import symbol
+from ..language.symbols import NamedSizes, symbol
 from ..language.target import AnyTarget
 from ..ledger.facts import ONE
 from ..models.model import Model
@@ -188,8 +188,8 @@ def _sides(
     }
 
 
-def _sizes(formulas: Sequence[Formula]) -> frozenset[Symbol]:
-    return frozenset[Symbol]().union(*(each.accepted_sizes for each in formulas))
+def _sizes(formulas: Sequence[Formula]) -> NamedSizes:
+    return NamedSizes.joined(each.accepted_sizes for each in formulas)
 
 
 def _product(per: Expr | str, formulas: Sequence[Formula]) -> Expr:

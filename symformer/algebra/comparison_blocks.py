@@ -15,7 +15,7 @@ from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Minus, Sum, sizes_of, tree, value
 from ..language.notation.text import percent, text
 from ..language.sizes import substitute
-from ..language.symbols import letter, named_symbol, print_order
+from ..language.symbols import letter, print_order, symbol
 from ..output.blocks import (
     Block,
     BriefBlock,
@@ -202,7 +202,7 @@ class ComparisonBlocks:
                 has = each and (size in side.mentioned or letter(size).run or tied)
                 number = side.model.known.get(size) if has else None
                 amounts.append([] if number is None else [f"{number:,}"])
-            cells.append([listed(*([Math.of(name)] for name in names), last=", "), [letter(size).meaning], *amounts])
+            cells.append([listed(*([Math.of(name)] for name in names), last=", "), [self._meaning(size)], *amounts])
         head: list[Line] = [["Symbol"], ["Meaning"], *(side.head for side in self.sides)]
         if not any(amount for row in cells for amount in row[2:]):
             head, cells = head[:2], [row[:2] for row in cells]
@@ -363,6 +363,11 @@ class ComparisonBlocks:
         said += [Paragraph(line)] if line else []
         return [*said, *limits_of(found.limits, self.numbers, self.most, found.bounded_sizes)]
 
+    def _meaning(self, size: Symbol) -> str:
+        """Return the meaning of a size in the first model that has it."""
+        owners = [side.model for side in self.sides if size in side.model.settable]
+        return owners[0].meaning(size) if owners else letter(size).meaning
+
     def _crossover(self, asked: Sequence[str]) -> list[BriefBlock]:
         """Return where the totals are equal and which side is larger elsewhere, as some sizes change.
 
@@ -370,7 +375,7 @@ class ComparisonBlocks:
         """
         found = self.found
         said: list[BriefBlock] = [Heading(1, ["Which is larger"])]
-        names = [named_symbol(name) for name in dict.fromkeys(asked)]
+        names = [symbol(name, self.found.all_sizes) for name in dict.fromkeys(asked)]
         if found.tie is not None:
             said += self._held(found.tie, names)
         if (sign := constant_sign(found.difference)) is not None:

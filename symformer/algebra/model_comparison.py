@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sympy import Expr, Symbol, expand
 
@@ -19,7 +19,7 @@ from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import Tree
 from ..language.notation.text import code, json_number, text
 from ..language.sizes import Numbers
-from ..language.symbols import letter, print_order, symbol
+from ..language.symbols import NamedSizes, letter, print_order, symbol
 from ..ledger.facts import ONE
 from ..models.model import Model
 from ..output.base_plot import Plot
@@ -31,6 +31,9 @@ from .equal_totals import TotalTie
 from .quotient_limits import Limit, bounded, limits, quotient
 from .result import Answer
 from .tied_crossover import TiedCrossover
+
+if TYPE_CHECKING:
+    from .structure import StructureComparison
 
 T = TypeVar("T")
 
@@ -137,6 +140,16 @@ class Comparison(Answer):
         return each[0], each[1]
 
     @cached_property
+    def structure(self) -> StructureComparison:
+        """How the structure of the first model differs from the second's, in words and in formulas.
+
+        Raises OptionError for more than two models, for traced models, and for models whose towers do not correspond.
+        """
+        from .structure_difference import compare_structures
+
+        return compare_structures(*self._pair(self.models))
+
+    @cached_property
     def difference(self) -> Expr:
         """The first total minus the other."""
         left, right = self._pair(self.totals)
@@ -230,9 +243,9 @@ class Comparison(Answer):
         return FrozenDict({size: found for size in sizes if (found := zero_of(self.difference, size)) is not None})
 
     @property
-    def all_sizes(self) -> frozenset[Symbol]:
+    def all_sizes(self) -> NamedSizes:
         """The sizes of all models, before letters are numbered."""
-        return frozenset[Symbol]().union(*(formula.accepted_sizes for formula in self.formulas))
+        return NamedSizes.joined(formula.accepted_sizes for formula in self.formulas)
 
     def crossover(self, size: Symbol | str) -> Mapping[Symbol, CrossoverPoint]:
         """Return the crossovers of one size by its letter: E finds E_1 and E_2. Raises SizeError if it is absent."""

@@ -48,13 +48,12 @@ class OpenModel:
         except ImportError:
             raise OptionError("this needs numpy; run pip install numpy, or pip install symformer[sweep]") from None
         model = composed_model(target)
-        names, own = tuple(open_sizes), model.settable
-        if twice := [name for name in given or {} if name in (where or {})]:
+        names, own = tuple(map(model.size_name, open_sizes)), model.settable
+        given = {model.size_name(name): value for name, value in (given or {}).items()}
+        where = {model.size_name(name): value for name, value in (where or {}).items()}
+        if twice := [name for name in given if name in where]:
             raise SizeError(f"{twice[0]} is in sizes and in relations; keep one")
-        fixed = {
-            name: check_relation(symbol(name, own), value, own)
-            for name, value in {**(given or {}), **(where or {})}.items()
-        }
+        fixed = {name: check_relation(symbol(name, own), value, own) for name, value in {**given, **where}.items()}
         for name in names:
             if name in fixed:
                 raise SizeError(f"{name} is an unknown, but is also set to {text(fixed[name])}; remove one of the two")
@@ -72,7 +71,7 @@ class OpenModel:
         relations = {size: value for each in formulas for size, value in each.relations.items()}
         follows = {
             size: relations[size]
-            for size in map(named_symbol, where or {})
+            for size in map(named_symbol, where)
             if size in relations and not relations[size].is_number
         }
         return cls(model, tuple(formulas), follows, decided)
@@ -151,7 +150,7 @@ def _concerns(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
             raise SizeError(f"{size} is {text(each.relations[size])} in {each.id}; use those sizes instead")
     if not any(size in each.accepted_sizes for each in formulas):
         ids = " and ".join(each.id for each in formulas)
-        what = letter(size).meaning
+        what = model.meaning(size)
         raise SizeError(
             f"{size} has no effect: {ids} does not depend on {size} ({what}), and {model.target} does not have it"
         )

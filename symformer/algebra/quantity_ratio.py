@@ -257,7 +257,7 @@ class QuantityRatio(Answer):
         known = self.model.known
         used = {size for each in formulas_in(shown) for size in sizes_of(each)}
         rows: list[list[Line]] = [
-            [[Math.of(size)], [letter(size).meaning], [f"{known[size]:,}"] if size in known else []]
+            [[Math.of(size)], [self.model.meaning(size)], [f"{known[size]:,}"] if size in known else []]
             for size in sorted(used, key=print_order)
         ]
         return [Table([["Symbol"], ["Meaning"], ["Value"]], rows, "clr", caption=["Symbols."])] if rows else []

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from importlib import import_module
@@ -20,7 +20,7 @@ from sympy import Symbol
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import ConfigError, SizeError, SymformerError, listed, quoted
 from ..language.sizes import format_value, whole
-from ..language.symbols import SYMBOLS, named_symbol, symbol
+from ..language.symbols import SYMBOLS, NamedSizes, named_symbol, symbol
 from .grid import PIECE, RowChunk
 
 FORMATS = ("csv", "parquet", "jsonl")
@@ -45,15 +45,15 @@ class RowFile:
     """The rows of a file. It is read twice: once to check every number, and once to compute with them."""
 
     path: str
-    own: frozenset[Symbol] = frozenset()  # sizes of the model that have no letter
+    own: NamedSizes = field(default_factory=lambda: NamedSizes(()))  # the sizes of the model
 
     @classmethod
     def open(cls, path: str, own: Iterable[Symbol] = ()) -> RowFile:
         """Open a file and check every number in it. Raises ConfigError, SizeError.
 
-        A column is a size if its name is a letter of the alphabet or one of ``own``, the sizes of a model.
+        A column is a size if its name is a letter of the alphabet or names one of ``own``, the sizes of a model.
         """
-        found = cls(path, frozenset(own))
+        found = cls(path, own if isinstance(own, NamedSizes) else NamedSizes(own))
         if found._format not in FORMATS:
             raise ConfigError(f"{path[:200]} has an unsupported format; use a .csv, .parquet or .jsonl file")
         if not Path(path).is_file():
@@ -83,10 +83,22 @@ class RowFile:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The sizes, in the order of the columns."""
-        found = tuple(name for name in self._columns if self._is_size(name))
+        found = tuple(map(self._letter, self._sizes))
         if not found:
             raise self._no_size(self._columns[0])
+        for name in found:
+            if found.count(name) > 1:
+                twice = " and ".join(each for each in self._sizes if self._letter(each) == name)
+                raise ConfigError(f"{self.path} has two columns for {name}, {twice}; remove one")
         return found
+
+    @cached_property
+    def _sizes(self) -> tuple[str, ...]:
+        """The columns with sizes, as they are named in the file."""
+        return tuple(name for name in self._columns if self._is_size(name))
+
+    def _letter(self, name: str) -> str:
+        return str(symbol(name, self.own))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -94,7 +106,7 @@ class RowFile:
         return tuple(name for name in self._columns if not self._is_size(name))
 
     def _is_size(self, name: str) -> bool:
-        return name in SYMBOLS or named_symbol(name) in self.own
+        return name in SYMBOLS or named_symbol(name) in self.own or name in self.own.names
 
     def _no_size(self, name: str) -> ConfigError:
         """Return the error for a column whose name is not a size although it has numbers or is the only column."""
@@ -131,10 +143,10 @@ class RowFile:
 
     @cached_property
     def _looked(self) -> tuple[int, dict[str, tuple[int, int]]]:
-        count, ranges = 0, dict[str, tuple[int, int]]()
+        count, ranges, names = 0, dict[str, tuple[int, int]](), self.names
         for piece in self._read():
-            for name in self.names:
-                array = piece[name]
+            for name, column in zip(names, self._sizes, strict=True):
+                array = piece[column]
                 low, high = int(array.min()), int(array.max())
                 before = ranges.get(name, (low, high))
                 ranges[name] = min(low, before[0]), max(high, before[1])
@@ -146,7 +158,8 @@ class RowFile:
     def chunks(self) -> Iterator[RowChunk]:
         """Yield the rows, one piece at a time."""
         for piece in self._read():
-            sizes, labels = ({name: piece[name] for name in names} for names in (self.names, self.labels))
+            sizes = {name: piece[column] for name, column in zip(self.names, self._sizes, strict=True)}
+            labels = {name: piece[name] for name in self.labels}
             yield RowChunk(sizes, (len(next(iter(piece.values()))),), labels)
 
     def _head(self) -> Sequence[str]:
@@ -185,7 +198,7 @@ class RowFile:
                         raise ConfigError(f"{at}: {len(row)} values for {len(names)} columns")
                     yield [
                         self._size(_read, name, cell, reader.line_num)
-                        if name in self.names
+                        if name in self._sizes
                         else self._label(name, cell)
                         for name, cell in zip(names, row, strict=True)
                     ]
@@ -204,7 +217,7 @@ class RowFile:
                     raise ConfigError(f"{self.path}, line {number}: the names differ from the first line: {other}")
                 yield [
                     self._size(whole, name, found[name], number)
-                    if name in self.names
+                    if name in self._sizes
                     else self._label(name, found[name])
                     for name in names
                 ]

@@ -19,7 +19,7 @@ from ..language.errors import SizeError, SymformerError
 from ..language.frozen import FrozenDict, Immutable
 from ..language.notation.text import code, json_number, to_digits
 from ..language.sizes import Numbers, substitute
-from ..language.symbols import letter, symbol
+from ..language.symbols import NamedSizes, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
@@ -159,12 +159,14 @@ class Sensitivity(FormulaAnswer):
 
     def __getitem__(self, name: str) -> Change:
         """Return the change with one size. Raises SizeError if the formula does not depend on it."""
-        size = symbol(name, self.formula.symbols)
+        size = symbol(name, NamedSizes(self.formula.symbols, self.formula.accepted_sizes.names))
         for each in self.changes:
             if each.size == size:
                 return each
         have = ", ".join(str(each.size) for each in self.changes)
-        raise SizeError(f"{self.formula.id} does not depend on {name} ({letter(size).meaning}); its sizes are {have}")
+        raise SizeError(
+            f"{self.formula.id} does not depend on {name} ({self.model.meaning(size)}); its sizes are {have}"
+        )
 
     @cached_property
     def value(self) -> Fraction | None:
@@ -194,7 +196,7 @@ class Sensitivity(FormulaAnswer):
             "sizes": [
                 {
                     "size": str(each.size),
-                    "meaning": letter(each.size).meaning,
+                    "meaning": self.model.meaning(each.size),
                     "value": each.value,
                     "derivative": _code(each.derivative),
                     "derivative_value": json_number(each.evaluate(each.derivative)),
@@ -277,7 +279,7 @@ class Sensitivity(FormulaAnswer):
                 continue
             share = f", {_digits(100 * cost / self.value)} % of the total" if self.value else ""
             amount = f"{_number(cost)} {self.formula.measure.unit}{share}"
-            found.append([Math.of(each.size), f" + 1 ({letter(each.size).meaning}): {amount}"])
+            found.append([Math.of(each.size), f" + 1 ({self.model.meaning(each.size)}): {amount}"])
         return found + [
             [Math.of(size), f" + 1 alone violates a condition: {why}"] for size, why in self.violated_conditions.items()
         ]

@@ -13,6 +13,7 @@ from typing import Any
 
 from sympy import Expr, Symbol
 
+from ..architectures import composed_model
 from ..formulas.arrays import WIDE
 from ..formulas.compiled_formula import Compiled
 from ..formulas.compiler import compiled, program
@@ -724,7 +725,9 @@ def solve(
     unknown = tuple(OpenSize.read(each) for each in ([unknowns] if isinstance(unknowns, str) else unknowns))
     if not unknown:
         raise SizeError("no size to solve for; name one, such as --find L")
-    posed = OpenModel.of(target, [each.name for each in unknown], [quantity], sizes, relations, conventions)
+    model = composed_model(target)
+    unknown = tuple(replace(each, size=named_symbol(model.size_name(each.name))) for each in unknown)
+    posed = OpenModel.of(model, [each.name for each in unknown], [quantity], sizes, relations, conventions)
     (formula,) = posed.formulas
     wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit)
     return Solutions(posed.model, formula, unknown, posed.relations, posed.free, wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -307,7 +307,16 @@ class _Rows:
 def _rows(over: Mapping[str, object] | RowSource | str, model: Model) -> RowSource:
     if isinstance(over, str):
         return RowFile.open(over, model.settable)
-    return Grid(tuple(Axis.of(name, values) for name, values in over.items())) if isinstance(over, Mapping) else over
+    if isinstance(over, Mapping):
+        return Grid(tuple(Axis.of(model.size_name(name), values) for name, values in over.items()))
+    if isinstance(over, Grid):
+        return Grid(tuple(replace(axis, size=named_symbol(model.size_name(str(axis.size)))) for axis in over.axes))
+    return over
+
+
+def _objective(argument: str, model: Model) -> Objective:
+    read = Objective.read(argument)
+    return replace(read, name=model.size_name(read.name))
 
 
 @former(given="sizes", where="relations", top="limit", by="sort_by")
@@ -382,8 +391,8 @@ def sweep(
         rows,
         tuple(posed.relations),
         tuple(Filter.read(each, units, posed.model.settable) for each in filters),
-        tuple(map(Objective.read, pareto)),
+        tuple(_objective(each, model) for each in pareto),
         limit,
-        None if sort_by is None else Objective.read(sort_by),
+        None if sort_by is None else _objective(sort_by, model),
         posed.free,
     )

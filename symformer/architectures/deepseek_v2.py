@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sympy import Integer
 
+from ..components.moe import SOFTMAX_IN_GROUPS
 from ..language.sizes import Divides
 from ..language.symbols import A, D_nope, D_rope, D_v, E, H, K, L_dense, L_moe, M, R_kv, R_q, V, X, X_shared
 from .base_architecture import Field, Fields, WitnessSpec, usual
@@ -27,12 +28,7 @@ class DeepSeekV2(Latent):
     """
 
     title = "DeepSeek-V2"
-    routing = (
-        "The scores of the experts are a softmax of the router's logits. With ``topk_method`` = ``greedy`` the K "
-        "experts with the highest scores of all are chosen; with ``group_limited_greedy`` only the ``topk_group`` "
-        "groups (of ``n_group``) whose best expert scores highest are considered, DeepSeek-AI 2024 [deepseek2024], "
-        "section 2.2.2. The weights are the scores times ``routed_scaling_factor``."
-    )
+    routing = SOFTMAX_IN_GROUPS
     config = Fields(usual({V: 102400, E: 4096, H: 11008, **EXPERTS, **DEPTHS, **HEADS}), inert=("norm_topk_prob",))
     witness = WitnessSpec(
         "DeepseekV2",

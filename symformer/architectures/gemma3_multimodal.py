@@ -15,7 +15,7 @@ from ..language.errors import UnreadError
 from ..language.sizes import Divides, Numbers
 from ..language.symbols import A_vis, E_vis, Z, Z_patch, Z_pool
 from .base_architecture import HEADS_DIVIDE, BoolField, Fields, WitnessSpec, option, unknown
-from .bases.multimodal import IMAGE, TEXT
+from .bases.multimodal import TEXT
 from .bases.siglip_vision import POOLING_NAMES, SiglipVision
 from .gemma3 import Gemma3
 
@@ -29,8 +29,8 @@ class PooledTokens(Derived):
         side, patches = isqrt(tokens), numbers[Z] // numbers[Z_patch]
         if side**2 != tokens or patches % side:
             raise UnreadError(
-                f"{name!r} is {tokens} in the config; only the square of a divisor of the {patches} patches per side is "
-                "supported"
+                f"{name!r} is {tokens} in the config; only the square of a divisor of the {patches} patches per side "
+                "is supported"
             )
         return side
 

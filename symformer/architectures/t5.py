@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from ..components import (
-    MLP,
-    Component,
-    CrossAttention,
-    DistanceEmbedding,
-    Dropout,
-    GatedMLP,
-    LMHead,
-    PreNormBlock,
-    RelativeBias,
-    RMSNorm,
-    SelfAttention,
-)
-from ..language.symbols import A, D, E, H, L_dec, L_enc, P_rel, V
-from ..ledger.facts import Tensor
-from ..ledger.operations import Operations
-from .base_architecture import BoolField, Choice, Field, Fields, ProbabilityField, WitnessSpec, option
-from .bases.encoder_decoder import EncoderDecoder, Tower
+from .base_architecture import Fields, WitnessSpec
+from .bases.t5_like import AUTHOR, T5Like, classes_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class T5(EncoderDecoder):
+class T5(T5Like):
     """T5, Raffel et al. 2020 [raffel2020], section 2.1: a pre-norm encoder-decoder with relative position biases.
 
     All layers of a tower share one table of distances. T5 v1.1 has ``gated=true`` and ``tied=false``, Shazeer 2020
@@ -38,85 +20,6 @@ class T5(EncoderDecoder):
     """
 
     title = "T5"
-    layers = "block"
-
-    norm = RMSNorm(cast=False)
-    config = Fields(
-        {
-            V: Field(("vocab_size",), 32128),
-            P_rel: Field(("relative_attention_num_buckets",), 32),
-            E: Field(("d_model", "hidden_size"), 512),
-            H: Field(("d_ff",), 2048),
-            L_enc: Field(("num_layers", "num_hidden_layers"), 6),
-            L_dec: Field(("num_decoder_layers",), L_enc, null=True),
-            A: Field(("num_heads", "num_attention_heads"), 8),
-            D: Field(("d_kv", "head_dim"), 64),
-        },
-        classes={
-            "T5ForConditionalGeneration": {"head": "lm", "tied": True},
-            "symformer.witness.models.untied_t5:UntiedT5": {"head": "lm", "tied": False},
-            "T5Model": {"head": "none"},
-        },
-        echoes={
-            "dense_act_fn": ("gated", {False: "relu", True: "gelu_new"}),
-            "is_gated_act": ("gated", {False: False, True: True}),
-        },
-        fixed={"is_encoder_decoder": (True,)},
-        # There is no position table; the distances that share a bucket; a factor of the head's input.
-        inert=("n_positions", "relative_attention_max_distance", "scale_decoder_outputs"),
-    )
-    witness = WitnessSpec("T5", prefix="", author="the transformers class, with its head untied by symformer")
+    config = Fields(classes=classes_of("T5"))
+    witness = WitnessSpec("T5", prefix="", author=AUTHOR)
     variants = ({}, {"head": "none"}, {"gated": True, "tied": False}, {"gated": True})
-
-    tied: bool = option(BoolField("tie_word_embeddings", True))
-    gated: bool = option(Choice("feed_forward_proj", {"relu": False, "gated-gelu": True}, "relu"))
-    dropout: bool = option(ProbabilityField("dropout_rate", 0.1))
-
-    @property
-    def logits(self) -> tuple[str, LMHead]:
-        return "lm_head", LMHead(tied=self.tied)
-
-    @property
-    def dropped(self) -> str:
-        """Return the name of all dropouts, or ""."""
-        return "dropout" if self.dropout else ""
-
-    def layer(self, tower: Tower) -> Component:
-        facts: dict[str, Any] = {"heads": A, "kv_heads": A, "head_width": D, "bias": False, "output_bias": False}
-        facts |= {
-            "scale": "none",
-            "query": "q",
-            "key": "k",
-            "value": "v",
-            "output": "o",
-            "weight_dropout": self.dropped,
-        }
-        hidden: dict[str, Any] = {"bias": False, "act": "act", "down": "wo", "inner_dropout": self.dropped}
-        attention = SelfAttention(**facts, causal=tower == "decoder", distances=RelativeBias())
-        sublayers: dict[str, Component] = {"SelfAttention": attention}
-        if tower == "decoder":
-            sublayers["EncDecAttention"] = CrossAttention(**facts)
-        if self.gated:
-            sublayers["DenseReluDense"] = GatedMLP(activation="gelu_new", gate="wi_0", up="wi_1", **hidden)
-        else:
-            sublayers["DenseReluDense"] = MLP(activation="relu", up="wi", **hidden)
-        parts: dict[str, Component] = {}
-        for place, (name, sublayer) in enumerate(sublayers.items()):
-            parts |= {f"layer.{place}.layer_norm": self.norm, f"layer.{place}.{name}": sublayer}
-        return PreNormBlock(parts=parts, dropout=self.dropped)
-
-    def embed(self, ops: Operations, tower: Tower, tokens: Tensor) -> Tensor:
-        return self._dropped(ops, tower, super().embed(ops, tower, tokens))
-
-    def beside(self, ops: Operations, tower: Tower, tokens: Tensor) -> Mapping[str, Tensor]:
-        distances = ops.index("distances", tokens.shape[1], tokens.shape[1])
-        name = f"{tower}.block.0.layer.0.SelfAttention.relative_attention_bias"
-        return {"bias": ops.call(name, DistanceEmbedding(), distances)}
-
-    def finish(self, ops: Operations, tower: Tower, x: Tensor) -> Tensor:
-        x = self._dropped(ops, tower, ops.call(f"{tower}.final_layer_norm", self.norm, x))
-        scaled = tower == "decoder" and self.head == "lm" and self.tied  # the input of a tied head is scaled
-        return ops.scale("scale_decoder_outputs", x, "over root") if scaled else x
-
-    def _dropped(self, ops: Operations, tower: Tower, x: Tensor) -> Tensor:
-        return ops.call(f"{tower}.dropout", Dropout(), x) if self.dropout else x

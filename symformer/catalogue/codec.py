@@ -7,6 +7,7 @@ types of all fields, and never executes the contents of a file.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
@@ -22,6 +23,7 @@ from ..language.notation.text import code
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 
 CONDITIONS = {each.__name__: each for each in (AtMost, Differs, Divides, Equals, Excludes)}
+_NAME = re.compile(r"[A-Za-z_]\w*")
 IS = "is"  # the key that names the class of a condition
 
 
@@ -61,59 +63,74 @@ def to_data(value: Any) -> Any:
     raise CatalogueError(f"a {type(value).__name__} cannot be saved")
 
 
-def from_data(hint: Any, data: Any) -> Any:
+def from_data(hint: Any, data: Any, renamed: Mapping[str, str] | None = None) -> Any:
     """Return the value of a type that JSON data represent. Raises CatalogueError for invalid data.
+
+    ``renamed`` has other names for some symbols of its expressions.
 
     >>> from symformer.ledger.facts import Weight
     >>> from_data(Weight, {"path": "wte.weight", "shape": ["E", "4*E"]}).shape
     (E, 4*E)
     """
     try:
-        return _read(hint, data)
+        return _Reader(renamed or {}).read(hint, data)
     except CatalogueError:
         raise
     except (SymformerError, TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise CatalogueError(f"the saved data cannot be read: {error}") from None
 
 
-def _read(hint: Any, data: Any) -> Any:
-    origin, inside = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        (other,) = (each for each in inside if each is not NoneType)
-        return None if data is None else _read(other, data)
-    if origin is Literal:
-        return _one_of(data, inside)
-    if origin is tuple:
-        if not isinstance(data, list):
-            raise _odd(hint, data)
-        if inside[1:] == (...,):
-            return tuple(_read(inside[0], each) for each in data)
-        return tuple(_read(each, one) for each, one in zip(inside, data, strict=True))
-    if origin is frozenset:
-        return frozenset(_read(inside[0], each) for each in data)
-    if origin is not None and issubclass(origin, Mapping):
-        if inside[0] is str:
-            return {name: _read(inside[1], each) for name, each in _object(hint, data).items()}
-        return {_read(inside[0], name): _read(inside[1], each) for name, each in data}
-    if issubclass(hint, Expr):
-        found = _parsed(data)
-        if not isinstance(found, hint):
-            raise _odd(hint, data)
-        return found
-    if issubclass(hint, Enum):
-        return hint(data)
-    if issubclass(hint, Condition):
-        return _made(CONDITIONS[data[IS]], {name: each for name, each in data.items() if name != IS})
-    if dataclasses.is_dataclass(hint):
-        return _made(hint, _object(hint, data))
-    if type(data) is not hint:
-        raise _odd(hint, data)
-    return data
+class _Reader:
+    """A reader of JSON data, with other names for some symbols."""
 
+    def __init__(self, renamed: Mapping[str, str]) -> None:
+        self.renamed = renamed
 
-def _made(cls: Any, data: Mapping[str, Any]) -> Any:
-    hints = _hints(cls)
-    return cls(**{name: _read(hints[name], each) for name, each in data.items()})
+    def read(self, hint: Any, data: Any) -> Any:
+        """Return the value of a type."""
+        origin, inside = get_origin(hint), get_args(hint)
+        if origin in (Union, UnionType):
+            (other,) = (each for each in inside if each is not NoneType)
+            return None if data is None else self.read(other, data)
+        if origin is Literal:
+            return _one_of(data, inside)
+        if origin is tuple:
+            if not isinstance(data, list):
+                raise _odd(hint, data)
+            if inside[1:] == (...,):
+                return tuple(self.read(inside[0], each) for each in data)
+            return tuple(self.read(each, one) for each, one in zip(inside, data, strict=True))
+        if origin is frozenset:
+            return frozenset(self.read(inside[0], each) for each in data)
+        if origin is not None and issubclass(origin, Mapping):
+            if inside[0] is str:
+                return {name: self.read(inside[1], each) for name, each in _object(hint, data).items()}
+            return {self.read(inside[0], name): self.read(inside[1], each) for name, each in data}
+        if issubclass(hint, Expr):
+            found = self.parsed(data)
+            if not isinstance(found, hint):
+                raise _odd(hint, data)
+            return found
+        if issubclass(hint, Enum):
+            return hint(data)
+        if issubclass(hint, Condition):
+            return self.made(CONDITIONS[data[IS]], {name: each for name, each in data.items() if name != IS})
+        if dataclasses.is_dataclass(hint):
+            return self.made(hint, _object(hint, data))
+        if type(data) is not hint:
+            raise _odd(hint, data)
+        return data
+
+    def made(self, cls: Any, data: Mapping[str, Any]) -> Any:
+        """Return the object of a dataclass."""
+        hints = _hints(cls)
+        return cls(**{name: self.read(hints[name], each) for name, each in data.items()})
+
+    def parsed(self, written: str) -> Expr:
+        """Return an expression."""
+        if self.renamed:
+            written = _NAME.sub(lambda found: self.renamed.get(found[0], found[0]), written)
+        return _parsed(written)
 
 
 def _one_of(data: Any, known: tuple[Any, ...]) -> Any:

@@ -16,8 +16,8 @@ from typing import Any
 
 from ..configs.common_fields import adds_weights
 from ..language.errors import CatalogueError, ConfigError, SymformerError, quoted
-from .codec import from_data
-from .entries import LONGEST, equal_values, violated_condition
+from ..language.letter_rules import letters_of_fields, other_names
+from .entries import LONGEST, equal_values, relettered, violated_condition
 from .measured_model import DIFFUSERS
 from .record import Record
 
@@ -231,7 +231,9 @@ def _formula(kept: DiffusersClass, number: int) -> Record:
     try:
         data = kept.formulas[number]
         counts = [row_of(kept.rows[row]) for row in data["traced"]["counts"]]
-        found: Record = from_data(Record, {**data, "traced": {**data["traced"], "counts": counts}})
+        letters = letters_of_fields(data["letters"])
+        names = other_names(letters, data["letters"])
+        found = relettered({**data, "traced": {**data["traced"], "counts": counts}}, letters, names)
         _ = found.counted
     except (KeyError, IndexError, TypeError, AttributeError, SymformerError) as error:
         raise CatalogueError(f"the catalogue's formula of {kept.name} is damaged ({error})") from None

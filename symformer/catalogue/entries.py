@@ -19,6 +19,7 @@ from sympy import Expr
 from ..configs.common_fields import spelling
 from ..configs.rotary import ROPES, check_rotary
 from ..language.errors import CatalogueError, ConfigError, SizeError, SymformerError
+from ..language.letter_rules import letters_of_fields, other_names
 from ..language.symbols import named_symbol
 from ..ledger.facts import Activation
 from .codec import from_data
@@ -310,8 +311,31 @@ def record(kept: CatalogueEntry, turned: tuple[int, ...], quantity: str, absent:
     data = merge(usual, [expand_rows(each, usual) for each in others])
     if len({*data["letters"].values()}) < len(data["letters"]):
         raise CatalogueError(f"{kept.config.name} has two sizes with the same letter")
-    found: Record = from_data(Record, without_sizes(data, absent) if absent else data)
-    return found
+    return relettered(without_sizes(data, absent) if absent else data, letters(kept), names(kept))
+
+
+def relettered(data: Mapping[str, Any], letters: Mapping[str, str], names: Mapping[str, str]) -> Record:
+    """Return the record in the data of a file, with other letters.
+
+    A file names some sizes by their config fields; ``letters`` has the letter of every field.
+    """
+    moved = {stored: letters[field] for field, stored in data["letters"].items() if letters[field] != stored}
+    places = {moved.get(stored, stored): place for stored, place in data.get("places", {}).items()}
+    own = {field: letters[field] for field in data["letters"]}
+    found: Record = from_data(Record, {**data, "letters": own, "places": places}, moved)
+    return replace(found, names=names)
+
+
+@cache
+def letters(kept: CatalogueEntry) -> Mapping[str, str]:
+    """Return the letter of every size of a class."""
+    return letters_of_fields({*letters_of(kept), *kept.config.sizes, *_stored_letters(kept)})
+
+
+@cache
+def names(kept: CatalogueEntry) -> Mapping[str, str]:
+    """Return the other names of the sizes of a class: their config fields, and their names in the file."""
+    return other_names(letters(kept), _stored_letters(kept))
 
 
 def counted_kinds(entry: ClassConfig) -> tuple[str, ...]:
@@ -345,11 +369,19 @@ def violated_condition(found: Record, numbers: Mapping[str, int]) -> str:
 def letters_of(kept: CatalogueEntry) -> Mapping[str, str]:
     """Return the letter of every size, as used in `ClassConfig.follows`."""
     found: dict[str, str] = {}
+    for name, letter in _stored_letters(kept).items():
+        if letter not in found.values():
+            found[name] = letter
+    return found
+
+
+def _stored_letters(kept: CatalogueEntry) -> dict[str, str]:
+    """Return the name of every size in the first record that has it."""
+    found: dict[str, str] = {}
     for known in (kept.records, *(turn.records for turn in kept.option_effects)):
         for record in known.values():
             for name, letter in record["letters"].items():
-                if letter not in found.values():
-                    found.setdefault(name, letter)
+                found.setdefault(name, letter)
     return found
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
-from sympy import Add, Expr, Mul, cancel, expand, floor
+from sympy import Add, Expr, Mul, expand, floor
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
 from ..language.sizes import Condition, quotients_at_least_one
-from ..ledger.facts import ONE, STATE, Entry, Ledger, OperationKind, Scope, Tensor, Weight
+from ..ledger.facts import ONE, STATE, Entry, Ledger, OperationKind, Tensor, Weight
 from ..ledger.operations import Operations
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
+from .module_scopes import ScopeTree
 
 Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
 
@@ -48,6 +49,7 @@ class MeasuredModel(Component):
     fixed: str = ""  # the version of torch, if it is one module, whose sizes are numbers
     measure: Callable[[str], Component] | None = field(default=None, compare=False)  # measures a quantity in torch
     lifted: Callable[[], Component] | None = field(default=None, compare=False)  # its operations, if recognized
+    stored_run: Callable[[], Ledger] | None = field(default=None, compare=False)  # its operations, if no run is needed
     role = "model"
     shapes = "tokens[B,S] -> nothing[B,S]"
 
@@ -131,7 +133,7 @@ class MeasuredModel(Component):
                 what = STATE if path in self.states else ""
                 seen = Entry(OperationKind.OBSERVED, path, (), output, function=what, measured=self.quantity)
                 tree.scope(path.split("."), counts).items.append(seen)
-            return Ledger(tree.root, None)
+            return Ledger(tree.finished(), None)
         modules: dict[tuple[str, tuple[Expr, ...]], list[Weight]] = defaultdict(list)
         for (path, shape), counts in self.counts.items():
             # In a list of bare parameters the star is last in the path: there is no module around each parameter.
@@ -148,7 +150,7 @@ class MeasuredModel(Component):
                 OperationKind.OBSERVED, nowhere.name, (), nowhere, weights=held, measured=self.quantity, module=True
             )
             tree.scope(words, counts).items.append(entry)
-        return Ledger(tree.root, None)
+        return Ledger(tree.finished(), None)
 
 
 def check_measurable(quantity: str) -> None:
@@ -172,61 +174,3 @@ def fixed_sizes(title: str, quantity: str) -> RuleError:
         f"{title} is a torch module with fixed sizes, so only params is known, not {quantity}; pass a function of "
         "sizes that builds it, and its inputs, to symformer.trace(build, sizes, inputs=...)"
     )
-
-
-@lru_cache(maxsize=4096)  # the layers of a model are counted alike in every row
-def _times(copies: Expr, before: Expr) -> Expr:
-    """Return the number of copies inside each copy of the enclosing part."""
-    return cancel(copies / before)
-
-
-class ScopeTree:
-    """A tree of scopes by path and count: a module for each word, and a repeated part for the words up to a star."""
-
-    def __init__(self, part: Component) -> None:
-        self.root = Scope("", part)
-        self.scopes: dict[tuple[object, ...], Scope] = {(): self.root}
-
-    def scope(self, words: Sequence[str], counts: Sequence[Expr]) -> Scope:
-        """Return the scope that contains the last word of a path.
-
-        ``counts`` has the total number of copies up to each star. One further count is the number of times that the
-        part runs, with weights that are stored only once.
-        """
-        if words.count("*") not in (len(counts), len(counts) - 1):
-            raise WitnessError(f"{'.'.join(words)} has {len(counts)} numbers of copies, which do not match its stars")
-        each = (_times(n, before) for before, n in zip((ONE, *counts), counts, strict=False))
-        scope, name = self.root, ""
-        key: tuple[object, ...] = ()
-        for place, word in enumerate(words):
-            name = f"{name}.{word}" if name else word
-            if word != "*" and (place == len(words) - 1 or "*" in words[place:]):
-                continue
-            count = next(each) if word == "*" else ONE
-            key = (*key, (name, count))
-            if key not in self.scopes:
-                self.scopes[key] = Scope(name, Module(name.removesuffix(".*")), count)
-                scope.items.append(self.scopes[key])
-            scope, name = self.scopes[key], ""
-        for again in each:
-            key = (*key, (words[-1], again))
-            if key not in self.scopes:
-                self.scopes[key] = Scope("", Module(words[-1]), again, distinct=ONE)
-                scope.items.append(self.scopes[key])
-            scope = self.scopes[key]
-        return scope
-
-
-@dataclass(frozen=True)
-class Module:
-    """The name of a torch module."""
-
-    name: str
-    shapes: str = ""
-
-    @property
-    def title(self) -> str:
-        return self.name
-
-    def forward(self, ops: Operations, *inputs: Any) -> Any:
-        raise WitnessError(f"{self.name} is a torch module, so it has no forward pass in symformer")

@@ -17,7 +17,7 @@ from ..language.symbols import C, N_new, S
 from ..ledger.facts import MATRICES, Entry, Ledger, OperationKind, Table
 from ..ledger.operations import Operations
 from ..quantities.quantity import PLACEMENT, Quantity
-from .measured_model import ScopeTree
+from .module_scopes import ScopeTree
 
 # Quantities that depend only on the stored weights: unrecognized products store nothing.
 FOLLOWS = ("trainable-params", "train-memory", "communication")
@@ -170,7 +170,7 @@ class RecognizedModel(Component):
         tree = ScopeTree(self)
         for counts, entry in self.rows:
             tree.scope(entry.path.split("."), counts).items.append(entry)
-        return Ledger(tree.root, None)
+        return Ledger(tree.finished(), None)
 
 
 def _moved(condition: Condition, last: Expr) -> Condition:

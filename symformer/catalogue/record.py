@@ -8,6 +8,8 @@ from typing import cast
 
 from ..components.base import Component
 from ..language.errors import CatalogueError
+from ..language.letter_rules import other_names
+from ..ledger.facts import Ledger, Scope
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, Provenance, TraceEvidence
 from ..quantities import quantity as find_quantity
@@ -29,6 +31,7 @@ class Record:
     config: Mapping[str, int] = field(default_factory=dict)  # every integer of its config
     assumed: tuple[str, ...] = ()
     by: str = "trace"  # the source of the record
+    names: Mapping[str, str] = field(default_factory=dict)  # other names of the sizes of the class -> letter
 
     @property
     def counted(self) -> MeasuredModel:
@@ -48,15 +51,32 @@ class Record:
 Find = Callable[[str], Record]  # from a quantity or OPERATIONS
 
 
-def model_of_records(target: str, find: Find) -> Model:
-    """Return the model of a set of records, with the sizes of its config. Records are found on first use."""
+def model_of_records(target: str, find: Find, stored: Find | None = None) -> Model:
+    """Return the model of a set of records, with the sizes of its config. Records are found on first use.
+
+    Parameters
+    ----------
+    target
+        The target that names the model.
+    find
+        The function that finds its records, by quantity, if need be by a run.
+    stored
+        The function that finds those records that need no run.
+
+    """
     first = find(STORED)
 
     def measure(quantity: str) -> Component:
         record = find(quantity)
         if record.traced is None:  # its operations, which torch confirmed
             return record.operations.for_quantity(find_quantity(quantity), {})
-        return replace(record.traced, measure=measure, lifted=operations)
+        return replace(record.traced, measure=measure, lifted=operations, stored_run=run if stored else None)
+
+    def run() -> Ledger:
+        try:
+            return (stored or find)(OPERATIONS).operations.ledger
+        except CatalogueError:
+            return Ledger(Scope("", first.counted), None)
 
     def operations() -> Component:
         return find(OPERATIONS).operations
@@ -72,7 +92,7 @@ def model_of_records(target: str, find: Find) -> Model:
             places = _places(record, {*asks, *also})
         return Provenance(places=places, reading=record.reading, by=record.by, config=record.config)
 
-    provenance = replace(read(STORED), config=first.config, assumed=first.assumed, measured=read)
+    provenance = replace(read(STORED), config=first.config, assumed=first.assumed, measured=read, names=first.names)
     return Model(target=target, component=measure(STORED), provenance=provenance).with_sizes_for(STORED).validated()
 
 
@@ -91,12 +111,18 @@ def stored_record(model: Model, letters: Mapping[str, str]) -> Record:
         traced=cast(MeasuredModel, model.component),
         config=read.config,
         assumed=read.assumed,
+        names=other_names(letters),
     )
 
 
 def stored_model(target: str, record: Record) -> Model:
     """Return the model of a record of parameters, with the sizes of its config."""
     provenance = Provenance(
-        places=record.places, reading=record.reading, by=record.by, config=record.config, assumed=record.assumed
+        places=record.places,
+        reading=record.reading,
+        by=record.by,
+        config=record.config,
+        assumed=record.assumed,
+        names=record.names,
     )
     return Model(target=target, component=record.counted, provenance=provenance).with_sizes_for(STORED).validated()

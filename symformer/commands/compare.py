@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from .. import __version__
 from ..documents.formats import FORMATS
 from . import arguments, completion_values, document_output, plot_output
 from .base_command import Command
-from .terminal import print_blocks, print_json, print_line
+from .terminal import print_blocks, print_json, print_line, print_result
 
 if TYPE_CHECKING:
     from ..algebra.model_comparison import Comparison
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..targets.side_by_side import SideBySideTargets
 
 
+_WITH_STRUCTURE = ("targets", "structure", "sets", "options", "left", "right", "as_json")
 PLOTS = ("svg", "png")  # .pdf writes a document
 
 
@@ -95,6 +97,12 @@ PLOTS = ("svg", "png")  # .pdf writes a document
     help="Divide by another quantity of the same model; a single target is enough.",
 )
 @click.option(
+    "--structure",
+    is_flag=True,
+    help="State how the architecture of the first model differs from the second's, part by part: in sentences, and in "
+    "parameters, FLOPs and bytes of KV cache.",
+)
+@click.option(
     "--output",
     "-o",
     metavar="FILE",
@@ -120,6 +128,7 @@ def command(
     crossovers: tuple[str, ...],
     per: str | None,
     over: str | None,
+    structure: bool,
     output: str | None,
     form: str | None,
     engine: str,
@@ -136,6 +145,7 @@ def command(
     symformer compare gpt2-xl llama-2-7b --match params --adjust L
     symformer compare llama-2-7b llama-2-70b deepseek-v2 -q kv-cache --per B*C
     symformer compare gpt2 --quantity train-flops --divide-by params
+    symformer compare qwen3 llama --structure
     """
     from ..algebra.compare import compare
     from ..targets.side_by_side import SideBySideTargets
@@ -145,13 +155,17 @@ def command(
         raise click.UsageError(f"--x {x} needs --divide-by; use --crossover {x} to plot the totals against {x}")
     if over is not None and not same:
         x, by = x or by, None  # --by is also a former spelling of --x
+    if structure:
+        _check_structure(targets)
     _check(targets, asked, over, per, same, by, x, crossovers, output, form, flavour, as_json)
     beside = SideBySideTargets.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
 
     def compared(formulas: Sequence[Formula], totals: bool = True) -> Comparison:
         return compare(*formulas, match=same or "", adjust=by or "", per=per or "", totals=totals)
 
-    if over is not None:
+    if structure:
+        print_result(compared(beside.formulas()[0]).structure, as_json)
+    elif over is not None:
         _over(beside, x, output, form, engine, flavour, as_json)
     elif output is not None and plot_output.is_plot(output, PLOTS):
         found = compared(beside.formulas()[0])
@@ -174,6 +188,20 @@ def command(
             print_json(_json(found))
         else:
             _print(found, crossovers)
+
+
+def _check_structure(targets: Sequence[str]) -> None:
+    """Raise UsageError for options that a comparison of structures does not have."""
+    if len(targets) != 2:
+        raise click.UsageError(f"--structure compares two models, not {len(targets)}; name two")
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = option.name is not None and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        if given and option.name not in _WITH_STRUCTURE:
+            raise click.UsageError(
+                f"--structure states parameters, FLOPs and KV cache of whole models and cannot be combined with "
+                f"{option.opts[0]}; remove one of the two"
+            )
 
 
 def _check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -19,12 +20,20 @@ def command(folder: str, check: bool) -> None:
     """Write the derivations of all architectures.
 
     FOLDER receives a Markdown and a PDF file for each architecture, pages with every class of the catalogue, and a
-    README.md that links to all of them.
+    README.md that links to all of them. If FOLDER is the folder reports of a checkout of the repository, the file of
+    the package from which symformer list reads titles and formulas is written too.
     """
     from ..documents.gallery_pages import pages
     from ..output.files import check_folder, stale, write_all
+    from ..views.stored_summaries import FILE, file_text
 
     check_folder(folder, to_write=not check)
+    stored = {FILE.name: file_text().encode()} if Path(folder).resolve() == FILE.parents[2] / "reports" else {}
+    if check and stored.get(FILE.name, FILE.read_bytes()) != FILE.read_bytes():
+        print_error(f"{FILE} is out of date")
+        sys.exit(1)
+    if stored and not check:
+        write_all(str(FILE.parent), stored)
     made = pages(__version__)
     if check:
         if different := stale(folder, made):

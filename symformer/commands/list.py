@@ -13,7 +13,8 @@ from .terminal import print_blocks, print_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..formulas.formula import Formula
+    from sympy import Expr
+
     from ..output.blocks import Math, Piece, Table
 
 _BRIEF = 65  # characters of a formula in a list
@@ -56,16 +57,15 @@ def _tables() -> Iterator[Table]:
     from ..quantities import quantities
     from ..quantities.quantity import PLACEMENT
     from ..quantities.rule_sets.rule_set import RuleSetQuantity
+    from ..views.stored_summaries import COMPONENT
 
-    models = {name: architectures.architecture(name) for name in architectures.all_names()}
-    rows: list[list[Piece]] = [[name, each.title, _brief(each.params)] for name, each in models.items()]
-    yield Table.of(["name", "title", "parameters"], rows, "lll", caption=["Architectures"])
-    rows = [[name, ", ".join(architectures.presets_of(name))] for name in models]
+    names = architectures.all_names()
+    yield Table.of(["name", "title", "parameters"], map(_row, names), "lll", caption=["Architectures"])
+    rows: list[list[Piece]] = [[name, ", ".join(architectures.presets_of(name))] for name in names]
     caption = "Presets: published sizes of an architecture (--presets lists their sources)"
     yield Table.of(["architecture", "presets"], rows, "ll", caption=[caption])
-    parts = {name: components.component(name) for name in components.all_names()}
-    rows = [[f"component:{name}", each.title, _brief(each.params)] for name, each in parts.items()]
-    yield Table.of(["name", "title", "parameters"], rows, "lll", caption=["Components"])
+    parts = [f"{COMPONENT}{name}" for name in components.all_names()]
+    yield Table.of(["name", "title", "parameters"], map(_row, parts), "lll", caption=["Components"])
     rows, rule_sets = [], list[list[str]]()
     for name, question in quantities().items():
         named = {key: rule for key, rule in question.choices.items() if key not in PLACEMENT}
@@ -81,13 +81,21 @@ def _tables() -> Iterator[Table]:
     yield Table.of(["option", "meaning"], rows, "ll", caption=[caption])
 
 
-def _brief(formula: Formula) -> Math:
+def _row(name: str) -> list[Piece]:
+    """Return the row of an architecture or a component: its name, its title and its number of parameters."""
+    from ..views.stored_summaries import summary
+
+    found = summary(name)
+    return [name, found.title, _brief(found.params)]
+
+
+def _brief(formula: Expr) -> Math:
     """Return a formula shortened to the width of a column, with an ellipsis for the missing terms."""
     from ..language.notation.display_tree import Sum, Word, tree
     from ..language.notation.text import text
     from ..output.blocks import Math
 
-    shown = tree(formula.display_expr)
+    shown = tree(formula)
     terms = shown.terms if isinstance(shown, Sum) else ()
     while terms and len(text(shown)) > _BRIEF:
         terms = terms[:-1]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .layer_norm import LayerNorm as LayerNorm
     from .layer_scale import LayerScale as LayerScale
     from .layer_scale_block import LayerScaleBlock as LayerScaleBlock
+    from .lightning_indexer import LightningIndexer as LightningIndexer
     from .linear import Linear as Linear
     from .lm_head import LMHead as LMHead
     from .low_rank_update import LowRankUpdate as LowRankUpdate

@@ -35,6 +35,8 @@ class GatedMLP(Component):
     fused: str = ""  # the single matrix of the gate and up projections, if there is one
     gate_factor: str = ""  # the name of the constant factor of the gate projection, or ""
     factor: str = ""  # the name of the constant factor of the output, or ""
+    norm: Component | None = None  # of the hidden layer, before the output projection
+    norm_name: str = "ffn_sub_norm"
     inner_dropout: str = ""  # the name of the dropout on the hidden layer, or ""
     dropout: str = ""
 
@@ -44,7 +46,9 @@ class GatedMLP(Component):
         plain = f"a gated feed-forward network with {self.activation}, Shazeer 2020 [shazeer2020], section 2."
         named = {"silu": "SwiGLU", "relu": "ReGLU", "sigmoid": "GLU"}.get(self.activation)
         named = "GeGLU" if "gelu" in self.activation else named
-        return f"{named}, {plain}" if named else plain[0].upper() + plain[1:]
+        said = f"{named}, {plain}" if named else plain[0].upper() + plain[1:]
+        normalized = " Its hidden layer is normalized, Wang et al. 2022 [wang2022], section 2.1."
+        return said + normalized if self.norm else said
 
     def split(self, cut: Cut) -> GatedMLP:
         return replace(self, hidden=cut.share(self.hidden))
@@ -60,6 +64,8 @@ class GatedMLP(Component):
             gate = ops.activation(self.act, gate, self.activation)
             up = ops.linear(self.up, x, self.hidden, bias=self.bias)
         hidden = ops.multiply("product", gate, up)
+        if self.norm is not None:
+            hidden = ops.call(self.norm_name, self.norm, hidden)
         if self.inner_dropout:
             hidden = ops.dropout(self.inner_dropout, hidden)
         y = ops.linear(self.down, hidden, x.width, bias=self.bias)

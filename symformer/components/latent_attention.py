@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from sympy import Expr, Integer
 
 from ..language.sizes import Divides
-from ..language.symbols import A, D_nope, D_rope, D_v, R_kv, R_q
+from ..language.symbols import A, D_nope, D_rope, D_v, K_idx, R_kv, R_q
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component
 from .rms_norm import RMSNorm
+
+CHOSEN = "A query attends only to the keys that an indexer chooses."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +40,19 @@ class LatentAttention(Component):
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     query_latent: bool = True  # whether queries are projections of a latent of rank R_q
     softmax: str = ""  # "float32" if the softmax is always computed in single precision
+    indexer: Component | None = None  # chooses the keys that a query attends to; requires the query latent
+
+    @property
+    def about(self) -> str:
+        """Return the description, with the choice of keys."""
+        return " ".join([super().about, *([CHOSEN] if self.indexer else [])])
 
     def split(self, cut: Cut) -> LatentAttention:
         return replace(self, heads=cut.share(self.heads))
 
     def forward(self, ops: Operations, x: Tensor, angles: Tensor) -> Tensor:
         widths = (D_nope, D_rope)
+        compressed = None
         if self.query_latent:
             compressed = ops.call("q_a_layernorm", RMSNorm(), ops.linear("q_a_proj", x, R_q, bias=False))
             q = ops.linear("q_b_proj", compressed, self.heads * (D_nope + D_rope), bias=False)
@@ -59,8 +68,14 @@ class LatentAttention(Component):
         k_nope, v = ops.split(ops.heads(both, self.heads, D_nope + D_v), (D_nope, D_v))
         q, k = ops.concatenate("query", q_nope, q_rope), ops.concatenate("key", k_nope, k_rope)
         latents = (latent, k_rope)
-        weights = ops.softmax("softmax", ops.scores("scores", q, k, "causal", latent=latents), self.softmax)
+        chosen = None
+        mask: Tensor | None = None
+        if self.indexer is not None:
+            mask, chosen = ops.call("indexer", self.indexer, x, compressed, angles), K_idx
+        scores = ops.scores("scores", q, k, "causal", latent=latents, chosen=chosen)
+        scores = scores if mask is None else ops.add("chosen_scores", scores, mask)
+        weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        y = ops.merge(ops.weighted_values("mix", weights, v, "causal", latent=latents))
+        y = ops.merge(ops.weighted_values("mix", weights, v, "causal", latent=latents, chosen=chosen))
         return ops.linear("o_proj", y, x.width, bias=False)

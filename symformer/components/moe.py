@@ -18,6 +18,7 @@ SOFTMAX = (
     "The scores of the experts are a softmax of the router's logits. The K experts with the highest scores are chosen, "
     "and their weights are these scores, divided by their sum."
 )
+SOFTMAX_UNDIVIDED = SOFTMAX.replace(", divided by their sum", "")
 SOFTMAX_MAYBE_DIVIDED = SOFTMAX.replace("by their sum", "by their sum if ``norm_topk_prob`` is true")
 SIGMOID_OF_CHOSEN = (
     "The K experts with the highest router logits are chosen, and their weights are the sigmoids of these logits."
@@ -45,6 +46,12 @@ SOFTMAX_WITH_BIAS = (
     "The scores of the experts are a softmax of the router's logits. The K experts with the highest sums of their "
     "score and a bias, ``e_score_correction_bias``, are chosen. The biases are stored with the weights and are not "
     "trained. The weights of the experts are their scores without the bias, divided by their sum."
+)
+SOFTMAX_IN_GROUPS = (
+    "The scores of the experts are a softmax of the router's logits. With ``topk_method`` = ``greedy`` the K "
+    "experts with the highest scores of all are chosen; with ``group_limited_greedy`` only the ``topk_group`` "
+    "groups (of ``n_group``) whose best expert scores highest are considered, DeepSeek-AI 2024 [deepseek2024], "
+    "section 2.2.2. The weights are the scores times ``routed_scaling_factor``."
 )
 SPARSE_MIXER = (
     "The first expert is the one with the highest router logit. Its weight is its share in a softmax of the logits "

@@ -34,7 +34,8 @@ class SelectiveScan(Component):
     bias: bool = False  # of the input and output projections
     convolution_bias: bool = True
     activation: Activation = "silu"  # of the convolution; the gate has silu
-    normalized: bool = False  # whether the inputs of the scan that depend on the token are normalized, without scales
+    normalized: bool = False  # whether the inputs of the scan that depend on the token are normalized
+    norm_scale: bool = False  # whether these norms have a scale
 
     @property
     def about(self) -> str:
@@ -52,7 +53,7 @@ class SelectiveScan(Component):
         low, write, read = ops.split(ops.linear("x_proj", x, R_dt + 2 * N_state, bias=False), (R_dt, N_state, N_state))
         if self.normalized:
             low, write, read = (
-                ops.norm(f"{name}_layernorm", each, "rms", scale=False, bias=False)
+                ops.norm(f"{name}_layernorm", each, "rms", scale=self.norm_scale, bias=False)
                 for name, each in (("dt", low), ("b", write), ("c", read))
             )
         step = ops.linear("dt_proj", low, H_ssm)

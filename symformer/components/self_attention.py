@@ -7,12 +7,14 @@ from typing import Any
 
 from sympy import Expr
 
+from ..language.notation.text import text
 from ..language.sizes import Divides
 from ..language.symbols import A, D, E, G
 from ..ledger.facts import Mask, Scale, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component, context_signature, inputs_for
+from .distance_embedding import DistanceEmbedding
 from .rotary_positions import RotaryPositions
 
 
@@ -37,6 +39,7 @@ class SelfAttention(Component):
     heads: Expr = A
     kv_heads: Expr = G
     head_width: Expr = D
+    value_width: Expr | None = None  # the width of the values of a head, if it differs from that of queries and keys
     bias: bool = True  # of the query, key and value projections
     output_bias: bool = True
     causal: bool = True
@@ -47,14 +50,17 @@ class SelfAttention(Component):
     spread: bool = False  # whether keys and values are copied to every head of their group before they are cached
     positions: RotaryPositions | None = None  # applied to each head of queries and keys
     distances: Component | None = None  # adds a bias that depends on the distance to the scores
+    own_table: str = ""  # the name of the layer's own table of distances, or "" if the layers share one
     scale: Scale = "scores"  # the tensor that is divided by the square root of D
     capped: bool = False  # whether a tanh soft cap bounds the scores
     key_bias: bool = True  # whether the key projection has a bias, if the others have one
     joint_norm: Component | None = None  # of queries and keys, over all heads together
     head_norm: Component | None = None  # of queries and keys, over each head separately, before the rotation
     rotated_norm: Component | None = None  # the same, after the rotation
+    output_norm: Component | None = None  # of the merged heads, before the output projection
     temperature: str = ""  # the name of the factor of each query, which depends on its position, or ""
     key_factor: str = ""  # the name of the constant factor of the keys, or ""
+    value_factor: str = ""  # the name of the constant factor of the values, or ""
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
@@ -62,6 +68,7 @@ class SelfAttention(Component):
     output: str = "o_proj"
     query_norm: str = "q_norm"
     key_norm: str = "k_norm"
+    merged_norm: str = "attn_sub_norm"
     sinks: str = ""  # the name of the learned sink logits of the heads, Xiao et al. 2023, section 3.3, or ""
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     output_dropout: str = ""
@@ -70,7 +77,8 @@ class SelfAttention(Component):
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary angles and a bias are additional inputs
         angles = f", {self.positions.angles}" if self.positions else ""
-        return f"x[B,S,E]{angles}{context_signature(self.distances)} -> y[B,S,E]"
+        bias = "" if self.own_table else context_signature(self.distances)
+        return f"x[B,S,E]{angles}{bias} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
@@ -88,6 +96,8 @@ class SelfAttention(Component):
             said = f"{kind}: A query heads of width D share G key/value heads."
         if self.heads == 1:
             said = "Attention with one head of width D, Vaswani et al. 2017 [vaswani2017], section 3.2.1."
+        if self.value_width is not None:
+            said += f" Values have their own width {text(self.value_width)}."
         if self.chunked:
             said += " The sequence is split into chunks; a query sees only the keys of its chunk."
         elif self.window is not None:
@@ -98,6 +108,8 @@ class SelfAttention(Component):
             said += " Queries and keys are normalized, Henry et al. 2020 [henry2020], section 3"
             said += ", all heads together" if self.joint_norm else ", each head separately"
             said += ", after the rotation." if self.rotated_norm else "."
+        if self.output_norm:
+            said += " The output of all heads together is normalized, Wang et al. 2022 [wang2022], section 2.1."
         if self.temperature:
             said += (
                 " Each query is multiplied by a factor that grows with the logarithm of its position, Nakanishi 2025"
@@ -112,19 +124,26 @@ class SelfAttention(Component):
         return replace(self, heads=cut.share(self.heads), kv_heads=cut.share(self.kv_heads))
 
     def forward(self, ops: Operations, x: Tensor, *angles: Tensor) -> Tensor:
-        queries, keys = self.heads * self.head_width, self.kv_heads * self.head_width
+        value_width = self.head_width if self.value_width is None else self.value_width
+        queries, keys, values = (
+            self.heads * self.head_width,
+            self.kv_heads * self.head_width,
+            self.kv_heads * value_width,
+        )
         if self.fused:
-            joint = ops.linear(self.fused, x, queries + 2 * keys, bias=self.bias)
-            q, k, v = ops.split(joint, (queries, keys, keys))
+            joint = ops.linear(self.fused, x, queries + keys + values, bias=self.bias)
+            q, k, v = ops.split(joint, (queries, keys, values))
         else:
             q = ops.linear(self.query, x, queries, bias=self.bias)
             k = ops.linear(self.key, x, keys, bias=self.bias and self.key_bias)
-            v = ops.linear(self.value, x, keys, bias=self.bias)
+            v = ops.linear(self.value, x, values, bias=self.bias)
         if self.joint_norm is not None:
             q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
         k = ops.scale(self.key_factor, k) if self.key_factor else k
+        v = ops.scale(self.value_factor, v) if self.value_factor else v
         q = ops.heads(q, self.heads, self.head_width)
-        k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
+        k = ops.heads(k, self.kv_heads, self.head_width)
+        v = ops.heads(v, self.kv_heads, value_width)
         if self.spread:
             k, v = ops.repeat_heads(k, self.heads), ops.repeat_heads(v, self.heads)
         if self.head_norm is not None:
@@ -139,6 +158,9 @@ class SelfAttention(Component):
         seen: dict[str, Any] = {"window": self.window, "whole": self.whole, "chunked": self.chunked}
         seen["blocks"] = self.blocks
         scores = ops.scores("scores", q, k, mask, scale=self.scale, capped=self.capped, **seen)
+        if self.own_table:
+            table = DistanceEmbedding(heads=self.heads)
+            angles = (*angles, ops.call(self.own_table, table, ops.index("distances", *scores.shape[2:])))
         if self.distances is not None:
             scores = ops.call("distances", self.distances, *inputs_for(self.distances, scores, angles))
         sinks = ops.parameter("", **{self.sinks: (self.heads,)}) if self.sinks else {}
@@ -148,5 +170,8 @@ class SelfAttention(Component):
         apart = self.positions is not None and angles[0].width != self.head_width  # only a part of each head rotates
         layout = "by head" if apart else ""
         mixed = ops.weighted_values("mix", weights, v, mask, function=layout, **seen)
-        y = ops.linear(self.output, ops.merge(mixed), x.width, bias=self.output_bias)
+        merged = ops.merge(mixed)
+        if self.output_norm is not None:
+            merged = ops.call(self.merged_norm, self.output_norm, merged)
+        y = ops.linear(self.output, merged, x.width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

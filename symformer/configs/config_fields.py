@@ -167,6 +167,62 @@ class FractionField(Derived):
 
 
 @dataclass(frozen=True, kw_only=True)
+class KindFractionField(FractionField):
+    """The same fraction for every layer kind, each of which has an entry of its own in ``rope_parameters``."""
+
+    kinds: tuple[str, ...]
+
+    def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
+        """Return the number, as the class computes it. Raises ConfigError."""
+        entries = config.get(self.names[0])
+        for name in ROTARY:
+            if name in config and name not in (self.names[0], "rope_theta"):
+                raise UnreadError(
+                    f"{name!r} is {format_value(config[name])} in the config; only {self.names[0]!r} is supported"
+                )
+        parts = [self.part]
+        if entries is not None:
+            for kind in self.kinds:
+                if not isinstance(entry := entries.get(kind), dict) or not {"rope_type", "rope_theta"} <= entry.keys():
+                    raise ConfigError(
+                        f"'{self.names[0]}.{kind}' is {format_value(entry)} in the config; it should have 'rope_type' "
+                        "and 'rope_theta'"
+                    )
+            parts = [entries[kind].get(PARTLY, self.part) for kind in self.kinds]
+        if any(part != parts[0] for part in parts):
+            raise UnreadError(f"the kinds in {self.names[0]!r} in the config state different values of {PARTLY!r}")
+        return super().taken(size, {PARTLY: parts[0]}, numbers)
+
+    def written(self, number: int, numbers: Mapping[Symbol, int]) -> Any:
+        """Return the entries of all kinds, with a fraction that reads as this number."""
+        part = super().written(number, numbers)
+        return {kind: {"rope_type": "default", "rope_theta": 1e4, PARTLY: part} for kind in self.kinds}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierTokensField(Derived):
+    """The config field of a window; another field can state the number of tokens before the current one."""
+
+    earlier: str = "sliding_window_size"
+
+    def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
+        """Return the tokens in the window, with the current one. Raises ConfigError."""
+        number = int(self.read(size, config))
+        if (before := config.get(self.earlier)) is None:
+            return number
+        return whole_number(self.earlier, before) + 1
+
+    def written(self, number: int, numbers: Mapping[Symbol, int]) -> int:
+        """Return the number itself."""
+        return number
+
+    @property
+    def others(self) -> Mapping[str, Any]:
+        """Return the other field, without an effect."""
+        return {self.earlier: None}
+
+
+@dataclass(frozen=True, kw_only=True)
 class AdjustedField(Derived):
     """The config field of LFM2's intermediate size, which the class reduces and then rounds up."""
 

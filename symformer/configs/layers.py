@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from sympy import Symbol
 
@@ -71,6 +71,7 @@ class Layers:
     pattern: tuple[str, ...]  # the pattern that repeats if the list is missing
     depth: Field
     name: str = "layer_types"
+    alternating: ClassVar[bool] = False  # whether `write` gives layers of different kinds in turn
 
     def read(self, config: Config) -> Numbers:
         """Return the number of layers of each kind. Raises ConfigError."""
@@ -133,6 +134,14 @@ class Layers:
                 f"have at most {DEEPEST:,}"
             )
         return depth
+
+    def order(self, numbers: Mapping[Symbol, int]) -> list[Symbol]:
+        """Return the size that counts each layer, in the order that `write` gives them."""
+        return [size for size in self.sizes.values() for _ in range(numbers.get(size, 0))]
+
+    def tested(self, sizes: Collection[Symbol]) -> tuple[Numbers, ...]:
+        """Return the numbers of layers at which a class is tested, if `write` cannot give every number of them."""
+        return ()
 
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """Return the list, one kind after another. The order of the layers does not affect any count."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..catalogue.entries import CatalogueEntry, census_types, find_entry
+from .. import architectures
+from ..catalogue.entries import CatalogueEntry, census_types, find_entry, record
 from ..catalogue.record import OPERATIONS
+from ..ledger.facts import UNRECOGNIZED
 from ..models.provenance import libraries
 from ..views.catalogue_class import CatalogueClass, catalogue_class, fixed_sizes
 from .pages import page
@@ -33,6 +35,7 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
     """
     filed = {kind: each for kind, each in census_types().items() if each.head in heads}
     read = {kind: kept for kind, each in filed.items() if (kept := find_entry(each.name, kind))}
+    built_in = {kind: name for name in architectures.names() for kind in architectures.model_types(name)}
     pieces = [list(read)[start : start + MOST] for start in range(0, len(read), MOST)]
     files = {f"{name}-{number}.md": kinds for number, kinds in enumerate(pieces, 1)}
     links = {kind: (file, f"{kind}, {filed[kind].name}") for file, kinds in files.items() for kind in kinds}
@@ -41,7 +44,7 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
         "built": {kind for kind, each in filed.items() if each.builds},
         "formulas": read.keys(),
         "symbolic": {kind for kind, kept in read.items() if not kept.config.constants},
-        "operations": {kind for kind, kept in read.items() if OPERATIONS in kept.records},
+        **_sorted(filed, read, built_in),
     }
     columns = {head: {kind for kind, each in filed.items() if each.head == head} for head in heads}
     if len(heads) > 1:
@@ -55,7 +58,8 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
             heads=list(columns),
             counts={what: [len(kinds & column) for column in columns.values()] for what, kinds in counted.items()},
             fixed=[(kind, *links[kind], kept.config.constants) for kind, kept in read.items() if kept.config.constants],
-            missing=[(kind, each) for kind, each in filed.items() if kind not in read],
+            built_in=[(kind, built_in[kind]) for kind in filed if kind in built_in],
+            missing=[(kind, each) for kind, each in filed.items() if kind not in read and kind not in built_in],
             files=files,
         )
     }
@@ -63,6 +67,27 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
         classes = [_class(links[kind][1], read[kind]) for kind in kinds]
         made[file] = page("census-formulas.md", title=title, kinds=kinds, census=f"{name}.md", classes=classes)
     return made
+
+
+def _sorted(
+    filed: Collection[str], read: Mapping[str, CatalogueEntry], built_in: Collection[str]
+) -> Mapping[str, set[str]]:
+    """Return the types by how they are answered; each type is in one set."""
+    own = {*filed} & {*built_in}
+    recognized = {kind for kind, kept in read.items() if kind not in own and _is_recognized(kept)}
+    counted = {*read} - own - recognized
+    return {
+        "built_in": own,
+        "recognized": recognized,
+        "counted": counted,
+        "refused": {*filed} - own - recognized - counted,
+    }
+
+
+def _is_recognized(kept: CatalogueEntry) -> bool:
+    """Return True if every operation in a run of a class is recognized."""
+    known = record(kept, (), OPERATIONS)
+    return known is not None and not any(entry.kind in UNRECOGNIZED for _, entry in known.operations.rows)
 
 
 def _class(title: str, kept: CatalogueEntry) -> CensusClass:

@@ -144,15 +144,18 @@ def operation_roles(scope: Scope) -> dict[str, str]:
             if isinstance(item, Entry) and item.kind in ATTENDING:
                 role = _ROLES[item.kind][place]
                 found |= {role} if role else set()
+            elif isinstance(item, Entry) and item.kind is OperationKind.CHOOSE:
+                found.add("c")
             else:
                 found |= reached(given_by(item))
         return found
 
-    names = {"q": "queries", "k": "keys", "v": "values"}
+    names = {"q": "queries", "k": "keys", "v": "values", "c": "choice of keys"}
     said: dict[str, str] = {}
     for item in items_of(scope):
-        roles = reached(given_by(item))
-        *first, last = [names[role] for role in "qkv" if role in roles] or ["output"]
+        chooses = isinstance(item, Scope) and any(each.kind is OperationKind.CHOOSE for each in entries_of(item))
+        roles = {"c"} if chooses else reached(given_by(item))
+        *first, last = [names[role] for role in names if role in roles] or ["output"]
         said[_name(item, scope)] = f"{', '.join(first)} and {last}" if first else last
     return said
 
@@ -505,6 +508,8 @@ class _Computing:
                 return Total(_EXPERT, Product((_of_expert(rest[0]), first)) if rest else first)
             case OperationKind.MATCH | OperationKind.PRODUCT:
                 return Product((first, Transposed(rest[0])))
+            case OperationKind.CHOOSE:
+                return Applied("choose", (first, *rest), None if entry.chosen is None else tree(entry.chosen))
             case OperationKind.CONVOLUTION:
                 return self._affine(entry, Applied("conv", (self._weight(entry, "W"), first)))
             case OperationKind.SCAN:

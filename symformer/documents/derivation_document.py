@@ -19,7 +19,7 @@ from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of
 from ..language.notation.text import amount, number, percent
 from ..language.symbols import letter, print_order
 from ..models.model import Model
-from ..models.provenance import ConfigLocation
+from ..models.provenance import ConfigLocation, size_meaning
 from ..output.blocks import (
     Block,
     Code,
@@ -47,6 +47,7 @@ from .amount_table import Rows, amount_table
 from .condition_text import conditions
 from .figures.inset import illustration
 from .key_result import message
+from .nearest_relative import nearest
 from .part_sections import about_part, named, parts
 from .references import with_references
 from .sentences import sentence
@@ -100,7 +101,8 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     chapters = [_chapter(each, found.subject, form, first=place == 0) for place, each in enumerate(found.quantities)]
     drawn = illustration(found.figure) if form == "full" and found.figure else []
     blocks: list[Block] = []
-    shown = [block for before, after in chapters for block in (*before, *after)]
+    related = nearest(found.relative) if found.relative else []
+    shown = [block for before, after in chapters for block in (*before, *after)] + related
     letters = _alphabet(found.subject, found.places, found.quantities[0].formula, shown) if shown else []
     if len(chapters) == 1:
         ((before, after),) = chapters
@@ -110,6 +112,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         for each, (before, after) in zip(found.quantities, chapters, strict=True):
             blocks.append(Heading(1, [capital(each.formula.measure.title)], each.formula.measure.name))
             blocks += [_lowered(block) for block in (*before, *after)]
+    blocks += related
     if found.refused:
         blocks.append(Heading(1, ["Quantities without a formula"]))
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in found.refused]
@@ -289,7 +292,12 @@ def _alphabet(
     used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
     known = subject.known
     rows: list[Sequence[Line]] = [
-        [[Math.of(size)], [letter(size).meaning], _place(size, places.get(size.name)), _integer(known.get(size))]
+        [
+            [Math.of(size)],
+            [size_meaning(size, places.get(size.name))],
+            _place(size, places.get(size.name)),
+            _integer(known.get(size)),
+        ]
         for size in sorted(used, key=print_order)
     ]
     if not rows:

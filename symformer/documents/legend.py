@@ -287,6 +287,19 @@ ROWS = (
         ],
     ),
     LegendEntry(
+        "choose",
+        _word("choose", _X, TensorName("w"), below=TensorName("k")),
+        [
+            *(
+                "for each query, 0 for the ",
+                Math(TensorName("k")),
+                " keys, among its own and the preceding ones, with ",
+            ),
+            *("the largest sum over heads of the weights ", Math(TensorName("w")), " times the scores ", Math(_X)),
+            ", and minus infinity for all other keys",
+        ],
+    ),
+    LegendEntry(
         "e", _EXPERT, ["as a subscript: an expert that the token is routed to; the sum runs over all of these"]
     ),
 )

@@ -22,7 +22,7 @@ from ..language.notation.display_tree import tree
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 from ..language.symbols import letter, print_order
 from ..ledger.facts import ONE
-from ..models.provenance import ConfigLocation
+from ..models.provenance import ConfigLocation, size_meaning
 from ..papers import split_at_keys
 from ..views.derivation_facts import purposes
 from ..views.model_variants import PresetSetting, VariantsFacts, key_of
@@ -139,6 +139,7 @@ def _setting(preset: PresetSetting) -> dict[str, Any]:
 def sheet(each: Sequence[VariantsFacts], made: Sheet) -> dict[str, Any]:
     """Return the data of a page for some models, ready for JSON. Raises DocumentError."""
     measure = each[0].measure
+    places = {name: place for variants in reversed(each) for name, place in variants.places.items()}
     told = [made.model(variants) for variants in each]
     return {
         "quantity": measure.name,
@@ -150,7 +151,7 @@ def sheet(each: Sequence[VariantsFacts], made: Sheet) -> dict[str, Any]:
             size.name: {
                 "base": letter(size).base,
                 "below": letter(size).subscript,
-                "meaning": letter(size).meaning,
+                "meaning": size_meaning(size, places.get(size.name)),
                 "word": letter(size).word,
             }
             for size in _ordered(made.sizes)

@@ -11,13 +11,13 @@ from sympy import Expr
 
 from ..components import Component
 from ..language.errors import RuleError
-from ..language.symbols import A, D, E, H, K, K_conv, M, S, V, X, Z_patch
+from ..language.symbols import A, D, E, H, K, K_conv, K_idx, M, S, V, X, Z_patch
 from ..ledger.facts import ONE, Entry, OperationKind
 from ..ledger.operations import Operations
 from . import pages
 
 # Methods that record parts or return tensors and add no entry of their own.
-STRUCTURE = ("call", "repeat", "mix_layers", "run", "weight", "read", "index")
+STRUCTURE = ("call", "detached", "repeat", "mix_layers", "run", "weight", "read", "index")
 # Kinds of entries that no method writes: traces of torch code have the first two, and a model on several ranks the
 # third.
 OTHERS = (OperationKind.PRODUCT, OperationKind.OBSERVED, OperationKind.MOVE)
@@ -85,6 +85,9 @@ EXAMPLES: Mapping[str, Example] = {
     "softmax": Example("x[B,A,S,S] -> y[B,A,S,S]", lambda ops, x: ops.softmax("softmax", x)),
     "weighted_values": Example(
         "p[B,A,S,S], v[B,G,S,D] -> y[B,A,S,D]", lambda ops, p, v: ops.weighted_values("pv", p, v, "causal")
+    ),
+    "choose_keys": Example(
+        "s[B,A,S,S], w[B,S,A] -> m[B,1,S,S]", lambda ops, s, w: ops.choose_keys("top_k", s, w, K_idx)
     ),
     "split": Example("x[B,S,E+H] -> y[B,S,E], z[B,S,H]", lambda ops, x: tuple(ops.split(x, (E, H)))),
     "heads": Example("x[B,S,A*D] -> y[B,A,S,D]", lambda ops, x: ops.heads(x, A, D)),

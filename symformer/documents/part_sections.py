@@ -37,15 +37,17 @@ from ..output.blocks import (
 from ..output.chain import Chain
 from ..views.derivation_facts import PartFacts
 from ..views.formula_facts import is_per_rank
+from ..views.module_names import is_layer_list, usual_name
 from .computation import computation, operation_roles
 from .ledger_dataflow import scope_of, scopes_of
 from .legend import legend
 from .sentences import sentence
+from .traced_run import TracedRun
 
 
 def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
     """Return a description of a part, with the sizes of this instance in place of its class's default sizes."""
-    if not isinstance(line.part, Component) or line.among is not None:
+    if not isinstance(line.part, Component) or line.is_kind:
         return []
     part = line.part.with_relations(formula.display_relations)
     sizes: dict[Symbol, Expr] = {}
@@ -63,36 +65,39 @@ def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
 def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]:
     """Return the blocks for a chapter's parts; only the ``first`` chapter says what each part is and computes."""
     columns, sections, per_rank = found.columns, found.steps.sections, is_per_rank(formula)
-    computes = _Computes(sections, found.ledger, per_rank) if first else None
+    computes = _Computes(sections, found.ledger, per_rank) if first and found.run is None else None
+    traced = _traced(found.run, sections, formula) if first and found.run is not None else None
     places = {line.key: id_of(section.line, formula) for section in sections for line in section.lines}
     blocks: list[Block] = []
-    titles = [_title(section) for section in sections[:-1] if section.chain is not None]
-
-    named_ = [(_title(section), section.line.name) for section in sections[:-1] if section.chain is not None]
+    kept = [section for section in sections[:-1] if section.chain is not None]
 
     def apart(section: Section) -> Line:
-        """Return what distinguishes a part from others with the same title: its name or its path."""
+        """Return what distinguishes a part from others with the same title: its name, its path or its key."""
         line, title = section.line, _title(section)
-        by_name = named_.count((title, line.name)) == 1
-        return maybe(titles.count(title) > 1, ", ", Code(line.name if by_name else line.path.removesuffix(".*")))
+        alike = [other.line for other in kept if _title(other) == title]
+        names = (line.name, line.path.removesuffix(".*"))
+        others = ([each.name for each in alike], [each.path.removesuffix(".*") for each in alike])
+        own = next((name for name, every in zip(names, others, strict=True) if every.count(name) == 1), line.key)
+        return maybe(len(alike) > 1, ", ", Code(own))
 
     for section in sections[:-1]:
         if not section.composite and section.chain is not None:
-            blocks += _part(formula, section, columns, computes, places, apart(section))
+            blocks += _part(formula, section, columns, computes, places, apart(section), traced)
     blocks += _silent(formula)
+    blocks = [*(traced.introduction() if traced else ()), *blocks]
     blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
     composites = [section for section in sections[:-1] if section.composite]
     for section in composites:
         if section.chain is None:
             continue
         title = _title(section)
-        shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) else title
+        shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) and title[:2].istitle() else title
         blocks.append(Heading(1, ["The ", shown, *apart(section)], f"{formula.id}.{section.line.key}"))
         does, stands = _computed(computes, section, formula), _places(section, formula, computes)
-        if does and section.line.among is not None:  # part of what it computes is specific to this kind of layer
+        if does and section.line.is_kind:  # part of what it computes is specific to this kind of layer
             blocks += [Paragraph(["Each layer of ", Code(section.line.path), " computes:"]), *does, *stands]
         else:
-            blocks += [*stands, *does]
+            blocks += [*stands, *does, *(traced.blocks(section.line) if traced else ())]
         if section.terms:
             blocks.append(_table_of_parts(section, columns, formula, places))
             blocks += _ideas(computes, section, formula)
@@ -101,10 +106,16 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
     if whole.chain is None:
         return _explained(blocks, sections, formula, per_rank)
     blocks.append(Heading(1, ["The model" if found.is_model else "The whole"], formula.id))
-    blocks += _computed(computes, whole, formula)
+    blocks += [*_computed(computes, whole, formula), *(traced.blocks(whole.line) if traced else ())]
     if not whole.composite and whole.terms:
         blocks.append(_term_table(whole, columns, formula))
     return _explained([*blocks, _equation(whole, whole.chain, formula, places)], sections, formula, per_rank)
+
+
+def _traced(run: Ledger, sections: Sequence[Section], formula: Formula) -> TracedRun:
+    """Return the operations of a traced model by section."""
+    shown = {line.key for section in sections for line in section.lines}
+    return TracedRun.of([(count, line) for count, line in formula.root.counted() if line.key in shown], run)
 
 
 def _explained(blocks: list[Block], sections: Sequence[Section], formula: Formula, per_rank: bool) -> list[Block]:
@@ -118,12 +129,29 @@ RANKS = "Computations are for all ranks together; weights are per rank."
 
 
 def _title(section: Section) -> Piece:
-    """Return the title of a section: the title of a built-in part, or the label of a traced module's result."""
+    """Return the title of a section: the title of a built-in part, or the usual name of a traced module."""
     line = section.line
     if isinstance(line.part, Component):
-        return line.part.title if line.among is None else Code(line.name)
+        return Code(line.name) if line.is_kind else line.part.title
+    words = [word for word in line.path.split(".") if word != "*"]
+    below = [one.path.removeprefix(f"{line.path}.") for one in line.walk()]
+    last = words[-1] if words else ""
+    if line.path.endswith("*") and is_layer_list(last):
+        if line.is_kind:
+            what = line.name.removeprefix(f"{last}_")
+            return f"Layers of kind {what}" if what.isdigit() else f"Layers with {_with(what)}"
+        return "Sublayer" if "*" in line.path.split(".")[:-1] else "Layers" if line.is_common else "Layer"
+    if usual := usual_name(last, below):
+        return capital(usual)
     label = section.chain.labels[0] if section.chain else None
     return Code(label.name if isinstance(label, Label) else line.name)
+
+
+def _with(module: str) -> str:
+    """Return what layers of one kind have, in words: an MLP instead of experts is a dense one."""
+    usual = usual_name(module)
+    article = {"MLP": "a dense ", "indexer": "an ", **dict.fromkeys(("Mamba mixer", "mixer", "router"), "a ")}
+    return f"{article.get(usual, '')}{usual}" if usual else module
 
 
 def _part(
@@ -133,9 +161,11 @@ def _part(
     computes: _Computes | None,
     places: Mapping[str, str],
     apart: Line,
+    traced: TracedRun | None,
 ) -> list[Block]:
     blocks: list[Block] = [Heading(2, [_title(section), *apart], f"{formula.id}.{section.line.key}")]
     blocks += [*_places(section, formula, computes), *_computed(computes, section, formula)]
+    blocks += traced.blocks(section.line) if traced else ()
     blocks.append(_term_table(section, columns, formula))
     if section.chain:
         blocks.append(_equation(section, section.chain, formula, places))
@@ -147,7 +177,7 @@ class _Computes:
 
     def __init__(self, sections: Sequence[Section], ledger: Ledger, per_rank: bool) -> None:
         counted = [section.line for section in sections if section.chain is not None]
-        self.kinds = {line.path for line in counted if line.among is not None}
+        self.kinds = {line.path for line in counted if line.is_kind}
         self.ledger, self.placed = ledger, per_rank
 
     def lines(self, line: AccountLine) -> list[tuple[str, tuple[Assignment, ...]]]:
@@ -236,21 +266,44 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
         for line in {(each.path, each.count): each for each in lines}.values():
             one = _layers(line, formula, first=not where)
             path = Code(line.path or line.name)
-            some = line.count == 1 and _elsewhere(line, formula)
-            where += [*maybe(where, "; " if some or line.count != 1 else ", "), *maybe(line.count != 1, *one)]
+            repeated = line.count != 1 or line.is_kind
+            some = not repeated and _elsewhere(line, formula)
+            where += [*maybe(where, "; " if some or repeated else ", "), *maybe(repeated, *one)]
             where += [*maybe(some, "in some of " if where else "In some of "), path, *maybe(some, " only")]
             if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
-        blocks.append(Paragraph([*where, *([". ", *about] if about else [":"])]))
+        kinds = [*_kinds(lines[0], formula)] if not isinstance(lines[0].part, Component) else []
+        blocks.append(Paragraph([*where, *([". ", *about] if about else [". ", *kinds] if kinds else [":"])]))
     return blocks
+
+
+def _kinds(line: AccountLine, formula: Formula) -> Line:
+    """Return a sentence on the kinds of layers of a traced model, at the part that all layers have in common."""
+    if not line.is_common:
+        return []
+    alike = [each for each in formula.root.walk() if each.path == line.path and each.is_kind and each.each != 0]
+    name = line.name
+    said: list[Line] = [[Math.of(each.count), f" {_kind_of(each, name)}"] for each in alike]
+    return ["Kinds of layers: ", *listed(*said), ". ", SAME_NUMBER] if said else []
+
+
+SAME_NUMBER = (
+    "A trace shows how many layers have a weight, but not which ones, so weights in the same number of layers are "
+    "shown together."
+)
+
+
+def _kind_of(line: AccountLine, name: str) -> str:
+    what = line.name.removeprefix(f"{name}_")
+    return f"of kind {what}" if what.isdigit() else f"with {_with(what)}"
 
 
 def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
     """Return which layers a part belongs to: identical layers, all layers of several kinds, or one kind only."""
-    if line.among is not None:
+    if line.is_kind and line.among is not None:
         count, among = Math.of(line.count), Math.of(line.among)
         return ["Specific to " if first else "specific to ", count, " of the ", among, " layers, "]
-    if line.count in formula.totals:
+    if line.is_common:
         return ["Common to all " if first else "common to all ", Math.of(line.count), " layers, "]
     return ["One of " if first else "one of ", Math.of(line.count), " identical layers, "]
 
@@ -270,7 +323,10 @@ def _apart(line: AccountLine, formula: Formula) -> list[str]:
     paths = dict.fromkeys(
         other.path
         for other in formula.root.parts()
-        if other.each != 0 and other.path.startswith(f"{line.path}.") and id(other) not in inside
+        if other.each != 0
+        and other.path.startswith(f"{line.path}.")
+        and other.key.startswith(f"{line.key}.")
+        and id(other) not in inside
     )
     return [path for path in paths if not any(path.startswith(f"{other}.") for other in paths)]
 

@@ -78,7 +78,7 @@ class Line:
     entry: Entry | None = None
     terms: tuple[Term, ...] = ()
     lines: tuple[Line, ...] = ()
-    among: Expr | None = None  # the number of all layers, if this line has only the parts specific to some of them
+    among: Expr | None = None  # the number of all layers, if this line is one of several of a list of layers
 
     @cached_property
     def each(self) -> Expr:
@@ -100,6 +100,16 @@ class Line:
     def name(self) -> str:
         """The last word of its key."""
         return self.key.rpartition(".")[2]
+
+    @property
+    def is_kind(self) -> bool:
+        """Whether it has what is specific to some of the layers of a list."""
+        return self.among is not None and self.among != self.count
+
+    @property
+    def is_common(self) -> bool:
+        """Whether it has what all layers of a list of several kinds have in common."""
+        return self.among is not None and self.among == self.count
 
     def walk(self) -> Iterator[Line]:
         """Yield this line and all below it, in order."""

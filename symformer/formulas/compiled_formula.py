@@ -27,6 +27,7 @@ class Compiled(Immutable):
     symbols: tuple[str, ...]  # the sizes that its value needs
     accepted_sizes: frozenset[str]  # the sizes that it accepts, including those that only its conditions need
     defaults: Mapping[str, int] = field(default_factory=dict)  # default values from its model
+    names: Mapping[str, str] = field(default_factory=dict)  # other names of its sizes -> size
 
     def __call__(self, **sizes: Any) -> Any:
         """Return the values of the formula.
@@ -66,6 +67,10 @@ class Compiled(Immutable):
 
     def _ready(self, sizes: Mapping[str, Any]) -> tuple[Program, Arrays]:
         """Return the program with integers substituted, and the arrays. Raises SizeError, UnknownNameError."""
+        for name in [name for name in sizes if name in self.names]:
+            if (own := self.names[name]) in sizes:
+                raise SizeError(f"{own} is given twice, as {own} and as {name}; keep one")
+            sizes = {own if each == name else each: value for each, value in sizes.items()}
         for name in sizes:
             if name not in self.accepted_sizes:
                 raise UnknownNameError(f"size of {self.id}", name, sorted(self.accepted_sizes))

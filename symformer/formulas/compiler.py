@@ -29,8 +29,9 @@ def compiled(formula: Formula) -> Compiled:
     relations = formula.relations
     given = {str(size): number for size, number in known.items() if size not in relations}
     made = program(formula.expanded, formula.constraints, relations, formula.id)
-    takes = {str(size) for size in formula.accepted_sizes}
-    return Compiled(formula.id, made, tuple(map(str, formula.symbols)), frozenset(takes), given)
+    takes = formula.accepted_sizes
+    names = {name: str(size) for name, size in takes.names.items()}
+    return Compiled(formula.id, made, tuple(map(str, formula.symbols)), frozenset(map(str, takes)), given, names)
 
 
 def program(

@@ -31,7 +31,7 @@ from ..language.sizes import (
     substitute,
     whole,
 )
-from ..language.symbols import letter, named_symbol, print_order, symbol
+from ..language.symbols import NamedSizes, letter, named_symbol, print_order, symbol
 from ..ledger.facts import ONE, sizes_of
 from ..output.blocks import BriefBlock, Equation, Heading, Line, Paragraph
 from ..output.chain import Chain
@@ -63,6 +63,9 @@ class SizeSource(Protocol):
 
     @property
     def known(self) -> Numbers: ...
+
+    @property
+    def names(self) -> Mapping[str, Symbol]: ...
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers: ...
 
@@ -219,12 +222,13 @@ class Formula(Operators, Tabular, Immutable, Shown):
         return frozenset(found)
 
     @cached_property
-    def accepted_sizes(self) -> frozenset[Symbol]:
+    def accepted_sizes(self) -> NamedSizes:
         """The sizes that it accepts values for: sizes that affect it, and sizes of its model."""
         found = {*self.dependencies, *self.relations}
-        if self.source is not None:
-            found |= {size for size in self.source.sizes if not letter(size).run} | self.source.known.keys()
-        return frozenset(found)
+        if self.source is None:
+            return NamedSizes(found)
+        found |= {size for size in self.source.sizes if not letter(size).run} | self.source.known.keys()
+        return NamedSizes(found, self.source.names)
 
     @property
     def operands(self) -> tuple[Formula, ...]:
@@ -381,7 +385,11 @@ class Formula(Operators, Tabular, Immutable, Shown):
                 size = self._taken(str(name))
                 if named.setdefault(size, whole(size, number)) != number:
                     raise SizeError(f"{size} is given twice, as {named[size]} and as {number}; keep one")
-        given = {self._taken(name): whole(name, number) for name, number in extra.items()}
+        given: Numbers = {}
+        for name, number in extra.items():
+            size = self._taken(name)
+            if given.setdefault(size, whole(name, number)) != number:
+                raise SizeError(f"{size} is given twice, as {given[size]} and as {number}; keep one")
         if isinstance(spec, Mapping):
             return named | given
         if self.source is not None:
@@ -426,19 +434,21 @@ class Formula(Operators, Tabular, Immutable, Shown):
         8*E**2 + 5*E
 
         """
-        relations = dict(self.relations)
+        relations, fixed = dict(self.relations), set[Symbol]()
         for name, given in values.items():
             target = self._taken(name)
+            if target in fixed:
+                raise SizeError(f"{target} is given twice, once as {name}; keep one")
+            fixed.add(target)
             if target in self.totals:
                 raise SizeError(f"{target} is {text(self.relations[target])} in {self.id}; set those sizes instead")
             relations[target] = check_relation(target, given, self.accepted_sizes)
             if relations[target] == target:  # D="D": free again
                 del relations[target]
-        fixed = (self.fixed | {named_symbol(name) for name in values}) & relations.keys()
         numbers = {target: int(value) for target, value in relations.items() if isinstance(value, Integer)}
         for constraint in self.constraints:
             constraint.check(numbers)
-        return replace(self, relations=close_relations(relations), fixed=fixed)
+        return replace(self, relations=close_relations(relations), fixed=(self.fixed | fixed) & relations.keys())
 
     def equals(self, other: Formula | Expr | str) -> bool:
         """Return whether another formula or expression is equal under this formula's relations.
@@ -862,6 +872,11 @@ class Sources(Immutable):
                 values.setdefault(size, set()).add(number)
         return {size: min(found) for size, found in values.items() if len(found) == 1}
 
+    @cached_property
+    def names(self) -> Mapping[str, Symbol]:
+        """Return the other names of sizes that mean the same size in all sources."""
+        return NamedSizes.joined(NamedSizes(each.names.values(), each.names) for each in self.of).names
+
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
         """Return the sizes that the formulas agree on, with ``given`` replaced."""
         return {**self.known, **given}
@@ -947,9 +962,9 @@ class Combination(Formula):
         return not has_quotient(self.expr) and not fraction(self.expr)[1].free_symbols
 
     @cached_property
-    def accepted_sizes(self) -> frozenset[Symbol]:
+    def accepted_sizes(self) -> NamedSizes:
         """The sizes that it accepts values for."""
-        return self.dependencies.union(*(each.accepted_sizes for each in self.formulas))
+        return NamedSizes.joined((self.dependencies, *(each.accepted_sizes for each in self.formulas)))
 
     @property
     def derivation(self) -> Derivation:
@@ -992,7 +1007,7 @@ class Combination(Formula):
         """Return the combination with some sizes fixed to an integer or to an expression over the others."""
         return self.moved(
             close_relations(
-                {self._taken(name): self._sized(named_symbol(name), value) for name, value in values.items()}
+                {self._taken(name): self._sized(self._taken(name), value) for name, value in values.items()}
             )
         )
 
@@ -1003,8 +1018,7 @@ class Combination(Formula):
         given: dict[str, Any] = {}
         for pairs in (spec if isinstance(spec, Mapping) else {}, extra):
             for name, number in pairs.items():
-                self._taken(str(name))
-                given[str(name)] = number
+                given[str(self._taken(str(name)))] = number
         if isinstance(spec, Mapping):
             return super()._numbers(given, {})
         found: dict[Symbol, tuple[int, Formula]] = {}

@@ -19,7 +19,7 @@ from ..language.errors import SizeError
 from ..language.limits import MAX_DEGREE, MAX_DIGITS, ExpansionBound, Quotient, digits
 from ..language.notation.text import code
 from ..language.sizes import format_value, substitute
-from ..language.symbols import is_size, symbol
+from ..language.symbols import NamedSizes, is_size, symbol
 
 if TYPE_CHECKING:
     from .formula import Formula
@@ -194,7 +194,7 @@ def _calls() -> tuple[type[Expr], ...]:
 
 
 class Operators:
-    """The operators of a formula. Its class has ``expanded``, ``unit``, ``id`` and ``combined``."""
+    """The operators of a formula. Its class has ``expanded``, ``unit``, ``id``, ``accepted_sizes`` and ``combined``."""
 
     # SymPy and NumPy leave `E * formula` and `np.int64(2) * formula` to the formula.
     _op_priority: ClassVar[float] = 20.0
@@ -205,6 +205,11 @@ class Operators:
     @property
     def expanded(self) -> Expr:
         """The expanded expression."""
+        raise NotImplementedError
+
+    @property
+    def accepted_sizes(self) -> NamedSizes:
+        """The sizes that it accepts values for."""
         raise NotImplementedError
 
     @property
@@ -370,7 +375,7 @@ class Operators:
                     raise SizeError(f"the order {each} of a derivative is not an integer from 0 to {MAX_DEGREE}")
                 names[-1:] = [names[-1]] * int(each)
             else:
-                names.append(size_of(each, expr.free_symbols))
+                names.append(size_of(each, NamedSizes(expr.free_symbols, self.accepted_sizes.names)))
         for size in names:
             if any(size in call.free_symbols for call in expr.atoms(*_calls())):
                 raise SizeError(f"{self.id} has no derivative in {size}, which is inside ceil, floor, max or min")
@@ -412,7 +417,7 @@ class Operators:
         oo
 
         """
-        target = size_of(size, self.expanded.free_symbols)
+        target = size_of(size, NamedSizes(self.expanded.free_symbols, self.accepted_sizes.names))
         if to is oo or to == oo:
             found = limit_of(self.expanded, target, self.id)
         else:

@@ -79,12 +79,19 @@ _TABLE = (
     Letter("L_rope", "layers with rotary positions", "layers", ("no_rope_layers",)),
     Letter("L_nope", "layers without positions", "layers", ("no_rope_layers",)),
     Letter("L_ssm", "layers with a state space mixer", "layers", ("layer_types",)),
+    Letter(
+        "L_ssm_dense",
+        "layers with a state space mixer and a dense feed-forward network",
+        "layers",
+        ("attn_layer_period",),
+    ),
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
     Letter("L_conv", "layers with a short convolution", "layers", ("layer_types",)),
     Letter("L_conv_moe", "layers with a short convolution and experts", "layers", ("layer_types",)),
     Letter("L_mlp", "layers with only a feed-forward network", "layers", ("layer_types",)),
     Letter("L_dense", "layers with a dense feed-forward network", "layers", ("first_k_dense_replace",)),
     Letter("L_local_moe", "layers with local attention and experts", "layers", ("layer_types",)),
+    Letter("L_global_moe", "layers with global attention and experts", "layers", ("layer_types",)),
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
     Letter("N_group", "groups of layers with shared weights", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary size", "rows", ("vocab_size",)),
@@ -112,6 +119,9 @@ _TABLE = (
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("A_vis", "query heads of the vision transformer", "heads"),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
+    Letter("A_idx", "heads of the indexer", "heads"),
+    Letter("D_idx", "head dimension of the indexer", "elements", growth=0),
+    Letter("K_idx", "keys that the indexer chooses for each query", "keys", growth=0),
     Letter("K_conv", "kernel size of the convolution, including the current position", "places", growth=0),
     Letter("H_ssm", "inner size of a state space mixer", "elements"),
     Letter("A_ssm", "heads of a state space mixer", "heads"),
@@ -156,6 +166,7 @@ SYMBOLS: Mapping[str, Symbol] = MappingProxyType({name: Symbol(name, integer=Tru
 RUN_SIZES = frozenset(SYMBOLS[name] for name, row in LETTERS.items() if row.run)
 _FIELDS: Mapping[str, str] = {field: each.name for each in reversed(_TABLE) for field in each.config}
 _RANKS: Mapping[str, int] = {name: rank for rank, name in enumerate(LETTERS)}
+_LAST: Mapping[str, int] = {each.base: _RANKS[each.name] for each in _TABLE}  # letter -> its last row
 
 B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
     SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "N_tok", "C_win", "C_local")
@@ -163,8 +174,9 @@ B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
-L_local_moe, L_conv_moe = SYMBOLS["L_local_moe"], SYMBOLS["L_conv_moe"]
+L_local_moe, L_conv_moe, L_global_moe = (SYMBOLS[name] for name in ("L_local_moe", "L_conv_moe", "L_global_moe"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
+L_ssm_dense = SYMBOLS["L_ssm_dense"]
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
@@ -177,6 +189,7 @@ B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
     SYMBOLS[name] for name in ("B_vis", "L_vis", "E_vis", "E_proj", "H_vis", "A_vis")
 )
 A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_adapter", "W"))
+A_idx, D_idx, K_idx = (SYMBOLS[name] for name in ("A_idx", "D_idx", "K_idx"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
@@ -202,11 +215,12 @@ def symbol(name: str, own: Iterable[Symbol] = ()) -> Symbol:
     mamba_d_state
 
     """
-    if name in SYMBOLS:
+    names = own.names if isinstance(own, NamedSizes) else {}
+    if name in SYMBOLS and (name not in names or SYMBOLS[name] in own):
         return SYMBOLS[name]
     known = {str(size): size for size in sorted(own, key=lambda size: (letter(size).run, print_order(size)))}
-    if name in known:
-        return known[name]
+    if name in known or name in names:
+        return known[name] if name in known else names[name]
     hint = suggested_letter(name)
     raise UnknownNameError("symbol", name, () if hint else known or SYMBOLS, hint)
 
@@ -228,6 +242,33 @@ def _called(name: str) -> list[Letter]:
     return [each for each in _TABLE if name in each.config] or begins[:1]
 
 
+class NamedSizes(frozenset[Symbol]):
+    """The sizes of a model, which can also be given by other names, such as those of its config fields."""
+
+    names: Mapping[str, Symbol]  # other name -> size
+
+    def __new__(cls, sizes: Iterable[Symbol], names: Mapping[str, Symbol] = MappingProxyType({})) -> NamedSizes:
+        """Return the set. Names of sizes that it does not contain are left out."""
+        found = super().__new__(cls, sizes)
+        found.names = MappingProxyType({name: size for name, size in names.items() if size in found})
+        return found
+
+    @classmethod
+    def joined(cls, sets: Iterable[Iterable[Symbol]]) -> NamedSizes:
+        """Return the union of sets. A name that means different sizes in two of them is left out."""
+        every = [each if isinstance(each, cls) else cls(each) for each in sets]
+        names: dict[str, set[Symbol]] = {}
+        for each in every:
+            for name, size in each.names.items():
+                names.setdefault(name, set()).add(size)
+        clear = {name: size for name, (size, *others) in names.items() if not others}
+        return cls(frozenset[Symbol]().union(*every), clear)
+
+    def __or__(self, other: Iterable[Symbol]) -> NamedSizes:
+        """Return the union of two sets of sizes, with the names of both."""
+        return self.joined((self, other))
+
+
 class NumberedSymbol(Symbol):  # type: ignore[misc]
     """The symbol of a numbered letter. It never equals a size of traced code that has the same name."""
 
@@ -241,36 +282,57 @@ def numbered(size: Symbol, number: int, taken: Collection[str] = ()) -> Symbol:
     r"""Return the letter with a number as its subscript, for one of several models that have a size with this letter.
 
     It is sorted next to the letter and cannot be looked up by name. If its name is in ``taken``, the names of the
-    other sizes in the same answer, an underscore is added.
+    other sizes in the same answer, the number follows an m, for model.
 
     >>> numbered(E, 2), letter(numbered(L_enc, 1)).latex
     (E_2, 'L_{\\mathrm{enc,1}}')
     """
-    name = f"{size}_{number}"
-    while name in taken:
-        name += "_"
+    mark = ""
+    while (name := f"{size}_{mark}{number}") in taken:
+        mark += "m"
     return NumberedSymbol(name, integer=True, positive=True)
 
 
 def _unnumbered(size: Symbol) -> str:
     """Return the name without the number that ``numbered`` adds."""
     name = str(size.name)
-    return name.rstrip("_").rpartition("_")[0] if isinstance(size, NumberedSymbol) else name
+    return name.rpartition("_")[0] if isinstance(size, NumberedSymbol) else name
+
+
+# The form of a letter that is not in the table: config fields have such letters by rule (letter_rules.py).
+_FORM = re.compile(r"[A-Z](_[a-z0-9]+)*")
+LONGEST = 8  # letters and digits of such a name
 
 
 @lru_cache(maxsize=4096)
 def letter(size: Symbol) -> Letter:
-    """Return the alphabet row of a symbol; a size without a letter has its own name."""
+    r"""Return the alphabet row of a symbol, or a row of its own for a size that is not in the alphabet.
+
+    >>> letter(named_symbol("A_v_lin")).latex
+    'A_{\\mathrm{v,lin}}'
+    """
     name = _unnumbered(size)
-    row = LETTERS.get(name) or Letter(name, "a size of the model's code", "", (name,), word=True)
+    row = LETTERS.get(name) or _own_row(name)
     return replace(row, name=size.name, config=()) if isinstance(size, NumberedSymbol) else row
+
+
+def _own_row(name: str) -> Letter:
+    """Return the row of a size that is not in the alphabet: its letter has the unit of the same letter there."""
+    short = _FORM.fullmatch(name) is not None and len(name) - name.count("_") <= LONGEST
+    unit = LETTERS["L"].unit if short and name[0] == "L" else ""
+    return Letter(name, "a size of the model's code", unit, (name,), word=not short)
 
 
 @lru_cache(maxsize=4096)
 def print_order(size: Symbol) -> tuple[int, str]:
-    """Return the place of a size in printing order: letters as in the table, then sizes without a letter by name."""
+    """Return the place of a size in printing order: as in the table, letters outside it last among the same letter.
+
+    Sizes without a letter are last, by name.
+    """
     name = _unnumbered(size)
-    return _RANKS.get(name, len(_TABLE)), str(size.name) if size.name not in LETTERS else ""
+    if name in LETTERS:
+        return _RANKS[name], str(size.name) if size.name not in LETTERS else ""
+    return (len(_TABLE) if letter(size).word else _LAST.get(name[0], len(_TABLE) - 1)), str(size.name)
 
 
 def is_size(expr: object) -> bool:

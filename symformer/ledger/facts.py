@@ -82,6 +82,7 @@ class OperationKind(StrEnum):
     COMBINE = "combine"  # the sum of the outputs of the chosen experts, usually weighted; or the mean of positions
     MATCH = "match"  # the product of each row of one tensor with each row of another
     SCAN = "scan"  # a recurrent state: it decays, is updated with each token, and is read
+    CHOOSE = "choose"  # the keys that each query attends to, chosen by weighted sums of scores over heads
     PRODUCT = "product"  # x · y of two computed tensors in a trace, with unknown purpose
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # communication between ranks: no computation
@@ -120,7 +121,12 @@ ARRANGING = (
 ROUTING = (OperationKind.ROUTE, OperationKind.COMBINE)  # choose experts and weight their outputs
 CARRYING = (OperationKind.SCAN,)  # carry a recurrent state
 MATRICES = "matrices"  # the function of a product with a stored table of matrices (not attention)
-MATCHING = (OperationKind.MATCH, OperationKind.PRODUCT)  # multiply two computed tensors outside attention
+MATCHING = (
+    OperationKind.MATCH,
+    OperationKind.CHOOSE,
+    OperationKind.PRODUCT,
+)  # multiply two computed tensors outside attention
+UNRECOGNIZED = (OperationKind.OBSERVED, OperationKind.PRODUCT)  # counted in a trace, with unknown purpose
 WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
 
 
@@ -136,6 +142,7 @@ class Tensor:
     window: Expr | None = None  # the window of such a tensor
     whole: bool = False  # whether the cache stores every token despite the window
     chunked: bool = False  # whether the window is a chunk
+    chosen: Expr | None = None  # the number of keys that are chosen for each query of such a tensor
     encoded: bool = False  # whether it depends only on an encoder's input, so it exists before the first new token
     place: int | None = None  # the index of a piece of a split
 
@@ -178,6 +185,10 @@ class Entry:
     window: Expr | None = None  # the number of keys a query sees, including its own; None: all
     whole: bool = False  # whether the cache stores every token despite the window, and a new token reads all of them
     chunked: bool = False  # whether the window is a chunk: no query sees a key of an earlier chunk of that length
+    # The number of keys that are chosen for each query, or all that it sees if these are fewer; None: all. As in
+    # transformers, the cache stores every token, and the products of a new token with all of them are computed.
+    chosen: Expr | None = None
+    detached: bool = False  # whether it runs without gradients, although its weights may be trained separately
     chunk: Expr | None = None  # scan: the number of tokens processed at once by matrix products; None: one
     causal: bool = False  # convolution: whether it reads earlier positions only, so they can be cached
     latent: tuple[Tensor, ...] = ()  # attention: the latents from which the keys and values can be recomputed
@@ -240,7 +251,8 @@ class Scope:
     handed: tuple[Tensor, ...] = ()  # further inputs of each repeated layer
     distinct: Expr | None = None  # the number of repeated layers with their own weights; None: all
     mixture: Mixture | None = None  # the mixture of layers that these are one kind of
-    among: Expr | None = None  # the number of layers of all kinds, if this scope has only one kind's own operations
+    among: Expr | None = None  # the number of layers of all kinds, if this scope is one of several of a list
+    label: str = ""  # its name in ids, if its path does not distinguish it from others
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property
@@ -307,7 +319,7 @@ def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
     found: set[Symbol] = set()
     for count, entry in entries:
         tensors: list[Tensor | Weight] = [entry.output, *entry.inputs, *entry.weights, *entry.shared]
-        spans = [span for span in (entry.window, entry.chunk) if span is not None]
+        spans = [span for span in (entry.window, entry.chunk, entry.chosen) if span is not None]
         for expr in (count, *spans, *(dim for each in tensors for dim in each.shape)):
             found |= expr.free_symbols
         for weight in entry.weights:

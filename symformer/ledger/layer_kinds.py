@@ -123,6 +123,7 @@ class _Sharing:
             self.kinds[-1],
             name=f"{name}.*",
             count=self.mixture.total,
+            among=self.mixture.total,
             mixture=None,
             loop=(self.moves.now(given), inner, self.moves.now(last)),
             items=[self._settled(item, self.moves.now) for item in items],

@@ -44,7 +44,7 @@ from .facts import (
 from .layer_kinds import sharing
 
 _OWN: Mapping[str, Weight] = {}
-MASKED = ("mask", "window", "whole", "chunked")  # the query-key pairs of an operation
+MASKED = ("mask", "window", "whole", "chunked", "chosen")  # the query-key pairs of an operation
 Trained = Callable[[OperationKind, str], bool]  # whether the weights of an operation are trained, by its kind and path
 
 
@@ -92,12 +92,22 @@ class Operations:
         self._weights: dict[str, Weight] = {}
         self._share: Expr = ONE  # of the layers being recorded, the share that stores weights
         self._used: Expr = ONE  # of the operations being recorded, the share whose results reach the output
+        self._detached = False  # whether the operations being recorded run without gradients
 
     # -- parts ---------------------------------------------------------------------------------------------------
 
     def call(self, name: str, part: Part, *inputs: Any) -> Any:
         """Record a part inside this one, under a name, and return its output."""
         return self._enter(Scope(name, part), inputs)
+
+    @contextmanager
+    def detached(self) -> Iterator[None]:
+        """Record operations that run without gradients, as under ``torch.no_grad``."""
+        before, self._detached = self._detached, True
+        try:
+            yield
+        finally:
+            self._detached = before
 
     def repeat(
         self, name: str, count: Expr, part: Part, x: Tensor, *context: Any, distinct: Expr | None = None
@@ -476,13 +486,17 @@ class Operations:
         recalled: bool = False,
         whole: bool = False,
         chunked: bool = False,
+        chosen: Expr | None = None,
         capped: bool = False,
         blocks: bool = False,
     ) -> Tensor:
-        """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: products of queries and keys per head, scaled by 1 / sqrt(D)."""
+        """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: products of queries and keys per head, scaled by 1 / sqrt(D).
+
+        With ``chosen``, each query attends to that many keys, which `choose_keys` determines.
+        """
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
-        facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "latent": latent}
-        facts |= {"function": scale, "recalled": recalled, "capped": capped, "blocks": blocks}
+        facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "chosen": chosen}
+        facts |= {"latent": latent, "function": scale, "recalled": recalled, "capped": capped, "blocks": blocks}
         return self._write(OperationKind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "", sinks: Mapping[str, Weight] = _OWN) -> Tensor:
@@ -503,6 +517,7 @@ class Operations:
         latent: tuple[Tensor, ...] = (),
         whole: bool = False,
         chunked: bool = False,
+        chosen: Expr | None = None,
         blocks: bool = False,
         function: str = "",
     ) -> Tensor:
@@ -512,9 +527,19 @@ class Operations:
         from a rotated and an unrotated part; merging the heads then makes a copy.
         """
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
-        facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked}
+        facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "chosen": chosen}
         facts |= {"latent": latent, "function": function, "blocks": blocks}
         return self._write(OperationKind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
+
+    def choose_keys(self, name: str, s: Tensor, weights: Tensor, count: Expr) -> Tensor:
+        """s[B,A,S,C], w[B,S,A] -> m[B,1,S,C]: choose ``count`` keys for each query, by weighted sums of its scores.
+
+        The output is a mask to add to other scores: 0 for the chosen keys, and minus infinity for the others.
+        """
+        batch, heads, queries, keys = s.shape
+        self._same(self._path(name), "the heads of the scores and of their weights", weights.shape[-1:], (heads,))
+        facts: dict[str, Any] = {each: getattr(s, each) for each in MASKED} | {"chosen": count}
+        return self._write(OperationKind.CHOOSE, name, (s, weights), (batch, ONE, queries, keys), **facts)
 
     # -- views: no entry, the same storage -----------------------------------------------------------------------
 
@@ -573,8 +598,9 @@ class Operations:
         path = self._path(name)
         has_weights = bool(facts.get("weights") or facts.get("shared"))
         trained = has_weights and not facts.get("fixed") and self._trained(kind, path)
-        facts = {**facts, "frozen": has_weights and not trained, "used": self._used}
+        facts = {**facts, "frozen": has_weights and not trained, "used": self._used, "detached": self._detached}
         grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)
+        grad = ZERO if self._detached else grad
         # Elementwise operations on scores (softmax, dropout, an added bias) have the same mask as the scores.
         like = next((x for x in inputs if x.mask != "none" and x.shape == shape), None)
         if like is not None:

@@ -49,6 +49,7 @@ REDUCED: Mapping[OperationKind, int | None] = {
     **dict.fromkeys((OperationKind.NORM, OperationKind.SOFTMAX, OperationKind.ROUTE, *ATTENDING, *MULTIPLYING), -1),
     **dict.fromkeys((OperationKind.LINEAR, OperationKind.CONVOLUTION), None),  # these have such methods
     OperationKind.MATCH: -1,
+    OperationKind.CHOOSE: 1,  # over heads
     OperationKind.COMBINE: -2,
     OperationKind.SCAN: 2,  # from token to token
     **dict.fromkeys((OperationKind.PRODUCT, OperationKind.OBSERVED), None),  # only in traces, which have no ranks
@@ -366,6 +367,14 @@ class _RankOperations(Operations):
         if self.sequence:
             raise RuleError(f"{self._path(name)}: experts are not supported with tensor=sequence; choose tensor=on")
         return super().route(name, x, chosen)
+
+    def choose_keys(self, name: str, s: Tensor, weights: Tensor, count: Expr) -> Tensor:
+        """Record the choice of keys. Raises RuleError if ranks shard the sequence."""
+        if any(dim.has(N_cp) for dim in s.shape):
+            raise RuleError(
+                f"{self._path(name)}: keys that are chosen for each query are not supported with context=on"
+            )
+        return super().choose_keys(name, s, weights, count)
 
     def concatenate(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """Record a concatenation along the last axis."""

@@ -29,7 +29,16 @@ from ..language.sizes import (
     substitute,
     whole,
 )
-from ..language.symbols import RUN_SIZES, SYMBOLS, letter, named_symbol, print_order, suggested_letter, symbol
+from ..language.symbols import (
+    RUN_SIZES,
+    SYMBOLS,
+    NamedSizes,
+    letter,
+    named_symbol,
+    print_order,
+    suggested_letter,
+    symbol,
+)
 from ..language.target import AnyTarget, is_config, is_module, name_of
 from ..ledger.facts import Ledger, OperationKind
 from ..output.blocks import BriefBlock, Equation, Heading, Math, Piece, Table
@@ -37,7 +46,7 @@ from ..output.notebook import Shown
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
 from ..quantities.spellings import spelled
-from .provenance import Provenance
+from .provenance import ConfigLocation, Provenance, size_meaning
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -318,9 +327,84 @@ class Model(Immutable, Shown):
         return other
 
     @cached_property
-    def settable(self) -> frozenset[Symbol]:
+    def settable(self) -> NamedSizes:
         """Return the sizes that can be set: the sizes of the model, and every size of a run."""
-        return frozenset({*self.sizes, *self.numbers, *RUN_SIZES})
+        return NamedSizes({*self.sizes, *self.numbers, *RUN_SIZES}, self.names)
+
+    @cached_property
+    def names(self) -> Mapping[str, Symbol]:
+        """Return its sizes by their other names: the config fields of a class of the catalogue or a trace."""
+        return FrozenDict({name: named_symbol(own) for name, own in self.provenance.names.items()})
+
+    def size_name(self, name: str) -> str:
+        """Return the letter of a size that is given by another name, such as its config field; other text unchanged.
+
+        Parameters
+        ----------
+        name
+            Any text.
+
+        Returns
+        -------
+        str
+            The letter, or the text.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.model("hf:qwen3_next").size_name("linear_num_value_heads")
+        'A_v_lin'
+
+        """
+        found = self.names.get(name)
+        return name if found is None or named_symbol(name) in self.settable else str(found)
+
+    def meaning(self, size: Symbol) -> str:
+        """Return the meaning of a size: that of its letter, or of its config field if the alphabet lacks the letter.
+
+        Parameters
+        ----------
+        size
+            A size of the model or of a run.
+
+        Returns
+        -------
+        str
+            A phrase.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> from symformer.symbols import E
+        >>> sf.model("gpt2").meaning(E)
+        'hidden size'
+
+        """
+        field = self.field_of(size)
+        return size_meaning(size, ConfigLocation(field) if field else None)
+
+    def field_of(self, size: Symbol) -> str:
+        """Return the config field of a size of a class of the catalogue or a trace.
+
+        Parameters
+        ----------
+        size
+            A size of the model.
+
+        Returns
+        -------
+        str
+            The field, such as ``vision_config.hidden_size``; empty if there is none.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> from symformer.symbols import E
+        >>> sf.model("hf:rwkv").field_of(E)
+        'hidden_size'
+
+        """
+        return next((name for name, own in self.provenance.names.items() if own == size.name), "")
 
     def set(self, values: Mapping[Symbol | str, Expr | int | str]) -> Model:
         """Return the model with some sizes set.
@@ -380,8 +464,12 @@ class Model(Immutable, Shown):
 
         """
         numbers, relations = dict(self.numbers), dict(self.relations)
+        seen: dict[Symbol, object] = {}
         for name, given in values.items():
             target = symbol(name.name if isinstance(name, Symbol) else str(name), self.settable)
+            if target in seen:
+                raise SizeError(f"{target} is given twice, as {seen[target]} and as {name}; keep one")
+            seen[target] = name
             if target not in self.settable:
                 hint = suggested_letter(str(name))
                 raise UnknownNameError(
@@ -520,7 +608,7 @@ class Model(Immutable, Shown):
         with suppress(SymformerError):
             found += [each for each in self.params.to_blocks() if isinstance(each, Equation)]
         rows: list[list[Piece]] = [
-            [Math.of(size), letter(size).meaning, f"{number:,}"] for size, number in self.known.items()
+            [Math.of(size), self.meaning(size), f"{number:,}"] for size, number in self.known.items()
         ]
         return [*found, Table.of(["symbol", "meaning", "value"], rows, "llr")] if rows else found
 

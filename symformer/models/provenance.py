@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from sympy import Symbol
+
 from ..language.aliases import Alias
 from ..language.frozen import Immutable
 from ..language.sizes import Numbers, Relations
+from ..language.symbols import LETTERS, letter
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,15 @@ class ConfigLocation:
     less: str = ""  # another field, to subtract if this one is the sum of the two
     of: str = ""  # another size, if the field is a fraction or a multiple of it
     counted: str = ""  # the list entries that are counted, if the field is a list
+
+
+def size_meaning(size: Symbol, place: ConfigLocation | None) -> str:
+    """Return the meaning of a size: that of its letter, or of its config field if the alphabet lacks the letter."""
+    if size.name in LETTERS or place is None:
+        return letter(size).meaning
+    from ..language.letter_rules import described  # only for models of the catalogue and traces
+
+    return described(size, place.field)
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,7 @@ class Provenance(Immutable):
     quantized: str = ""  # the quantization stated in its config; its formulas describe the model before quantization
     reading: TraceEvidence | None = None  # None for a built-in model, which certificates cover
     config: Mapping[str, int] = field(default_factory=dict)  # every integer of the traced config
+    names: Mapping[str, str] = field(default_factory=dict)  # other names of its sizes, such as config fields -> letter
     # The provenance of one quantity, with the places of more letters.
     measured: Callable[[str, Collection[str]], Provenance] | None = field(default=None, compare=False)
 

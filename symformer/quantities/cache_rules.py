@@ -51,6 +51,11 @@ CONVOLUTION_BYTES = (
     "that dtype is fp8, because no model computes in fp8."
 )
 
+CHOSEN = (
+    "Products of the new token with all cached tokens are computed, as in transformers, which then masks the keys that "
+    "are not chosen."
+)
+
 DIVIDES = {
     "context": ("on", "N_cp"),
     "tensor": ("sequence", "N_tp"),
@@ -115,6 +120,11 @@ def keeps_places(entry: Entry) -> bool:
 def carries_state(entry: Entry) -> bool:
     """Return whether an operation carries a recurrent state."""
     return entry.kind is OperationKind.SCAN
+
+
+def chooses(entry: Entry) -> bool:
+    """Return whether an operation chooses the keys that a query attends to."""
+    return entry.kind is OperationKind.CHOOSE
 
 
 def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:

@@ -97,6 +97,8 @@ def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
         pairs = _weight(entry.kind, weight, conventions)
         if pairs and entry.frozen:
             raise RuleError(f"{entry.path}: communication of a table that is not trained is not supported")
+        if pairs and entry.detached and conventions["step"] == "training":
+            raise RuleError(f"{entry.path}: communication of a weight without a gradient is not supported")
         found += [Collective(weight.path, what, weight.shape, ranks, weight.share) for what, ranks in pairs]
     return found
 

@@ -22,7 +22,8 @@ TWO = Integer(2)
 ATTENTION = Convention(
     {
         "full": "counts every query-key pair, masked or not",
-        "causal": "under a causal mask, counts only unmasked query-key pairs: S(S+1)/2, or fewer with a sliding window",
+        "causal": "under a causal mask, counts only unmasked query-key pairs: S(S+1)/2, or fewer with a sliding window "
+        "or with keys chosen for each query",
     },
     lambda entry: entry.kind in ATTENDING and entry.mask == "causal",
 )
@@ -136,6 +137,14 @@ def match(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     return (Contraction(factors, (("one side", x.grad), ("the other side", y.grad))),)
 
 
+def choose(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """w[B, S, A] · s[B, A, S, C] -> m[B, 1, S, C]: 2 · B · pairs · A, for all pairs from which keys are chosen."""
+    scored, weights = entry.inputs
+    batch, _, *pairs = elements(entry.output.shape, replace(entry, chosen=None), conventions)
+    factors = (TWO, batch, *pairs, weights.width)
+    return (Contraction(factors, (("the scores", scored.grad), ("the weights", weights.grad))),)
+
+
 def scan(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """h[B, A, D, N] · c[B, G, N] -> y[B, A, D] after each token: 2 · B · S · A · D · N; the rest is elementwise.
 
@@ -183,6 +192,7 @@ CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contra
         OperationKind.SCORES: scores,
         OperationKind.MIX: mix,
         OperationKind.MATCH: match,
+        OperationKind.CHOOSE: choose,
         OperationKind.SCAN: scan,
         OperationKind.PRODUCT: product,
         **rows(none, OperationKind.NORM, OperationKind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
@@ -193,8 +203,13 @@ CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contra
 
 
 def contractions(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
-    """Return the contractions of an entry: none for elementwise operations and lookups."""
+    """Return the contractions of an entry: none for elementwise operations and lookups.
+
+    Without gradients, a contraction has no backward pass.
+    """
     found = CONTRACTIONS[entry.kind](entry, conventions)
+    if entry.detached:
+        return tuple(replace(each, sides=()) for each in found)
     return found if entry.used == 1 else tuple(replace(each, used=entry.used) for each in found)
 
 

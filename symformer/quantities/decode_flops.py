@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..formulas.account import Measure
 from ..language.symbols import B, C
-from .cache_rules import one_token
+from .cache_rules import CHOSEN, chooses, one_token
 from .contractions import COUNT, EMBEDDING, rules
 from .quantity import Quantity
 
@@ -16,6 +16,7 @@ QUANTITY = Quantity(
     ("operation", "factors"),
     {"embedding": EMBEDDING, "count": COUNT},
     run_sizes=(B, C),
+    notes={chooses: CHOSEN},
     latent="Latent attention recomputes the keys and values of all cached tokens from their latents, as transformers "
     "does.",
     recurrent="The FLOPs of one decoding step, at 2 FLOPs per multiply-add: one new token in each of B sequences, from "

@@ -93,7 +93,8 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
     Scores under a causal mask have S² elements per head with attention=full and S(S+1)/2 with attention=causal. A
     single new token (attention=new) has C + 1. With a window of w tokens, query i sees min(i, w) keys:
     m(2S - m + 1)/2 pairs for m = min(S, w). With n = ceil(S/w) chunks of w tokens, the first n - 1 chunks have
-    w(w + 1)/2 pairs each, and the last one, of r = S - (n - 1)w tokens, has r(r + 1)/2.
+    w(w + 1)/2 pairs each, and the last one, of r = S - (n - 1)w tokens, has r(r + 1)/2. If w keys are chosen for each
+    query, the number of pairs is that of a window of w tokens.
 
     Parameters
     ----------
@@ -109,19 +110,22 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
         return shape
     if entry.blocks and conventions["attention"] == "causal":
         raise RuleError(
-            f"{entry.path}: attention=causal is not supported, because each token of an image also attends to the later "
-            "tokens of that image; choose attention=full"
+            f"{entry.path}: attention=causal is not supported, because each token of an image also attends to the "
+            "later tokens of that image; choose attention=full"
         )
     *before, queries, keys = shape
     if conventions["attention"] == "new":
         return (*before, visible_keys(entry))
-    if entry.window is None:
+    limit = entry.window if entry.chosen is None else entry.chosen
+    if limit is None:
         return (*before, queries * (keys + 1) / 2)
+    if entry.window is not None and entry.chosen is not None:
+        raise RuleError(f"{entry.path}: attention=causal does not support keys chosen within a window")
     if entry.chunked:
-        full = ceiling(queries / entry.window) - 1
-        last = queries - full * entry.window
-        return (*before, (full * entry.window * (entry.window + 1) + last * (last + 1)) / 2)
-    least = Min(queries, entry.window)
+        full = ceiling(queries / limit) - 1
+        last = queries - full * limit
+        return (*before, (full * limit * (limit + 1) + last * (last + 1)) / 2)
+    least = Min(queries, limit)
     return (*before, least, (2 * queries - least + 1) / 2)
 
 
@@ -244,6 +248,7 @@ ELEMENTWISE: Mapping[OperationKind, Rule] = refuse_others(
         **rows(counts_nothing, *ARRANGING),  # dropout is disabled, and positions are computed once
         **rows(EXPERTS, *ROUTING),
         OperationKind.COMBINE: combine,
+        OperationKind.CHOOSE: refuse("count=all does not support the choice of keys"),
         OperationKind.OBSERVED: refuse_observed,
     },
 )

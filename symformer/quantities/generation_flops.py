@@ -8,7 +8,7 @@ from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import C, N_new, S
 from ..ledger.facts import Entry
-from .cache_rules import FromPrompt, one_token, prompt
+from .cache_rules import CHOSEN, FromPrompt, chooses, one_token, prompt
 from .contractions import ATTENTION, COUNT, EMBEDDING, rules
 from .quantity import Conventions
 
@@ -46,5 +46,6 @@ QUANTITY = FromPrompt(
     rules(generation_terms),
     ("operation", "factors"),
     {"attention": ATTENTION, "embedding": EMBEDDING, "count": COUNT},
+    notes={chooses: CHOSEN},
     encoder="The prompt is the decoder's; one pass of the encoder is included.",
 )

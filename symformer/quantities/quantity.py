@@ -410,7 +410,7 @@ def tally(
 def _called(item: Scope | Entry) -> str:
     """Return the name of a part or an entry in ids. A list item without a name is named after its part."""
     if isinstance(item, Scope):
-        return "parts" if item.name == "*" else item.name.removesuffix(".*") or item.part.name
+        return item.label or ("parts" if item.name == "*" else item.name.removesuffix(".*") or item.part.name)
     return item.path.rpartition(".")[2].replace("*", "weights")
 
 

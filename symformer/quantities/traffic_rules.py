@@ -206,6 +206,7 @@ _RULES: Mapping[OperationKind, Rule] = {
     **rows(EXPERTS, OperationKind.EXPERTS, *ROUTING),
     OperationKind.COMBINE: combine,
     OperationKind.PRODUCT: refuse("memory traffic of a product of two computed tensors is not supported"),
+    OperationKind.CHOOSE: refuse("the bytes read and written to choose the keys of each query depend on the kernel"),
     OperationKind.SCAN: refuse("the bytes that a scan reads and writes of its state depend on the kernel"),
     OperationKind.OBSERVED: refuse_observed,
 }

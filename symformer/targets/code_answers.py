@@ -34,15 +34,10 @@ def untraced(target: object) -> WitnessError:
 def of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
     """Return the model of a transformers model type, without sizes. Raises WitnessError, UnknownNameError."""
     from ..catalogue import config_match, entries
-    from ..catalogue.record import model_of_records
 
     if options:
         switched = _switched({"model_type": target.name}, options)
-        return _tying(
-            model_of_records(target.text, _found(target.text, switched, config_match.find(switched), trace)),
-            switched,
-            options,
-        )
+        return _tying(_model_of(target.text, switched, config_match.find(switched), trace), switched, options)
     shelved = entries.of_type(target.name)
     if shelved is None:
         if not trace:
@@ -51,7 +46,7 @@ def of_type(target: Target, options: Mapping[str, Any], trace: bool) -> Model:
 
         return witness.trace(target.text).model
     find, config = shelved
-    return model_of_records(target.text, _found(target.text, config, find, trace))
+    return _model_of(target.text, config, find, trace)
 
 
 def of_code(
@@ -59,14 +54,12 @@ def of_code(
 ) -> Model:
     """Return the model of a config without a built-in architecture, from the code of its class. Raises ConfigError."""
     from ..catalogue import config_match
-    from ..catalogue.record import model_of_records
 
     if "model_type" not in config:  # a diffusers config
         return _of_diffusers(path, config, options, trace)
     config = _switched(config, options)
-    find = _found(path, config, config_match.find(config), trace)
     try:
-        return _tying(model_of_records(path, find), config, options)
+        return _tying(_model_of(path, config, config_match.find(config), trace), config, options)
     except SizeError as error:
         raise ConfigError(f"{path}: {error}") from None
     except (ConfigError, WitnessError) as error:
@@ -145,6 +138,13 @@ def _tying(model: Model, config: Mapping[str, Any], options: Mapping[str, Any]) 
     if same or (reading is not None and any(each.startswith(f"{TIED}=") for each in reading.ignored)):
         raise OptionError(f"tied={options['tied']} has no effect: {model.title.removesuffix(', traced')} ignores it")
     return model
+
+
+def _model_of(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bool) -> Model:
+    """Return the model of a config whose catalogue records, if any, are known."""
+    from ..catalogue.record import model_of_records
+
+    return model_of_records(path, _found(path, config, shelved, trace), shelved)
 
 
 def _found(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bool) -> Find:

@@ -6,12 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sympy import Symbol
-
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError, UnknownNameError, alternatives, joined, naming, quoted
 from ..language.sizes import Relations, assignments
-from ..language.symbols import SYMBOLS, letter
+from ..language.symbols import SYMBOLS, NamedSizes
 from ..language.target import TargetKind, parse
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
@@ -131,22 +129,26 @@ class SideBySideTargets:
         return self._sized(models, conventions), conventions
 
     def _sized(self, models: Sequence[Model], conventions: Sequence[Mapping[str, str]]) -> list[Model]:
-        every = frozenset[Symbol]().union(*(model.settable for model in models))
-        shared, own = assignments(self.sets[0], every), [assignments(each, every) for each in self.sets[1:]]
+        every = NamedSizes.joined(model.settable for model in models)
+        # A config field can have another letter in each model.
+        known = [NamedSizes(every, {**every.names, **model.settable.names}) for model in models]
+        shared = [assignments(self.sets[0], sizes) for sizes in known]
+        own = [assignments(each, sizes) for each, sizes in zip(self.sets[1:], known, strict=True)]
         taken = [self._taken(model, each) for model, each in zip(models, conventions, strict=True)]
         what = " or ".join(self._counted)
-        for name in shared:
-            if not any(name in each for each in taken):
+        for names in zip(*shared, strict=True):
+            if not any(name in each for name, each in zip(names, taken, strict=True)):
                 owners = alternatives(self.targets)
-                raise SizeError(f"{name} ({letter(name).meaning}) is not a size of {owners} in {what}")
+                raise SizeError(f"{names[0]} ({models[0].meaning(names[0])}) is not a size of {owners} in {what}")
         found = []
         for place, model in enumerate(models):
-            sizes: Relations = {**{name: each for name, each in shared.items() if name in taken[place]}, **own[place]}
+            some = {name: each for name, each in shared[place].items() if name in taken[place]}
+            sizes: Relations = {**some, **own[place]}
             for name in own[place]:
                 if name not in taken[place]:
-                    raise SizeError(f"{name} ({letter(name).meaning}) is not a size of {model.target} in {what}")
+                    raise SizeError(f"{name} ({model.meaning(name)}) is not a size of {model.target} in {what}")
             with naming(model.target):
-                found.append(model.set(sizes) if shared or own[place] else model)
+                found.append(model.set(sizes) if self.sets[0] or own[place] else model)
         return found
 
     def _taken(self, model: Model, conventions: Mapping[str, str]) -> set[object]:

@@ -13,7 +13,7 @@ from typing import Any
 from sympy import Expr, Integer, expand
 
 from ..architectures.base_architecture import Architecture
-from ..components.base import Component
+from ..catalogue.measured_model import MeasuredModel
 from ..formulas import ranks
 from ..formulas.account import Line, Term
 from ..formulas.derivation import Derivation
@@ -23,7 +23,7 @@ from ..language.errors import RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label
 from ..language.sizes import Numbers, evaluate
-from ..ledger.facts import ATTENDING, CARRYING, Ledger, OperationKind
+from ..ledger.facts import ATTENDING, CARRYING, Ledger, OperationKind, Scope
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
 from ..output.blocks import Line as Sentence
@@ -42,6 +42,7 @@ from .formula_facts import (
     is_per_rank,
     subject_of,
 )
+from .relative_facts import RelativeFacts, relative_facts
 from .summary import share, show_json, unused_size_notes
 
 MATRICES, ATTENTION, SCAN, ELEMENTS = "matrices", "attention", "state-space scan", "element by element"
@@ -86,6 +87,7 @@ class PartFacts:
     columns: tuple[str, str]  # the headers of a part's table
     ledger: Ledger
     is_model: bool  # False for a component
+    run: Ledger | None = None  # of a traced model: the operations recognized in a run
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ class DerivationFacts(Immutable):
     quantities: tuple[QuantityFacts, ...]
     refused: tuple[tuple[str, str], ...]  # the names of quantities without a formula, and why
     figure: FigureFacts | None  # None for a short form, and for a ratio, which is not a sum over boxes
+    relative: RelativeFacts | None  # None for a short form, for ranks, and for a model without a relative
     json: tuple[Mapping[str, Any], ...]  # of each formula, as ``show --json`` prints it
 
 
@@ -188,8 +191,15 @@ def derivation_facts(
         quantities=found,
         refused=tuple(refused),
         figure=figure_of(subject, shown.component, first.formula, first.value) if first else None,
+        relative=_relative(model, formulas) if full else None,
         json=tuple({**show_json(model, each), "id": each.id, "target": model.name} for each in formulas),
     )
+
+
+def _relative(model: Model, formulas: Sequence[Formula]) -> RelativeFacts | None:
+    """Return the nearest relative, for formulas of the whole model on one rank that are no ratios."""
+    whole = any(each.additive and not is_per_rank(each) for each in formulas)
+    return relative_facts(model) if whole else None
 
 
 def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) -> QuantityFacts:
@@ -211,7 +221,7 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
         purposes=_purposes(formula, numbers, value),
         rows=tuple(_rows(formula, numbers, value)),
         totals=tuple(_totals(formula, numbers, value)) if formula.additive else (),
-        parts=_parts(formula, question, model.component, check.from_torch) if full else None,
+        parts=_parts(formula, question, model, check.from_torch) if full else None,
         examples=example_facts(model, formula, numbers) if full else None,
         check=check,
         checked=question.checked_by,
@@ -233,14 +243,21 @@ def _definition(question: Quantity, formula: Formula, known: Numbers) -> Definit
     )
 
 
-def _parts(formula: Formula, question: Quantity, component: Component, from_torch: bool) -> PartFacts:
+def _parts(formula: Formula, question: Quantity, model: Model, from_torch: bool) -> PartFacts:
     """Return the derivation of a formula part by part."""
+    component = model.component
     return PartFacts(
         steps=formula.derivation,
         columns=question.columns,
         ledger=component.ledger,
         is_model=from_torch or isinstance(component, Architecture),
+        run=_run(component) if isinstance(component, MeasuredModel) else None,
     )
+
+
+def _run(component: MeasuredModel) -> Ledger:
+    """Return the operations of a traced model; none if they are not known without a run."""
+    return component.stored_run() if component.stored_run else Ledger(Scope("", component), None)
 
 
 def _params(model: Model, formula: Formula) -> Label | None:

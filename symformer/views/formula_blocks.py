@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ..architectures import presets_of
 from ..formulas.formula import Formula
-from ..language.symbols import letter
+from ..language.symbols import LETTERS, letter
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
 from ..quantities import quantity as find_quantity
 from .part_copies import copies_line, path_of
 from .provenance_lines import provenance_lines
+from .stored_summaries import relative_sentence
 from .summary import missing_line, missing_of, remarks
 from .tower_totals import tower_table
 
@@ -23,6 +24,7 @@ def formula_blocks(model: Model, whole: Formula, formula: Formula) -> list[Brief
         formula.equation(),
         *map(Paragraph, _facts(model, formula)),
         *(Paragraph([line]) for line in provenance_lines(model, whole)),
+        *(Paragraph([line]) for line in _relative(model, formula)),
     ]
     found += tower_table(model, formula)
     return [*found, *([formula.rows.as_table()] if formula.rows else [])]
@@ -34,6 +36,13 @@ def _part(formula: Formula) -> str:
     return f"the {tower} tower" if tower else f"one {path_of(formula)}"
 
 
+def _relative(model: Model, formula: Formula) -> list[str]:
+    """Return a line on the nearest relative of an architecture, next to its number of parameters."""
+    if formula.measure.name != "params" or formula.whole_account is not None or model.provenance.config:
+        return []
+    return [line] if (line := relative_sentence(model)) else []
+
+
 def _facts(model: Model, formula: Formula) -> list[Line]:
     """Return lines on the copies of a part, the sizes, the conventions, the ranks and the notes."""
     found: list[Line] = []
@@ -43,6 +52,8 @@ def _facts(model: Model, formula: Formula) -> list[Line]:
         found.append(["with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items())])
     for total in formula.totals & formula.display_expr.free_symbols:
         found.append(["where ", Math.of(total), " = ", Math.of(formula.relations[total])])
+    if named := [size for size in formula.symbols if size.name not in LETTERS and model.field_of(size)]:
+        found.append(["named by rule: " + ", ".join(f"{size} is {model.field_of(size)}" for size in named)])
     if missing := missing_of(formula, model):
         known = presets_of(model.id) if model.id == model.target else []
         own = known and any(not letter(each).run for each in missing)  # presets do not set sizes of the run

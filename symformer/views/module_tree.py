@@ -120,9 +120,7 @@ def _grow(root: ModuleNode, line: AccountLine, count: Expr, formula: Formula) ->
     count = count * line.count.xreplace(formula.display_relations)
     words = [word for word in line.path.split(".") if word not in ("*", "")]
     entry = line.entry
-    if line.among is not None and not any(
-        one.each != 0 or (one.entry and one.entry.module) for _, one in line.leaves()
-    ):
+    if line.is_kind and not any(one.each != 0 or (one.entry and one.entry.module) for _, one in line.leaves()):
         return  # a kind of layer without rows of its own in this quantity
     if entry is None or _stands(line):
         node = root
@@ -134,7 +132,7 @@ def _grow(root: ModuleNode, line: AccountLine, count: Expr, formula: Formula) ->
             if line.part:
                 node.label = node.label or [_class_of(line.part)]
             node.count = line.count.xreplace(formula.display_relations) if line.count != 1 else node.count
-            node.among = line.among or node.among
+            node.among = (line.among if line.is_kind else None) or node.among
         else:
             node.label = node.label or describe(entry)
             amount = (count * line.each).xreplace(formula.display_relations)

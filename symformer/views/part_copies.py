@@ -27,9 +27,9 @@ def copies_line(model: Model, formula: Formula) -> Line:
     number = _value(copies, model)
     many: Line = [Math.of(copies), f" = {number:,}" if number is not None and copies.free_symbols else ""]
     said: Line
-    if line.among is not None:
+    if line.is_kind and line.among is not None:
         said = ["specific to ", *many, " of the ", Math.of(line.among), " layers, counted for one of them"]
-    elif line.count in formula.totals:
+    elif line.is_common:
         said = ["common to all ", *many, " layers, counted for one of them"]
     else:
         said = ["one of ", *many, " copies"]

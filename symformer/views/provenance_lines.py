@@ -73,6 +73,7 @@ def provenance_json(model: Model, formula: Formula) -> dict[str, Any]:
         "ignored": list(reading.ignored),
         "unread": list(reading.unread),
         "images": reading.images or None,
+        "fields": {str(size): field for size in formula.symbols if (field := model.field_of(size))},
         **stated,
     }
 

@@ -28,7 +28,7 @@ from .row_samples import Samples
 from .stored_weights import releases
 from .torch_session import silence
 from .trace_result import Trace
-from .trace_sources import letters
+from .trace_sources import letters_by_rule
 from .tracer import Tracer
 
 # CPU seconds for a formula in all sizes, and again for one in the channels alone. A build in progress is completed; the
@@ -104,7 +104,7 @@ def _formula(
 def _traced(build: Build, sizes: Mapping[str, int], total: int, name: str, path: str, limit: float) -> Trace:
     """Trace the class over some sizes and set the config's values. Raises WitnessError if the total differs."""
     samples = Samples(weights_at(build), dict(sizes), limit=max(round(limit, 1), 0))
-    found = Tracer(samples, letters, stem=name).trace(path, f"{name} of diffusers, traced")
+    found = Tracer(samples, letters_by_rule(sizes), stem=name).trace(path, f"{name} of diffusers, traced")
     numbers = {letter: sizes[field] for letter, field in found.symbols.items() if field in sizes}
     try:
         model = found.model.set(numbers)

@@ -20,12 +20,12 @@ from ..catalogue.codec import to_data
 from ..catalogue.entries import field_name, letters_of, part_of, read
 from ..catalogue.measured_model import STORED
 from ..catalogue.record import OPERATIONS
+from ..language.letter_rules import letters_of_fields
 from ..language.sizes import Condition, Divides, Equals
-from ..language.symbols import SYMBOLS, name_size, named_symbol
+from ..language.symbols import named_symbol
 from ..ledger.facts import OperationKind
 from .inert_fields import FieldTrials
 from .sampling import DEEP, ENTRY, POSITIONS, divides
-from .trace_sources import letters
 
 REJECTED, BUILT, RUN = range(3)  # how far the class gets with a config
 WIDTH = re.compile(r"(hidden_sizes?|hidden_dim|d_model|n_embd|embed_dims?|^dim|width|channels)(\[\d+\])?$")
@@ -240,7 +240,5 @@ class _Asked:
 
 def _letter(name: str, known: Mapping[str, str]) -> str:
     """Return an unused letter for a size."""
-    for each in (str(letters([*known, name])[name]), name.replace(".", "_") + "_" * ("." not in name)):
-        if each not in known.values():
-            return each if each in SYMBOLS else str(name_size(each))
-    raise AssertionError
+    found = letters_of_fields([*known, name])[name]
+    return found if found not in known.values() else name.replace(".", "_") + "_"

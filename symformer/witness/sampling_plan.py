@@ -13,6 +13,8 @@ from itertools import combinations, product
 
 from sympy import Expr, Integer, Min, Mul, Poly, Symbol, ceiling, expand, fraction
 
+from ..architectures.base_architecture import Architecture
+from ..components.base import Component
 from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
@@ -167,7 +169,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     }
     grid = [
         {**depth, **dict(zip(looped, values, strict=True))}
-        for depth in _grid(depths)
+        for depth in _grid(depths, model.component)
         for values in product(*looped.values())
     ]
     places = tuple(
@@ -207,7 +209,7 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
         if entry.kind is OperationKind.SCAN and entry.chunk is None:
             found[length] = READ
         if entry.function == POOLED:
-            found |= {name: POOLS for name in entry.output.shape[1].free_symbols}
+            found |= dict.fromkeys(entry.output.shape[1].free_symbols, POOLS)
     return found
 
 
@@ -233,12 +235,15 @@ def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol,
         raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three values of it do not determine it")
 
 
-def _grid(depths: Sequence[Symbol]) -> tuple[Numbers, ...]:
+def _grid(depths: Sequence[Symbol], component: Component) -> tuple[Numbers, ...]:
     """Return depths that determine a count: two values of each, one depth changed at a time.
 
     All values in a place differ. They are small, since every layer is run, and at least two, so that the first and the
-    last layer are different.
+    last layer are different. A config that cannot give each number of layers has places of its own.
     """
+    layers = component.fields.layers if isinstance(component, Architecture) else None
+    if layers is not None and (own := layers.tested(depths)):
+        return own
     first = {name: 2 + place for place, name in enumerate(depths)}
     return (first, *({**first, name: 2 + len(depths)} for name in depths))
 

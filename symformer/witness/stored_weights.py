@@ -111,14 +111,19 @@ def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, i
     place, _, inside = path.removeprefix(before).partition(".")[2].partition(".")
     if not place.isdigit():
         return path
-    first = 0
-    for stack, size in stacks.items():
-        count = evaluate(size, numbers, stack)
-        if int(place) < first + count:
-            own = before + ".".join(filter(None, (stack, place, inside)))
-            return own if with_stars(own) in _named(component) else path
-        first += count
-    return path
+    order = _order(component, numbers)
+    stack = order[int(place)] if int(place) < len(order) else ""
+    own = before + ".".join(filter(None, (stack, place, inside)))
+    return own if stack and with_stars(own) in _named(component) else path
+
+
+def _order(component: Architecture, numbers: Mapping[Symbol, int]) -> list[str]:
+    """Return the stack of each layer, in the order of torch's list."""
+    stacks, layers = _stacks(component), component.fields.layers
+    named = {count: stack for stack, count in stacks.items()}
+    if layers is not None and layers.alternating:
+        return [named[size] for size in layers.order(numbers)]
+    return [stack for stack, size in stacks.items() for _ in range(evaluate(size, numbers, stack))]
 
 
 @cache

@@ -276,17 +276,22 @@ class TorchWitness(Session):
         }
         both = len(set(attends.values())) > 1
         layers: dict[str, str] = {}
+        indexers: dict[str, str] = {}  # modules with keys of their own inside an attention module
         kinds: dict[tuple[str, bool], str] = {}  # a layer can have both attention and a mixer with states
         for name, module in self.model().named_modules():
             if isinstance(place := getattr(module, "layer_idx", getattr(module, "layer_id", None)), int):
                 stack = attends.get(with_stars(self.ours(name)), "") if both else "layers"
+                if name.startswith(f"{layers.get(f'{stack}.{place}', name)}."):
+                    indexers[f"{stack}.{place}"] = name
+                    continue
                 layers[f"{stack}.{place}"] = name
                 kinds[f"{stack}.{place}", with_stars(self.ours(name)) not in attends] = name
-        owners = {*layers.values()}
+        owners = {*layers.values(), *indexers.values()}
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for row, size in held.items():
-            place = row.rpartition(".")[0]
-            path = kinds.get((place, is_state(row)), layers.get(place))
+            place, _, kept = row.rpartition(".")
+            inside = indexers.get(place) if kept == "indexer_keys" else None
+            path = inside or kinds.get((place, is_state(row)), layers.get(place))
             if path is None:
                 raise WitnessError(f"no attention of {self.component.name} owns {row} of the cache")
             owners.add(path)
@@ -510,7 +515,7 @@ def generation_flops(witness: TorchWitness, new: int) -> TorchCount:
     prompted = witness.decoded(S, new - 1)
     found = tensors_of(prompted.cache)
     grows = [row for row in found if row.endswith(("keys", "values")) and not row.startswith("cross.")]
-    held = {found[row].shape[2] for row in grows}  # states have the same size after any number of tokens
+    held = {found[row].shape[-2] for row in grows}  # states have the same size after any number of tokens
     if held - {witness.numbers[S] + len(prompted.passes)} or not found:
         raise WitnessError(
             f"the cache of {witness.component.name} holds {held} tokens after generation: the model does not use it"

@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
@@ -31,8 +31,9 @@ from ..catalogue.recognized_model import RecognizedModel
 from ..catalogue.record import Find, Record, model_of_records
 from ..configs.config_source import OpenedConfig, open_config
 from ..language.errors import ConfigError, OptionError, SizeError, TargetError, WitnessError, listed
+from ..language.letter_rules import letters_of_fields, other_names
 from ..language.sizes import Equals, whole
-from ..language.symbols import SYMBOLS, E, V, name_size
+from ..language.symbols import SYMBOLS, name_size, named_symbol
 from ..language.target import HF, AnyTarget, TargetKind, factory_of, parse
 from ..models.model import Model
 from ..models.provenance import Pinned
@@ -47,7 +48,7 @@ from .run_traces import RUNS, Runner
 from .torch_session import silence
 from .trace_recognition import lift
 from .trace_result import Trace, UnbuiltError
-from .tracer import Tracer
+from .tracer import Letters, Tracer
 from .transformers_classes import TracedClass, assumption_notes, ignored, is_model_type, near_type, of_config, of_head
 from .value_reads import built_with_values, reads_values
 
@@ -57,8 +58,6 @@ IMAGES = {
     ("B", True): "each of the B sequences has one image, and the tokens that stand for it are among the S",
     ("B", False): "each of the B sequences has one image",
 }
-TOWER = "vision_config."  # prefix of the vision tower's fields
-TEXTS = (V, E)  # sizes of the text model
 _DEFAULT = "the factory's own default; give it an initial value to make it a size"
 
 
@@ -124,11 +123,13 @@ def records_in(traced: Trace, fields: Mapping[str, Any], said: tuple[str, ...] =
         warnings.simplefilter("ignore")
         numbers = whole_numbers(source.config(fields))
         stored = _counted(STORED, None, lambda point: source.build(fields), numbers)
+    names = other_names(letters_of_fields(numbers))
 
     def find(quantity: str) -> Record:
         found = traced.for_quantity(quantity)
         component, read = found.model.component, found.model.provenance
         kept = Record(letters=found.letters, places=read.places, reading=read.reading, config=numbers, assumed=said)
+        kept = replace(kept, names=names)
         if isinstance(component, RecognizedModel):
             return replace(kept, lifted=component)
         return replace(kept, traced=replace(cast(MeasuredModel, component), measure=None, lifted=None))
@@ -201,7 +202,9 @@ def trace_source(
             raise UnbuiltError(f"transformers cannot build {source.name}: {sentence(error)}{more}") from None
         samples = Samples(weights_at(build), start, limit=limit)
         stem = f"{HF}{source.model_type}".replace(":", "-")
-        traced = Tracer(samples, letters, stem=stem).trace(target, f"{source.name} of transformers, traced")
+        traced = Tracer(samples, letters_by_rule(start), stem=stem).trace(
+            target, f"{source.name} of transformers, traced"
+        )
         runner = replace(hf_runner(build, start, source), ignored=inert)
         if like is not None and traced.letters.items() <= like.letters.items() and like.ties == traced.ties:
             runner = replace(runner, like=like)
@@ -219,7 +222,7 @@ def hf_runner(build: Build, start: Point, source: TracedClass) -> Runner:
         start,
         partial(caller_for, way),
         partial(lengths_of, way),
-        letters,
+        letters_by_rule(start),
         "transformers",
         partial(caller_for, replace(way, head="base") if way.head == "masked" else way),  # the model makes positions
         refusal,
@@ -548,17 +551,15 @@ def _counted(quantity: str, way: CallSpec | None, build: Build, point: Point) ->
 
 
 def letters(names: Sequence[str]) -> dict[str, Symbol]:
-    """Return a symbol for each size: the letter of a known field or argument name, or else the name itself.
-
-    In a model with text and images, fields of the vision tower get the tower's letters. V is the text vocabulary.
-    """
+    """Return a symbol for each size of a factory: the letter of a known argument name, or else the name itself."""
     found: dict[str, Symbol] = {}
-    usual = {name: SYMBOLS[name] if name in SYMBOLS else name_size(name.rpartition(".")[2]) for name in names}
-    beside = any(symbol in TEXTS for name, symbol in usual.items() if not name.startswith(TOWER))
-    for name, own in usual.items():
-        pictures = beside and name.startswith(TOWER)
-        symbol = SYMBOLS.get(f"{own}_vis", own) if pictures else own
-        whole = name.replace(".", "_") + "_" * ("." not in name)
-        taken = symbol in found.values() or (pictures and symbol in TEXTS)
-        found[name] = name_size(whole) if taken else symbol
+    for name in names:
+        own = SYMBOLS[name] if name in SYMBOLS else name_size(name)
+        found[name] = name_size(f"{name}_") if own in found.values() else own
     return found
+
+
+def letters_by_rule(fields: Collection[str]) -> Letters:
+    """Return the function that gives a symbol to each size of a config with these fields, and to those of its runs."""
+    known = {name: named_symbol(letter) for name, letter in letters_of_fields(fields).items()}
+    return lambda names: {name: known.get(name) or SYMBOLS.get(name) or name_size(name) for name in names}

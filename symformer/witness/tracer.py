@@ -18,6 +18,7 @@ from sympy import Add, Expr, Integer, Mul, Symbol, fraction, together
 
 from ..catalogue.measured_model import Class, MeasuredModel
 from ..language.errors import SizeError, UnknownNameError, WitnessError
+from ..language.letter_rules import other_names
 from ..language.sizes import AtMost, Condition, Divides, Equals, without_implied
 from ..language.symbols import print_order
 from ..models.model import Model
@@ -221,7 +222,12 @@ class Tracer:
             ties={name: str(tie) for name, tie in samples.ties.items()},
             at_config=at_config,
         )
-        provenance = Provenance(places={name: ConfigLocation(place) for name, place in places.items()}, reading=read)
+        own = {name: str(symbol) for name, symbol in named.items()}
+        provenance = Provenance(
+            places={name: ConfigLocation(place) for name, place in places.items()},
+            reading=read,
+            names=other_names(own),
+        )
         return Trace(
             Model(target=target, component=component, provenance=provenance),
             places,
@@ -231,7 +237,7 @@ class Tracer:
             depth,
             samples.builds,
             monotonic() - begun,
-            letters={name: str(symbol) for name, symbol in named.items()},
+            letters=own,
         )
 
     def _broken(self, conditions: Iterable[Condition], letters: Mapping[str, Symbol]) -> str:

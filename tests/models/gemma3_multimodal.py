@@ -9,8 +9,8 @@ MODEL = ModelCase(
     "gemma3-multimodal",
     totals=(
         # llmfit's, from the files on the Hub. By hand, for the image encoder: 3*14*14*1152 + 1152 + 4096*1152
-        # + 27*(4*(1152² + 1152) + 2*1152*4304 + 4304 + 1152 + 4*1152) + 2*1152 = 416,866,032; for the projector 1152*E +
-        # 1152; the rest is the language model
+        # + 27*(4*(1152² + 1152) + 2*1152*4304 + 4304 + 1152 + 4*1152) + 2*1152 = 416,866,032; for the projector
+        # 1152*E + 1152; the rest is the language model
         ("gemma-3-4b", {}, 416_866_032 + 1152 * 2560 + 1152 + 3_880_263_168),
         ("gemma-3-12b", {}, 12_187_325_040),
         ("gemma-3-27b", {}, 27_432_406_640),

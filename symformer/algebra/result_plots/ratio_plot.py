@@ -12,7 +12,7 @@ from ...language.errors import OptionError, SizeError, listed
 from ...language.notation.display_tree import value
 from ...language.notation.latex import latex
 from ...language.notation.text import exact_text
-from ...language.symbols import letter, print_order, symbol
+from ...language.symbols import NamedSizes, letter, print_order, symbol
 from ...output.chart import Chart, ReferenceLine, Series
 from ...output.style import MOST, literal
 from ..crossover import AllowedValues
@@ -42,7 +42,7 @@ def draw(found: Sequence[QuantityRatio], by: str) -> Chart:
     if len(found) > MOST:
         raise OptionError(f"{len(found)} quotients do not fit in one plot; choose at most {MOST}")
     own = frozenset[Symbol]().union(*(value(each.ratio).free_symbols for each in found))
-    size = symbol(by, own) if by else _usual(found)
+    size = symbol(by, NamedSizes.joined(NamedSizes(own, each.model.names) for each in found)) if by else _usual(found)
     series: list[Series] = []
     across: list[ReferenceLine] = []
     notes: list[str] = []

@@ -9,6 +9,7 @@ from ...components import Component, GatedMLP, MoE
 from ...components.moe import SIGMOID_IN_GROUPS
 from ...configs.field_mapping import Fields
 from ...language.symbols import L_dense, L_moe, M, X_shared
+from ...ledger.facts import Order
 from .llama_like import LlamaLike
 from .stacked import Stack
 
@@ -24,7 +25,7 @@ class DenseFirst(LlamaLike):
             *("n_group", "topk_group", "routed_scaling_factor", "num_nextn_predict_layers", "num_mtp_layers"),
         ),
     )
-    order = "kind by kind"
+    order: ClassVar[Order] = "kind by kind"
     routing: ClassVar[str] = SIGMOID_IN_GROUPS  # how the experts are chosen and weighted
 
     @property

@@ -1,43 +1,66 @@
-"""Latent: latent attention, in dense layers, or in dense layers followed by layers with experts."""
+"""Latent attention, in dense layers, or in dense layers followed by layers with experts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sympy import Integer
 
-from ...components import Component, LatentAttention
+from ...components import Component, LatentAttention, LightningIndexer
+from ...configs.config_fields import Field
 from ...configs.field_mapping import Fields
 from ...language.sizes import AtMost, Condition, Divides
-from ...language.symbols import A, D_nope, D_rope, K, R_q, X
+from ...language.symbols import A, A_idx, D_idx, D_nope, D_rope, K, K_idx, R_q, X
 from ..base_architecture import Variants
 from .dense_first import DenseFirst
 from .llama_like import LlamaLike
 
 PAIRS: tuple[Condition, ...] = (Divides(Integer(2), D_rope),)
 PAIRS_AND_EXPERTS: tuple[Condition, ...] = (*PAIRS, AtMost(K, X))
+EXPERTS = Fields(
+    fixed={"moe_layer_freq": (1,)},  # all layers after the dense ones have experts
+    inert=(
+        # the choice of experts, but not their number; the load-balancing loss; expert parallelism
+        *("topk_method", "scoring_func", "aux_loss_alpha", "seq_aux", "ep_size"),
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LatentDense(LlamaLike):
-    """A decoder with latent attention, with or without a query latent."""
+class WithLatents(LlamaLike):
+    """A decoder with latent attention."""
 
     constraints = PAIRS
     config = Fields(
-        nullable={"query_latent": R_q},
-        restated={"num_key_value_heads": A, "head_dim": D_rope, "qk_head_dim": D_nope + D_rope},
+        restated={"num_key_value_heads": A, "qk_head_dim": D_nope + D_rope},
         inert=("pretraining_tp",),  # the number of pieces of a linear layer in pretraining
     )
-    variants: ClassVar[Variants] = ({}, {"query_latent": False}, {"tied": True}, {"head": "none"})
     turned = D_rope
+
+    @property
+    def latent_attention(self) -> LatentAttention:
+        """Return latent attention with a query latent."""
+        dropped = "attention_dropout" if self.attention_dropout else ""
+        return LatentAttention(weight_dropout=dropped, softmax="float32")
+
+    @property
+    def attention(self) -> Component:
+        return self.latent_attention
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatentDense(WithLatents):
+    """A decoder with latent attention, with or without a query latent."""
+
+    config = Fields(nullable={"query_latent": R_q}, restated={"head_dim": D_rope})
+    variants: ClassVar[Variants] = ({}, {"query_latent": False}, {"tied": True}, {"head": "none"})
 
     query_latent: bool = True
 
     @property
     def attention(self) -> Component:
-        dropped = "attention_dropout" if self.attention_dropout else ""
-        return LatentAttention(query_latent=self.query_latent, weight_dropout=dropped, softmax="float32")
+        return replace(self.latent_attention, query_latent=self.query_latent)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +68,27 @@ class Latent(LatentDense, DenseFirst):
     """The base of DeepSeek-V2 and DeepSeek-V3."""
 
     constraints = PAIRS_AND_EXPERTS
-    config = Fields(
-        fixed={"moe_layer_freq": (1,)},  # all layers after the dense ones have experts
-        inert=(
-            # the choice of experts, but not their number; the load-balancing loss; expert parallelism
-            *("topk_method", "scoring_func", "aux_loss_alpha", "seq_aux", "ep_size"),
-        ),
+    config = EXPERTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseLatent(WithLatents, DenseFirst):
+    """The base of DeepSeek-V3.2 and GLM-5: latent attention to the keys that an indexer chooses for each query."""
+
+    constraints = (*PAIRS_AND_EXPERTS, AtMost(D_rope, D_idx))
+    config = EXPERTS.combined_with(
+        Fields(
+            {
+                A_idx: Field(("index_n_heads",), 64),
+                D_idx: Field(("index_head_dim",), 128),
+                K_idx: Field(("index_topk",), 2048),
+            },
+            fixed={"norm_topk_prob": (True,)},
+            # the class replaces the first with the number of rotary dimensions; which elements form a pair
+            inert=("head_dim", "rope_interleave", "indexer_rope_interleave"),
+        )
     )
+
+    @property
+    def attention(self) -> Component:
+        return replace(self.latent_attention, indexer=LightningIndexer())

@@ -18,7 +18,6 @@ from ...ledger.facts import Activation
 from ..base_architecture import option
 from .multimodal import IMAGE, Multimodal
 
-
 # torch's word -> symformer's, for the fused matrix of the attention pooling
 POOLING_NAMES = {"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"}
 

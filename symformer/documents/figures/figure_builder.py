@@ -9,7 +9,7 @@ from itertools import groupby
 
 from sympy import Expr, Integer, Rational, expand
 
-from ...catalogue.measured_model import Module
+from ...catalogue.module_scopes import Module
 from ...formulas.account import Line
 from ...language.errors import OptionError, SizeError, UnknownNameError
 from ...language.notation.display_tree import Label

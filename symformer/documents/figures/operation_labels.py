@@ -21,6 +21,7 @@ OPERATIONS = {
     OperationKind.EXPERTS: "Experts",
     OperationKind.COMBINE: "Weighted sum",
     OperationKind.MATCH: "Match",
+    OperationKind.CHOOSE: "Key selection",
     OperationKind.SCAN: "Scan",
     OperationKind.PRODUCT: "Product",
     OperationKind.DROPOUT: "Dropout",

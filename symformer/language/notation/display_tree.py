@@ -248,13 +248,14 @@ def ordered_terms(expr: Expr) -> list[Expr]:
 
 
 @lru_cache(maxsize=4096)
-def house_key(expr: Expr) -> tuple[int, int, list[tuple[tuple[int, str], int]], str]:
+def house_key(expr: Expr) -> tuple[int, int, list[tuple[tuple[int, str], int]], bool, str]:
     """Return the sort key of house order: descending degree, then the alphabet, then coefficient sign and text."""
     powers = leading_powers(expr)
     return (
         -sum(power for symbol, power in powers.items() if not letter(symbol).ranks),
         -sum(powers.values()),
         sorted((print_order(symbol), -power) for symbol, power in powers.items()),
+        expr.could_extract_minus_sign() and not isinstance(expr, Add),  # L - floor(L/4), not -floor(L/4) + L
         str(expr),
     )
 

@@ -1,0 +1,74 @@
+"""The nearest relative of an architecture: the one from which its structure differs in the fewest parts."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from .. import architectures
+from ..architectures.base_architecture import Architecture
+from ..language.errors import OptionError
+from ..papers import cited_papers, paper, papers
+from .structure_difference import differing_parts
+from .structure_profile import StackProfile, profiles
+
+
+def nearest_relative(name: str) -> str:
+    """Return the nearest relative of an architecture among the built-in ones, or "" if there is none.
+
+    It differs in the fewest parts; among several, by the fewest phrases, and then the oldest. A relative is older: so
+    is the first paper that its class cites. Architectures of the same paper are in the order of their names. A model of
+    a single layer is a relative of such models only, and a model with an encoder and a decoder has another one as its
+    relative if there is one.
+
+    Parameters
+    ----------
+    name
+        The name of the architecture, with its default options.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such architecture.
+
+    Examples
+    --------
+    >>> nearest_relative("qwen3")
+    'llama'
+
+    """
+    own, date = _described(name), _published(name)
+    found = []
+    for other in architectures.names():
+        theirs, since = _described(other), _published(other)
+        if (since, other) >= (date, name) or (_single(theirs) and not _single(own)):
+            continue
+        try:
+            parts, phrases = differing_parts(own, theirs)
+        except OptionError:  # they have other towers
+            continue
+        found.append((own.keys() != theirs.keys(), parts, phrases, since, other))
+    return min(found)[-1] if found else ""
+
+
+def _single(found: dict[str, StackProfile]) -> bool:
+    """Return whether no stack of a model has several layers."""
+    return all(stack.depth in (0, 1) for stack in found.values())
+
+
+@cache
+def _described(name: str) -> dict[str, StackProfile]:
+    return profiles(architectures.architecture(name).component)
+
+
+@cache
+def _published(name: str) -> tuple[int, str]:
+    """Return the date of the first paper that an architecture cites: its year, and its number on arXiv or "".
+
+    The number states the month and the order within it. An architecture without a paper is newer than all others.
+    """
+    model: type[Architecture] = architectures.architecture_class(name)
+    cited = [paper(key) for key in cited_papers([model.__doc__ or ""]) if key in papers()]
+    if not cited:
+        return 9999, ""
+    number = cited[0].arxiv if cited[0].arxiv[:4].isdigit() else ""
+    return (2000 + int(number[:2]) if number else cited[0].year), number

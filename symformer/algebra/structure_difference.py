@@ -1,0 +1,248 @@
+"""The comparison of two models by structure: their stacks are matched, and their parts compared one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sympy import Add, Expr, Integer, Symbol, expand
+
+from ..architectures.base_architecture import Architecture
+from ..formulas.formula import Formula
+from ..language.errors import OptionError, RuleError, naming
+from ..language.frozen import FrozenDict
+from ..language.notation.text import code
+from ..language.symbols import A, A_vis, D, E_vis, G, H, H_vis, L, P, S, S_enc
+from ..models.model import Model
+from ..quantities import quantity as find_quantity
+from .structure import QUANTITIES, PartDifference, StructureComparison
+from .structure_amounts import Place, part_amounts, silent_operations
+from .structure_profile import DECODER, ENCODER, ONLY, OTHER, PARTS, StackProfile, in_towers, profiles
+from .structure_words import ROTARY, Change, changes_of
+
+NOTHING = Integer(0)
+NONE = "-"  # in the place of a stack that only the other model has
+Pairs = Sequence[tuple[str, str]]  # the stacks of the first and the second model that correspond
+Sizes = dict[Symbol, Expr]
+_OTHER_MIXERS = ("state-space mixer", "short convolution")
+_MULTI_QUERY = "one key/value head for all query heads"
+_MULTI_HEAD = "a key/value head for each query head"
+
+
+def differing_parts(one: Mapping[str, StackProfile], two: Mapping[str, StackProfile]) -> tuple[int, int]:
+    """Return the number of parts in which two descriptions differ, and the number of phrases that only one has.
+
+    Raises OptionError if their stacks do not correspond.
+    """
+    found: dict[tuple[str, tuple[Change, ...]], int] = {}
+    for left, right in _pairs("the first", "the second", one, two):
+        if NONE in (left, right):  # a whole stack
+            found[NONE, ()] = 1
+            continue
+        for part in dict.fromkeys(PARTS.values()):
+            if changes := changes_of(part, one[left], two[right]):  # once if they are the same in several stacks
+                found[part, changes] = sum(len(each.short.split("; ")) for each in changes)
+    return len(found), sum(found.values())
+
+
+def compare_structures(first: Model, second: Model) -> StructureComparison:
+    """Return how the structure of one model differs from that of another.
+
+    Raises OptionError for components and traced models, and if the stacks of the models do not correspond.
+    """
+    for model in (first, second):
+        if not isinstance(model.component, Architecture) and not model.provenance.reading:
+            raise OptionError(f"{model.target} is a component; --structure compares whole models")
+        if model.provenance.reading:
+            raise OptionError(
+                f"{model.target} is known from a trace of its code, which does not name its parts; compare the totals "
+                "of a quantity instead, without --structure"
+            )
+    one, two = profiles(first.component), profiles(second.component)
+    pairs = _pairs(first.title, second.title, one, two)
+    notes: list[str] = []
+    swaps: tuple[Sizes, Sizes] = ({}, {})
+    for left, right in pairs:
+        _align(one.get(left), two.get(right), swaps, notes, (first, second))
+    amounts: dict[str, dict[Place, Expr]] = {}
+    totals: dict[str, Expr] = {}
+    refused: dict[str, str] = {}
+    for name in QUANTITIES:
+        try:
+            both = []
+            for model in (first, second):
+                with naming(model.title):
+                    both.append(_formula(model, name))
+        except RuleError as error:
+            refused[name] = str(error)  # which names the operation
+            continue
+        places, total = _difference(both, (tuple(one), tuple(two)), pairs, swaps)
+        amounts[name], totals[name] = places, total
+    silent = [silent_operations(model.component, tuple(each)) for model, each in ((first, one), (second, two))]
+    found: list[PartDifference] = []
+    for pair in pairs:
+        stack = called(pair)
+        if NONE in pair:
+            found.append(_whole_stack(stack, one.get(pair[0]), two.get(pair[1]), amounts))
+            continue
+        for part in (*dict.fromkeys(PARTS.values()), OTHER):
+            changes = changes_of(part, one[pair[0]], two[pair[1]])
+            own = {name: each.get((stack, part), NOTHING) for name, each in amounts.items()}
+            hidden = silent[0].get((pair[0], part)) != silent[1].get((pair[1], part))
+            if changes or hidden or any(amount != 0 for amount in own.values()):
+                name = "mixer" if part == "attention" and _is_mixer(changes) else part
+                found.append(PartDifference(f"{name} of the {stack}" if stack else name, changes, FrozenDict(own)))
+    return StructureComparison(
+        (first, second),
+        tuple(_joined(found)),
+        FrozenDict(totals),
+        FrozenDict(refused),
+        (FrozenDict(swaps[0]), FrozenDict(swaps[1])),
+        tuple(dict.fromkeys(notes)),
+    )
+
+
+def _whole_stack(
+    name: str, one: StackProfile | None, two: StackProfile | None, amounts: Mapping[str, Mapping[Place, Expr]]
+) -> PartDifference:
+    """Return the difference of a stack that only one of the models has."""
+    depth = next(each.depth for each in (one, two) if each)
+    phrase = (f"{'an' if name == ENCODER else 'a'} {name} of {{{code(depth)}}} layers",)
+    own = {
+        quantity: Add(*(amount for place, amount in each.items() if place[0] == name))
+        for quantity, each in amounts.items()
+    }
+    return PartDifference(name, (Change("stack", phrase if one else (), () if one else phrase),), FrozenDict(own))
+
+
+def _is_mixer(changes: Sequence[Change]) -> bool:
+    """Return whether one of the models has something else than attention in its place."""
+    return any(word in phrase for each in changes for phrase in (*each.own, *each.other) for word in _OTHER_MIXERS)
+
+
+def _joined(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
+    """Yield the differences, with those that are the same in an encoder and a decoder as one."""
+    encoder, decoder = f" of the {ENCODER}", f" of the {DECODER}"
+    others = {each.part.removesuffix(decoder): each for each in found if each.part.endswith(decoder)}
+    joined = set()
+    for each in found:
+        part = each.part.removesuffix(encoder)
+        other = others.get(part) if part != each.part else None
+        if other is not None and other.changes == each.changes:
+            joined.add(other.part)
+            both = {name: expand(amount + other.amounts[name]) for name, amount in each.amounts.items()}
+            yield PartDifference(f"{part} of the {ENCODER} and the {DECODER}", each.changes, FrozenDict(both))
+        elif each.part not in joined:
+            yield each
+
+
+def _formula(model: Model, name: str) -> Formula:
+    """Return a formula in all sizes of a model, without relations between them except totals of layers."""
+    return find_quantity(name).formula(model.component, model.id, {}, {})
+
+
+def _pairs(
+    first: str, second: str, one: Mapping[str, StackProfile], two: Mapping[str, StackProfile]
+) -> list[tuple[str, str]]:
+    """Return the stacks that correspond. Raises OptionError if they cannot be matched."""
+    if set(one) == set(two):
+        return [(name, name) for name in one]
+    if in_towers(tuple(one)) or in_towers(tuple(two)):
+        both, other = (first, second) if in_towers(tuple(one)) else (second, first)
+        raise OptionError(
+            f"{both} has an image encoder and a text encoder, and {other} does not; --structure compares "
+            "only models with the same towers"
+        )
+    single = one if ONLY in one else two
+    causal = "causal attention" in single[ONLY].aspects.get("mask", ("causal attention",))
+    match, rest = (DECODER, ENCODER) if causal else (ENCODER, DECODER)
+    found = [(ONLY, match), (NONE, rest)]
+    return found if single is one else [(right, left) for left, right in found]
+
+
+def _align(
+    one: StackProfile | None,
+    two: StackProfile | None,
+    swaps: tuple[Sizes, Sizes],
+    notes: list[str],
+    models: tuple[Model, Model],
+) -> None:
+    """Express sizes that only one of two stacks has in those of the other, and note it.
+
+    A model with G key/value heads includes the one with G = A: this is a difference of sizes. The same holds for a
+    head dimension D and E/A, for the number of positions, and for the letters of depths.
+    """
+    if one is None or two is None:
+        return
+    sides = ((one, two, swaps[0], models[0], models[1]), (two, one, swaps[1], models[1], models[0]))
+    for name, letters, words in _ALIGNED:
+        for mine, theirs, swap, model, other in sides:
+            size, value = getattr(mine, name), getattr(theirs, name)
+            if size not in letters or value is None or size in value.free_symbols:
+                continue
+            if value not in letters or size == S:
+                swap[size] = value
+                equal = f"{{{code(size)}}} = {{{code(value)}}}"
+                notes.append(
+                    f"{model.title} has {words.format(f'{{{code(size)}}}')}; in {other.title}, {equal}. This is a "
+                    f"difference of sizes, and the formulas use {equal}."
+                )
+    if one.kv_heads is not None and two.kv_heads is not None:
+        left, right = one.kv_heads.xreplace(swaps[0]), two.kv_heads.xreplace(swaps[1])
+        for each, heads in ((one, left), (two, right)) if left != right else ():
+            each.add("mixer", _MULTI_QUERY if heads == 1 else _MULTI_HEAD)
+    for mine, theirs, _, model, _ in sides:
+        own = [each for each in mine.aspects.get("positions", ()) if each.startswith(f"{ROTARY} on {{")]
+        if own and ROTARY in theirs.aspects.get("positions", ()):
+            notes.append(f"In {model.title}, {{D_rope}} may equal the head dimension; then whole heads rotate.")
+    for mine, theirs, swap, _, _ in sides if one.depth != two.depth else ():
+        size, value = mine.depth, theirs.depth
+        alone = value == 1 or (isinstance(value, Add) and size != L) or (size == L and isinstance(value, Symbol))
+        if isinstance(size, Symbol) and alone:
+            swap[size] = value
+            return
+    if isinstance(one.depth, Symbol) and isinstance(two.depth, Symbol) and one.depth != two.depth:
+        swaps[1][two.depth] = one.depth
+
+
+# Sizes that a stack can share with another: the field of its profile, its letters, and words for it.
+_ALIGNED = (
+    ("width", (E_vis,), "an image encoder of width {}"),
+    ("heads", (A, A_vis), "{} query heads"),
+    ("kv_heads", (G,), "{} key/value heads"),
+    ("head_width", (D,), "heads of dimension {}"),
+    ("hidden", (H, H_vis), "an MLP of width {}"),
+    ("length", (S, S_enc), "sequences of {} tokens"),
+    ("rows", (P,), "{} learned positions"),
+)
+
+
+def _difference(
+    both: Sequence[Formula],
+    stacks: tuple[tuple[str, ...], tuple[str, ...]],
+    pairs: Pairs,
+    swaps: tuple[Sizes, Sizes],
+) -> tuple[dict[Place, Expr], Expr]:
+    """Return the difference of each part of the first model's stacks, and of the totals."""
+    sums = [{total: formula.relations[total] for total in formula.totals} for formula in both]
+    collect = next((formula for formula in both if formula.totals), None)
+    if sums[0] and sums[1] and sums[0] != sums[1]:  # two ways to divide all layers into kinds
+        sums, collect = [{}, {}], None
+    every = {**sums[0], **sums[1]}
+    found: dict[Place, Expr] = {}
+    for side, (formula, swap) in enumerate(zip(both, swaps, strict=True)):
+        for (stack, part), amount in part_amounts(formula, stacks[side]).items():
+            place = (next(called(pair) for pair in pairs if pair[side] == stack), part)
+            own = expand(amount.xreplace(dict(swap)).xreplace(every))
+            found[place] = found.get(place, NOTHING) + (own if side == 0 else -own)
+    found = {place: expand(amount) for place, amount in found.items()}
+    total = expand(Add(*found.values()))
+    if collect is not None:
+        found = {place: collect.collect_totals(amount) for place, amount in found.items()}
+        total = collect.collect_totals(total)
+    return found, total
+
+
+def called(pair: tuple[str, str]) -> str:
+    """Return the name of two corresponding stacks: "" if one of the models has only one stack."""
+    names = {name for name in pair if name not in (ONLY, NONE)}
+    return names.pop() if names and ONLY not in pair else ONLY

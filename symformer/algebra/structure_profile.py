@@ -1,0 +1,584 @@
+"""The structure of a model in words: for each stack of layers, the phrases that describe its parts.
+
+Phrases are read from the components and from the operations that the model records. Sizes in a phrase stand between
+braces, such as ``{C_win}``. Names of modules, dropout, casts and fused matrices are not structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sympy import Add, Expr
+
+from ..components.base import Component
+from ..components.chunked_scan import ChunkedScan
+from ..components.cross_attention import CrossAttention
+from ..components.disentangled_attention import DisentangledAttention
+from ..components.dropout import Dropout
+from ..components.gated_mlp import GatedMLP
+from ..components.head_norm import HeadNorm
+from ..components.identity import Identity
+from ..components.latent_attention import LatentAttention
+from ..components.layer_norm import LayerNorm
+from ..components.linear import Linear
+from ..components.lm_head import LMHead
+from ..components.mlp import MLP
+from ..components.moe import (
+    SIGMOID_IN_GROUPS,
+    SIGMOID_IN_GROUPS_MAYBE_DIVIDED,
+    SIGMOID_OF_CHOSEN,
+    SIGMOID_WITH_BIAS,
+    SIGMOID_WITH_EXPERT_BIAS,
+    SOFTMAX,
+    SOFTMAX_IN_GROUPS,
+    SOFTMAX_MAYBE_DIVIDED,
+    SOFTMAX_OF_CHOSEN,
+    SOFTMAX_WITH_BIAS,
+    SPARSE_MIXER,
+    MoE,
+)
+from ..components.parallel_block import ParallelBlock
+from ..components.parallel_sum import ParallelSum
+from ..components.patch_embedding import PatchEmbedding
+from ..components.position_embedding import PositionEmbedding
+from ..components.relative_attention import RelativeAttention
+from ..components.rms_norm import RMSNorm
+from ..components.rotary_positions import RotaryPositions
+from ..components.segment_embedding import SegmentEmbedding
+from ..components.selective_scan import SelectiveScan
+from ..components.self_attention import SelfAttention
+from ..components.short_convolution import ShortConvolution
+from ..components.token_embedding import TokenEmbedding
+from ..language.notation.text import code
+from ..language.symbols import P
+from ..ledger.facts import Entry, OperationKind, Scope
+
+ENCODER, DECODER, IMAGE, TEXT, ONLY = "encoder", "decoder", "image encoder", "text encoder", ""
+_TOWERS = {"vision_model": IMAGE, "text_model": TEXT}
+_ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention)
+_MIXERS = (*_ATTENTION, SelectiveScan, ChunkedScan, ShortConvolution)
+# A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
+_ROUTING = {
+    SOFTMAX: "expert weights from a softmax over the chosen experts",
+    SOFTMAX_OF_CHOSEN: "expert weights from a softmax over the chosen experts",
+    SOFTMAX_MAYBE_DIVIDED: "expert weights from a softmax over all experts",
+    SOFTMAX_WITH_BIAS: "expert weights from a softmax over all experts, with a bias for the choice,",
+    SOFTMAX_IN_GROUPS: "expert weights from a softmax over all experts, with groups of experts for the choice,",
+    SIGMOID_OF_CHOSEN: "expert weights from sigmoids",
+    SIGMOID_IN_GROUPS: "expert weights from sigmoids, with a bias and groups of experts for the choice,",
+    SIGMOID_IN_GROUPS_MAYBE_DIVIDED: (
+        "expert weights from sigmoids, with a bias and groups of experts for the choice,"
+    ),
+    SIGMOID_WITH_BIAS: "expert weights from sigmoids, with a bias for the choice,",
+    SIGMOID_WITH_EXPERT_BIAS: "expert weights from sigmoids, with a bias for the choice,",
+    SPARSE_MIXER: "expert weights from SparseMixer, which chooses one expert after the other,",
+}
+_OWN_ROUTING = "a rule of its own for the choice and the weights of experts"
+_TANH, _SIGMOID = "GELU (tanh approximation)", "GELU (sigmoid approximation)"
+_ACTIVATIONS = {
+    "silu": "SiLU",
+    "gelu": "GELU",
+    "gelu_python": "GELU",
+    "gelu_new": _TANH,
+    "gelu_pytorch_tanh": _TANH,
+    "gelu_fast": _TANH,
+    "gelu_accurate": _TANH,
+    "gelu_python_tanh": _TANH,
+    "quick_gelu": _SIGMOID,
+    "relu": "ReLU",
+    "relu2": "squared ReLU",
+}
+# The part of the model that each aspect describes, in the order of a comparison. Every weight, product and cache
+# entry belongs to one part.
+PARTS: Mapping[str, str] = {
+    "tokens": "token embedding",
+    "embedding factor": "token embedding",
+    "image": "image embedding",
+    "audio": "audio embedding",
+    "positions": "positions",
+    "segments": "segment embedding",
+    "embedding norm": "embedding norm",
+    "conditioning": "conditioning",
+    "mixer": "attention",
+    "mask": "attention",
+    "window": "attention",
+    "scale": "attention",
+    "scores": "attention",
+    "attention biases": "attention biases",
+    "query and key norms": "query and key norms",
+    "sinks": "attention sinks",
+    "cross-attention": "cross-attention",
+    "MLP": "MLP",
+    "activation": "MLP",
+    "routing": "MLP",
+    "MLP biases": "MLP biases",
+    "sublayers": "block",
+    "arrangement": "block",
+    "norms": "block",
+    "residual": "residual branches",
+    "sharing": "layers",
+    "final norm": "final norm",
+    "head": "head",
+    "adapters": "adapters",
+}
+OTHER = "other"
+_NUMBERS = {1: "one sublayer", 2: "two sublayers", 3: "three sublayers"}
+_LONG = 50  # characters of a phrase after which a comma precedes the layers that it holds for
+# Aspects that every model with the part has in one form: a difference replaces one form by another.
+CHOICES = (
+    *("tokens", "positions", "embedding norm", "mixer", "mask", "scale", "query and key norms", "cross-attention"),
+    *("MLP", "activation", "routing", "sublayers", "arrangement", "norms", "final norm", "head"),
+)
+# Aspects that only models with attention, with a network or with experts have.
+DETAILS = ("mask", "scale", "activation", "routing", "sublayers")
+
+
+@dataclass
+class StackProfile:
+    """The description of one stack of layers, with its embedding and its output.
+
+    Each aspect, a key of ``PARTS``, has its phrases in order, or none.
+    """
+
+    aspects: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    depth: Expr | None = None  # the number of layers
+    width: Expr | None = None
+    heads: Expr | None = None  # query heads
+    kv_heads: Expr | None = None
+    head_width: Expr | None = None
+    hidden: Expr | None = None  # the width of the MLP
+    length: Expr | None = None  # the number of positions that the layers process
+    rows: Expr | None = None  # the number of rows of the table of learned positions
+
+    def add(self, aspect: str, *phrases: str) -> None:
+        """Add phrases that an aspect does not have yet."""
+        self.aspects[aspect] = tuple(dict.fromkeys((*self.aspects.get(aspect, ()), *phrases)))
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack of layers in a ledger: the items before it, its kinds of layers, and the items after it."""
+
+    before: tuple[Entry | Scope, ...]
+    kinds: tuple[Scope, ...]
+    after: tuple[Entry | Scope, ...]
+
+
+def profiles(component: Component) -> dict[str, StackProfile]:
+    """Return the description of each stack of a model, by the name of the stack, which is "" if there is only one."""
+    return {name: _profile(component, name, stack) for name, stack in stacks_of(component.ledger.apart.root).items()}
+
+
+def stacks_of(root: Scope) -> dict[str, Stack]:
+    """Return the stacks of a model by name: one, an encoder and a decoder, or an image and a text encoder."""
+    names = stack_names(root)
+    items: dict[str, list[Entry | Scope]] = {name: [] for name in names}
+    for item in sorted(root.items, key=lambda item: in_towers(names) and not _is_tower(item)):  # towers first
+        name = stack_name(_path(item), isinstance(item, Entry) and item.kind is OperationKind.CONVOLUTION, names)
+        items[name] += item.items if isinstance(item, Scope) and _is_tower(item) else [item]
+    return {name: _stack(each) for name, each in items.items()}
+
+
+def stack_names(root: Scope) -> tuple[str, ...]:
+    """Return the names of the stacks of a model."""
+    towers = [_TOWERS[item.name] for item in root.items if isinstance(item, Scope) and item.name in _TOWERS]
+    starts = {_path(item).partition(".")[0] for item in root.items if _is_kind(item)}
+    return tuple(towers) or ((ENCODER, DECODER) if {ENCODER, DECODER} <= starts else (ONLY,))
+
+
+def stack_name(path: str, convolution: bool, names: Sequence[str]) -> str:
+    """Return the stack of an operation, given its path. Operations of no stack, such as a head, are of the last."""
+    start = path.partition(".")[0]
+    if start in names or _TOWERS.get(start) in names:
+        return _TOWERS.get(start, start)
+    return names[0] if convolution else names[-1]
+
+
+def in_towers(names: Sequence[str]) -> bool:
+    """Return whether the stacks are towers for images and texts, whose outputs are compared."""
+    return IMAGE in names
+
+
+def _is_tower(item: Entry | Scope) -> bool:
+    return isinstance(item, Scope) and item.name in _TOWERS
+
+
+def _path(item: Entry | Scope) -> str:
+    return item.name if isinstance(item, Scope) else item.path
+
+
+def _is_kind(item: Entry | Scope) -> bool:
+    """Return whether an item is a layer, or a list of equal layers."""
+    return isinstance(item, Scope) and (item.repeated or _role(item.part) in ("block", "MLP"))
+
+
+def _role(part: object) -> str:
+    return part.role if isinstance(part, Component) else ""
+
+
+def _stack(items: Sequence[Entry | Scope]) -> Stack:
+    places = [place for place, item in enumerate(items) if _is_kind(item)]
+    first, last = (places[0], places[-1]) if places else (len(items), len(items) - 1)
+    kinds = tuple(item for item in items[first : last + 1] if isinstance(item, Scope) and _is_kind(item))
+    return Stack(tuple(items[:first]), kinds, tuple(items[last + 1 :]))
+
+
+def _profile(component: Component, name: str, stack: Stack) -> StackProfile:
+    found = StackProfile()
+    for item in stack.before:
+        _before(found, item, name == ONLY)
+    _layers(found, component, stack.kinds)
+    for item in stack.after:
+        _after(found, item)
+    for option in ("lora", "adapters"):
+        if targets := getattr(component, option, ()):
+            kind = "low-rank updates (LoRA)" if option == "lora" else "bottleneck adapters"
+            found.add("adapters", f"{kind} of {' and '.join(targets)}")
+    return found
+
+
+def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
+    """Describe an item before the layers."""
+    part = item.part if isinstance(item, Scope) else None
+    match part:
+        case TokenEmbedding(width=width):
+            found.add("tokens", "a token embedding" + ("" if str(width) == "E" else f" of width {{{code(width)}}}"))
+        case PositionEmbedding(fixed=fixed, rows=rows):
+            found.rows = rows
+            kind = "stored sinusoidal positions" if fixed else "learned position embeddings"
+            unused = "" if rows.is_Symbol or not rows.has(P) else f" with {{{code(rows - P)}}} unused rows"
+            found.add("positions", f"{kind}{unused}")
+        case SegmentEmbedding():
+            found.add("segments", "an embedding of segments")
+        case PatchEmbedding():
+            found.add("image", "an embedding of image patches")
+        case LayerNorm() | RMSNorm():
+            distances = alone and _path(item).startswith("encoder.")  # DeBERTa normalizes its embedding of distances
+            where = "of the embedding of distances" if distances else "after the embedding"
+            found.add("positions" if distances else "embedding norm", f"{article(norm_words(part, False))} {where}")
+        case Component(role="embeddings") if part.name == "conditioning":
+            found.add("conditioning", "an embedding of time steps and classes")
+        case Linear():
+            found.add("tokens", "a projection of the token embedding to the hidden size")
+    if isinstance(item, Scope):
+        return
+    match item.kind:
+        case OperationKind.MULTIPLY:
+            factor = "√{E}" if item.function == "root" else "a constant factor"
+            found.add("embedding factor", f"a multiplication of the embeddings by {factor}")
+        case OperationKind.CONVOLUTION:
+            found.add("audio", "convolutions over audio frames")
+        case OperationKind.POSITIONS if item.function == "sinusoidal":
+            found.add("positions", "sinusoidal positions")
+        case OperationKind.PARAMETER if "pos" in item.weights[0].path:
+            found.rows = item.weights[0].shape[-2]
+            found.add("positions", "stored sinusoidal positions" if item.fixed else "learned position embeddings")
+        case OperationKind.PARAMETER if "rel" in item.weights[0].path:
+            found.add("positions", "an embedding of distances")
+        case OperationKind.PARAMETER:
+            for weight in item.weights:
+                found.add("image", "a " + weight.path.rpartition(".")[2].replace("cls", "class").replace("_", " "))
+
+
+def _after(found: StackProfile, item: Entry | Scope) -> None:
+    """Describe an item after the layers."""
+    part = item.part if isinstance(item, Scope) else None
+    match part:
+        case LayerNorm() | RMSNorm():
+            found.add("final norm", f"{article(norm_words(part, False))} after the last layer")
+        case LMHead():
+            found.add("head", "an LM head tied to the token embedding" if part.tied else "an LM head of its own")
+            found.add("head", *(["a bias of the LM head"] if part.bias else []))
+            found.add("head", *(["a tanh soft cap on the logits"] if part.capped else []))
+        case Dropout():
+            pass
+        case Linear():
+            found.add("head", "a linear projection of the output")
+        case Component():
+            words = part.title[0].lower() + part.title[1:]
+            found.add("head", article(words))
+    if isinstance(item, Scope):
+        return
+    match item.kind:
+        case OperationKind.MULTIPLY if item.function == "over root":
+            found.add("head", "a division of the head's input by √{E}")
+        case OperationKind.MULTIPLY if not item.inputs[1:]:
+            found.add("head", "a constant factor of the logits")
+        case OperationKind.LINEAR:
+            found.add("head", "a linear output layer")
+        case OperationKind.MATCH:
+            found.add("head", "cosines of images and texts")
+        case OperationKind.PARAMETER:
+            for weight in item.weights:
+                path = weight.path.removesuffix(".weight").removesuffix(".bias")
+                found.add("head", f"a stored tensor {path.rpartition('.')[2]}")
+
+
+@dataclass
+class _Layer:
+    """The phrases of one kind of layer. An aspect that the layer cannot have, such as a window, is missing."""
+
+    count: Expr
+    aspects: dict[str, list[str]] = field(default_factory=dict)
+
+
+def _layers(found: StackProfile, component: Component, kinds: Sequence[Scope]) -> None:
+    """Describe the layers: a phrase that holds for some kinds only states the number of their layers."""
+    layers = [_layer(found, each) for each in kinds]
+    depth = Add(*(layer.count for layer in layers))
+    found.depth = depth
+    inputs = [item.inputs for kind in kinds for scope in kind.walk() for item in scope.items if isinstance(item, Entry)]
+    shapes = [each[0].shape for each in inputs if each and len(each[0].shape) == 3]
+    found.length, found.width = shapes[0][1:] if shapes else (None, None)
+    total = next((name for name, value in component.totals.items() if value == depth), depth)
+    if any(each.distinct is not None for each in kinds):
+        found.add(
+            "sharing",
+            *(
+                f"only {{{code(each.distinct)}}} layers with their own weights"
+                for each in kinds
+                if each.distinct is not None
+            ),
+        )
+    for aspect in PARTS:
+        having = [layer for layer in layers if aspect in layer.aspects]
+        for phrase in dict.fromkeys(phrase for layer in having for phrase in layer.aspects[aspect]):
+            some = [layer for layer in having if phrase in layer.aspects[aspect]]
+            count = Add(*(layer.count for layer in some))
+            comma = "," if "," in phrase or len(phrase) > _LONG else ""
+            some_layers = f"{phrase.rstrip(',')}{comma} in {{{code(count)}}} of the {{{code(total)}}} layers"
+            found.add(aspect, phrase if len(some) == len(having) else some_layers)
+
+
+def _layer(found: StackProfile, kind: Scope) -> _Layer:
+    layer = _Layer(kind.count)
+    for aspect in ("mixer", "MLP", "arrangement", "norms", "residual", "cross-attention", "conditioning"):
+        layer.aspects[aspect] = []
+    _arrangement(layer, kind)
+    mixers: list[str] = []
+    for scope in _sublayers(kind):
+        part = scope.part
+        if isinstance(part, _MIXERS):
+            mixers.append(_mixer(part))
+            if isinstance(part, _ATTENTION):
+                _attention(found, layer, part, scope)
+        elif isinstance(part, CrossAttention):
+            layer.aspects["cross-attention"].append("cross-attention to the encoder's output")
+            if part.bias:
+                keys = "" if part.key_bias else " except for the keys"
+                layer.aspects["cross-attention"].append(f"biases in the cross-attention{keys}")
+        elif isinstance(part, LayerNorm | RMSNorm):
+            layer.aspects["norms"].append(f"{norm_words(part)}")
+        elif _role(part) == "MLP":
+            _mlp(layer, part)
+            found.hidden = part.hidden if isinstance(part, MLP | GatedMLP) else found.hidden
+    sublayers = sum(_role(scope.part) != "norms" and not isinstance(scope.part, Identity) for scope in _sublayers(kind))
+    sublayers -= max(len(mixers) - 1, 0)
+    if _role(kind.part) == "block":
+        layer.aspects["sublayers"] = [f"{_NUMBERS.get(sublayers, sublayers)} in each layer"]
+    layer.aspects["mixer"] = [" and ".join(mixers) + " in parallel"] if len(mixers) > 1 else mixers
+    for aspect, phrases in layer.aspects.items():
+        layer.aspects[aspect] = list(dict.fromkeys(phrases))
+    return layer
+
+
+def _sublayers(kind: Scope) -> Iterator[Scope]:
+    """Yield the sublayers and norms of a layer, also those of a sum of parallel parts."""
+    if _role(kind.part) != "block":
+        yield kind
+        return
+    for item in kind.items:
+        if isinstance(item, Scope):
+            yield from _sublayers(item) if _role(item.part) == "block" else (item,)
+
+
+def _arrangement(layer: _Layer, kind: Scope) -> None:
+    """Describe where the norms of a layer stand, and what multiplies its sublayers."""
+    part = kind.part
+    name = part.name if isinstance(part, Component) else ""
+    said = {
+        "pre-norm-block": "a norm before each sublayer (pre-norm)",
+        "layer-scale-block": "a norm before each sublayer (pre-norm)",
+        "adaptive-block": "a norm before each sublayer (pre-norm)",
+        "post-norm-block": "a norm after each residual sum (post-norm)",
+        "decoder-block": "a norm after each residual sum (post-norm)",
+        "sandwich-block": "a norm before and a norm after each sublayer",
+        "res-post-norm-block": "a norm after each sublayer, before the residual sum",
+    }.get(name)
+    if isinstance(part, ParallelBlock):
+        shared = sum(_role(each) == "norms" for each in part.parts.values()) == 1
+        said = "attention and the MLP in parallel, after " + ("one norm," if shared else "a norm each,")
+    if said:
+        layer.aspects["arrangement"].append(said)
+    if any(isinstance(item, Scope) and isinstance(item.part, Identity) for item in kind.items):
+        layer.aspects["arrangement"].append("no norm before attention")
+    if name == "layer-scale-block":
+        layer.aspects["residual"].append("a learned factor of each element of a sublayer's output (LayerScale)")
+    if name == "adaptive-block":
+        layer.aspects["conditioning"].append(
+            "scales and shifts of each sublayer that a condition determines (adaLN-Zero)"
+        )
+    if any(isinstance(item, Scope) and isinstance(item.part, ParallelSum) and item.part.before for item in kind.items):
+        layer.aspects["residual"].append("constant factors of the inputs and outputs of attention and the mixer")
+    if any(
+        isinstance(item, Entry) and item.kind is OperationKind.MULTIPLY and not item.inputs[1:] for item in kind.items
+    ):
+        layer.aspects["residual"].append("a constant factor of each sublayer's output")
+
+
+def _mixer(part: Component) -> str:
+    """Return the phrase for attention or for what a layer has in its place."""
+    match part:
+        case LatentAttention():
+            query = ", with a latent of rank {R_q} for the queries" if part.query_latent else ""
+            return (
+                "multi-head latent attention, which caches a latent of rank {R_kv} and a rotary key of width {D_rope}"
+                f"{query},"
+            )
+        case DisentangledAttention():
+            return "disentangled attention, with separate scores for tokens and distances,"
+        case RelativeAttention():
+            return "attention with keys for tokens and keys for distances"
+        case SelectiveScan():
+            return "a selective state-space mixer (Mamba)"
+        case ChunkedScan():
+            return "a state-space mixer (Mamba-2)"
+        case ShortConvolution():
+            return "a gated short convolution over {K_conv} positions"
+    return "self-attention"
+
+
+def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope) -> None:
+    """Describe the attention of a layer."""
+    said: dict[str, list[str]] = {name: [] for name in ("positions", "mask", "window", "scores", "query and key norms")}
+    said |= {"attention biases": [], "sinks": []}
+    entries = [item for each in scope.walk() for item in each.items if isinstance(item, Entry)]
+    scores = [entry for entry in entries if entry.kind is OperationKind.SCORES]
+    said["mask"].append("causal attention" if scores[0].mask == "causal" else "attention in both directions")
+    if any(entry.kind is OperationKind.ROTATE for entry in entries):
+        said["positions"].append("rotary positions")
+    said["positions"] += [each for each in map(_relative, scope.walk()) if each]
+    if isinstance(part, SelfAttention):
+        found.heads, found.kv_heads, found.head_width = part.heads, part.kv_heads, part.head_width
+        said["attention biases"] = _attention_biases(part)
+        scale = {"none": "scores that are not divided by √{D}", "number": "scores multiplied by a constant"}
+        said["scale"] = [scale.get(part.scale, "scores divided by √{D}")]
+        _scores(said, part)
+        for norm, where in (
+            (part.head_norm, "over each head"),
+            (part.joint_norm, "over all heads together"),
+            (part.rotated_norm, "over each head, after the rotation"),
+        ):
+            if norm is not None:
+                words = norm_words(norm, False)
+                said["query and key norms"].append(f"{article(words)} of queries and keys, {where}")
+        if isinstance(part.positions, RotaryPositions) and part.positions.width not in (part.head_width,):
+            whole = part.positions.width.name == "D" if part.positions.width.is_Symbol else False
+            if not whole:
+                said["positions"][0] = f"rotary positions on {{{code(part.positions.width)}}} elements of each head"
+        if part.sinks:
+            said["sinks"].append("a learned sink logit of each head in the softmax")
+    elif isinstance(part, RelativeAttention | DisentangledAttention):
+        said["positions"].append("relative positions in the scores")
+        said["attention biases"] = ["query", "key", "value", "output"]
+    layer.aspects |= said
+
+
+def _relative(scope: Scope) -> str:
+    name = scope.part.name if isinstance(scope.part, Component) else ""
+    return {
+        "alibi": "linear biases of the scores (ALiBi)",
+        "relative-bias": "learned biases of the scores for each distance",
+    }.get(name, "")
+
+
+def _attention_biases(part: SelfAttention) -> list[str]:
+    """Return the projections that have a bias."""
+    having = {"query": part.bias, "key": part.bias and part.key_bias, "value": part.bias, "output": part.output_bias}
+    return [name for name, bias in having.items() if bias]
+
+
+def _scores(said: dict[str, list[str]], part: SelfAttention) -> None:
+    """Describe what happens to the scores of attention."""
+    if part.window is not None:
+        window = f"{{{code(part.window)}}} tokens"
+        sides = "" if part.causal else " on each side"
+        said["window"].append(f"{'attention within chunks' if part.chunked else 'a sliding window'} of {window}{sides}")
+    if part.capped:
+        said["scores"].append("a tanh soft cap on the scores")
+    if part.temperature:
+        said["scores"].append("a factor of each query that grows with the logarithm of its position")
+    if part.key_factor:
+        said["scores"].append("a constant factor of the keys")
+
+
+def _mlp(layer: _Layer, part: object) -> None:
+    """Describe the feed-forward network of a layer."""
+    said = layer.aspects
+    said.setdefault("MLP biases", [])
+    said.setdefault("activation", [])
+    match part:
+        case MoE():
+            experts, width, chosen = (f"{{{code(each)}}}" for each in (part.experts, part.hidden, part.per_token))
+            said["MLP"].append(
+                f"{experts} experts of width {width}, of which a router chooses {chosen} for each token,"
+            )
+            if isinstance(part.shared, GatedMLP | MLP):
+                said["MLP"].append(f"a shared expert of width {{{code(part.shared.hidden)}}}")
+            if part.shared_gate:
+                said["MLP"].append("a gate of the shared expert")
+            said["routing"] = [_ROUTING.get(part.routing, _OWN_ROUTING)]
+            if part.weighted_inputs:
+                said["routing"].append("a weighting of the experts' inputs instead of their outputs")
+            if part.bias:
+                said["MLP biases"].append("biases in the router and in the experts")
+            if part.choice_bias:
+                said["MLP biases"].append("a stored bias of each expert for the choice")
+            if part.lifted:
+                said["MLP"].append("an offset of 1 on the up projection")
+            said["activation"].append(_ACTIVATIONS.get(part.activation, part.activation))
+        case GatedMLP() if any("experts" in each for each in said["MLP"]):
+            said["MLP"].append(f"a shared expert of width {{{code(part.hidden)}}}")
+        case GatedMLP():
+            said["MLP"].append("a gated MLP")
+            said["activation"].append(_ACTIVATIONS.get(part.activation, part.activation))
+            said["MLP biases"] += ["biases in the MLP"] if part.bias else []
+            if part.gate_factor or part.factor:
+                said["MLP"].append("constant factors of its gate and its output")
+        case MLP():
+            said["MLP"].append("an MLP without a gate")
+            trained = "xIELU, with two trained parameters"
+            said["activation"].append(trained if part.trained else _ACTIVATIONS.get(part.activation, part.activation))
+            said["MLP biases"] += ["biases in the MLP"] if part.bias else []
+        case Component():
+            said["MLP"].append(article(part.title[0].lower() + part.title[1:]))
+
+
+def norm_words(norm: object, several: bool = True) -> str:
+    """Return the words for the norms of a model, such as "RMS norms"."""
+    match norm:
+        case RMSNorm(scale=scale):
+            kind, lacking = "RMS norm", "" if scale else " without a scale"
+        case LayerNorm(scale=scale, bias=bias):
+            kind = "layer norm"
+            lacking = {
+                (True, True): "",
+                (True, False): " without a bias",
+                (False, True): " without a scale",
+                (False, False): " without a scale or a bias",
+            }[scale, bias]
+        case HeadNorm():
+            kind, lacking = "layer norm", " with its own scales for each head"
+        case _:
+            kind, lacking = "norm", ""
+    return f"{kind}{'s' if several else ''}{lacking}"
+
+
+def article(words: str) -> str:
+    """Return a noun with the indefinite article.
+
+    >>> article("RMS norm"), article("pooler")
+    ('an RMS norm', 'a pooler')
+    """
+    return f"{'an' if words[0] in 'aeioRLM' else 'a'} {words}"

@@ -1,0 +1,156 @@
+"""Words for a difference of structure: sentences, short phrases, and phrases as lines with mathematics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sympy import Add, Expr
+
+from ..language.arithmetic import parse
+from ..language.notation.display_tree import Root, tree
+from ..output.blocks import Line, Math, Piece, plain
+from .structure_profile import CHOICES, DETAILS, PARTS, StackProfile
+
+_MATH = re.compile(r"(√?)\{([^}]*)\}")
+_PROJECTIONS = "attention biases"  # the aspect whose phrases are the projections that have a bias
+_SOME = re.compile(r",? in \{[^}]*\} of the \{[^}]*\} layers$")
+_ALL = " in all layers"
+ROTARY = "rotary positions"
+
+_SHORT = {
+    "a norm before each sublayer (pre-norm)": "pre-norm",
+    "a norm after each residual sum (post-norm)": "post-norm",
+    "a norm before and a norm after each sublayer": "norms before and after each sublayer",
+    "a norm after each sublayer, before the residual sum": "norms after each sublayer",
+    "attention and the MLP in parallel, after one norm,": "attention and MLP in parallel after one norm",
+    "attention and the MLP in parallel, after a norm each,": "attention and MLP in parallel after a norm each",
+    "an LM head tied to the token embedding": "tied LM head",
+    "an LM head of its own": "untied LM head",
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One aspect in which two models differ: the phrases that only one of them has."""
+
+    aspect: str
+    own: tuple[str, ...]  # of the first model
+    other: tuple[str, ...]
+
+    def sentence(self, name: str) -> Line:
+        """Return a sentence about the first model: what it has, and what it does not have."""
+        own, other = (_with_projections(self.aspect, each) for each in (self.own, self.other))
+        if own and other and self.aspect in CHOICES:
+            used = _and(own).rstrip(",")
+            return line(f"{name} uses {used}{',' * (',' in used)} instead of {_and(other).rstrip(',')}.")
+        said = [f"adds {_and(own).rstrip(',')}"] if own else []
+        said += [f"has {_and([f'no {bare(each)}' for each in other]).rstrip(',')}"] if other else []
+        return line(f"{name} {' and '.join(said)}.")
+
+    @property
+    def short(self) -> str:
+        """The change in a few words: a phrase, "no …", or "… instead of …". Details after a comma are left out."""
+        bases = [{_base(each) for each in phrases} for phrases in (self.own, self.other)]
+        new = [each for each in self.own if _base(each) not in bases[1]]
+        old = [each for each in self.other if _base(each) not in bases[0]]
+        if not new and not old:  # the same in other layers
+            new = list(self.own)
+        gained, lost = (_shortened(self.aspect, each) for each in (new, old))
+        if {*gained} & {*lost}:  # they differ in a detail
+            gained, lost = ([bare(each).rstrip(",") for each in phrases] for phrases in (new, old))
+        if gained and lost and self.aspect in CHOICES:
+            return f"{_and(gained)} instead of {_and(lost)}"
+        return "; ".join([*gained, *(f"no {each}" for each in lost)])
+
+
+def changes_of(part: str, one: StackProfile | None, two: StackProfile | None) -> tuple[Change, ...]:
+    """Return the phrases that differ for each aspect of a part."""
+    found = []
+    for aspect, its in PARTS.items():
+        if its != part:
+            continue
+        own, other = (each.aspects.get(aspect, ()) if each else () for each in (one, two))
+        if aspect in DETAILS and not (own and other):  # a detail of attention or experts, which one model lacks
+            continue
+        gained = tuple(_contrasted(each, other) for each in own if each not in other)
+        lost = tuple(_contrasted(each, own) for each in other if each not in own)
+        if gained or lost:
+            found.append(Change(aspect, gained, lost))
+    return tuple(found)
+
+
+def _contrasted(phrase: str, others: Sequence[str]) -> str:
+    """Return a phrase that also states what it implies, if the other model has the same in a part of the layers."""
+    if any(_SOME.sub("", each) == phrase for each in others):
+        return phrase + _ALL
+    if phrase == ROTARY and any(each.startswith(f"{ROTARY} on ") for each in others):
+        return f"{phrase} on whole heads"
+    return phrase
+
+
+def line(words: str) -> Line:
+    """Return words as a line, with the formulas in braces as mathematics."""
+    found: list[Piece] = []
+    root = False
+    for place, piece in enumerate(_MATH.split(words)):
+        if place % 3 == 0 and piece:
+            found.append(piece)
+        elif place % 3 == 1:  # a root sign, or nothing
+            root = bool(piece)
+        elif place % 3 == 2:
+            shown = tree(parse(piece, any_name=True))
+            found.append(Math(Root(shown) if root else shown))
+    return found
+
+
+def spoken(phrase: str) -> str:
+    """Return a phrase as plain text, with the formulas in braces as text."""
+    return plain(line(phrase.rstrip(",")))
+
+
+def _base(phrase: str) -> str:
+    """Return a phrase without the layers that it holds for."""
+    return _SOME.sub("", phrase).removesuffix(_ALL)
+
+
+def _shortened(aspect: str, phrases: Sequence[str]) -> list[str]:
+    if aspect == _PROJECTIONS:
+        return list(_with_projections(aspect, phrases))
+    where = [(match[0].lstrip(",") if (match := _SOME.search(each)) else "") for each in phrases]
+    cut = [_SHORT.get(each, bare(_SOME.sub("", each)).partition(",")[0]) for each in phrases]
+    return [f"{each}{layers}" for each, layers in zip(cut, where, strict=True)]
+
+
+def _with_projections(aspect: str, phrases: Sequence[str]) -> Sequence[str]:
+    """Return the biases of attention as one phrase, and the phrases of any other aspect unchanged."""
+    if aspect != _PROJECTIONS or not phrases:
+        return phrases
+    return [f"biases in the {_and(phrases)} projection{'s' * (len(phrases) > 1)}"]
+
+
+def bare(phrase: str) -> str:
+    """Return a phrase without its article.
+
+    >>> bare("an RMS norm of queries and keys")
+    'RMS norm of queries and keys'
+    """
+    return re.sub(r"^(a|an) ", "", phrase)
+
+
+def _and(phrases: Sequence[str]) -> str:
+    if len(phrases) < 3:
+        return " and ".join(phrases)
+    return f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+
+
+def amount_sentence(amount: Expr) -> Line:
+    """Return a sentence about a difference in parameters."""
+    terms = Add.make_args(amount)
+    signs = {term.as_coeff_Mul()[0] > 0 for term in terms}
+    if signs == {True}:
+        return ["This adds ", Math.of(amount), " parameters."]
+    if signs == {False}:
+        return ["This saves ", Math.of(-amount), " parameters."]
+    return ["The difference is ", Math.of(amount), " parameters."]

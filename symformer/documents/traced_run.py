@@ -1,0 +1,131 @@
+"""What the parts of a traced model compute: the operations that are recognized in a run of its code, part by part.
+
+A trace shows each matrix product, norm and lookup with the module that runs it, but not how the results are combined,
+so these operations are listed, not written as equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from ..formulas.account import Line as AccountLine
+from ..ledger.facts import UNRECOGNIZED, Entry, Ledger, OperationKind
+from ..output.blocks import Block, Code, Line, Math, Paragraph, Piece, listed, maybe
+from .sentences import sentence
+
+_TABLES = {
+    "tokens": "token embedding",
+    "positions": "position embedding",
+    "segments": "segment embedding",
+}
+_NAMES = {
+    OperationKind.LINEAR: "matrix product",
+    OperationKind.CONVOLUTION: "convolution",
+    OperationKind.SCORES: "attention scores",
+    OperationKind.MIX: "weighted sum of values",
+    OperationKind.EXPERTS: "matrix product of each chosen expert",
+    OperationKind.MATCH: "product of each row with each row",
+    OperationKind.SCAN: "state-space scan",
+}
+
+
+@dataclass(frozen=True)
+class TracedRun:
+    """The operations of a traced model, by the part of the derivation that contains them."""
+
+    rows: Mapping[str, tuple[Entry, ...]]  # key of a part -> its operations, in the order of the run
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[Expr, AccountLine]], operations: Ledger) -> TracedRun:
+        """Return the run of a model. ``parts`` has the parts with a section, each with its number of copies."""
+        rows: dict[str, list[Entry]] = {}
+        for count, entry in operations:
+            inside = [(copies, line) for copies, line in parts if _contains(line.path, entry.path)]
+            deepest = max((len(line.path) for _, line in inside), default=0)
+            nearest = [(copies, line) for copies, line in inside if len(line.path) == deepest]
+            alike = [line for copies, line in nearest if copies == count]  # kinds of layers have the same path
+            common = [line for _, line in nearest if not line.is_kind]
+            for line in (alike or common)[:1]:
+                rows.setdefault(line.key, []).append(entry)
+        return cls({key: tuple(own) for key, own in rows.items()})
+
+    def introduction(self) -> list[Block]:
+        """Return a paragraph on the recognized parts that papers describe, in the order of the run."""
+        known = dict.fromkeys(each for own in self.rows.values() for entry in own for each in _described(entry))
+        return [Paragraph(sentence(f"Recognized in a run of its code: {'; '.join(known)}."))] if known else []
+
+    def blocks(self, line: AccountLine) -> list[Block]:
+        """Return a sentence on a part's operations, and one on those that are counted but not recognized."""
+        own = self.rows.get(line.key, ())
+        known: dict[tuple[str | Math, ...], list[str]] = {}
+        unknown: list[str] = []
+        for entry in own:
+            name = _within(entry, line)
+            if entry.kind in UNRECOGNIZED:
+                unknown.append(name)
+            elif entry.kind is not OperationKind.PARAMETER:
+                known.setdefault(_operation(entry), []).append(name)
+        blocks: list[Block] = []
+        if known:
+            said: list[Piece] = ["Operations in a run: "]
+            for what, names in known.items():
+                said += [*maybe(len(said) > 1, "; "), *what, " (", *_codes(names), ")"]
+            blocks.append(Paragraph([*said, "."]))
+        if unknown:
+            several = len({*unknown}) > 1
+            blocks.append(Paragraph([*_codes(unknown), _COUNTED[several]]))
+        return blocks
+
+
+_COUNTED = {
+    False: " multiplies two computed tensors. It is counted, but its purpose is not recognized.",
+    True: " multiply computed tensors. They are counted, but their purpose is not recognized.",
+}
+
+
+def _codes(names: Sequence[str]) -> Line:
+    return listed(*([Code(name)] for name in dict.fromkeys(names)))
+
+
+def _described(entry: Entry) -> list[str]:
+    """Return what a paper describes of which an operation is a part."""
+    match entry.kind:
+        case OperationKind.NORM if entry.function.startswith("rms"):
+            return ["RMS normalization, Zhang and Sennrich 2019 [zhang2019]"]
+        case OperationKind.NORM:
+            return ["layer normalization, Ba et al. 2016 [ba2016]"]
+        case OperationKind.SCORES if entry.window is not None:
+            return [_ATTENTION, "sliding windows, Beltagy et al. 2020 [beltagy2020], section 3.1"]
+        case OperationKind.SCORES:
+            return [_ATTENTION]
+        case OperationKind.EXPERTS:
+            return ["a mixture of experts, Shazeer et al. 2017 [shazeer2017]"]
+    return []
+
+
+_ATTENTION = "attention, Vaswani et al. 2017 [vaswani2017], section 3.2"
+
+
+def _contains(outer: str, inner: str) -> bool:
+    return not outer or f"{inner}.".startswith(f"{outer}.")
+
+
+def _within(entry: Entry, line: AccountLine) -> str:
+    """Return the path of an entry relative to a part; the last word of the part's path for the part itself."""
+    if entry.path == line.path:
+        return entry.path.rpartition(".")[2]
+    return entry.path.removeprefix(f"{line.path}.") if line.path else entry.path
+
+
+def _operation(entry: Entry) -> tuple[str | Math, ...]:
+    """Return an operation in words."""
+    if entry.kind is OperationKind.NORM:
+        return ("RMS norm" if entry.function.startswith("rms") else "layer norm",)
+    if entry.kind is OperationKind.LOOKUP:
+        return (_TABLES.get(entry.function, "lookup in a table"),)
+    if entry.kind is OperationKind.SCORES and entry.window is not None:
+        return ("attention scores within a window of ", Math.of(entry.window), " tokens")
+    return (_NAMES.get(entry.kind, entry.kind.value),)

@@ -1,0 +1,94 @@
+"""Facts about the built-in architectures and components that take long to compute, stored in a file of the package.
+
+``symformer list`` reads titles and formulas from the file, because it takes three times as long to build everything.
+Derivations read the nearest relative. Anything that is not in the file, such as an architecture of another package, is
+built.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from sympy import Expr
+
+from .. import architectures, components
+from ..language.arithmetic import parse
+from ..language.notation.text import code
+from ..models.model import Model
+
+FILE = Path(__file__).with_name("stored_summaries.json")
+_SHOWN = 4  # differences from the nearest relative that a line states
+COMPONENT = "component:"  # the prefix of a component's name, as in a target
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The title and the number of parameters of an architecture or a component."""
+
+    title: str
+    params: Expr
+
+
+def summary(name: str) -> Summary:
+    """Return the summary of an architecture or, as ``component:NAME``, of a component.
+
+    Raises UnknownNameError if there is neither.
+    """
+    facts = _stored().get(name)
+    if facts is None:
+        return built(name)
+    return Summary(facts["title"], parse(facts["params"], any_name=True))
+
+
+def built(name: str) -> Summary:
+    """Return a summary from the classes themselves. Raises UnknownNameError."""
+    if name.startswith(COMPONENT):
+        part = components.component(name.removeprefix(COMPONENT))
+        return Summary(part.title, part.params.display_expr)
+    model = architectures.architecture(name)
+    return Summary(model.title, model.params.display_expr)
+
+
+def stored_relative(name: str) -> str | None:
+    """Return the nearest relative of an architecture, "" if it has none, and None if the file does not state it."""
+    return _stored().get(name, {}).get("relative")
+
+
+def relative_sentence(model: Model) -> str:
+    """Return a sentence on how an architecture with its default options differs from its nearest relative, or ""."""
+    facts = _stored().get(model.id, {})
+    if not facts.get("relative") or model.component != type(model.component)():
+        return ""
+    relative = f"{_stored()[facts['relative']]['title']} ({facts['relative']})"
+    if not facts["differs"]:
+        return f"{model.title} has the structure of {relative}"
+    differences = facts["differs"].split("; ")
+    shown, more = differences[:_SHOWN], len(differences) - _SHOWN
+    return f"{model.title} differs from {relative} by: {'; '.join(shown)}" + (f"; and {more} more" if more > 0 else "")
+
+
+def file_text() -> str:
+    """Return what the file should contain: one line for each built-in architecture and component."""
+    from ..algebra.relatives import nearest_relative  # which describes every architecture
+    from ..algebra.structure_difference import compare_structures
+
+    rows = []
+    for name in (*architectures.names(), *(f"{COMPONENT}{name}" for name in components.names())):
+        found = built(name)
+        facts = {"title": found.title, "params": code(found.params)}
+        if not name.startswith(COMPONENT):
+            facts["relative"] = relative = nearest_relative(name)
+            both = [architectures.architecture(each) for each in (name, relative) if each]
+            facts["differs"] = compare_structures(*both).short if relative else ""
+        rows.append(f"{json.dumps(name)}: {json.dumps(facts, ensure_ascii=False)}")
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+@cache
+def _stored() -> Mapping[str, Mapping[str, str]]:
+    found: Mapping[str, Mapping[str, str]] = json.loads(FILE.read_text("utf-8"))
+    return found

@@ -1,0 +1,272 @@
+"""Differences of structure: the parts sum to the totals, and the words are those of the papers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from functools import cache
+
+import pytest
+from click.testing import CliRunner
+from sympy import Add, Expr, Integer, Symbol, expand, prime
+
+import symformer as sf
+from symformer import architectures
+from symformer.algebra.relatives import nearest_relative
+from symformer.algebra.structure import StructureComparison
+from symformer.algebra.structure_difference import compare_structures
+from symformer.algebra.structure_profile import profiles
+from symformer.commands.cli import cli
+from symformer.components.moe import MoE
+from symformer.documents.derivation_document import document
+from symformer.language.symbols import A, B, D, E, G, H, K, L, L_dec, L_enc, L_moe, M, P, P_rel, S, V, X, X_shared
+from symformer.models.model import Model
+from symformer.output.blocks import Heading
+from symformer.quantities import quantity
+
+# One architecture for each kind of part: norms, positions, biases, experts, latents, mixers, stacks, images.
+SAMPLE = (
+    *("albert", "bart", "bert", "deepseek-v3", "falcon", "gemma3", "gpt2", "gpt-oss", "granite", "lfm2", "llama"),
+    *("llama4", "mamba2", "mixtral", "modernbert", "nemotron-h", "t5", "transformer-encoder-layer", "vit", "whisper"),
+)
+
+
+def structure(first: str, second: str) -> StructureComparison:
+    return compare_structures(architectures.architecture(first), architectures.architecture(second))
+
+
+# Each architecture of the sample with the next and with one farther away.
+PAIRS = [(name, SAMPLE[(place + step) % len(SAMPLE)]) for place, name in enumerate(SAMPLE) for step in (1, 7)]
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_the_parts_sum_to_the_difference_of_the_totals(first: str, second: str) -> None:
+    found = structure(first, second)
+    assert found.totals
+    for name, total in found.totals.items():
+        parts = Add(*(each.amounts[name] for each in found.differences))
+        one, two = (
+            whole_formula(model.id, name).xreplace(dict(equal))
+            for model, equal in zip(found.models, found.equalities, strict=True)
+        )
+        sizes = numbers(found.models, total.free_symbols | parts.free_symbols | one.free_symbols | two.free_symbols)
+        assert total.xreplace(sizes) == one.xreplace(sizes) - two.xreplace(sizes), name
+        assert parts.xreplace(sizes) == total.xreplace(sizes), name
+
+
+@cache
+def whole_formula(architecture: str, name: str) -> Expr:
+    """Return the formula of a whole architecture in all of its sizes, which the comparison does not use."""
+    model = architectures.architecture(architecture)
+    return quantity(name).formula(model.component, model.id, {}, {}).expanded
+
+
+def numbers(models: tuple[Model, Model], sizes: set[Symbol]) -> dict[Symbol, Integer]:
+    """Return a different large prime for each size; the layers of all kinds sum to L."""
+    found = {size: Integer(prime(2000 + place)) for place, size in enumerate(sorted(sizes | {L}, key=str))}
+    for model in models:
+        for total, value in model.component.totals.items():
+            *others, last = sorted(value.free_symbols, key=str)
+            rest = value.xreplace({size: found.setdefault(size, Integer(3)) for size in others})
+            found[last] = found[total] - rest.xreplace({last: Integer(0)})
+    return found
+
+
+def test_a_norm_of_queries_and_keys_is_added_and_biases_are_dropped() -> None:
+    # Qwen3 technical report, section 2: "we remove QKV-bias used in Qwen2 and introduce QK-Norm". The biases of queries
+    # have A*D elements, those of keys and values G*D each; a norm of width D for queries and one for keys.
+    found = structure("qwen3", "qwen2")
+    assert found.sentences == (
+        "Qwen3 has no biases in the query, key and value projections.",
+        "This saves LAD + 2LGD parameters.",
+        "Qwen3 adds an RMS norm of queries and keys, over each head.",
+        "This adds 2LD parameters.",
+    )
+    assert [each.amounts["params"] for each in found.differences] == [-L * A * D - 2 * L * G * D, 2 * L * D]
+    assert found.totals["flops"] == found.totals["kv-cache"] == 0
+
+
+def test_soft_caps_are_replaced_by_norms() -> None:
+    # Gemma 3 report, section 2: "we replace the soft-capping of Gemma 2 with QK-norm"
+    found = structure("gemma3", "gemma2")
+    assert found.short.split("; ") == [
+        "no tanh soft cap on the scores",
+        "RMS norm of queries and keys",
+        "no tanh soft cap on the logits",
+    ]
+    assert found.totals["params"] == 2 * L * D
+
+
+def test_the_block_and_the_norms_of_olmo_2() -> None:
+    # OLMo 2 report, section 2: RMSNorm instead of the nonparametric layer norm, norms of the outputs of attention and
+    # MLP "instead of the inputs", and QK-norm before the queries and keys are split into heads
+    found = structure("olmo2", "olmo")
+    assert found.sentences[2:5] == (
+        "OLMo 2 uses a norm after each sublayer, before the residual sum, instead of a norm before each sublayer "
+        "(pre-norm).",
+        "OLMo 2 uses RMS norms instead of layer norms without a scale or a bias.",
+        "This adds 2LE parameters.",
+    )
+    assert found.differences[0].short == "RMS norm of queries and keys"
+    # queries have A*D scales, keys G*D; two norms of width E in each layer, and the last norm
+    assert found.totals["params"] == L * A * D + L * G * D + 2 * L * E + E
+
+
+def test_a_network_is_replaced_by_experts() -> None:
+    # Mixtral paper, section 2.1: the feed-forward networks are replaced by experts of which a router selects K
+    found = structure("mixtral", "llama")
+    assert found.sentences[0] == (
+        "Mixtral uses X experts of width M, of which a router chooses K for each token, instead of a gated MLP."
+    )
+    (mlp,) = found.differences
+    assert (mlp.part, mlp.kind) == ("MLP", "replaced")
+    # 3 matrices of E x M for each expert and a router of X x E, instead of 3 matrices of E x H
+    assert mlp.amounts["params"] == 3 * L * E * X * M + L * E * X - 3 * L * E * H
+    # 2 FLOPs for each multiplication; each token uses K experts
+    assert mlp.amounts["flops"] == expand(2 * B * S * L * (3 * E * K * M + E * X - 3 * E * H))
+
+
+def test_rotary_positions_and_parallel_layers_of_gpt_neox() -> None:
+    # GPT-NeoX-20B paper, section 2.1: rotary embeddings on the first 25% of each head instead of learned positions,
+    # attention and feed-forward layers in parallel; and untied embeddings
+    found = structure("gpt-neox", "gpt2")
+    assert [each.part for each in found.differences] == ["positions", "MLP", "block", "head"]
+    assert found.sentences[0] == (
+        "GPT-NeoX uses rotary positions on D_rope elements of each head instead of learned position embeddings."
+    )
+    assert "attention and the MLP in parallel, after a norm each" in found.sentences[3]
+    assert found.totals["params"] == V * E - P * E
+
+
+def test_a_bidirectional_encoder_with_segments() -> None:
+    # BERT paper, section 3: "the BERT Transformer uses bidirectional self-attention, while the GPT Transformer uses
+    # constrained self-attention"; and an embedding that states which of two sentences a token belongs to
+    found = structure("bert", "gpt1")
+    assert "BERT uses attention in both directions instead of causal attention." in found.sentences
+    assert "BERT adds an embedding of segments." in found.sentences
+    assert list(found.refused) == ["kv-cache"]
+    assert "not causal" in found.refused["kv-cache"]
+
+
+def test_a_whole_encoder_is_one_difference() -> None:
+    found = structure("t5", "gpt2")
+    encoder = found.differences[-1]
+    assert (encoder.part, encoder.short) == ("encoder", "encoder of L_enc layers")
+    assert found.equalities[1] == {L: L_dec}
+    # 4 matrices of E x A*D (A*D = E), 2 matrices of E x H and 2 RMS norms in each layer, the last norm, and a bias of
+    # each of A heads for each distance
+    amount = L_enc * (4 * E**2 + 2 * E * H + 2 * E) + E + A * P_rel
+    assert expand(encoder.amounts["params"] - amount) == 0
+
+
+def test_layers_of_some_kinds() -> None:
+    # a router and X experts of width M, and a shared expert, in place of the network in all but the first layers
+    found = structure("dots1", "qwen3")
+    (mlp,) = found.differences
+    assert mlp.short == (
+        "X experts of width M in L_moe of the L layers; shared expert of width X_shared·M in L_moe of the L layers"
+    )
+    assert mlp.amounts["params"] == expand(L_moe * (3 * E * X * M + 3 * E * X_shared * M + E * X - 3 * E * H))
+
+
+def test_key_value_heads_are_a_difference_of_sizes() -> None:
+    found = structure("starcoder2", "gpt2")  # grouped-query against multi-head attention, with heads of E/A
+    assert [each.part for each in found.differences] == ["positions"]
+    assert found.equalities[0] == {G: A, D: E / A}
+    assert any("G = A. This is a difference of sizes" in note for note in printed("starcoder2", "gpt2").splitlines())
+    both = sf.compare("llama-2-7b", "llama-2-70b").structure
+    assert both.same
+    assert both.differing_sizes[G] == (32, 8)
+    text = printed("llama-2-7b", "llama-2-70b")
+    assert "llama-2-7b has the structure of llama-2-70b: only sizes can differ.\n" in text
+    assert "G = 32 and 8" in text
+
+
+def test_options_are_differences_too() -> None:
+    text = printed("llama", "llama", "--option", "2:tied=true")
+    assert "llama (1) uses an LM head of its own instead of an LM head tied to the token embedding." in text
+    assert "This adds VE parameters." in text
+
+
+def test_python_and_json_state_the_same() -> None:
+    found = sf.compare("qwen3", "llama").structure
+    told = json.loads(printed("qwen3", "llama", "--json"))
+    assert told == json.loads(json.dumps(found.to_json()))
+    assert told["differences"] == [
+        {
+            "part": "query and key norms",
+            "kind": "added",
+            "sentences": [*found.sentences],
+            "added": ["an RMS norm of queries and keys, over each head"],
+            "removed": [],
+            "params": "2*L*D",
+            "flops": "0",
+            "kv-cache": "0",
+        }
+    ]
+    assert found.table()["params"] == [2 * L * D, 2 * L * D]
+    assert repr(found) == "<Qwen3 differs from Llama by: RMS norm of queries and keys>"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.totals = {}  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        found.totals["params"] = L  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["clip", "gpt2"], "CLIP has an image encoder and a text encoder, and GPT-2 does not"),
+        (["gpt2", "component:mlp"], "component:mlp is a component; --structure compares whole models"),
+        (["gpt2", "hf:bamba"], "hf:bamba is known from a trace of its code, which does not name its parts"),
+        (["gpt2"], "--structure compares two models, not 1"),
+        (["gpt2", "llama", "bert"], "--structure compares two models, not 3"),
+        (["gpt2", "llama", "-q", "flops"], "cannot be combined with --quantity"),
+        (["gpt2", "llama", "-o", "a.pdf"], "cannot be combined with --output"),
+    ],
+)
+def test_what_has_no_difference_of_structure_is_refused(arguments: list[str], said: str) -> None:
+    result = CliRunner().invoke(cli, ["compare", *arguments, "--structure"], prog_name="symformer")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_every_choice_of_experts_has_words() -> None:
+    own = "a rule of its own for the choice and the weights of experts"
+    for name in architectures.names():
+        component = architectures.architecture(name).component
+        if any(isinstance(scope.part, MoE) for scope in component.ledger.root.walk()):
+            assert not any(own in stack.aspects["routing"] for stack in profiles(component).values()), name
+
+
+def test_relatives_that_their_papers_name() -> None:
+    for name, relative in {
+        "gpt2": "gpt1",  # "largely follows the details of the OpenAI GPT model"
+        "qwen2": "llama",
+        "mistral": "llama",
+        "gemma2": "gemma",
+        "gemma3": "gemma2",
+        "deepseek-v3": "deepseek-v2",  # "validated in DeepSeek-V2"
+        "mamba2": "mamba",
+        "distilbert": "bert",
+        "opt": "gpt2",
+        "transformer": "",  # the oldest
+    }.items():
+        assert nearest_relative(name) == relative
+
+
+def test_a_derivation_names_the_nearest_relative() -> None:
+    blocks = document(architectures.architecture("qwen3"), ["params"], "0").blocks
+    assert any(isinstance(block, Heading) and block.line == ["Nearest relative"] for block in blocks)
+    short = document(architectures.architecture("qwen3"), ["params"], "0", form="short").blocks
+    assert not any(isinstance(block, Heading) and block.line == ["Nearest relative"] for block in short)
+    shown = CliRunner().invoke(cli, ["show", "qwen3"]).stdout
+    assert "\nQwen3 differs from Llama (llama) by: RMS norm of queries and keys\n" in shown
+    tied = CliRunner().invoke(cli, ["show", "qwen3", "--option", "tied=true"]).stdout
+    assert "differs from" not in tied  # the stored line is that of the default options
+
+
+def printed(*arguments: str) -> str:
+    found = CliRunner().invoke(cli, ["compare", *arguments, "--structure"], prog_name="symformer")
+    assert found.exit_code == 0, found.stderr
+    return found.stdout
