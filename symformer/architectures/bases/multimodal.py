@@ -1,4 +1,4 @@
-"""Multimodal: a vision tower, a projector and a language model, which reads the tokens of images among those of text."""
+"""Multimodal: a vision tower, a projector, and a language model whose sequences contain the tokens of images."""
 
 from __future__ import annotations
 
