@@ -42,7 +42,8 @@ class PooledTokens(Derived):
 @dataclass(frozen=True, kw_only=True)
 class Gemma3Multimodal(SiglipVision, Gemma3):
     """Gemma 3 with its vision tower, Gemma Team 2025 [gemma2025], section 2.1: SigLIP's image encoder, a projector that
-    pools the patches, and the language model. An image takes Z_pool² of the S tokens.
+    pools the patches, and the language model. An image takes ``Z_pool**2`` of the S tokens, and each of its tokens also
+    attends to the later ones of that image.
 
     >>> Gemma3Multimodal(vision_head=False).params  # doctest: +NORMALIZE_WHITESPACE
     2*L*E*A*D + 2*L*E*G*D + E_vis*Z_patch**2*N_chan + 3*L*E*H + 4*L_vis*E_vis**2 + 2*L_vis*E_vis*H_vis

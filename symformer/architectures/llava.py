@@ -21,9 +21,11 @@ VIT_L_336 = {
 @dataclass(frozen=True, kw_only=True)
 class LLaVA(ClipVision, Llama):
     """LLaVA 1.5, Liu et al. 2023 [liu2023b], section 3.3: CLIP's image encoder, a projector of two layers, and Llama.
+    The features of an image are its patches after the second to last layer of the image encoder, Liu et al. 2023
+    [liu2023], section 4.1. Each of them becomes one token, so an image takes ``Z**2/Z_patch**2`` of the S tokens.
 
-    The features of an image are the patches after the second to last layer of the image encoder, Liu et al. 2023
-    [liu2023], section 4.1. Each patch becomes one token: an image takes Z²/Z_patch² of the S tokens.
+    All layers of the image encoder run, in training without gradients of the last one. With ``class_token=true``, the
+    class token is one more token.
 
     >>> LLaVA().params  # doctest: +NORMALIZE_WHITESPACE
     2*L*E*A*D + 2*L*E*G*D + E_vis*Z_patch**2*N_chan + 3*L*E*H + 4*L_vis*E_vis**2 + 2*L_vis*E_vis*H_vis

@@ -84,14 +84,11 @@ class Multimodal(HubDecoder):
 class LanguageModel(Component):
     """A language model without its head, in whose sequence the tokens of images replace those of placeholders."""
 
+    title = "Language model without its head"
     role = "tower"
     shapes = "tokens[B,S], images[B_vis,S_enc,E] -> x[B,S,E]"
 
     whole: Multimodal
-
-    @property
-    def title(self) -> str:  # type: ignore[override]  # that of the language model
-        return self.whole.language.title
 
     @property
     def about(self) -> str:
@@ -108,7 +105,7 @@ class LanguageModel(Component):
 class LanguageTower(Component):
     """The language model and its head."""
 
-    title = "Language model"
+    title = "Language model with its head"
     role = "tower"
     tower = "language"
     shapes = "tokens[B,S], images[B_vis,S_enc,E] -> output"
