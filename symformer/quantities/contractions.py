@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from sympy import Expr, Integer, ceiling
 
 from ..formulas.account import Term
+from ..language.errors import RuleError
 from ..ledger.facts import ARRANGING, ATTENDING, ONE, POINTWISE, ROUTING, ZERO, Entry, OperationKind
 from .elementwise import at_last_position, convolved_shape, elements, elementwise
 from .quantity import Convention, Conventions, Rule, measured, refuse_observed, require_total, rows
@@ -76,6 +77,11 @@ class Contraction:
     def backward(self, path: str) -> list[Term]:
         """Return the FLOPs of each gradient that is needed: a product of the same size as the forward product."""
         needed = [(name, grad * self.used) for name, grad in self.sides if grad * self.used != 0]
+        if self.used not in (ZERO, ONE) and any(grad not in (ZERO, ONE) for _, grad in self.sides):
+            raise RuleError(
+                f"{path}: the first layer needs no gradient of its input and the last layer is not used, so this "
+                "quantity does not support adapters in this model; choose adapters outside of it"
+            )
         return [Term(f"{path} (gradient of {name})", _scaled(self.factors, grad), name) for name, grad in needed]
 
 
