@@ -277,9 +277,10 @@ class Reader:
         if name == "softmax":
             return self.softmax(shown)
         arguments = [self.of(each) for each in shown.arguments]
-        if name == "rotate" and arguments[0].dim() == 3 and arguments[0].shape[-1] > self.head > 0:
-            # all heads of a projection whose result has no line
-            arguments[0] = arguments[0].unflatten(2, (-1, self.head)).transpose(1, 2)
+        if name == "rotate" and arguments[0].dim() == 3:
+            head = self.head or arguments[1].shape[-1]  # if the scale is a number, the whole head rotates
+            if arguments[0].shape[-1] > head:  # all heads of a projection whose result has no line
+                arguments[0] = arguments[0].unflatten(2, (-1, head)).transpose(1, 2)
         if name == "route":
             assert self.whose.route is not None
             weights, self.chosen = self.whose.route(*arguments)
@@ -338,11 +339,9 @@ def bound(scope: Scope, read: Sequence[tuple[str, Tensor]], given: Mapping[str, 
         elif letter != "θ":  # a layer without rotary positions, in a list of layers of several kinds
             rest.append(tensor)
     others = [each for each in wanted if each not in found]
-    others = (
-        others
-        if len(others) == len(rest)
-        else [each for each in others if each not in given and not each.endswith("_n")]
-    )
+    rest = rest[: len(others)] if scope.mixture else rest  # a kind of layer that does not read all further inputs
+    if len(others) != len(rest):
+        others = [each for each in others if each not in given and not each.endswith("_n")]
     assert len(others) == len(rest), f"{scope.name} is given {len(rest)} more and reads {others}"
     return found | dict(zip(others, rest, strict=True))
 
@@ -396,6 +395,8 @@ def product(left: Tensor, right: Tensor) -> Tensor:
         return left * (right[:, :, None] if right.dim() == 3 else right)
     if left.dim() == 4 and right.dim() == 2:  # heads are merged before a matrix
         left = left.transpose(1, 2).flatten(2)
+    elif left.dim() == 4 and right.dim() == 3:  # all heads of values whose result has no line
+        right = right.unflatten(2, (left.shape[1], -1)).transpose(1, 2)
     elif left.dim() == 4 and left.shape[1] != right.shape[1]:  # several queries share a key
         right = right.repeat_interleave(left.shape[1] // right.shape[1], 1)
     return left @ right

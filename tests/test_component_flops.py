@@ -31,6 +31,7 @@ from transformers import (
     Olmo2Config,
     SiglipVisionConfig,
     XLNetConfig,
+    Zamba2Config,
 )
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
 from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
@@ -49,6 +50,11 @@ from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
 from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
+from transformers.models.zamba2.modeling_zamba2 import (
+    Zamba2AttentionDecoderLayer,
+    Zamba2HybridLayer,
+    Zamba2MambaDecoderLayer,
+)
 
 from symformer import component
 from symformer.components import names
@@ -116,6 +122,10 @@ OLMO2 = Olmo2Config(
     hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True, attn_implementation="eager"
 )
 
+ZAMBA2 = Zamba2Config(hidden_size=24, intermediate_size=7, num_attention_heads=12, n_mamba_heads=6, mamba_ngroups=3,
+                      mamba_d_state=5, num_hidden_layers=1, layers_block_type=["linear_attention"],
+                      chunk_size=9, attn_implementation="eager")  # fmt: skip
+
 
 @dataclass
 class Case:
@@ -161,6 +171,20 @@ def _relative(module: Any, x: torch.Tensor) -> Any:
     return module(x.transpose(0, 1), None, None, None, torch.zeros(S, 1, 12), None)[0]
 
 
+class _Nothing(nn.Module):
+    """An adapter that adds nothing."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(1)
+
+
+def _without_adapters(config: Zamba2Config) -> nn.Module:
+    """Return Zamba2's transformer block for layer 0."""
+    block = Zamba2AttentionDecoderLayer(config, 0)
+    block.feed_forward.layer_dic, block.feed_forward.gate_up_proj_adapter_list = {0: 0}, nn.ModuleList([_Nothing()])
+    return block
+
+
 def _memory() -> torch.Tensor:
     return torch.zeros(B, S_ENC, 12)
 
@@ -184,6 +208,15 @@ CASES = [
     Case("parallel-sum", {"E": 12, "H": 7, "A": 3},
          lambda: nn.ModuleList([nn.MultiheadAttention(12, 3, batch_first=True), GPT2MLP(7, GPT2)]),
          lambda parts, x: parts[0](x, x, x)[0] + parts[1](x)),
+    Case("layer-adapter", {"E": 5, "H": 7, "R_adapter": 3},
+         lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
+    Case("shared-transformer-block", {"E": 24, "H": 7, "A": 12}, lambda: _without_adapters(ZAMBA2),
+         lambda module, x: module(x, x, 0, _mask())),
+    Case("shared-transformer-layer",
+         {"E": 24, "H": 7, "A": 12, "A_ssm": 6, "D_ssm": 8, "G_ssm": 3, "N_state": 5, "K_conv": 4, "C_chunk": 9},
+         lambda: Zamba2HybridLayer(_without_adapters(ZAMBA2), nn.Linear(24, 24, bias=False),
+                                   Zamba2MambaDecoderLayer(ZAMBA2, 0)),
+         lambda module, x: module(x, x, 0, None, _mask())),
     Case("short-convolution", {"E": 24, "K_conv": 4}, lambda: Lfm2ShortConv(LFM2, 0)),
     Case("pooler", {"E": 12}, lambda: BertPooler(BERT)),
     Case("self-attention", {"E": 24, "A": 6, "G": 3, "D": 10}, lambda: LlamaAttention(LLAMA, 0), _llama,

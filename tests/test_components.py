@@ -33,6 +33,7 @@ from transformers import (
     Olmo2Config,
     SiglipVisionConfig,
     XLNetConfig,
+    Zamba2Config,
 )
 from transformers.activations import XIELUActivation
 from transformers.models.bert.modeling_bert import BertOnlyMLMHead, BertPooler
@@ -59,6 +60,11 @@ from transformers.models.siglip.modeling_siglip import (
     SiglipVisionModel,
 )
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
+from transformers.models.zamba2.modeling_zamba2 import (
+    Zamba2AttentionDecoderLayer,
+    Zamba2HybridLayer,
+    Zamba2MambaDecoderLayer,
+)
 
 from symformer import architecture, component, components
 from symformer.components import component_class, names
@@ -102,6 +108,8 @@ MAMBA_BIASED = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_ran
                            use_bias=True, use_conv_bias=False)  # fmt: skip
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=2, state_size=5, num_hidden_layers=1)
 LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, conv_bias=True, num_hidden_layers=1, layer_types=["conv"])
+ZAMBA2 = Zamba2Config(hidden_size=24, intermediate_size=7, num_attention_heads=12, n_mamba_heads=6, mamba_ngroups=3,
+                      mamba_d_state=5, num_hidden_layers=1, layers_block_type=["linear_attention"])  # fmt: skip
 XLNET = XLNetConfig(d_model=12, n_head=3)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7)
 CLIP = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6}
@@ -199,6 +207,17 @@ CASES = [
     # attention 4*12*12 + 4*12, MLP 12*7 + 7 + 7*12 + 12
     Case("parallel-sum", {"E": 12, "A": 3, "H": 7}, 811,
          lambda: nn.ModuleList([*(nn.Linear(12, 12) for _ in range(4)), GPT2MLP(7, GPT2)])),
+    # 5*3 + 3*7
+    Case("layer-adapter", {"E": 5, "H": 7, "R_adapter": 3}, 36,
+         lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
+    # norms 48 + 24, attention 3*48*48 + 48*24, MLP 3*24*7
+    Case("shared-transformer-block", {"E": 24, "H": 7, "A": 12}, 8_640, lambda: Zamba2AttentionDecoderLayer(ZAMBA2, 0)),
+    # the block above, a matrix 24*24, a norm of 24; mixer: in 24*(2*48 + 2*3*5 + 6), convolution 78*4 + 78, three of 6,
+    # norm 48, out 48*24
+    Case("shared-transformer-layer",
+         {"E": 24, "H": 7, "A": 12, "A_ssm": 6, "D_ssm": 8, "G_ssm": 3, "N_state": 5, "K_conv": 4, "L_hyb": 9}, 14_016,
+         lambda: Zamba2HybridLayer(Zamba2AttentionDecoderLayer(ZAMBA2, 0), nn.Linear(24, 24, bias=False),
+                                   Zamba2MambaDecoderLayer(ZAMBA2, 0)), partial={"N_group": "L_hyb"}),
     # in 3*24*24 + 3*24, convolution 24*4 + 24, out 24*24 + 24
     Case("short-convolution", {"E": 24, "K_conv": 4}, 2_520, lambda: Lfm2ShortConv(LFM2, 0), {"bias": True}),
     # 5*3 + 3*7

@@ -58,7 +58,7 @@ KINDS = {
     "local": "local_layers",
 }
 KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
-KINDS |= {"conv": "convolution_layers"}
+KINDS |= {"conv": "convolution_layers", "hybrid": "hybrid_layers"}
 CASES = {model_type: case.computation for model_type, case in TYPES.items()}
 AMONG = [kind for kind, case in TYPES.items() if case.config.inputs == "images among tokens"]
 OPTIONS = {
@@ -173,7 +173,21 @@ def built(config: dict[str, Any]) -> Any:
         if hasattr(module, "config"):
             module.config._attn_implementation = "eager"
             module.config._experts_implementation = "eager"
+    if config["model_type"] == "zamba2":
+        named_as_ours(made)
     return filled(made)
+
+
+def named_as_ours(made: Any) -> None:
+    """Add our names for Zamba2's mixers and adapters, which torch has one level deeper or in lists."""
+    layers = [layer for layer in made.model.layers if hasattr(layer, "shared_transformer")]
+    for place, layer in enumerate(layers):
+        layer.mamba, layer.input_layernorm = layer.mamba_decoder.mamba, layer.mamba_decoder.input_layernorm
+        for part in (layer.shared_transformer.self_attn, layer.shared_transformer.feed_forward):
+            for name, adapters in [*part.named_children()]:
+                if name.endswith("_list"):
+                    pair = nn.ModuleDict(dict(zip(("down", "up"), adapters[place], strict=True)))
+                    part.add_module(name.removesuffix("_list"), pair)
 
 
 def filled(module: nn.Module) -> Any:
@@ -253,7 +267,7 @@ def kinds_of(config: Any) -> list[str]:
     if config.model_type == "jamba":
         experts = config.layers_num_experts
         kinds = ["moe_layers" if experts[layer] > 1 else each for layer, each in enumerate(kinds)]
-    if config.model_type in ("nemotron_h", "lfm2", "lfm2_moe", "bamba", "granitemoehybrid", "jamba"):
+    if config.model_type in ("nemotron_h", "lfm2", "lfm2_moe", "bamba", "granitemoehybrid", "jamba", "zamba2"):
         kinds = ["attention_layers" if each == "global_layers" else each for each in kinds]
     return kinds
 

@@ -35,6 +35,7 @@ from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
 from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
+from symformer.configs.shared_layers import SharedLayers
 from symformer.configs.sparse_attention_layers import IndexerLayers, SparseAttentionLayers
 from symformer.configs.windowed_expert_layers import WindowedExpertLayers
 from symformer.formulas.formula import Formula
@@ -543,7 +544,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
     nothing += sum(place.null for place in fields.sizes.values())
     # The fields that accept null: the list, a word or other lists.
     lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0, PeriodicLayers: 0}
-    lists |= {SparseAttentionLayers: 2, IndexerLayers: 4, WindowedExpertLayers: 5}  # and the angles
+    lists |= {SparseAttentionLayers: 2, IndexerLayers: 4, WindowedExpertLayers: 5, SharedLayers: 0}  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind
     nothing += sum(fields.sizes[size].absent is None for size in fields.nullable.values())

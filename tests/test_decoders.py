@@ -33,7 +33,8 @@ SIZES = {
     **{"L_local": 2, "L_global": 3, "L_dense": 2, "L_moe": 3, "X_shared": 1, "R_q": 19, "R_kv": 17, "D_nope": 10},
     **{"D_rope": 4, "D_v": 9, "P": 31, "L_rope": 2, "L_nope": 3},
     **{"L_ssm": 3, "L_attn": 2, "L_conv": 3, "L_conv_moe": 3, "A_ssm": 8, "D_ssm": 96, "G_ssm": 4, "N_state": 15},
-    **{"K_conv": 5, "C_chunk": 9, "L_ssm_dense": 4, "H_ssm": 96, "R_dt": 7},
+    **{"K_conv": 5, "C_chunk": 9, "L_ssm_dense": 4, "H_ssm": 96, "R_dt": 7, "L_hyb": 3, "R_adapter": 10},
+    "N_group": 2,
 }
 NUMBERS = {SYMBOLS[name]: number for name, number in SIZES.items()}
 DECODERS = [name for name in names() if issubclass(architecture_class(name), Decoder)]

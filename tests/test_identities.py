@@ -44,7 +44,7 @@ SIZES = {
     **{"H_ssm": 96, "A_ssm": 60, "G_ssm": 30, "D_ssm": 35, "N_state": 43, "R_dt": 47},
     **{"N_tok": 1680, "N_tps": 61, "N_dev": 63, "N_peak": 65, "N_micro": 66, "N_virt": 1, "C_q": 32, "C_kv": 42},
     **{"B_vis": 50, "L_vis": 52, "E_vis": 120, "H_vis": 68, "A_vis": 24, "E_proj": 57, "N_out": 67},
-    **{"L_rope": 69, "L_nope": 71, "L_conv": 77, "L_conv_moe": 78, "L_ssm_dense": 79},
+    **{"L_rope": 69, "L_nope": 71, "L_conv": 77, "L_conv_moe": 78, "L_ssm_dense": 79, "L_hyb": 81, "R_adapter": 82},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)
@@ -65,7 +65,7 @@ FEWER: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("modernbert", "falcon", "stablelm", "olmoe", "helium"), ("A",)),
 }
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
-SCANS = ("mamba", "mamba2", "nemotron-h", "bamba", "falcon-h1", "falcon-mamba", "granitemoehybrid", "jamba")
+SCANS = ("mamba", "mamba2", "nemotron-h", "bamba", "falcon-h1", "falcon-mamba", "granitemoehybrid", "jamba", "zamba2")
 
 # Each architecture answers a sample of the conventions, and each name starts at a different one. The first architecture
 # of each of the thirty kinds answers one in three, so ten kinds answer each convention; others answer one in twelve.
@@ -262,7 +262,7 @@ def test_more_ranks_never_increase_the_cost_of_a_rank(name: str) -> None:
                 compared += 1
     # Sharding of a table of distances or of a scan is refused, and so are pipeline stages for shared or several kinds
     # of layers. OLMo 3 also has windows, and norms over all heads.
-    hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba"), 1)
+    hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba", "zamba2"), 1)
     assert compared > {"t5": 1, "olmo3": -1, **hybrids}.get(name, 10)
 
 

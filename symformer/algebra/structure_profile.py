@@ -34,6 +34,7 @@ from ..components.moe import (
     SOFTMAX_IN_GROUPS,
     SOFTMAX_MAYBE_DIVIDED,
     SOFTMAX_OF_CHOSEN,
+    SOFTMAX_UNDIVIDED,
     SOFTMAX_WITH_BIAS,
     SPARSE_MIXER,
     MoE,
@@ -62,6 +63,7 @@ _MIXERS = (*_ATTENTION, SelectiveScan, ChunkedScan, ShortConvolution)
 _ROUTING = {
     SOFTMAX: "expert weights from a softmax over the chosen experts",
     SOFTMAX_OF_CHOSEN: "expert weights from a softmax over the chosen experts",
+    SOFTMAX_UNDIVIDED: "expert weights from a softmax over all experts",
     SOFTMAX_MAYBE_DIVIDED: "expert weights from a softmax over all experts",
     SOFTMAX_WITH_BIAS: "expert weights from a softmax over all experts, with a bias for the choice,",
     SOFTMAX_IN_GROUPS: "expert weights from a softmax over all experts, with groups of experts for the choice,",

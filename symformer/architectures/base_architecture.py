@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sympy import Symbol
+
 from ..components.base import Component
 from ..components.base import Names as Words
 from ..configs.config_fields import (
@@ -116,6 +118,7 @@ class WitnessSpec:
     rename: Mapping[str, str] = field(default_factory=dict)  # torch's word -> symformer's word in parameter names
     arguments: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the class or its config
     conditions: tuple[Divides, ...] = ()  # conditions of the class that the formula does not need
+    fixed: Mapping[Symbol, int] = field(default_factory=dict)  # sizes without effect on the counts, and their values
     masked: bool = True  # whether it accepts a mask [B,1,S,C]; otherwise it builds its own
     cached: bool = True  # whether it has a cache
     every_expert: bool = False  # whether its code multiplies every token by all X experts, instead of K

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .image_encoder import ImageEncoder as ImageEncoder
     from .image_features import ImageFeatures as ImageFeatures
     from .latent_attention import LatentAttention as LatentAttention
+    from .layer_adapter import LayerAdapter as LayerAdapter
     from .layer_norm import LayerNorm as LayerNorm
     from .layer_scale import LayerScale as LayerScale
     from .layer_scale_block import LayerScaleBlock as LayerScaleBlock
@@ -59,6 +60,8 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .segment_embedding import SegmentEmbedding as SegmentEmbedding
     from .selective_scan import SelectiveScan as SelectiveScan
     from .self_attention import SelfAttention as SelfAttention
+    from .shared_transformer_block import SharedTransformerBlock as SharedTransformerBlock
+    from .shared_transformer_layer import SharedTransformerLayer as SharedTransformerLayer
     from .short_convolution import ShortConvolution as ShortConvolution
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
     from .text_encoder import TextEncoder as TextEncoder

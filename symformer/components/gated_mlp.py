@@ -11,6 +11,7 @@ from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component
+from .layer_adapter import LayerAdapter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,7 @@ class GatedMLP(Component):
     act: str = "act_fn"
     down: str = "down_proj"
     fused: str = ""  # the single matrix of the gate and up projections, if there is one
+    adapter: str = ""  # the name of the adapter of that matrix, or ""
     gate_factor: str = ""  # the name of the constant factor of the gate projection, or ""
     factor: str = ""  # the name of the constant factor of the output, or ""
     norm: Component | None = None  # of the hidden layer, before the output projection
@@ -56,6 +58,7 @@ class GatedMLP(Component):
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         if self.fused:
             joint = ops.linear(self.fused, x, 2 * self.hidden, bias=self.bias)
+            joint = LayerAdapter.added(ops, self.adapter, x, joint)
             gate, up = ops.split(joint, (self.hidden, self.hidden))
             gate = ops.activation(self.act, gate, self.activation)
         else:

@@ -15,6 +15,7 @@ from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component, context_signature, inputs_for
 from .distance_embedding import DistanceEmbedding
+from .layer_adapter import LayerAdapter
 from .rotary_positions import RotaryPositions
 
 
@@ -73,12 +74,14 @@ class SelfAttention(Component):
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     output_dropout: str = ""
     softmax: str = ""  # "float32" if the softmax is always computed in single precision
+    inner: Expr = E  # the width of the input, if it is not the width of the output
+    adapters: str = ""  # the names of the adapters of queries, keys and values, with {} for the letter, or ""
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary angles and a bias are additional inputs
         angles = f", {self.positions.angles}" if self.positions else ""
         bias = "" if self.own_table else context_signature(self.distances)
-        return f"x[B,S,E]{angles}{bias} -> y[B,S,E]"
+        return f"x[B,S,{self.inner}]{angles}{bias} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
@@ -134,9 +137,9 @@ class SelfAttention(Component):
             joint = ops.linear(self.fused, x, queries + keys + values, bias=self.bias)
             q, k, v = ops.split(joint, (queries, keys, values))
         else:
-            q = ops.linear(self.query, x, queries, bias=self.bias)
-            k = ops.linear(self.key, x, keys, bias=self.bias and self.key_bias)
-            v = ops.linear(self.value, x, values, bias=self.bias)
+            q = self.adapted(ops, "q", x, ops.linear(self.query, x, queries, bias=self.bias))
+            k = self.adapted(ops, "k", x, ops.linear(self.key, x, keys, bias=self.bias and self.key_bias))
+            v = self.adapted(ops, "v", x, ops.linear(self.value, x, values, bias=self.bias))
         if self.joint_norm is not None:
             q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
         k = ops.scale(self.key_factor, k) if self.key_factor else k
@@ -173,5 +176,10 @@ class SelfAttention(Component):
         merged = ops.merge(mixed)
         if self.output_norm is not None:
             merged = ops.call(self.merged_norm, self.output_norm, merged)
-        y = ops.linear(self.output, merged, x.width, bias=self.output_bias)
+        width = x.width if self.inner == E else E
+        y = ops.linear(self.output, merged, width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y
+
+    def adapted(self, ops: Operations, letter: str, x: Tensor, y: Tensor) -> Tensor:
+        """Return queries, keys or values y of x, with the output of their adapter added if they have one."""
+        return LayerAdapter.added(ops, self.adapters.format(letter), x, y)

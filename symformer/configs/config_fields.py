@@ -102,19 +102,29 @@ class Derived(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class MultipleField(Derived):
-    """The config field of a size that is a multiple of another, such as a mixer's inner width by its expansion."""
+    """The config field of a size that is a multiple of another, such as a mixer's inner width by its expansion.
 
-    of: Symbol
+    >>> from symformer.language.symbols import A_ssm, D_ssm, E
+    >>> MultipleField(("mamba_expand",), 2, of=E / A_ssm).taken(D_ssm, {}, {E: 24, A_ssm: 6})
+    8
+    """
+
+    of: Expr
 
     @property
     def part_of(self) -> str:
-        return str(self.of)
+        return text(self.of)
 
     def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
-        return int(self.read(size, config)) * numbers[self.of]
+        """Return the number. Raises UnreadError if it is not an integer."""
+        times = int(self.read(size, config))
+        try:
+            return evaluate(times * self.of, numbers, str(size))
+        except SizeError as error:
+            raise UnreadError(f"{self.names[0]!r} is {times} in the config, and {error}") from None
 
     def written(self, number: int, numbers: Mapping[Symbol, int]) -> int:
-        return number // numbers[self.of]
+        return evaluate(number / self.of, numbers, self.names[0])
 
 
 @dataclass(frozen=True, kw_only=True)

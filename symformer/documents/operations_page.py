@@ -17,7 +17,7 @@ from ..ledger.operations import Operations
 from . import pages
 
 # Methods that record parts or return tensors and add no entry of their own.
-STRUCTURE = ("call", "detached", "repeat", "mix_layers", "run", "weight", "read", "index")
+STRUCTURE = ("call", "call_shared", "detached", "repeat", "mix_layers", "run", "weight", "read", "index")
 # Kinds of entries that no method writes: traces of torch code have the first two, and a model on several ranks the
 # third.
 OTHERS = (OperationKind.PRODUCT, OperationKind.OBSERVED, OperationKind.MOVE)

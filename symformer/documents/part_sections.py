@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 
-from sympy import Expr, Integer, Symbol, expand
+from sympy import Expr, Integer, Symbol, expand, fraction
 
 from ..components.base import Component
 from ..formulas.account import Line as AccountLine
@@ -303,6 +303,10 @@ def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
     if line.is_kind and line.among is not None:
         count, among = Math.of(line.count), Math.of(line.among)
         return ["Specific to " if first else "specific to ", count, " of the ", among, " layers, "]
+    times, among = fraction(line.count)
+    if among != 1:  # a part whose weights layers share, or a part inside it whose weights they do not share
+        stored, around = Math.of(times), Math.of(among)
+        return ["Stored " if first else "stored ", stored, " times for ", around, " copies of the part around it, "]
     if line.is_common:
         return ["Common to all " if first else "common to all ", Math.of(line.count), " layers, "]
     return ["One of " if first else "one of ", Math.of(line.count), " identical layers, "]

@@ -85,6 +85,9 @@ _TABLE = (
         "layers",
         ("attn_layer_period",),
     ),
+    Letter(
+        "L_hyb", "layers with a state space mixer after a shared transformer block", "layers", ("layers_block_type",)
+    ),
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
     Letter("L_conv", "layers with a short convolution", "layers", ("layer_types",)),
     Letter("L_conv_moe", "layers with a short convolution and experts", "layers", ("layer_types",)),
@@ -129,6 +132,7 @@ _TABLE = (
     Letter("D_ssm", "head dimension of a state space mixer", "elements", growth=0),
     Letter("N_state", "state size per element", "elements", growth=0),
     Letter("R_dt", "rank of the time steps", "elements"),
+    Letter("R_adapter", "rank of the adapters of shared weights", "elements", ("adapter_rank",)),
     Letter("R_q", "rank of the query latent", "elements", ("q_lora_rank",)),
     Letter("R_kv", "rank of the key/value latent", "elements", ("kv_lora_rank",)),
     Letter("D", "head dimension", "elements", ("head_dim",), growth=0),
@@ -176,7 +180,7 @@ L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_gl
 L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
 L_local_moe, L_conv_moe, L_global_moe = (SYMBOLS[name] for name in ("L_local_moe", "L_conv_moe", "L_global_moe"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
-L_ssm_dense = SYMBOLS["L_ssm_dense"]
+L_ssm_dense, L_hyb, R_adapter = (SYMBOLS[name] for name in ("L_ssm_dense", "L_hyb", "R_adapter"))
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))

@@ -100,6 +100,17 @@ class Operations:
         """Record a part inside this one, under a name, and return its output."""
         return self._enter(Scope(name, part), inputs)
 
+    def call_shared(self, name: str, part: Part, *inputs: Any, share: Expr) -> Any:
+        """Record a part of a repeated layer that is stored for only this share of the layers: 1 if for each of them.
+
+        Inside a part that layers share, it is relative to all layers, too.
+        """
+        before, self._share = self._share, share
+        try:
+            return self._enter(Scope(name, part, distinct=None if share == before else share / before), inputs)
+        finally:
+            self._share = before
+
     @contextmanager
     def detached(self) -> Iterator[None]:
         """Record operations that run without gradients, as under ``torch.no_grad``."""

@@ -117,12 +117,14 @@ def sides_of(formula: Formula) -> tuple[tuple[Side, ...], ...]:
 
 def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | AtMost, ...]) -> SamplingPlan:
     """Return one plan for formulas with the same branches. The model runs, so its activations count too."""
-    totals = model.component.totals
+    totals, fixed = model.component.totals, _fixed(model.component, formulas)
+    moved = (each.moved(fixed) for each in conditions)
+    conditions = tuple(each for each in moved if isinstance(each, Divides | AtMost))  # None: always satisfied
     entries = [(count.xreplace(totals), entry) for count, entry in model.ledger]
     # Sizes that cost time to run (layers, passes) get a few small values that suffice; the others are sampled.
     counts = [count.xreplace(totals) for count, _ in (*entries, *model.ledger.weights)]
     depths = sorted({name for count in counts for name in count.free_symbols}, key=print_order)
-    products = [factors for formula in formulas for factors in _products(formula)]
+    products = [_at_values(factors, fixed) for formula in formulas for factors in _products(formula)]
     weights = [weight.shape for _, weight in model.ledger.weights]
     shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
     tensors = [*weights, *shapes]  # and a gathered matrix for each expert that a token is routed to
@@ -130,8 +132,10 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         (*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is OperationKind.EXPERTS
     ]
     tensors += [shape for _, entry in entries if entry.kind is OperationKind.SCAN for shape in _states(entry)]
+    tensors = [_at_values(shape, fixed) for shape in tensors]
     needed = {name for dims in (*products, *weights, *shapes) for dim in dims for name in dim.free_symbols}
     needed |= {name for condition in conditions for name in condition.symbols}
+    needed -= {*fixed}
     looped = _looped(entries, C if C in needed else S)
     for formula in formulas:
         _settled(formula, depths, looped)
@@ -150,7 +154,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     while any(_elements(shape, {**sizes, **most}, largest) > _MOST for sizes in drawn for shape in tensors):
         largest = largest * 3 // 4
     passes = any(map(new_tokens, formulas))
-    constants = len(depths) + len(looped) + len(NEW) * passes
+    constants = len(depths) + len(looped) + len(fixed) + len(NEW) * passes
     apart = max(_apart([degree((size,)) for size in degree.sizes], constants, largest) for degree in degrees_in)
     fewest = max((max(values) for size, values in looped.items() if size not in (S, C)), default=1)
     read = [degree((length,)) for degree in degrees_in for length in (S, C) if length in degree.sizes]
@@ -161,14 +165,14 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         raise WitnessError(f"{model.target} has too many sizes: samples of up to {largest} cannot keep them different")
     degrees = {
         formula.digest: max(
-            degree(tuple(factor.xreplace({**side, S: C} if C in needed else side) for factor in factors))
+            degree(_at_values(factors, fixed | ({**side, S: C} if C in needed else side)))
             for side, degree in zip(_sides(_products(formula)).values(), degrees_in, strict=True)
             for factors in dict.fromkeys(_products(formula))
         )
         for formula in formulas
     }
     grid = [
-        {**depth, **dict(zip(looped, values, strict=True))}
+        {**depth, **dict(zip(looped, values, strict=True)), **{size: int(value) for size, value in fixed.items()}}
         for depth in _grid(depths, model.component)
         for values in product(*looped.values())
     ]
@@ -194,6 +198,20 @@ def apart_in_turn(sizes: int, constants: int, largest: int) -> Fraction:
     for place in range(sizes):
         distinct *= max(Fraction(0), 1 - Fraction(place + constants, largest))
     return 1 - distinct
+
+
+def _fixed(component: Component, formulas: Sequence[Formula]) -> dict[Expr, Expr]:
+    """Return the sizes that have the same value in every sample. Raises WitnessError if a formula depends on one."""
+    found = component.witness.fixed if isinstance(component, Architecture) else {}
+    for formula in formulas:
+        for size in found:
+            if formula.expanded.has(size):
+                raise WitnessError(f"{formula.id} depends on {size}, which is {found[size]} in every sample")
+    return {size: Integer(value) for size, value in found.items()}
+
+
+def _at_values(shape: Factors, values: Mapping[Expr, Expr]) -> Factors:
+    return tuple(dim.xreplace(dict(values)) for dim in shape)
 
 
 def _products(formula: Formula) -> list[Factors]:

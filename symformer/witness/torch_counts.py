@@ -38,6 +38,7 @@ Parts = Mapping[
 ]  # a module of ours and a pass -> the value of each part -> its number of occurrences
 TAKEN = {"tokens": "input_ids", "pixels": "pixel_values"}  # transformers' names for the inputs in our shape lines
 UNMASKED = {"linear_attention", "conv", "mlp", "moe"}  # layer kinds that take no mask [B,1,S,C]
+MASKED_AS = {"hybrid": "full_attention"}  # layer kinds that read the mask of another kind
 FORWARD, BACKWARD = "forward", "backward"
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -143,7 +144,7 @@ class TorchWitness(Session):
                 masks: dict[str, Tensor | None] = dict.fromkeys({*kinds} & UNMASKED)
                 for kind in {*kinds} - UNMASKED:  # a window keeps fewer tokens than were read
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
-                    masks[kind] = torch.zeros(numbers[B], 1, new, seen, device=device)
+                    masks[MASKED_AS.get(kind, kind)] = torch.zeros(numbers[B], 1, new, seen, device=device)
                 facts["attention_mask"] = masks if len({*kinds}) > 1 else masks[kinds[0]]
             # Otherwise a causal model creates the positions itself: one row for all sequences with rotary positions.
             if attends and (masked or not keeps_cache(component) or P in component.fields.sizes):
@@ -280,6 +281,8 @@ class TorchWitness(Session):
         kinds: dict[tuple[str, bool], str] = {}  # a layer can have both attention and a mixer with states
         for name, module in self.model().named_modules():
             if isinstance(place := getattr(module, "layer_idx", getattr(module, "layer_id", None)), int):
+                if place < 0:  # a shared module learns its layer in each run
+                    place = next(int(word) for word in name.split(".") if word.isdigit())
                 stack = attends.get(with_stars(self.ours(name)), "") if both else "layers"
                 if name.startswith(f"{layers.get(f'{stack}.{place}', name)}."):
                     indexers[f"{stack}.{place}"] = name

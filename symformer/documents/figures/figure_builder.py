@@ -177,7 +177,7 @@ class FigureBuilder:
 
     def _runs(self, draft: Draft) -> Iterator[Words]:
         scope = draft.scope
-        if scope is not None and scope.distinct is not None:
+        if scope is not None and scope.distinct is not None and scope.repeated:
             yield [Math.of(scope.count), " layers, of which ", Math.of(scope.distinct), " have their own weights"]
 
     def _title(self, line: Line) -> str:
