@@ -52,7 +52,7 @@ class Gemma3Multimodal(SiglipVision, Gemma3):
 
     title = "Gemma 3 (multimodal)"
     language = Gemma3
-    vision_constraints = (Divides(A_vis, E_vis), Divides(Z_patch * Z_pool, Z))
+    constraints = (*Gemma3.constraints, Divides(A_vis, E_vis), Divides(Z_patch * Z_pool, Z))
     config = Fields(
         {Z_pool: PooledTokens(("mm_tokens_per_image",), 256)},
         model_types=("gemma3",),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..components import Component, Projector
 from ..ledger.facts import Activation
-from .base_architecture import HEADS_DIVIDE, BoolField, EitherField, Fields, Function, WitnessSpec, option
-from .bases.clip_vision import ClipVision
+from .base_architecture import HEADS_DIVIDE, BoolField, EitherField, Fields, Function, Variants, WitnessSpec, option
+from .bases.clip_vision import CLIP_CONDITIONS, ClipVision
 from .bases.multimodal import IMAGE, TEXT
 from .llama import Llama
 
@@ -34,9 +35,10 @@ class LLaVA(ClipVision, Llama):
 
     title = "LLaVA"
     language = Llama
+    constraints = (*Llama.constraints, *CLIP_CONDITIONS)
     config = Fields(filled={IMAGE: VIT_L_336})
     witness = WitnessSpec("Llava", conditions=HEADS_DIVIDE)
-    variants = (
+    variants: ClassVar[Variants] = (
         *({}, {"head": "none"}, {"tied": True}, {"attention_bias": True}, {"mlp_bias": True}),
         *({"last_layer": True}, {"class_token": True}, {"projector_bias": False}),
     )

@@ -77,7 +77,7 @@ class Fields:
 
         return Fields(
             sizes={size: renamed(place) for size, place in self.sizes.items()},
-            options={name: replace(each, name=f"{section}.{each.name}") for name, each in self.options.items()},
+            options={name: _renamed(each, f"{section}.{each.name}") for name, each in self.options.items()},
             layers=self.layers and self.layers.within(section),
             nullable=self.nullable,
             apart=self.apart,
@@ -348,3 +348,8 @@ class Fields:
             if all(getattr(component, option) == value for option, value in options.items()):
                 return name
         raise ConfigError(f"no torch class corresponds to {component.name} with {component.options_text()}")
+
+
+def _renamed(setting: Any, name: str) -> Any:
+    """Return the setting of an option, which is a frozen dataclass, with the name of another field."""
+    return replace(setting, name=name)

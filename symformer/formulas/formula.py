@@ -522,13 +522,13 @@ class Formula(Operators, Tabular, Immutable, Shown):
         }
         others |= self.towers
         if path not in parts and path not in others:
-            raise UnknownNameError("part", path, filter(None, {**self.towers, **parts}))
+            raise UnknownNameError("part", path, filter(None, [*self.towers, *parts]))
         found = parts.get(path) or others[path]
         line, key = replace(found, count=ONE), found.key if path else ""
         return replace(self, id=f"{self.id}.{key}" if key else self.id, root=line, whole_account=self._whole)
 
     @property
-    def towers(self) -> Mapping[str, Line]:
+    def towers(self) -> Mapping[str, AccountLine]:
         """The parts that are towers of a multimodal model, by the names of the towers."""
         named = {getattr(line.part, "tower", ""): line for line in reversed([*self.root.parts()])}
         return {tower: line for tower, line in reversed(named.items()) if tower}

@@ -91,6 +91,7 @@ class Operations:
         self._scopes = [self.root]
         self._weights: dict[str, Weight] = {}
         self._share: Expr = ONE  # of the layers being recorded, the share that stores weights
+        self._encoding = False  # whether the operations being recorded are those of an encoder of a language model
         self._used: Expr = ONE  # of the operations being recorded, the share whose results reach the output
         self._detached = False  # whether the operations being recorded run without gradients
 
@@ -144,6 +145,15 @@ class Operations:
         scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
+
+    @contextmanager
+    def encoder(self) -> Iterator[None]:
+        """Record the encoder of a language model, whose learned tokens also exist before the first new token."""
+        before, self._encoding = self._encoding, True
+        try:
+            yield
+        finally:
+            self._encoding = before
 
     @contextmanager
     def used(self, share: Expr) -> Iterator[None]:
@@ -329,7 +339,8 @@ class Operations:
         """Store a weight and return it as a tensor, such as a class token; a ``fixed`` one is never trained."""
         weight = self._store(name, "", shape)
         trained = not fixed and self._trained(OperationKind.PARAMETER, weight.path)
-        x = replace(given(weight.path, shape), grad=ONE if trained else ZERO)
+        encoded = self._encoding and given(weight.path, shape).encoded
+        x = Tensor(weight.path, shape, None, ONE if trained else ZERO, encoded=encoded)
         facts: dict[str, Any] = {"weights": (weight,), "frozen": not trained, "fixed": fixed, "module": True}
         entry = Entry(OperationKind.PARAMETER, weight.path, (), x, **facts)
         self._scopes[-1].items.append(entry)

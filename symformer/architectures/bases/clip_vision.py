@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from sympy import Integer, Symbol
 
@@ -27,13 +26,13 @@ CLIP_VISION: Mapping[Symbol, Field] = {
     L_vis: Field((f"{IMAGE}.num_hidden_layers",), 12),
     A_vis: Field((f"{IMAGE}.num_attention_heads",), 12),
 }
+CLIP_CONDITIONS: tuple[Condition, ...] = (Divides(A_vis, E_vis), Divides(Z_patch, Z))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClipVision(Multimodal):
     """A multimodal model whose vision tower is CLIP's image encoder."""
 
-    vision_constraints: ClassVar[tuple[Condition, ...]] = (Divides(A_vis, E_vis), Divides(Z_patch, Z))
     config = Fields(
         CLIP_VISION,
         sections={IMAGE: ""},

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from ...components import Component
 from ...configs.field_mapping import Fields
-from ...language.sizes import Condition
 from ...ledger.facts import Tensor
 from ...ledger.operations import Operations
 from ..base_architecture import collected_fields
@@ -38,7 +37,8 @@ class Multimodal(HubDecoder):
     """A vision tower, a projector, and a language model, which a subclass inherits from.
 
     The tokens of B_vis images are among the S tokens of the sequences. A subclass sets ``language``, the class it
-    inherits the language model from, and defines ``vision`` and ``projector``.
+    inherits the language model from, adds the conditions of the vision tower to ``constraints``, and defines ``vision``
+    and ``projector``.
     """
 
     shapes = "pixels[B_vis,N_chan,Z,Z], tokens[B,S] -> output"
@@ -50,10 +50,9 @@ class Multimodal(HubDecoder):
             "vocab_size",  # older releases; the language model has its own
         ),
     )
-    fields = TowerFields()  # type: ignore[assignment]
+    fields = TowerFields()
 
     language: ClassVar[type[HubDecoder]]
-    vision_constraints: ClassVar[tuple[Condition, ...]]
 
     @property
     @abstractmethod
@@ -65,12 +64,9 @@ class Multimodal(HubDecoder):
     def projector(self) -> Component:
         """Return the projector: features of each image to tokens of the language model."""
 
-    @property
-    def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # those of the language model are added
-        return (*super().constraints, *self.vision_constraints)
-
     def forward(self, ops: Operations, pixels: Tensor, tokens: Tensor) -> Tensor:  # type: ignore[override]
-        images = ops.call("multi_modal_projector", self.projector, ops.call("vision_tower", self.vision, pixels))
+        with ops.encoder():
+            images = ops.call("multi_modal_projector", self.projector, ops.call("vision_tower", self.vision, pixels))
         return ops.call("", LanguageTower(whole=self), tokens, images)
 
     def finish(self, ops: Operations, x: Tensor) -> Tensor:

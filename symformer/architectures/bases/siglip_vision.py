@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from sympy import Expr, Symbol
 
@@ -12,7 +11,6 @@ from ...configs.common_fields import Config
 from ...configs.config_fields import BoolField, Field, Function, ProbabilityField
 from ...configs.field_mapping import Fields
 from ...language.errors import UnreadError
-from ...language.sizes import Condition, Divides
 from ...language.symbols import A_vis, E_vis, H_vis, L_vis, N_chan, Z, Z_patch
 from ...ledger.facts import Activation
 from ..base_architecture import option
@@ -38,7 +36,6 @@ class WholePatches(Field):
 class SiglipVision(Multimodal):
     """A multimodal model whose vision tower is SigLIP's image encoder."""
 
-    vision_constraints: ClassVar[tuple[Condition, ...]] = (Divides(A_vis, E_vis), Divides(Z_patch, Z))
     config = Fields(
         {
             Z: WholePatches((f"{IMAGE}.image_size",), 224),
