@@ -252,13 +252,13 @@ class Reader:
 
     def name(self, shown: TensorName) -> Tensor:
         """Return a computed value, an input or a weight."""
+        if shown == TensorName("w", index=EXPERT):  # scaled, or as the router chose it
+            return self.known.get(text(shown), self.known.get("w"))[..., None]
         if text(shown) in self.known:
             return self.known[text(shown)]
         if shown == FACTOR:
             return torch.tensor(next(self.factors), dtype=torch.float64)
-        if shown == TensorName("w", index=EXPERT):
-            return self.known["w"][..., None]
-        for letter in (f"{self.path.partition('.')[0]}.{text(shown)}", text(shown)):  # first those of a tower
+        for letter in (f"{self.path.partition('.')[0]}.{text(shown)}", text(shown)):  # sizes of a tower first
             if letter in self.whose.given:
                 return self.whose.given[letter]
         found = self.whose.weight(self.path, shown)

@@ -21,6 +21,7 @@ from transformers import (
     Dinov2Config,
     Gemma2Config,
     Gemma3Config,
+    Gemma4TextConfig,
     GPT2Config,
     Lfm2Config,
     LlamaConfig,
@@ -40,6 +41,7 @@ from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32In
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
+from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
@@ -117,6 +119,20 @@ GEMMA2 = Gemma2Config(
     attention_bias=True,
     attn_implementation="eager",
 )
+GEMMA4 = Gemma4TextConfig(
+    hidden_size=24,
+    intermediate_size=7,
+    num_attention_heads=4,
+    num_key_value_heads=4,
+    head_dim=6,
+    hidden_size_per_layer_input=0,
+    enable_moe_block=True,
+    num_experts=5,
+    top_k_experts=3,
+    moe_intermediate_size=9,
+    attn_implementation="eager",
+    experts_implementation="batched_mm",
+)
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=3, state_size=5, chunk_size=9)
 OLMO2 = Olmo2Config(
     hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True, attn_implementation="eager"
@@ -163,6 +179,11 @@ def _indexer(module: Any, x: torch.Tensor) -> torch.Tensor:
 
 def _gemma2(module: Any, x: torch.Tensor) -> Any:
     return module(x, position_embeddings=(torch.zeros(1, S, 6), torch.zeros(1, S, 6)), attention_mask=_mask())
+
+
+def _gemma4(module: Any, x: torch.Tensor) -> Any:
+    angles = torch.zeros(1, S, 6), torch.zeros(1, S, 6)
+    return module(x, shared_kv_states={}, position_embeddings=angles, attention_mask=_mask())
 
 
 def _relative(module: Any, x: torch.Tensor) -> Any:
@@ -236,6 +257,8 @@ CASES = [
     Case("lightning-indexer", {"E": 24, "R_q": 8, "D_rope": 4, "A_idx": 3, "D_idx": 6},
          lambda: DeepseekV32Indexer(SPARSE, 0), _indexer),
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, lambda: Gemma2DecoderLayer(GEMMA2, 0), _gemma2),
+    Case("expert-sandwich-block", {"E": 24, "H": 7, "A": 4, "X": 5, "K": 3, "M": 9},
+         lambda: Gemma4TextDecoderLayer(GEMMA4, 0), _gemma4),
     Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, lambda: Olmo2DecoderLayer(OLMO2, 0), _gemma2),
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),
          lambda module, x: module(x, attention_mask=_mask())),

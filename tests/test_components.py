@@ -22,6 +22,7 @@ from transformers import (
     Dinov2Config,
     Gemma2Config,
     Gemma3Config,
+    Gemma4TextConfig,
     GPT2Config,
     GptOssConfig,
     Lfm2Config,
@@ -45,6 +46,7 @@ from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32In
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer, Dinov2LayerScale
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
+from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
 from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
@@ -101,6 +103,9 @@ DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 
 INDEXER = {"index_n_heads": 3, "index_head_dim": 6, "index_topk": 5}
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
+GEMMA4 = Gemma4TextConfig(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
+                          attention_bias=True, hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=5,
+                          top_k_experts=2, moe_intermediate_size=9)  # fmt: skip
 OLMO2 = Olmo2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True)
 GPT_OSS = GptOssConfig(hidden_size=24, intermediate_size=7, num_local_experts=5, num_experts_per_tok=2)
 MAMBA = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=3, num_hidden_layers=1)
@@ -188,6 +193,9 @@ CASES = [
          lambda: DeepseekV32Indexer(DeepseekV32Config(**DEEPSEEK, q_lora_rank=8, **INDEXER), 0)),
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
+    # seven norms of 24, attention and gated MLP as above, the router 24*5, and five experts of 3*24*9
+    Case("expert-sandwich-block", {"E": 24, "H": 7, "A": 4, "X": 5, "K": 2, "M": 9}, 6432,
+         lambda: _plain(_unscaled(Gemma4TextDecoderLayer(GEMMA4, 0)))),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
     Case("rms-norm", {"E": 5}, 5, lambda: Olmo2RMSNorm(5), {"late": True}),
     # two norms of 24, attention 2400, gated MLP 504
@@ -279,6 +287,12 @@ CASES = [
 def _plain(layer: nn.Module) -> nn.Module:
     """Return the layer without the norms of its queries and keys."""
     layer.self_attn.q_norm = layer.self_attn.k_norm = nn.Identity()
+    return layer
+
+
+def _unscaled(layer: nn.Module) -> nn.Module:
+    """Return the layer without the scales of its router."""
+    layer.router.scale = layer.router.per_expert_scale = None
     return layer
 
 

@@ -132,7 +132,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         ropes = getattr(known, "rope_parameters", None) or PLAIN
         given["θ"] = angles(width, ropes.get("rope_theta", 1e4), LENGTH)
         for layers, rope in ropes.items() if "rope_theta" not in ropes else ():
-            given[f"θ_{KINDS[layers]}"] = angles(width, rope["rope_theta"], LENGTH)
+            apart = {"local_layers": size["D"], "global_layers": size["D_global"]} if "D_global" in size else {}
+            given[f"θ_{KINDS[layers]}"] = angles(apart.get(KINDS[layers], width), rope["rope_theta"], LENGTH)
         given["θ_first_layer"] = given["θ_dense_layers"] = given.get("θ_global_layers", given["θ"])
     lists = getattr(type(ours.component), "names", None)
     whose = Class(

@@ -184,6 +184,7 @@ NO_DEFAULT: dict[str, dict[str, Any]] = {
     "lfm2-moe": {"layer_types": ["conv"] * 31 + ["full_attention"]},
     **{name: {"head_dim": 128} for name in ("glm4-moe", "hunyuan-v1-dense", "hunyuan-v1-moe")},
     "nemotron": {"num_key_value_heads": 8},
+    "gemma4": {"hidden_size_per_layer_input": 0},
     "esm": {"vocab_size": 33, "position_embedding_type": "rotary"},
     "deberta-v2": {
         **{"position_buckets": 7, "relative_attention": True, "share_att_key": True, "norm_rel_ebd": "layer_norm"},

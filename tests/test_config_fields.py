@@ -27,7 +27,7 @@ from symformer.architectures import architecture_class, names
 from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
-from symformer.configs.config_fields import Choice, Derived
+from symformer.configs.config_fields import Choice, Derived, OptionalNumberField
 from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
 from symformer.configs.interleaved_layers import InterleavedLayers, Interleaving
@@ -36,9 +36,10 @@ from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
 from symformer.configs.shared_layers import SharedLayers
-from symformer.configs.sparse_attention_layers import IndexerLayers, SparseAttentionLayers
+from symformer.configs.sparse_attention_layers import IndexerLayers, ReusedKeys, SparseAttentionLayers
 from symformer.configs.windowed_expert_layers import WindowedExpertLayers
 from symformer.formulas.formula import Formula
+from symformer.language.errors import ConfigError, UnreadError
 from symformer.ledger.facts import Activation
 from symformer.models.model import Model
 from symformer.witness.model_calls import unpadded
@@ -436,6 +437,8 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
     default = sections.flatten(default, sections_of(model_type))
     other: Config = {}
     for option in fields.options.values():
+        if isinstance(option, ReusedKeys):  # several fields, in the next test
+            continue
         value = default[option.name]
         assert value == option.default
         other[option.name] = (
@@ -457,6 +460,40 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
         config = {**base(model_type, class_name), **other}
         assert isinstance(by_us(config, tmp_path / "config.json")["params"], int)
         assert differences(config, tmp_path / "config.json") == {}, class_name
+
+
+@pytest.mark.parametrize(
+    "indexers",
+    [
+        {"indexer_types": ["full", "full", "shared", "full", "shared"]},
+        {"index_topk_pattern": "FFSSF", "index_topk_freq": 3},
+        {"index_topk_pattern": ["full", "full", "shared", "full", "full"]},
+        {"index_topk_freq": 2, "index_skip_topk_offset": 3},
+        {"index_topk_freq": 3, "index_skip_topk_offset": 0, "indexer_types": ["full"] * 5},
+    ],
+)
+def test_layers_that_reuse_chosen_keys_match_torch(indexers: Config, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    config = {**base("glm_moe_dsa"), "num_hidden_layers": 5, "first_k_dense_replace": 2, **indexers}
+    assert differences(config, path) == {}
+    assert isinstance(by_us(config, path)["flops"], int)
+
+
+@pytest.mark.parametrize(
+    "indexers",
+    [
+        {"indexer_types": ["full", "shared", "full", "full", "full"]},  # a dense layer
+        {"indexer_types": ["full", "full", "shared", "shared", "shared"]},
+        {"indexer_types": ["full", "full", "shared"]},
+        {"indexer_types": ["full", "full", "full", "full", "other"]},
+        {"index_topk_pattern": "FFXFS"},
+        {"index_topk_freq": 2, "index_skip_topk_offset": None},
+    ],
+)
+def test_unsupported_layers_that_reuse_chosen_keys_are_refused(indexers: Config) -> None:
+    config = {**base("glm_moe_dsa"), "num_hidden_layers": 5, "first_k_dense_replace": 2, **indexers}
+    with pytest.raises((UnreadError, ConfigError), match=next(reversed(indexers)) + "|indexer_types"):
+        architecture_class("glm-moe-dsa").fields.read(config)
 
 
 @pytest.mark.parametrize("model_type", sampled(6, TYPES))
@@ -541,7 +578,8 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
             assert differences(config, tmp_path / "config.json") == {}, name
             taken += 1
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
-    nothing += sum(place.null for place in fields.sizes.values())
+    nothing += sum(isinstance(each, OptionalNumberField) for each in fields.options.values())
+    nothing += sum(place.null or place.unset for place in fields.sizes.values())
     # The fields that accept null: the list, a word or other lists.
     lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0, PeriodicLayers: 0}
     lists |= {SparseAttentionLayers: 2, IndexerLayers: 4, WindowedExpertLayers: 5, SharedLayers: 0}  # and the angles

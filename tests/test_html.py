@@ -26,10 +26,12 @@ from symformer.language.notation.display_tree import (
     Minus,
     Number,
     Product,
+    Root,
     Size,
     Sum,
     Times,
     Tree,
+    nodes,
     sizes_of,
     tree,
     value,
@@ -243,7 +245,7 @@ def stands_for_a_count(shown: Tree) -> bool:
         value(shown)
     except TypeError:
         return False
-    return True
+    return not any(isinstance(each, Root) for each in nodes(shown))  # a square root is rarely rational
 
 
 def test_difficult_expressions_parse_back() -> None:

@@ -19,7 +19,7 @@ from symformer.language.symbols import LETTERS, MEASURES, letter, named_symbol
 
 NAME = re.compile(r"[A-Z](_[a-z0-9]+)*")
 
-# What a reader of the papers would write.
+# Statements of the papers.
 EXPECTED = {
     "linear_num_key_heads": "A_k_lin",
     "linear_num_value_heads": "A_v_lin",

@@ -10,7 +10,7 @@ import pytest
 
 from symformer import SymformerError, architecture
 from symformer.architectures import architecture_class
-from symformer.configs.config_fields import BoolField, Choice, ProbabilityField
+from symformer.configs.config_fields import BoolField, Choice, OptionalNumberField, ProbabilityField
 from symformer.configs.interleaved_layers import Interleaving
 from symformer.ledger.facts import Activation
 from symformer.witness.certification import verify
@@ -30,6 +30,8 @@ def drawn(model_type: str, source: random.Random) -> Config:
             config[setting.name] = source.random() < 0.5
         elif isinstance(setting, ProbabilityField):
             config[setting.name] = source.choice([0.0, 0.25])
+        elif isinstance(setting, OptionalNumberField):
+            config[setting.name] = source.choice([None, 3.5])
         elif isinstance(setting, Choice):
             config[setting.name] = source.choice([*setting.meanings])
         elif isinstance(setting, Interleaving):

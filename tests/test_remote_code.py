@@ -157,3 +157,25 @@ def test_class_names_are_matched_without_case(tmp_path: Path) -> None:
     names = ("MPTForCausalLM", "MptForCausalLM")
     one, other = (sf.from_config(written(tmp_path, {**mpt, "architectures": [name]})).params.value() for name in names)
     assert one == other == 12 * 3 * 24**2 + 2 * 3 * 24 + 101 * 24 + 24  # 12LE² + 2LE + VE + E
+
+
+def test_the_class_decides_how_a_config_of_an_unknown_type_is_read(tmp_path: Path) -> None:
+    """Kimi K2 names DeepSeek-V3's class; draft models of the same type name another, which is not counted."""
+    config = tmp_path / "config.json"
+    kimi = {
+        **TINY, "model_type": "kimi_k2", "architectures": ["DeepseekV3ForCausalLM"], "q_lora_rank": 19,
+        "kv_lora_rank": 14, "qk_nope_head_dim": 10, "qk_rope_head_dim": 6, "v_head_dim": 13, "n_routed_experts": 9,
+        "num_key_value_heads": 4, "moe_intermediate_size": 11, "first_k_dense_replace": 1, "num_experts_per_tok": 2,
+        "auto_map": {"AutoModelForCausalLM": "modeling_deepseek.DeepseekV3ForCausalLM"},
+    }  # fmt: skip
+    config.write_text(json.dumps(kimi), "utf-8")
+    found = model(config)
+    assert found.component.name == "deepseek-v3"
+    with torch.device("meta"):
+        theirs = transformers.DeepseekV3ForCausalLM(transformers.DeepseekV3Config.from_dict(kimi))
+    assert found.params.value() == sum(weight.numel() for weight in theirs.parameters())
+    del kimi["auto_map"]
+    for name in ("Eagle3DeepseekV2ForCausalLM", "LlamaForCausalLMEagle3"):
+        config.write_text(json.dumps({**kimi, "architectures": [name]}), "utf-8")
+        with pytest.raises(ConfigError, match=name):
+            model(config)

@@ -1,4 +1,4 @@
-"""The stored titles and formulas, which `symformer list` prints, are those of the classes."""
+"""The stored titles and formulas, which `symformer list` prints, equal those that the classes give."""
 
 from __future__ import annotations
 

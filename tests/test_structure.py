@@ -1,4 +1,4 @@
-"""Differences of structure: the parts sum to the totals, and the words are those of the papers."""
+"""Differences of structure: the parts sum to the totals, and the words agree with the papers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from symformer import architectures
 from symformer.algebra.relatives import nearest_relative
 from symformer.algebra.structure import StructureComparison
 from symformer.algebra.structure_difference import compare_structures
+from symformer.algebra.structure_phrases import DESCRIBED, IGNORED, OWN_ROUTING
 from symformer.algebra.structure_profile import profiles
 from symformer.commands.cli import cli
 from symformer.components.moe import MoE
@@ -74,7 +75,7 @@ def numbers(models: tuple[Model, Model], sizes: set[Symbol]) -> dict[Symbol, Int
 
 def test_a_norm_of_queries_and_keys_is_added_and_biases_are_dropped() -> None:
     # Qwen3 technical report, section 2: "we remove QKV-bias used in Qwen2 and introduce QK-Norm". The biases of queries
-    # have A*D elements, those of keys and values G*D each; a norm of width D for queries and one for keys.
+    # have A*D elements, of keys and of values G*D each; a norm of width D for queries and one for keys.
     found = structure("qwen3", "qwen2")
     assert found.sentences == (
         "Qwen3 has no biases in the query, key and value projections.",
@@ -231,12 +232,18 @@ def test_what_has_no_difference_of_structure_is_refused(arguments: list[str], sa
     assert result.stderr.count("\n") == 1
 
 
+def test_every_field_of_a_component_has_a_phrase_or_no_effect() -> None:
+    for component, described in DESCRIBED.items():
+        names = {item.name for item in dataclasses.fields(component)}
+        assert names - {*described, *IGNORED} == set(), f"{component.__name__}: add a phrase to structure_phrases.py"
+        assert {*described} <= names
+
+
 def test_every_choice_of_experts_has_words() -> None:
-    own = "a rule of its own for the choice and the weights of experts"
     for name in architectures.names():
         component = architectures.architecture(name).component
         if any(isinstance(scope.part, MoE) for scope in component.ledger.root.walk()):
-            assert not any(own in stack.aspects["routing"] for stack in profiles(component).values()), name
+            assert not any(OWN_ROUTING in stack.aspects["routing"] for stack in profiles(component).values()), name
 
 
 def test_relatives_that_their_papers_name() -> None:
@@ -263,7 +270,7 @@ def test_a_derivation_names_the_nearest_relative() -> None:
     shown = CliRunner().invoke(cli, ["show", "qwen3"]).stdout
     assert "\nQwen3 differs from Llama (llama) by: RMS norm of queries and keys\n" in shown
     tied = CliRunner().invoke(cli, ["show", "qwen3", "--option", "tied=true"]).stdout
-    assert "differs from" not in tied  # the stored line is that of the default options
+    assert "differs from" not in tied  # the stored line holds for the default options
 
 
 def printed(*arguments: str) -> str:

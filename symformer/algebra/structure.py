@@ -77,7 +77,7 @@ class PartDifference:
 
 @dataclass(frozen=True, repr=False)
 class StructureComparison(Answer):
-    """How the structure of one model differs from that of another, at equal sizes.
+    """How the structures of two models differ, at equal sizes.
 
     The amounts are the first model minus the second, as formulas in which a letter has the same value in both models.
     Over all parts, they sum to the difference of the totals.
@@ -93,7 +93,7 @@ class StructureComparison(Answer):
     refused
         The reason for each quantity that cannot be compared.
     equalities
-        For each model, its sizes that the formulas express in those of the other, such as G = A.
+        For each model, the sizes that the formulas express in sizes of the other model, such as G = A.
     size_notes
         Sentences about these sizes.
 

@@ -121,7 +121,9 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
     if "attention" in roles:
         latent = any(isinstance(part, LatentAttention) for part in parts)
         if roles[-1] == "norms" and not latent:
-            return "query and key norms"
+            merged = any(getattr(part, "output_norm", None) is not None for part in parts)
+            name = entry.path.rpartition(".")[2]
+            return "attention" if merged and name not in ("q_norm", "k_norm") else "query and key norms"
         if entry.kind is OperationKind.PARAMETER and not bias and getattr(parts[-1], "sinks", False):
             return "attention sinks"
         return "attention biases" if bias else "attention"

@@ -45,7 +45,7 @@ def differing_parts(one: Mapping[str, StackProfile], two: Mapping[str, StackProf
 
 
 def compare_structures(first: Model, second: Model) -> StructureComparison:
-    """Return how the structure of one model differs from that of another.
+    """Return how the structures of two models differ.
 
     Raises OptionError for components and traced models, and if the stacks of the models do not correspond.
     """
@@ -166,7 +166,7 @@ def _align(
     notes: list[str],
     models: tuple[Model, Model],
 ) -> None:
-    """Express sizes that only one of two stacks has in those of the other, and note it.
+    """Express sizes that only one of two stacks has in sizes of the other stack, and note it.
 
     A model with G key/value heads includes the one with G = A: this is a difference of sizes. The same holds for a
     head dimension D and E/A, for the number of positions, and for the letters of depths.
@@ -194,14 +194,23 @@ def _align(
         own = [each for each in mine.aspects.get("positions", ()) if each.startswith(f"{ROTARY} on {{")]
         if own and ROTARY in theirs.aspects.get("positions", ()):
             notes.append(f"In {model.title}, {{D_rope}} may equal the head dimension; then whole heads rotate.")
-    for mine, theirs, swap, _, _ in sides if one.depth != two.depth else ():
+    _align_depths(sides, notes)
+
+
+def _align_depths(sides: Sequence[tuple[StackProfile, StackProfile, Sizes, Model, Model]], notes: list[str]) -> None:
+    """Express the number of layers of one of two stacks as the number of the other, and note it."""
+    one, two, *_ = sides[0]
+    if one.depth == two.depth:
+        return
+    for mine, theirs, swap, model, other in sides:
         size, value = mine.depth, theirs.depth
         alone = value == 1 or (isinstance(value, Add) and size != L) or (size == L and isinstance(value, Symbol))
-        if isinstance(size, Symbol) and alone:
+        both = isinstance(value, Symbol) and L not in (size, value) and mine is two
+        if isinstance(size, Symbol) and (alone or both):
             swap[size] = value
+            letter, number = code(size), code(value)
+            notes.append(f"{model.title} has {{{letter}}} layers; {other.title} has {{{number}}} in their place.")
             return
-    if isinstance(one.depth, Symbol) and isinstance(two.depth, Symbol) and one.depth != two.depth:
-        swaps[1][two.depth] = one.depth
 
 
 # Sizes that a stack can share with another: the field of its profile, its letters, and words for it.

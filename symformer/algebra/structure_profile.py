@@ -1,8 +1,4 @@
-"""The structure of a model in words: for each stack of layers, the phrases that describe its parts.
-
-Phrases are read from the components and from the operations that the model records. Sizes in a phrase stand between
-braces, such as ``{C_win}``. Names of modules, dropout, casts and fused matrices are not structure.
-"""
+"""The structure of a model in words: for each stack of layers, the phrases that describe its parts."""
 
 from __future__ import annotations
 
@@ -12,85 +8,43 @@ from dataclasses import dataclass, field
 from sympy import Add, Expr
 
 from ..components.base import Component
-from ..components.chunked_scan import ChunkedScan
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
 from ..components.dropout import Dropout
 from ..components.gated_mlp import GatedMLP
-from ..components.head_norm import HeadNorm
 from ..components.identity import Identity
-from ..components.latent_attention import LatentAttention
 from ..components.layer_norm import LayerNorm
 from ..components.linear import Linear
 from ..components.lm_head import LMHead
 from ..components.mlp import MLP
-from ..components.moe import (
-    SIGMOID_IN_GROUPS,
-    SIGMOID_IN_GROUPS_MAYBE_DIVIDED,
-    SIGMOID_OF_CHOSEN,
-    SIGMOID_WITH_BIAS,
-    SIGMOID_WITH_EXPERT_BIAS,
-    SOFTMAX,
-    SOFTMAX_IN_GROUPS,
-    SOFTMAX_MAYBE_DIVIDED,
-    SOFTMAX_OF_CHOSEN,
-    SOFTMAX_UNDIVIDED,
-    SOFTMAX_WITH_BIAS,
-    SPARSE_MIXER,
-    MoE,
-)
 from ..components.parallel_block import ParallelBlock
 from ..components.parallel_sum import ParallelSum
 from ..components.patch_embedding import PatchEmbedding
 from ..components.position_embedding import PositionEmbedding
 from ..components.relative_attention import RelativeAttention
 from ..components.rms_norm import RMSNorm
-from ..components.rotary_positions import RotaryPositions
 from ..components.segment_embedding import SegmentEmbedding
-from ..components.selective_scan import SelectiveScan
 from ..components.self_attention import SelfAttention
-from ..components.short_convolution import ShortConvolution
 from ..components.token_embedding import TokenEmbedding
 from ..language.notation.text import code
 from ..language.symbols import P
 from ..ledger.facts import Entry, OperationKind, Scope
+from .structure_phrases import (
+    ATTENTION,
+    MIXERS,
+    article,
+    attention,
+    cross_attention,
+    mixer,
+    mixer_details,
+    network,
+    norm_words,
+    projections_with_bias,
+    rotary,
+)
 
 ENCODER, DECODER, IMAGE, TEXT, ONLY = "encoder", "decoder", "image encoder", "text encoder", ""
 _TOWERS = {"vision_model": IMAGE, "text_model": TEXT}
-_ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention)
-_MIXERS = (*_ATTENTION, SelectiveScan, ChunkedScan, ShortConvolution)
-# A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
-_ROUTING = {
-    SOFTMAX: "expert weights from a softmax over the chosen experts",
-    SOFTMAX_OF_CHOSEN: "expert weights from a softmax over the chosen experts",
-    SOFTMAX_UNDIVIDED: "expert weights from a softmax over all experts",
-    SOFTMAX_MAYBE_DIVIDED: "expert weights from a softmax over all experts",
-    SOFTMAX_WITH_BIAS: "expert weights from a softmax over all experts, with a bias for the choice,",
-    SOFTMAX_IN_GROUPS: "expert weights from a softmax over all experts, with groups of experts for the choice,",
-    SIGMOID_OF_CHOSEN: "expert weights from sigmoids",
-    SIGMOID_IN_GROUPS: "expert weights from sigmoids, with a bias and groups of experts for the choice,",
-    SIGMOID_IN_GROUPS_MAYBE_DIVIDED: (
-        "expert weights from sigmoids, with a bias and groups of experts for the choice,"
-    ),
-    SIGMOID_WITH_BIAS: "expert weights from sigmoids, with a bias for the choice,",
-    SIGMOID_WITH_EXPERT_BIAS: "expert weights from sigmoids, with a bias for the choice,",
-    SPARSE_MIXER: "expert weights from SparseMixer, which chooses one expert after the other,",
-}
-_OWN_ROUTING = "a rule of its own for the choice and the weights of experts"
-_TANH, _SIGMOID = "GELU (tanh approximation)", "GELU (sigmoid approximation)"
-_ACTIVATIONS = {
-    "silu": "SiLU",
-    "gelu": "GELU",
-    "gelu_python": "GELU",
-    "gelu_new": _TANH,
-    "gelu_pytorch_tanh": _TANH,
-    "gelu_fast": _TANH,
-    "gelu_accurate": _TANH,
-    "gelu_python_tanh": _TANH,
-    "quick_gelu": _SIGMOID,
-    "relu": "ReLU",
-    "relu2": "squared ReLU",
-}
 # The part of the model that each aspect describes, in the order of a comparison. Every weight, product and cache
 # entry belongs to one part.
 PARTS: Mapping[str, str] = {
@@ -106,11 +60,12 @@ PARTS: Mapping[str, str] = {
     "mask": "attention",
     "window": "attention",
     "scale": "attention",
-    "scores": "attention",
+    "details": "attention",
     "attention biases": "attention biases",
     "query and key norms": "query and key norms",
     "sinks": "attention sinks",
     "cross-attention": "cross-attention",
+    "cross-attention biases": "cross-attention",
     "MLP": "MLP",
     "activation": "MLP",
     "routing": "MLP",
@@ -129,8 +84,9 @@ _NUMBERS = {1: "one sublayer", 2: "two sublayers", 3: "three sublayers"}
 _LONG = 50  # characters of a phrase after which a comma precedes the layers that it holds for
 # Aspects that every model with the part has in one form: a difference replaces one form by another.
 CHOICES = (
-    *("tokens", "positions", "embedding norm", "mixer", "mask", "scale", "query and key norms", "cross-attention"),
-    *("MLP", "activation", "routing", "sublayers", "arrangement", "norms", "final norm", "head"),
+    *("tokens", "positions", "embedding norm", "mixer", "mask", "scale", "query and key norms"),
+    *("cross-attention biases", "MLP", "activation", "routing", "sublayers", "arrangement", "norms"),
+    *("final norm", "head"),
 )
 # Aspects that only models with attention, with a network or with experts have.
 DETAILS = ("mask", "scale", "activation", "routing", "sublayers")
@@ -355,25 +311,25 @@ def _layers(found: StackProfile, component: Component, kinds: Sequence[Scope]) -
 
 def _layer(found: StackProfile, kind: Scope) -> _Layer:
     layer = _Layer(kind.count)
-    for aspect in ("mixer", "MLP", "arrangement", "norms", "residual", "cross-attention", "conditioning"):
+    for aspect in ("mixer", "details", "MLP", "arrangement", "norms", "residual", "cross-attention", "conditioning"):
         layer.aspects[aspect] = []
     _arrangement(layer, kind)
     mixers: list[str] = []
     for scope in _sublayers(kind):
         part = scope.part
-        if isinstance(part, _MIXERS):
-            mixers.append(_mixer(part))
-            if isinstance(part, _ATTENTION):
+        if isinstance(part, MIXERS):
+            mixers.append(mixer(part))
+            layer.aspects["details"] += mixer_details(part)
+            if isinstance(part, ATTENTION):
                 _attention(found, layer, part, scope)
         elif isinstance(part, CrossAttention):
-            layer.aspects["cross-attention"].append("cross-attention to the encoder's output")
-            if part.bias:
-                keys = "" if part.key_bias else " except for the keys"
-                layer.aspects["cross-attention"].append(f"biases in the cross-attention{keys}")
+            layer.aspects |= cross_attention(part)
         elif isinstance(part, LayerNorm | RMSNorm):
             layer.aspects["norms"].append(f"{norm_words(part)}")
         elif _role(part) == "MLP":
-            _mlp(layer, part)
+            experts = any("experts" in each for each in layer.aspects["MLP"])
+            for aspect, phrases in {"activation": [], "MLP biases": [], **network(part, experts)}.items():
+                layer.aspects[aspect] = [*layer.aspects.get(aspect, ()), *phrases]
             found.hidden = part.hidden if isinstance(part, MLP | GatedMLP) else found.hidden
     sublayers = sum(_role(scope.part) != "norms" and not isinstance(scope.part, Identity) for scope in _sublayers(kind))
     sublayers -= max(len(mixers) - 1, 0)
@@ -386,7 +342,7 @@ def _layer(found: StackProfile, kind: Scope) -> _Layer:
 
 
 def _sublayers(kind: Scope) -> Iterator[Scope]:
-    """Yield the sublayers and norms of a layer, also those of a sum of parallel parts."""
+    """Yield the sublayers and norms of a layer, including the terms of a sum of parallel parts."""
     if _role(kind.part) != "block":
         yield kind
         return
@@ -396,7 +352,7 @@ def _sublayers(kind: Scope) -> Iterator[Scope]:
 
 
 def _arrangement(layer: _Layer, kind: Scope) -> None:
-    """Describe where the norms of a layer stand, and what multiplies its sublayers."""
+    """Describe the places of the norms of a layer, and the factors of its sublayers."""
     part = kind.part
     name = part.name if isinstance(part, Component) else ""
     said = {
@@ -429,158 +385,37 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
         layer.aspects["residual"].append("a constant factor of each sublayer's output")
 
 
-def _mixer(part: Component) -> str:
-    """Return the phrase for attention or for what a layer has in its place."""
-    match part:
-        case LatentAttention():
-            query = ", with a latent of rank {R_q} for the queries" if part.query_latent else ""
-            return (
-                "multi-head latent attention, which caches a latent of rank {R_kv} and a rotary key of width {D_rope}"
-                f"{query},"
-            )
-        case DisentangledAttention():
-            return "disentangled attention, with separate scores for tokens and distances,"
-        case RelativeAttention():
-            return "attention with keys for tokens and keys for distances"
-        case SelectiveScan():
-            return "a selective state-space mixer (Mamba)"
-        case ChunkedScan():
-            return "a state-space mixer (Mamba-2)"
-        case ShortConvolution():
-            return "a gated short convolution over {K_conv} positions"
-    return "self-attention"
-
-
 def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope) -> None:
     """Describe the attention of a layer."""
-    said: dict[str, list[str]] = {name: [] for name in ("positions", "mask", "window", "scores", "query and key norms")}
-    said |= {"attention biases": [], "sinks": []}
     entries = [item for each in scope.walk() for item in each.items if isinstance(item, Entry)]
-    scores = [entry for entry in entries if entry.kind is OperationKind.SCORES]
-    said["mask"].append("causal attention" if scores[0].mask == "causal" else "attention in both directions")
-    if any(entry.kind is OperationKind.ROTATE for entry in entries):
-        said["positions"].append("rotary positions")
-    said["positions"] += [each for each in map(_relative, scope.walk()) if each]
+    scores = next(entry for entry in entries if entry.kind is OperationKind.SCORES)
+    positions = [rotary(part)] if any(entry.kind is OperationKind.ROTATE for entry in entries) else []
+    positions += [_RELATIVE[name] for each in scope.walk() if (name := _name(each.part)) in _RELATIVE]
+    if isinstance(part, SelfAttention) and part.own_table:
+        positions = [f"{each}, with a table in each layer," for each in positions]
+    if isinstance(part, RelativeAttention | DisentangledAttention):
+        positions.append("relative positions in the scores")
+    layer.aspects |= {
+        "window": [],
+        "query and key norms": [],
+        "sinks": [],
+        "attention biases": projections_with_bias(part),
+        "mask": ["causal attention" if scores.mask == "causal" else "attention in both directions"],
+        "positions": positions,
+    }
     if isinstance(part, SelfAttention):
-        found.heads, found.kv_heads, found.head_width = part.heads, part.kv_heads, part.head_width
-        said["attention biases"] = _attention_biases(part)
-        scale = {"none": "scores that are not divided by √{D}", "number": "scores multiplied by a constant"}
-        said["scale"] = [scale.get(part.scale, "scores divided by √{D}")]
-        _scores(said, part)
-        for norm, where in (
-            (part.head_norm, "over each head"),
-            (part.joint_norm, "over all heads together"),
-            (part.rotated_norm, "over each head, after the rotation"),
-        ):
-            if norm is not None:
-                words = norm_words(norm, False)
-                said["query and key norms"].append(f"{article(words)} of queries and keys, {where}")
-        if isinstance(part.positions, RotaryPositions) and part.positions.width not in (part.head_width,):
-            whole = part.positions.width.name == "D" if part.positions.width.is_Symbol else False
-            if not whole:
-                said["positions"][0] = f"rotary positions on {{{code(part.positions.width)}}} elements of each head"
-        if part.sinks:
-            said["sinks"].append("a learned sink logit of each head in the softmax")
-    elif isinstance(part, RelativeAttention | DisentangledAttention):
-        said["positions"].append("relative positions in the scores")
-        said["attention biases"] = ["query", "key", "value", "output"]
-    layer.aspects |= said
+        layer.aspects |= attention(part)
+        if found.heads is None:
+            found.heads, found.kv_heads, found.head_width = part.heads, part.kv_heads, part.head_width
+        elif part.kv_heads != found.kv_heads:
+            layer.aspects["details"].append(f"{{{code(part.kv_heads)}}} key/value heads")
 
 
-def _relative(scope: Scope) -> str:
-    name = scope.part.name if isinstance(scope.part, Component) else ""
-    return {
-        "alibi": "linear biases of the scores (ALiBi)",
-        "relative-bias": "learned biases of the scores for each distance",
-    }.get(name, "")
+def _name(part: object) -> str:
+    return part.name if isinstance(part, Component) else ""
 
 
-def _attention_biases(part: SelfAttention) -> list[str]:
-    """Return the projections that have a bias."""
-    having = {"query": part.bias, "key": part.bias and part.key_bias, "value": part.bias, "output": part.output_bias}
-    return [name for name, bias in having.items() if bias]
-
-
-def _scores(said: dict[str, list[str]], part: SelfAttention) -> None:
-    """Describe what happens to the scores of attention."""
-    if part.window is not None:
-        window = f"{{{code(part.window)}}} tokens"
-        sides = "" if part.causal else " on each side"
-        said["window"].append(f"{'attention within chunks' if part.chunked else 'a sliding window'} of {window}{sides}")
-    if part.capped:
-        said["scores"].append("a tanh soft cap on the scores")
-    if part.temperature:
-        said["scores"].append("a factor of each query that grows with the logarithm of its position")
-    if part.key_factor:
-        said["scores"].append("a constant factor of the keys")
-
-
-def _mlp(layer: _Layer, part: object) -> None:
-    """Describe the feed-forward network of a layer."""
-    said = layer.aspects
-    said.setdefault("MLP biases", [])
-    said.setdefault("activation", [])
-    match part:
-        case MoE():
-            experts, width, chosen = (f"{{{code(each)}}}" for each in (part.experts, part.hidden, part.per_token))
-            said["MLP"].append(
-                f"{experts} experts of width {width}, of which a router chooses {chosen} for each token,"
-            )
-            if isinstance(part.shared, GatedMLP | MLP):
-                said["MLP"].append(f"a shared expert of width {{{code(part.shared.hidden)}}}")
-            if part.shared_gate:
-                said["MLP"].append("a gate of the shared expert")
-            said["routing"] = [_ROUTING.get(part.routing, _OWN_ROUTING)]
-            if part.weighted_inputs:
-                said["routing"].append("a weighting of the experts' inputs instead of their outputs")
-            if part.bias:
-                said["MLP biases"].append("biases in the router and in the experts")
-            if part.choice_bias:
-                said["MLP biases"].append("a stored bias of each expert for the choice")
-            if part.lifted:
-                said["MLP"].append("an offset of 1 on the up projection")
-            said["activation"].append(_ACTIVATIONS.get(part.activation, part.activation))
-        case GatedMLP() if any("experts" in each for each in said["MLP"]):
-            said["MLP"].append(f"a shared expert of width {{{code(part.hidden)}}}")
-        case GatedMLP():
-            said["MLP"].append("a gated MLP")
-            said["activation"].append(_ACTIVATIONS.get(part.activation, part.activation))
-            said["MLP biases"] += ["biases in the MLP"] if part.bias else []
-            if part.gate_factor or part.factor:
-                said["MLP"].append("constant factors of its gate and its output")
-        case MLP():
-            said["MLP"].append("an MLP without a gate")
-            trained = "xIELU, with two trained parameters"
-            said["activation"].append(trained if part.trained else _ACTIVATIONS.get(part.activation, part.activation))
-            said["MLP biases"] += ["biases in the MLP"] if part.bias else []
-        case Component():
-            said["MLP"].append(article(part.title[0].lower() + part.title[1:]))
-
-
-def norm_words(norm: object, several: bool = True) -> str:
-    """Return the words for the norms of a model, such as "RMS norms"."""
-    match norm:
-        case RMSNorm(scale=scale):
-            kind, lacking = "RMS norm", "" if scale else " without a scale"
-        case LayerNorm(scale=scale, bias=bias):
-            kind = "layer norm"
-            lacking = {
-                (True, True): "",
-                (True, False): " without a bias",
-                (False, True): " without a scale",
-                (False, False): " without a scale or a bias",
-            }[scale, bias]
-        case HeadNorm():
-            kind, lacking = "layer norm", " with its own scales for each head"
-        case _:
-            kind, lacking = "norm", ""
-    return f"{kind}{'s' if several else ''}{lacking}"
-
-
-def article(words: str) -> str:
-    """Return a noun with the indefinite article.
-
-    >>> article("RMS norm"), article("pooler")
-    ('an RMS norm', 'a pooler')
-    """
-    return f"{'an' if words[0] in 'aeioRLM' else 'a'} {words}"
+_RELATIVE = {
+    "alibi": "linear biases of the scores (ALiBi)",
+    "relative-bias": "learned biases of the scores for each distance",
+}

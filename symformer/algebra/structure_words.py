@@ -40,7 +40,7 @@ class Change:
     other: tuple[str, ...]
 
     def sentence(self, name: str) -> Line:
-        """Return a sentence about the first model: what it has, and what it does not have."""
+        """Return a sentence on the parts that the first model has in addition, and on those that it lacks."""
         own, other = (_with_projections(self.aspect, each) for each in (self.own, self.other))
         if own and other and self.aspect in CHOICES:
             used = _and(own).rstrip(",")
@@ -82,7 +82,7 @@ def changes_of(part: str, one: StackProfile | None, two: StackProfile | None) ->
 
 
 def _contrasted(phrase: str, others: Sequence[str]) -> str:
-    """Return a phrase that also states what it implies, if the other model has the same in a part of the layers."""
+    """Return a phrase with the layers that it implies, if the other model has the same in a part of its layers."""
     if any(_SOME.sub("", each) == phrase for each in others):
         return phrase + _ALL
     if phrase == ROTARY and any(each.startswith(f"{ROTARY} on ") for each in others):

@@ -22,6 +22,7 @@ from ..configs.config_fields import (
     Function,
     Labels,
     MultipleField,
+    OptionalNumberField,
     ProbabilityField,
 )
 from ..configs.field_mapping import Fields
@@ -62,6 +63,7 @@ __all__ = [
     "Layers",
     "MultipleField",
     "Names",
+    "OptionalNumberField",
     "ProbabilityField",
     "RepeatedLayers",
     "RotaryLayers",

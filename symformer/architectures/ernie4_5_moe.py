@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..components import Component, GatedMLP, LMHead, MoE
+from ..components import GatedMLP, LMHead, MoE
 from ..components.moe import SOFTMAX_WITH_BIAS
 from ..language.sizes import AtMost
 from ..language.symbols import A, D, E, G, H, K, L_dense, L_moe, M, V, X, X_shared
@@ -48,7 +48,7 @@ class Ernie45MoE(BiasedAlike, DenseFirst):
     shared: bool = True
 
     @property
-    def experts(self) -> Component:
+    def experts(self) -> MoE:
         shared = GatedMLP(hidden=X_shared * M, bias=self.bias, activation=self.activation) if self.shared else None
         name = "gate.moe_statics.e_score_correction_bias"
         return MoE(activation=self.activation, routing=SOFTMAX_WITH_BIAS, shared=shared, choice_bias=name)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base_architecture import Fields, WitnessSpec, option
+from .base_architecture import Fields, WitnessSpec
 from .bases.encoder_decoder import Tower
-from .bases.t5_like import AUTHOR, T5Like, classes_of
-from .mt5 import GATED, SIZES
+from .bases.mt5_like import SIZES, MT5Like
+from .bases.t5_like import AUTHOR, classes_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class UMT5(T5Like):
+class UMT5(MT5Like):
     """UMT5, Chung et al. 2023 [chung2023], section 4: mT5 with a table of distances in every layer.
 
     The released checkpoints have an untied head.
@@ -29,10 +29,6 @@ class UMT5(T5Like):
     own_table = "relative_attention_bias"
     config = Fields(SIZES, classes=classes_of("UMT5"))
     witness = WitnessSpec("UMT5", prefix="", author=AUTHOR)
-
-    variants = ({}, {"head": "none"}, {"tied": False}, {"gated": False})
-
-    gated: bool = option(GATED)
 
     def beside(self, ops: Operations, tower: Tower, tokens: Tensor) -> Mapping[str, Tensor]:
         return {}

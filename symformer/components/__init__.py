@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .disentangled_attention import DisentangledAttention as DisentangledAttention
     from .distance_embedding import DistanceEmbedding as DistanceEmbedding
     from .dropout import Dropout as Dropout
+    from .expert_sandwich_block import ExpertSandwichBlock as ExpertSandwichBlock
     from .gated_mlp import GatedMLP as GatedMLP
     from .head_norm import HeadNorm as HeadNorm
     from .head_transform import HeadTransform as HeadTransform

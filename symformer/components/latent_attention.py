@@ -15,6 +15,7 @@ from .base import Component
 from .rms_norm import RMSNorm
 
 CHOSEN = "A query attends only to the keys that an indexer chooses."
+REUSED = "A query attends only to the keys that the indexer of an earlier layer has chosen."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,6 @@ class LatentAttention(Component):
 
     title = "Multi-head latent attention"
     role = "attention"
-    shapes = "x[B,S,E], angles[2,S,D_rope] -> y[B,S,E]"
     constraints = (Divides(Integer(2), D_rope),)
 
     heads: Expr = A
@@ -41,16 +41,21 @@ class LatentAttention(Component):
     query_latent: bool = True  # whether queries are projections of a latent of rank R_q
     softmax: str = ""  # "float32" if the softmax is always computed in single precision
     indexer: Component | None = None  # chooses the keys that a query attends to; requires the query latent
+    reused: bool = False  # whether a query attends to the keys that an earlier layer has chosen, a further input
+
+    @property
+    def shapes(self) -> str:  # type: ignore[override]  # the choice of keys is an additional input
+        return f"x[B,S,E], angles[2,S,D_rope]{', chosen[B,1,S,S]' if self.reused else ''} -> y[B,S,E]"
 
     @property
     def about(self) -> str:
         """Return the description, with the choice of keys."""
-        return " ".join([super().about, *([CHOSEN] if self.indexer else [])])
+        return " ".join([super().about, *([CHOSEN] if self.indexer else []), *([REUSED] if self.reused else [])])
 
     def split(self, cut: Cut) -> LatentAttention:
         return replace(self, heads=cut.share(self.heads))
 
-    def forward(self, ops: Operations, x: Tensor, angles: Tensor) -> Tensor:
+    def forward(self, ops: Operations, x: Tensor, angles: Tensor, *reused: Tensor) -> Tensor:
         widths = (D_nope, D_rope)
         compressed = None
         if self.query_latent:
@@ -68,12 +73,11 @@ class LatentAttention(Component):
         k_nope, v = ops.split(ops.heads(both, self.heads, D_nope + D_v), (D_nope, D_v))
         q, k = ops.concatenate("query", q_nope, q_rope), ops.concatenate("key", k_nope, k_rope)
         latents = (latent, k_rope)
-        chosen = None
-        mask: Tensor | None = None
-        if self.indexer is not None:
-            mask, chosen = ops.call("indexer", self.indexer, x, compressed, angles), K_idx
+        masks = reused if self.indexer is None else (ops.call("indexer", self.indexer, x, compressed, angles),)
+        chosen = K_idx if masks else None
         scores = ops.scores("scores", q, k, "causal", latent=latents, chosen=chosen)
-        scores = scores if mask is None else ops.add("chosen_scores", scores, mask)
+        for mask in masks:
+            scores = ops.add("chosen_scores", scores, mask)
         weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)

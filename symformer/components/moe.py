@@ -91,9 +91,17 @@ class MoE(Component):
     lifted: bool = False  # whether 1 is added to the up projection before the gate multiplies it
     bias: bool = False  # of the router and of every expert
     choice_bias: str = ""  # the name of a stored bias [1,X] for the choice, which is not trained, or ""
+    input_norm: Component | None = None  # of the experts' input; the router reads the input itself
+    input_norm_name: str = "input_norm"
+    router_norm: Component | None = None  # of the router's input
+    router_norm_name: str = "norm"
+    router_scale: str = ""  # the name of a learned scale [E] of the router's input, also divided by sqrt(E), or ""
+    expert_scale: str = ""  # the name of a learned scale [X] of the experts' weights, or ""
     weighted_inputs: bool = False  # whether the weight of an expert multiplies its input instead of its output
     shared: Component | None = None  # the shared expert, a network that all tokens pass through
     beside: str = "shared_experts"
+    norm: Component | None = None  # of the output, with the shared expert's
+    norm_name: str = "post_mlp_layernorm"
     shared_gate: str = ""  # the name of the one-row matrix whose sigmoid weights the shared expert's output, or ""
 
     @property
@@ -108,7 +116,7 @@ class MoE(Component):
             said += " The output of a shared expert, a network that all tokens pass through, Dai et al. 2024 "
             said += "[dai2024], section 3.2, is added"
             said += ", weighted by a gate of one number per token." if self.shared_gate else "."
-        return said
+        return f"{said} The sum is normalized." if self.norm is not None else said
 
     def split(self, cut: Cut) -> MoE:
         return replace(self, local=cut.experts_of(self.local), hidden=cut.share(self.hidden))
@@ -116,8 +124,12 @@ class MoE(Component):
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         if self.choice_bias:
             ops.learned(self.choice_bias, ONE, self.experts, fixed=True)
-        chosen = ops.route("top_k", ops.linear(self.router, x, self.experts, bias=self.bias), self.per_token)
-        read = x
+        chosen = ops.route("top_k", self.logits(ops, x), self.per_token)
+        if self.expert_scale:
+            chosen = ops.multiply(
+                "expert_weights", chosen, ops.learned(self.expert_scale, self.experts).view(chosen.shape)
+            )
+        read = ops.call(self.input_norm_name, self.input_norm, x) if self.input_norm else x
         if self.weighted_inputs:
             batch, length, width = x.shape
             every = x.view((batch, length, ONE, width))
@@ -128,6 +140,12 @@ class MoE(Component):
         hidden = ops.multiply("experts.product", opened, up, "lifted" if self.lifted else "")
         each = ops.experts("experts.down_proj", hidden, chosen, self.local, x.width, bias=self.bias)
         y = ops.combine("combine", each, None if self.weighted_inputs else chosen)
+        if self.shared is not None:
+            y = self._with_shared(ops, x, y)
+        return y if self.norm is None else ops.call(self.norm_name, self.norm, y)
+
+    def _with_shared(self, ops: Operations, x: Tensor, y: Tensor) -> Tensor:
+        """Return the output of the experts with the shared expert's added."""
         if self.shared is None:
             return y
         z = ops.call(self.beside, self.shared, x)
@@ -135,3 +153,11 @@ class MoE(Component):
             weight = ops.activation("sigmoid", ops.linear(self.shared_gate, x, Integer(1), bias=False), "sigmoid")
             z = ops.multiply("weighed", weight, z)
         return ops.add("shared_sum", y, z)
+
+    def logits(self, ops: Operations, x: Tensor) -> Tensor:
+        """Return the router's logits of x."""
+        y = ops.call(self.router_norm_name, self.router_norm, x) if self.router_norm else x
+        if self.router_scale:
+            y = ops.multiply("router_input", y, ops.learned(self.router_scale, x.width).view((ONE, ONE, x.width)))
+            y = ops.scale("router_factor", y, "over root")
+        return ops.linear(self.router, y, self.experts, bias=self.bias)

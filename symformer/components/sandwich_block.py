@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base import Component
 from .gated_mlp import GatedMLP
 from .pre_norm_block import ResidualBlock
@@ -34,3 +36,8 @@ class SandwichBlock(ResidualBlock):
             "post_feedforward_layernorm": RMSNorm(),
         }
     )
+    factor: str = ""  # the name of the constant factor of the block's output, or ""
+
+    def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
+        y = super().forward(ops, x, *context)
+        return ops.scale(self.factor, y) if self.factor else y

@@ -40,7 +40,7 @@ class SelfAttention(Component):
     heads: Expr = A
     kv_heads: Expr = G
     head_width: Expr = D
-    value_width: Expr | None = None  # the width of the values of a head, if it differs from that of queries and keys
+    value_width: Expr | None = None  # the width of the values of a head, if queries and keys have another
     bias: bool = True  # of the query, key and value projections
     output_bias: bool = True
     causal: bool = True
@@ -58,17 +58,19 @@ class SelfAttention(Component):
     joint_norm: Component | None = None  # of queries and keys, over all heads together
     head_norm: Component | None = None  # of queries and keys, over each head separately, before the rotation
     rotated_norm: Component | None = None  # the same, after the rotation
+    value_norm: Component | None = None  # of values, over each head separately
     output_norm: Component | None = None  # of the merged heads, before the output projection
     temperature: str = ""  # the name of the factor of each query, which depends on its position, or ""
     key_factor: str = ""  # the name of the constant factor of the keys, or ""
     value_factor: str = ""  # the name of the constant factor of the values, or ""
     query: str = "q_proj"
     key: str = "k_proj"
-    value: str = "v_proj"
+    value: str = "v_proj"  # "" if the values are the keys before their norm and their rotation
     fused: str = ""  # the single matrix of queries, keys and values, if there is one
     output: str = "o_proj"
     query_norm: str = "q_norm"
     key_norm: str = "k_norm"
+    value_norm_name: str = "v_norm"
     merged_norm: str = "attn_sub_norm"
     sinks: str = ""  # the name of the learned sink logits of the heads, Xiao et al. 2023, section 3.3, or ""
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
@@ -111,6 +113,10 @@ class SelfAttention(Component):
             said += " Queries and keys are normalized, Henry et al. 2020 [henry2020], section 3"
             said += ", all heads together" if self.joint_norm else ", each head separately"
             said += ", after the rotation." if self.rotated_norm else "."
+        if self.value_norm:
+            said += " So are the values, without a scale."
+        if not self.value:
+            said += " There is no value projection: the values are the projected keys, before their norm and rotation."
         if self.output_norm:
             said += " The output of all heads together is normalized, Wang et al. 2022 [wang2022], section 2.1."
         if self.temperature:
@@ -139,7 +145,7 @@ class SelfAttention(Component):
         else:
             q = self.adapted(ops, "q", x, ops.linear(self.query, x, queries, bias=self.bias))
             k = self.adapted(ops, "k", x, ops.linear(self.key, x, keys, bias=self.bias and self.key_bias))
-            v = self.adapted(ops, "v", x, ops.linear(self.value, x, values, bias=self.bias))
+            v = self.adapted(ops, "v", x, ops.linear(self.value, x, values, bias=self.bias)) if self.value else k
         if self.joint_norm is not None:
             q, k = ops.call(self.query_norm, self.joint_norm, q), ops.call(self.key_norm, self.joint_norm, k)
         k = ops.scale(self.key_factor, k) if self.key_factor else k
@@ -151,6 +157,8 @@ class SelfAttention(Component):
             k, v = ops.repeat_heads(k, self.heads), ops.repeat_heads(v, self.heads)
         if self.head_norm is not None:
             q, k = ops.call(self.query_norm, self.head_norm, q), ops.call(self.key_norm, self.head_norm, k)
+        if self.value_norm is not None:
+            v = ops.call(self.value_norm_name, self.value_norm, v)
         if self.positions is not None:
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         if self.rotated_norm is not None:

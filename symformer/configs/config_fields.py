@@ -29,6 +29,7 @@ class Field:
     null: bool = False  # whether the class accepts null, and treats it as missing
     auto: bool = field(default=False, repr=False)  # whether the class accepts "auto", and treats it as missing
     absent: int | None = field(default=None, repr=False)  # the value in a model without this size, instead of null
+    unset: bool = field(default=False, repr=False)  # whether a model that does not use the size can leave it null
     listed: bool = field(
         default=False, repr=False
     )  # whether the field can be a list with one number per layer, all equal
@@ -409,6 +410,27 @@ class ProbabilityField:
     def write(self, option: Any) -> Any:
         """Return a probability that reads as the option."""
         return (self.default or 0.1) if option else 0.0
+
+
+@dataclass(frozen=True)
+class OptionalNumberField:
+    """The config field of a number above 0 that can be null. The option is whether it is a number."""
+
+    name: str
+    default: float | None = None
+
+    def read(self, config: Config) -> bool:
+        """Return True if the field has a number. Raises ConfigError."""
+        value = config.get(self.name, self.default)
+        if value is None:
+            return False
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise ConfigError(f"{self.name!r} is {format_value(value)} in the config; it is a number above 0, or null")
+        return True
+
+    def write(self, option: Any) -> Any:
+        """Return a value that reads as the option."""
+        return (self.default or 30.0) if option else None
 
 
 def same_in_every_layer(name: str, value: Any, config: Config) -> Any:

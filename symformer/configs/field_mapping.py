@@ -156,8 +156,9 @@ class Fields:
             left_out |= set() if options[option] else {size}
         unused = {size for size, option in self.needs.items() if not options[option]}
         for size in unused:
-            if self.sizes[size].absent is None or self._given(size, config):
-                self.sizes[size].read(size, config)  # an invalid value is an error even if the option is off
+            place = self.sizes[size]
+            if (place.absent is None and not place.unset) or self._given(size, config):
+                place.read(size, config)  # an invalid value is an error even if the option is off
         left_out |= unused
         derived = {size: place for size, place in self.sizes.items() if isinstance(place, Derived)}
         left_out |= derived.keys()

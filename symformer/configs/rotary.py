@@ -19,6 +19,7 @@ ROPE_NEEDS: Mapping[str, tuple[str, ...]] = {
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
     "longrope": ("short_factor", "long_factor"),
     "su": ("short_factor", "long_factor"),  # the earlier name of longrope
+    "proportional": (),
 }
 ROPE_TAKES = (
     *("rope_type", "type", "rope_theta", "factor", "original_max_position_embeddings", "attention_factor"),
@@ -67,7 +68,9 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool, ne
     for each, given in value.items():
         if each == "rope_theta" or (each in DIVIDED_BY and given is not None):
             _above_nothing(f"{name}.{each}", given)
-        known_part = each == PARTLY and (partly or given in (1, None))
+        # There is a proportional angle for each element of a head; elements that do not rotate have the angle 0.
+        within = kind == "proportional" and not isinstance(given, bool) and isinstance(given, int | float)
+        known_part = each == PARTLY and (partly or given in (1, None) or (within and 0 <= given <= 1))
         if each not in ROPE_TAKES and not known_part:
             raise UnreadError(
                 f"{name!r} has {each!r} = {format_value(given)} in the config, which is not supported; remove it if it "

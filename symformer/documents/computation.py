@@ -233,14 +233,13 @@ class _Computing:
     def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
         """Return the other inputs of layers of several kinds, with the index n if each kind has its own.
 
-        Some kinds may read none of them, such as layers without rotary positions.
+        Some kinds may read none of them, such as layers without rotary positions, or only the first of them.
         """
         read = [[x for x in read_by(kind) if kind.loop and x.root is not kind.loop[1].root] for kind in kinds]
         read = [each for each in read if each] or [[]]
-        if len({len(each) for each in read}) != 1:
-            raise _UnknownError
         found = []
-        for each in zip(*read, strict=True):
+        for place in range(max(map(len, read))):
+            each = [inputs[place] for inputs in read if place < len(inputs)]
             if len({id(x.root) for x in each}) == 1:
                 found.append(self._beside(each[0]))
                 continue
@@ -326,7 +325,7 @@ class _Computing:
         pieces = self._pieces(x)
         if not pieces:
             name = self._fresh(*self._called(x))
-            self.named[id(x)] = name = TensorName(name.letter, index=_EXPERT) if self._by_expert(x) else name
+            self.named[id(x)] = name = self._of_each_expert(name) if self._by_expert(x) else name
             uses = self.uses[id(x)]
             shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
             self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
@@ -335,11 +334,15 @@ class _Computing:
         for piece in pieces:
             names += [TensorName("·")] * ((piece.place or 0) - len(names))
             name = self._fresh(*self._called(x, piece.place))
-            if self._by_expert(x):
-                name = TensorName(name.letter, index=_EXPERT)
+            name = self._of_each_expert(name) if self._by_expert(x) else name
             self.named[id(x), piece.place] = name
             names.append(name)
         self.found.append(Assignment(Listed(tuple(names)), shown, _side_by_side(pieces)))
+
+    def _of_each_expert(self, name: TensorName) -> TensorName:
+        """Return a name with the index of an expert: the same letter, or the first one that is free with this index."""
+        taken = {each.letter for each in self.named.values() if each.index == _EXPERT}
+        return TensorName(next(each for each in (name.letter, *_FREE) if each not in taken), index=_EXPERT)
 
     def _by_expert(self, x: Tensor) -> bool:
         """Return True if a tensor exists once per expert that a token is routed to."""
@@ -421,9 +424,10 @@ class _Computing:
         first = next((each.root for each in read_by(self.scope)), None)
         if x is first:
             return "x"
-        sums = (each for each in entries_of(self.scope) if each.kind is OperationKind.ADD)
-        if any(view.root is x and len(view.shape) == 4 for each in sums for view in each.inputs):
-            return "β"  # added to scores
+        sums = [each for each in entries_of(self.scope) if each.kind is OperationKind.ADD]
+        added = [each for each in sums if any(view.root is x and len(view.shape) == 4 for view in each.inputs)]
+        if added:  # to scores
+            return "β" if added[0].chosen is None else "κ"
         taken = {name.letter for name in self.named.values()}
         other = first is None or first.shape[:1] == (2,) or _looked_up(first, self.scope)  # x is free
         return "x" if other and "x" not in taken else "m"
@@ -483,6 +487,8 @@ class _Computing:
             case OperationKind.MULTIPLY:
                 if len(rest) == 1 and self._routed(entry.inputs[1]):
                     return Product((_of_expert(rest[0]), first))
+                if self._routed(entry.inputs[0]) and isinstance(rest[0], TensorName):  # a number for each expert
+                    return Pointwise((first, replace(rest[0], index=_EXPERT)))
                 return _multiplied(entry, first, rest)
             case OperationKind.ADD:
                 return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))

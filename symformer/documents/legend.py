@@ -151,6 +151,11 @@ ROWS = (
         _at("θ", _N),
         ["the rotation angles for the kind of layer that layer ", Math(_N), " is"],
     ),
+    LegendEntry(
+        "κ",
+        TensorName("κ"),
+        ["for each query, 0 for the keys that an earlier layer has chosen, and minus infinity for all other keys"],
+    ),
     LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
     LegendEntry("τ", TensorName("τ"), ["a factor for each query, which grows with the logarithm of its position"]),
     LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),

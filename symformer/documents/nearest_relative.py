@@ -26,7 +26,7 @@ def nearest(found: RelativeFacts) -> list[Block]:
     if len(rows) > 1:
         rows.append(("total", structure.totals[PARAMS]))
         cells: list[Sequence[Line]] = [[[part], [Math.of(amount)]] for part, amount in rows]
-        caption: Line = [f"Parameters of {first} minus those of {second}, at equal sizes."]
+        caption: Line = [f"Parameters of {first} minus parameters of {second}, at equal sizes."]
         blocks.append(Table([["Part"], ["Difference"]], cells, "lw", total=True, caption=caption))
     command = f"symformer compare {structure.models[0].id} {found.name} --structure"
     blocks.append(Paragraph(["For the differences in FLOPs and in the KV cache: ", Code(command), "."]))

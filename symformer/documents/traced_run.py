@@ -1,4 +1,4 @@
-"""What the parts of a traced model compute: the operations that are recognized in a run of its code, part by part.
+"""The operations of each part of a traced model, as far as they are recognized in a run of its code.
 
 A trace shows each matrix product, norm and lookup with the module that runs it, but not how the results are combined,
 so these operations are listed, not written as equations.
@@ -91,7 +91,7 @@ def _codes(names: Sequence[str]) -> Line:
 
 
 def _described(entry: Entry) -> list[str]:
-    """Return what a paper describes of which an operation is a part."""
+    """Return the parts described in papers to which an operation belongs."""
     match entry.kind:
         case OperationKind.NORM if entry.function.startswith("rms"):
             return ["RMS normalization, Zhang and Sennrich 2019 [zhang2019]"]

@@ -103,12 +103,12 @@ class Line:
 
     @property
     def is_kind(self) -> bool:
-        """Whether it has what is specific to some of the layers of a list."""
+        """Whether it contains the parts that only some layers of a list have."""
         return self.among is not None and self.among != self.count
 
     @property
     def is_common(self) -> bool:
-        """Whether it has what all layers of a list of several kinds have in common."""
+        """Whether it contains the parts that all layers of a list have in common."""
         return self.among is not None and self.among == self.count
 
     def walk(self) -> Iterator[Line]:

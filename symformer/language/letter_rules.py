@@ -38,6 +38,7 @@ _NAMES = {
     "E_pli": "hidden_size_per_layer_input",
     "E_pred": "prediction_head_size",
     "E_proj": "project_dim projection_dim projection_size",
+    "E_xy": "coordinate_size",
     "G": "num_kv_heads",
     "G_ssm": "mamba_n_groups mamba_ngroups n_groups",
     "H": "d_ff d_inner dff dim_ff ffn_dim ffn_hidden_size mlp_dim",
@@ -121,7 +122,7 @@ _ROOTS = (
     ("L", "block_sizes"),
     ("E", "hidden_size hidden_sizes hidden_dim hidden_channels hidden_dimension embed_dim embed_dims embedding_dim"),
     ("E", "embedding_size emb_size emb_dim output_size feature_size feat_size feat_dim d_model channels channel_list"),
-    ("E", "channel_size channel dim dims units filters latent_size d connector coordinate_size shape_size proj_size"),
+    ("E", "channel_size channel dim dims units filters latent_size d connector shape_size proj_size"),
     ("E", "freq_size prompt_size final_size lru_width"),
     ("N_patch", "patches patch"),
     ("L", "layers depth depths blocks"),
@@ -141,7 +142,9 @@ _SHORT = {
     "blk": "block blocks",
     "ch": "channel channels",
     "cls": "class classifier",
+    "char": "character",
     "code": "codebook",
+    "comp": "compression",
     "cond": "condition conditioning",
     "conv": "conv1d",
     "ctx": "context",
@@ -193,11 +196,14 @@ _SHORT = {
     "r": "right",
     "rel": "relative",
     "router": "router",
+    "sc": "scale",
     "sh": "shared",
     "shape": "shape",
     "single": "single",
+    "shuf": "shuffle",
     "sp": "spatial",
     "spk": "speaker speakers",
+    "sq": "squeeze",
     "stack": "stack",
     "state": "state",
     "sub": "subsampling",
@@ -216,8 +222,8 @@ _SHORT = {
 # These words are left out of a subscript that is unique without them.
 _FAINT = (
     *("attends", "dit", "embed", "embedding", "embeddings", "emb", "extract", "feat", "feature", "forward"),
-    *("functions", "group", "grid", "hidden", "interleave", "model", "norm", "pos", "position", "positional"),
-    *("sinusoid", "sparse", "speech", "stages", "step", "token", "tokens", "total", "xpath"),
+    *("functions", "group", "grid", "hidden", "interleave", "kernel", "model", "norm", "pos", "position", "positional"),
+    *("sinusoid", "sparse", "speech", "stages", "step", "token", "tokens", "total", "transformer", "widening", "xpath"),
 )
 _FIRST = ("q", "k", "v", "kv", "post", "pre", "x")  # these words are first in a subscript
 
@@ -399,7 +405,7 @@ def _plain(path: str) -> str:
 
 
 def described(size: Symbol, field: str = "") -> str:
-    """Return the meaning of a size: that of its letter in the alphabet, or else that of its config field.
+    """Return the meaning of the letter of a size, or else of its config field.
 
     >>> from symformer.language.symbols import named_symbol
     >>> described(named_symbol("A_v_lin"), "linear_num_value_heads"), described(named_symbol("E"), "hidden_size")

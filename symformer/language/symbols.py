@@ -16,6 +16,7 @@ from types import MappingProxyType
 from sympy import Symbol
 
 from .errors import UnknownNameError
+from .frozen import FrozenDict
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,10 @@ _TABLE = (
     Letter("L_dense", "layers with a dense feed-forward network", "layers", ("first_k_dense_replace",)),
     Letter("L_local_moe", "layers with local attention and experts", "layers", ("layer_types",)),
     Letter("L_global_moe", "layers with global attention and experts", "layers", ("layer_types",)),
+    Letter("L_idx", "layers with an indexer and experts", "layers", ("indexer_types",)),
+    Letter(
+        "L_reuse", "layers with experts that reuse the keys chosen in an earlier layer", "layers", ("indexer_types",)
+    ),
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
     Letter("N_group", "groups of layers with shared weights", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary size", "rows", ("vocab_size",)),
@@ -122,6 +127,7 @@ _TABLE = (
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
     Letter("A_vis", "query heads of the vision transformer", "heads"),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
+    Letter("G_global", "key/value heads of layers with global attention", "heads", ("num_global_key_value_heads",)),
     Letter("A_idx", "heads of the indexer", "heads"),
     Letter("D_idx", "head dimension of the indexer", "elements", growth=0),
     Letter("K_idx", "keys that the indexer chooses for each query", "keys", growth=0),
@@ -136,6 +142,7 @@ _TABLE = (
     Letter("R_q", "rank of the query latent", "elements", ("q_lora_rank",)),
     Letter("R_kv", "rank of the key/value latent", "elements", ("kv_lora_rank",)),
     Letter("D", "head dimension", "elements", ("head_dim",), growth=0),
+    Letter("D_global", "head dimension of layers with global attention", "elements", ("global_head_dim",), growth=0),
     Letter("D_nope", "head dimensions without positions", "elements", ("qk_nope_head_dim",), growth=0),
     Letter("D_rope", "head dimensions with rotary positions", "elements", ("qk_rope_head_dim",), growth=0),
     Letter("D_v", "head dimension of the values", "elements", ("v_head_dim",), growth=0),
@@ -177,6 +184,7 @@ B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
 )
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
+L_idx, L_reuse = SYMBOLS["L_idx"], SYMBOLS["L_reuse"]
 L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
 L_local_moe, L_conv_moe, L_global_moe = (SYMBOLS[name] for name in ("L_local_moe", "L_conv_moe", "L_global_moe"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
@@ -193,6 +201,7 @@ B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
     SYMBOLS[name] for name in ("B_vis", "L_vis", "E_vis", "E_proj", "H_vis", "A_vis")
 )
 A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_adapter", "W"))
+G_global, D_global = SYMBOLS["G_global"], SYMBOLS["D_global"]
 A_idx, D_idx, K_idx = (SYMBOLS[name] for name in ("A_idx", "D_idx", "K_idx"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
 C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
@@ -247,14 +256,14 @@ def _called(name: str) -> list[Letter]:
 
 
 class NamedSizes(frozenset[Symbol]):
-    """The sizes of a model, which can also be given by other names, such as those of its config fields."""
+    """The sizes of a model, which can also be given by other names, such as the names of its config fields."""
 
     names: Mapping[str, Symbol]  # other name -> size
 
-    def __new__(cls, sizes: Iterable[Symbol], names: Mapping[str, Symbol] = MappingProxyType({})) -> NamedSizes:
+    def __new__(cls, sizes: Iterable[Symbol], names: Mapping[str, Symbol] | None = None) -> NamedSizes:
         """Return the set. Names of sizes that it does not contain are left out."""
         found = super().__new__(cls, sizes)
-        found.names = MappingProxyType({name: size for name, size in names.items() if size in found})
+        found.names = FrozenDict({name: size for name, size in (names or {}).items() if size in found})
         return found
 
     @classmethod

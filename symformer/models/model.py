@@ -360,7 +360,7 @@ class Model(Immutable, Shown):
         return name if found is None or named_symbol(name) in self.settable else str(found)
 
     def meaning(self, size: Symbol) -> str:
-        """Return the meaning of a size: that of its letter, or of its config field if the alphabet lacks the letter.
+        """Return the meaning of the letter of a size, or of its config field if the alphabet lacks the letter.
 
         Parameters
         ----------

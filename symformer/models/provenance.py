@@ -27,7 +27,7 @@ class ConfigLocation:
 
 
 def size_meaning(size: Symbol, place: ConfigLocation | None) -> str:
-    """Return the meaning of a size: that of its letter, or of its config field if the alphabet lacks the letter."""
+    """Return the meaning of the letter of a size, or of its config field if the alphabet lacks the letter."""
     if size.name in LETTERS or place is None:
         return letter(size).meaning
     from ..language.letter_rules import described  # only for models of the catalogue and traces

@@ -94,7 +94,7 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
     single new token (attention=new) has C + 1. With a window of w tokens, query i sees min(i, w) keys:
     m(2S - m + 1)/2 pairs for m = min(S, w). With n = ceil(S/w) chunks of w tokens, the first n - 1 chunks have
     w(w + 1)/2 pairs each, and the last one, of r = S - (n - 1)w tokens, has r(r + 1)/2. If w keys are chosen for each
-    query, the number of pairs is that of a window of w tokens.
+    query, the number of pairs is the same as in a window of w tokens.
 
     Parameters
     ----------

@@ -197,7 +197,7 @@ def derivation_facts(
 
 
 def _relative(model: Model, formulas: Sequence[Formula]) -> RelativeFacts | None:
-    """Return the nearest relative, for formulas of the whole model on one rank that are no ratios."""
+    """Return the nearest relative, if a formula counts the whole model on one rank and is not a ratio."""
     whole = any(each.additive and not is_per_rank(each) for each in formulas)
     return relative_facts(model) if whole else None
 

@@ -53,7 +53,7 @@ def _facts(model: Model, formula: Formula) -> list[Line]:
     for total in formula.totals & formula.display_expr.free_symbols:
         found.append(["where ", Math.of(total), " = ", Math.of(formula.relations[total])])
     if named := [size for size in formula.symbols if size.name not in LETTERS and model.field_of(size)]:
-        found.append(["named by rule: " + ", ".join(f"{size} is {model.field_of(size)}" for size in named)])
+        found.append(["where " + ", ".join(f"{size} is {model.field_of(size)}" for size in named)])
     if missing := missing_of(formula, model):
         known = presets_of(model.id) if model.id == model.target else []
         own = known and any(not letter(each).run for each in missing)  # presets do not set sizes of the run

@@ -86,7 +86,8 @@ def skeleton(name: str, like: str) -> dict[str, str]:
 
 
 def _class(stem: str, model: type[Architecture], bases: list[type]) -> str:
-    fields = model.config.sizes
+    stated = (vars(each)["config"].sizes for each in model.__mro__ if "config" in vars(each))
+    fields = next(filter(None, stated))  # of the nearest class that states any
     sizes = {size: _field(field, letter(size).config[:1]) for size, field in fields.items()}
     named = ", ".join(base.__name__ for base in bases)
     used = {*fields} | {size for field in fields.values() for size in getattr(_default(field), "free_symbols", ())}

@@ -23,7 +23,7 @@ class RelativeFacts(Immutable):
 
 
 def relative_facts(model: Model) -> RelativeFacts | None:
-    """Return how a model differs from its nearest relative, or None if it has no relative or is no composed model."""
+    """Return how a model differs from its nearest relative; None without a relative, and for a traced model."""
     if not isinstance(model.component, Architecture) or model.provenance.reading:
         return None
     stored = stored_relative(model.id)

@@ -72,7 +72,7 @@ def relative_sentence(model: Model) -> str:
 
 
 def file_text() -> str:
-    """Return what the file should contain: one line for each built-in architecture and component."""
+    """Return the text of the file: one line for each built-in architecture and component."""
     from ..algebra.relatives import nearest_relative  # which describes every architecture
     from ..algebra.structure_difference import compare_structures
 

@@ -114,7 +114,10 @@ def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, i
     order = _order(component, numbers)
     stack = order[int(place)] if int(place) < len(order) else ""
     own = before + ".".join(filter(None, (stack, place, inside)))
-    return own if stack and with_stars(own) in _named(component) else path
+    if not stack or with_stars(own) not in _named(component):
+        return path
+    computing = _computing(component)  # a module may compute what all kinds share, around a part of one kind
+    return path if with_stars(own) not in computing and with_stars(path) in computing else own
 
 
 def _order(component: Architecture, numbers: Mapping[Symbol, int]) -> list[str]:
@@ -149,6 +152,13 @@ def _named(component: Architecture) -> frozenset[str]:
     paths = [path for entry in compared for path in (entry.path, *(each.path for each in entry.weights))]
     words = [path.split(".") for path in paths]
     return frozenset(".".join(some[:length]) for some in words for length in range(1, len(some) + 1))
+
+
+@cache
+def _computing(component: Architecture) -> frozenset[str]:
+    """Return the path of every compared operation and of the module that it is directly in."""
+    compared = [entry for _, entry in component.ledger if entry.kind not in (*POINTWISE, *ARRANGING)]
+    return frozenset(path for entry in compared for path in (entry.path, entry.path.rpartition(".")[0]))
 
 
 def versions(component: Architecture) -> dict[str, str]:

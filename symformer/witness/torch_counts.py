@@ -284,7 +284,8 @@ class TorchWitness(Session):
                 if place < 0:  # a shared module learns its layer in each run
                     place = next(int(word) for word in name.split(".") if word.isdigit())
                 stack = attends.get(with_stars(self.ours(name)), "") if both else "layers"
-                if name.startswith(f"{layers.get(f'{stack}.{place}', name)}."):
+                above = layers.get(f"{stack}.{place}", name)
+                if name.startswith(f"{above}.") and with_stars(self.ours(above)) in attends:
                     indexers[f"{stack}.{place}"] = name
                     continue
                 layers[f"{stack}.{place}"] = name
@@ -540,7 +541,9 @@ def active_elements(witness: TorchWitness) -> TorchCount:
         tables = list(module.parameters(recurse=False))  # weights and biases of the experts
         if hasattr(module, "num_experts") and any(weight.dim() == 3 for weight in tables):
             experts += 1
-            idle = module.num_experts - model.config.num_experts_per_tok
+            names = ("num_experts_per_tok", "top_k_experts")
+            chosen = next(getattr(model.config, name) for name in names if hasattr(model.config, name))
+            idle = module.num_experts - chosen
             total -= sum(int(weight.numel()) // int(weight.shape[0]) * int(idle) for weight in tables)
     if not experts:
         raise WitnessError(f"the torch class of {witness.component.name} has no experts: nothing was counted")

@@ -560,6 +560,6 @@ def letters(names: Sequence[str]) -> dict[str, Symbol]:
 
 
 def letters_by_rule(fields: Collection[str]) -> Letters:
-    """Return the function that gives a symbol to each size of a config with these fields, and to those of its runs."""
+    """Return the function that gives a symbol to each size of a config with these fields and of its runs."""
     known = {name: named_symbol(letter) for name, letter in letters_of_fields(fields).items()}
     return lambda names: {name: known.get(name) or SYMBOLS.get(name) or name_size(name) for name in names}

@@ -10,8 +10,16 @@ MODEL = ModelCase(
         # by hand, in 61 layers a latent attention of 7168*1536 + 1536 + 1536*128*192 + 7168*576 + 512 + 512*128*256 +
         # 128*128*7168 and two norms, in 3 of them 3*7168*18432, in 58 257*3*7168*2048 + 256*7168; 2*129280*7168 and a
         # norm. A bias for each of 256 experts in 58 layers is a buffer that is not trained; DeepSeek's README prints
-        # 671B
+        # 671B, and llmfit 1.1.17 states 671,026,419,200 with these biases for MAI-DS-R1
         ("deepseek-v3", {}, 671_026_419_200 - 58 * 256),
+        # llmfit 1.1.17, with 64 biases in 26 layers, and with a module for multi-token prediction: a layer, a matrix
+        # 2*1536*1536, three norms, an embedding and a head. The layer has a latent attention of 1536*32*192 + 1536*576
+        # + 512 + 512*32*320 + 32*192*1536 and two norms, and experts 65*3*1536*1280 + 64*1536
+        (
+            "gigachat3-10b-a1.8b",
+            {},
+            11_479_750_784 - 26 * 64 - (25_005_568 + 383_483_904 + 2 * 1536**2 + 3 * 1536 + 2 * 128_256 * 1536),
+        ),
     ),
     config=SmallConfig(
         "deepseek_v3",

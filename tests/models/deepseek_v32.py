@@ -11,7 +11,7 @@ MODEL = ModelCase(
     "deepseek-v32",
     totals=(
         # DeepSeek-V3's total and an indexer in each of 61 layers. The checkpoint of DeepSeek-V3.2-Exp on the Hugging
-        # Face hub has 685,396,921,376 elements and that of DeepSeek-V3 684,531,386,000, which also include a module for
+        # Face hub has 685,396,921,376 elements and DeepSeek-V3's 684,531,386,000, which also include a module for
         # multi-token prediction: 62*INDEXER more, and 62*(64*12 + 56) scales of blocks of 128x128 fp8 elements
         ("deepseek-v3.2", {}, 671_026_419_200 - 58 * 256 + 61 * INDEXER),
     ),

@@ -14,6 +14,8 @@ MODEL = ModelCase(
         # the checkpoint on the Hugging Face hub, without the biases of 256 experts in 76 layers, which are buffers, and
         # without the module for multi-token prediction: a layer, a matrix 6144*2*6144 and three norms
         ("glm-5", {}, 753_864_139_008 - 76 * 256 - (LAYER + 6144 * 2 * 6144 + 3 * 6144)),
+        # the same for GLM-5.2, of 753,329,940,480 elements: 57 indexers fewer
+        ("glm-5.2", {}, 753_329_940_480 - 76 * 256 - (LAYER + 6144 * 2 * 6144 + 3 * 6144)),
     ),
     config=SmallConfig(
         "glm_moe_dsa",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...components import Component, GatedMLP, MoE
+from ...components import GatedMLP, MoE
 from ...components.moe import SIGMOID_IN_GROUPS
 from ...configs.field_mapping import Fields
 from ...language.symbols import L_dense, L_moe, M, X_shared
@@ -29,7 +29,7 @@ class DenseFirst(LlamaLike):
     routing: ClassVar[str] = SIGMOID_IN_GROUPS  # how the experts are chosen and weighted
 
     @property
-    def experts(self) -> Component:
+    def experts(self) -> MoE:
         """Return the experts of a layer, with a shared expert."""
         shared = GatedMLP(hidden=X_shared * M, activation=self.activation)
         return MoE(activation=self.activation, routing=self.routing, shared=shared)

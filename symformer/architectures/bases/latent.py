@@ -72,21 +72,27 @@ class Latent(LatentDense, DenseFirst):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparseLatent(WithLatents, DenseFirst):
+class LatentExperts(WithLatents, DenseFirst):
+    """A decoder that always has a query latent, and experts after its dense layers."""
+
+    constraints = PAIRS_AND_EXPERTS
+    config = EXPERTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseLatent(LatentExperts):
     """The base of DeepSeek-V3.2 and GLM-5: latent attention to the keys that an indexer chooses for each query."""
 
     constraints = (*PAIRS_AND_EXPERTS, AtMost(D_rope, D_idx))
-    config = EXPERTS.combined_with(
-        Fields(
-            {
-                A_idx: Field(("index_n_heads",), 64),
-                D_idx: Field(("index_head_dim",), 128),
-                K_idx: Field(("index_topk",), 2048),
-            },
-            fixed={"norm_topk_prob": (True,)},
-            # the class replaces the first with the number of rotary dimensions; which elements form a pair
-            inert=("head_dim", "rope_interleave", "indexer_rope_interleave"),
-        )
+    config = Fields(
+        {
+            A_idx: Field(("index_n_heads",), 64),
+            D_idx: Field(("index_head_dim",), 128),
+            K_idx: Field(("index_topk",), 2048),
+        },
+        fixed={"norm_topk_prob": (True,)},
+        # the class replaces the first with the number of rotary dimensions; which elements form a pair
+        inert=("head_dim", "rope_interleave", "indexer_rope_interleave"),
     )
 
     @property

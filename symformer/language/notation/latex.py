@@ -16,7 +16,7 @@ _CALLS = {"ceil": (r"\lceil ", r" \rceil"), "floor": (r"\lfloor ", r" \rfloor")}
 _LETTERS = {
     **{
         letter: rf"\{name}"
-        for letter, name in zip("Δαβθστ", ("Delta", "alpha", "beta", "theta", "sigma", "tau"), strict=True)
+        for letter, name in zip("Δαβθκστ", ("Delta", "alpha", "beta", "theta", "kappa", "sigma", "tau"), strict=True)
     },
     "·": r"\cdot",
     "…": r"\dots",

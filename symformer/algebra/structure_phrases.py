@@ -1,0 +1,294 @@
+"""The phrases that describe one component in a comparison of structures, such as "a gated MLP".
+
+Sizes in a phrase stay between braces, such as ``{C_win}``. Names of modules, dropout, casts and fused matrices do not
+change the structure, and no phrase states them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..components.base import Component
+from ..components.chunked_scan import ChunkedScan
+from ..components.cross_attention import CrossAttention
+from ..components.disentangled_attention import DisentangledAttention
+from ..components.gated_mlp import GatedMLP
+from ..components.head_norm import HeadNorm
+from ..components.latent_attention import LatentAttention
+from ..components.layer_norm import LayerNorm
+from ..components.lightning_indexer import LightningIndexer
+from ..components.mlp import MLP
+from ..components.moe import (
+    SIGMOID_IN_GROUPS,
+    SIGMOID_IN_GROUPS_MAYBE_DIVIDED,
+    SIGMOID_OF_CHOSEN,
+    SIGMOID_WITH_BIAS,
+    SIGMOID_WITH_EXPERT_BIAS,
+    SOFTMAX,
+    SOFTMAX_IN_GROUPS,
+    SOFTMAX_MAYBE_DIVIDED,
+    SOFTMAX_OF_CHOSEN,
+    SOFTMAX_UNDIVIDED,
+    SOFTMAX_WITH_BIAS,
+    SPARSE_MIXER,
+    MoE,
+)
+from ..components.relative_attention import RelativeAttention
+from ..components.rms_norm import RMSNorm
+from ..components.selective_scan import SelectiveScan
+from ..components.self_attention import SelfAttention
+from ..components.short_convolution import ShortConvolution
+from ..language.notation.text import code
+from ..language.symbols import D
+
+Phrases = dict[str, list[str]]  # by aspect
+ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention)
+MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, ShortConvolution)
+# A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
+_ROUTING = {
+    SOFTMAX: "expert weights from a softmax over the chosen experts",
+    SOFTMAX_OF_CHOSEN: "expert weights from a softmax over the chosen experts",
+    SOFTMAX_UNDIVIDED: "expert weights from a softmax over all experts",
+    SOFTMAX_MAYBE_DIVIDED: "expert weights from a softmax over all experts",
+    SOFTMAX_WITH_BIAS: "expert weights from a softmax over all experts, with a bias for the choice,",
+    SOFTMAX_IN_GROUPS: "expert weights from a softmax over all experts, with groups of experts for the choice,",
+    SIGMOID_OF_CHOSEN: "expert weights from sigmoids",
+    SIGMOID_IN_GROUPS: "expert weights from sigmoids, with a bias and groups of experts for the choice,",
+    SIGMOID_IN_GROUPS_MAYBE_DIVIDED: (
+        "expert weights from sigmoids, with a bias and groups of experts for the choice,"
+    ),
+    SIGMOID_WITH_BIAS: "expert weights from sigmoids, with a bias for the choice,",
+    SIGMOID_WITH_EXPERT_BIAS: "expert weights from sigmoids, with a bias for the choice,",
+    SPARSE_MIXER: "expert weights from SparseMixer, which chooses one expert after the other,",
+}
+OWN_ROUTING = "a rule of its own for the choice and the weights of experts"
+_TANH, _SIGMOID = "GELU (tanh approximation)", "GELU (sigmoid approximation)"
+_ACTIVATIONS = {
+    "silu": "SiLU",
+    "gelu": "GELU",
+    "gelu_python": "GELU",
+    "gelu_new": _TANH,
+    "gelu_pytorch_tanh": _TANH,
+    "gelu_fast": _TANH,
+    "gelu_accurate": _TANH,
+    "gelu_python_tanh": _TANH,
+    "quick_gelu": _SIGMOID,
+    "relu": "ReLU",
+    "relu2": "squared ReLU",
+}
+
+# The fields of each component that a phrase describes, or that do not change the structure. A new field needs a phrase.
+DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
+    SelfAttention: (
+        *("heads", "kv_heads", "head_width", "value_width", "bias", "output_bias", "key_bias", "causal", "window"),
+        *("chunked", "positions", "distances", "own_table", "scale", "capped", "joint_norm", "head_norm"),
+        *("rotated_norm", "temperature", "key_factor", "value_factor", "output_norm", "sinks"),
+    ),
+    LatentAttention: ("heads", "query_latent", "indexer"),
+    LightningIndexer: ("heads", "head_width"),
+    CrossAttention: ("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale"),
+    SelectiveScan: ("bias", "convolution_bias", "activation", "normalized", "norm_scale"),
+    ChunkedScan: (*("bias", "convolution_bias", "activation", "normalized", "norm_first", "input_factor", "factors"),),
+    ShortConvolution: ("bias",),
+    MLP: ("hidden", "bias", "activation", "trained"),
+    GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm"),
+    MoE: (
+        *("experts", "local", "per_token", "activation", "hidden", "routing", "lifted", "bias", "choice_bias"),
+        *("weighted_inputs", "shared", "shared_gate"),
+    ),
+}
+# Names of modules, dropout, casts, the layout of weights, and the length of the cache.
+IGNORED = (
+    *("query", "key", "value", "output", "fused", "query_norm", "key_norm", "merged_norm", "gate", "up", "act", "down"),
+    *("norm_name", "router", "beside", "weight_dropout", "output_dropout", "inner_dropout", "dropout", "softmax"),
+    *("whole", "spread"),
+)
+
+
+def mixer(part: Component) -> str:
+    """Return the phrase for attention, or for another mixer of tokens."""
+    match part:
+        case LatentAttention():
+            return (
+                "multi-head latent attention, which caches a latent of rank {R_kv} and a rotary key of width {D_rope},"
+            )
+        case DisentangledAttention():
+            return "disentangled attention, with separate scores for tokens and distances,"
+        case RelativeAttention():
+            return "attention with keys for tokens and keys for distances"
+        case SelectiveScan():
+            return "a selective state-space mixer (Mamba)"
+        case ChunkedScan():
+            return "a state-space mixer (Mamba-2)"
+        case ShortConvolution():
+            return "a gated short convolution over {K_conv} positions"
+    return "self-attention"
+
+
+def mixer_details(part: Component) -> list[str]:
+    """Return the phrases for the details of attention or of another mixer."""
+    match part:
+        case SelfAttention():
+            return _attention_details(part)
+        case LatentAttention():
+            found = ["a latent of rank {R_q} for the queries"] if part.query_latent else []
+            return [*found, *(["an indexer that chooses {K_idx} keys for each query"] if part.indexer else [])]
+        case SelectiveScan():
+            scale = "" if part.norm_scale else " without scales"
+            norms = [f"RMS norms{scale} of the step sizes and of both projections of the state"]
+            return [*_mixer_biases(part), *(norms if part.normalized else [])]
+        case ChunkedScan():
+            found = _mixer_biases(part)
+            if part.normalized:
+                found.append(f"an RMS norm {'before' if part.norm_first else 'after'} the gate of the mixer")
+            return [*found, *(["constant factors in the mixer"] if part.input_factor or part.factors else [])]
+        case ShortConvolution():
+            return ["biases in the convolution and its projections"] if part.bias else []
+    return []
+
+
+def _mixer_biases(part: SelectiveScan | ChunkedScan) -> list[str]:
+    found = ["biases in the projections of the mixer"] if part.bias else []
+    return [*found, *([] if part.convolution_bias else ["a convolution of the mixer without a bias"])]
+
+
+def _attention_details(part: SelfAttention) -> list[str]:
+    found = []
+    if part.value_width is not None:
+        found.append(f"values of width {{{code(part.value_width)}}}")
+    if part.capped:
+        found.append("a tanh soft cap on the scores")
+    if part.temperature:
+        found.append("a factor of each query that grows with the logarithm of its position")
+    if part.key_factor:
+        found.append("a constant factor of the keys")
+    if part.value_factor:
+        found.append("a constant factor of the values")
+    if part.output_norm is not None:
+        found.append(f"{article(norm_words(part.output_norm, False))} before the output projection of attention")
+    return found
+
+
+def attention(part: SelfAttention) -> Phrases:
+    """Return the phrases for the aspects of attention that its component states."""
+    scale = {"none": "scores that are not divided by √{D}", "number": "scores multiplied by a constant"}
+    norms = {
+        "over each head": part.head_norm,
+        "over all heads together": part.joint_norm,
+        "over each head, after the rotation": part.rotated_norm,
+    }
+    return {
+        "attention biases": projections_with_bias(part),
+        "scale": [scale.get(part.scale, "scores divided by √{D}")],
+        "window": [_window(part)] if part.window is not None else [],
+        "query and key norms": [
+            f"{article(norm_words(norm, False))} of queries and keys, {where}"
+            for where, norm in norms.items()
+            if norm is not None
+        ],
+        "sinks": ["a learned sink logit of each head in the softmax"] if part.sinks else [],
+    }
+
+
+def _window(part: SelfAttention) -> str:
+    kind = "attention within chunks" if part.chunked else "a sliding window"
+    return f"{kind} of {{{code(part.window)}}} tokens" + ("" if part.causal else " on each side")
+
+
+def rotary(part: Component) -> str:
+    """Return the phrase for rotary positions, which states how much of each head rotates."""
+    positions = part.positions if isinstance(part, SelfAttention) else None
+    if positions is None or positions.width in (D, part.head_width):  # type: ignore[attr-defined]
+        return "rotary positions"
+    return f"rotary positions on {{{code(positions.width)}}} elements of each head"
+
+
+def projections_with_bias(part: Component) -> list[str]:
+    """Return the projections of attention that have a bias."""
+    if isinstance(part, RelativeAttention | DisentangledAttention):
+        return ["query", "key", "value", "output"]
+    if not isinstance(part, SelfAttention):
+        return []
+    having = {"query": part.bias, "key": part.bias and part.key_bias, "value": part.bias, "output": part.output_bias}
+    return [name for name, bias in having.items() if bias]
+
+
+def cross_attention(part: CrossAttention) -> Phrases:
+    """Return the phrases for cross-attention, whose scores have the same scale as in self-attention."""
+    keys = "" if part.key_bias else " except for the keys"
+    return {
+        "cross-attention": ["cross-attention to the encoder's output"],
+        "cross-attention biases": [f"biases in the cross-attention{keys}"] if part.bias else [],
+    }
+
+
+def network(part: object, shared: bool) -> Phrases:
+    """Return the phrases for a feed-forward network; ``shared`` if it is next to experts."""
+    match part:
+        case MoE():
+            return _experts(part)
+        case GatedMLP() if shared:
+            return {"MLP": [f"a shared expert of width {{{code(part.hidden)}}}"]}
+        case GatedMLP():
+            said = ["a gated MLP"]
+            said += [f"{article(norm_words(part.norm, False))} of its hidden layer"] if part.norm is not None else []
+            said += ["constant factors of its gate and its output"] if part.gate_factor or part.factor else []
+            return {"MLP": said, **_activation(part.activation, part.bias)}
+        case MLP():
+            found = {"MLP": ["an MLP without a gate"], **_activation(part.activation, part.bias)}
+            return {**found, "activation": ["xIELU, with two trained parameters"]} if part.trained else found
+        case Component():
+            return {"MLP": [article(part.title[0].lower() + part.title[1:])]}
+    return {}
+
+
+def _activation(name: str, bias: bool) -> Phrases:
+    return {"activation": [_ACTIVATIONS.get(name, name)], "MLP biases": ["biases in the MLP"] if bias else []}
+
+
+def _experts(part: MoE) -> Phrases:
+    experts, width, chosen = (f"{{{code(each)}}}" for each in (part.experts, part.hidden, part.per_token))
+    said = [f"{experts} experts of width {width}, of which a router chooses {chosen} for each token,"]
+    if isinstance(part.shared, GatedMLP | MLP):
+        said.append(f"a shared expert of width {{{code(part.shared.hidden)}}}")
+    said += ["a gate of the shared expert"] if part.shared_gate else []
+    said += ["an offset of 1 on the up projection"] if part.lifted else []
+    weighting = ["a weighting of the experts' inputs instead of their outputs"] if part.weighted_inputs else []
+    return {
+        "MLP": said,
+        "routing": [_ROUTING.get(part.routing, OWN_ROUTING), *weighting],
+        "activation": [_ACTIVATIONS.get(part.activation, part.activation)],
+        "MLP biases": [
+            *(["biases in the router and in the experts"] if part.bias else []),
+            *(["a stored bias of each expert for the choice"] if part.choice_bias else []),
+        ],
+    }
+
+
+def norm_words(norm: object, several: bool = True) -> str:
+    """Return the words for the norms of a model, such as "RMS norms"."""
+    match norm:
+        case RMSNorm(scale=scale):
+            kind, lacking = "RMS norm", "" if scale else " without a scale"
+        case LayerNorm(scale=scale, bias=bias):
+            kind = "layer norm"
+            lacking = {
+                (True, True): "",
+                (True, False): " without a bias",
+                (False, True): " without a scale",
+                (False, False): " without a scale or a bias",
+            }[scale, bias]
+        case HeadNorm():
+            kind, lacking = "layer norm", " with its own scales for each head"
+        case _:
+            kind, lacking = "norm", ""
+    return f"{kind}{'s' if several else ''}{lacking}"
+
+
+def article(words: str) -> str:
+    """Return a noun with the indefinite article.
+
+    >>> article("RMS norm"), article("pooler")
+    ('an RMS norm', 'a pooler')
+    """
+    return f"{'an' if words[0] in 'aeioRLM' else 'a'} {words}"
