@@ -517,9 +517,9 @@ class Formula(Operators, Tabular, Immutable, Shown):
             raise SizeError(f"{format_value(path)} is not the path of a part; give a name such as 'h.attn'")
         path = path.replace(".*", "")
         parts = {line.key: line for line in (*self.root.walk(), *self.root.parts())}
-        others = {
-            line.path.replace(".*", ""): line for line in reversed([*self.root.walk()]) if line.key != self.root.key
-        }
+        named = [(line.path.replace(".*", ""), line) for line in self.root.walk() if line.key != self.root.key]
+        paths = [name for name, _ in named]
+        others = {name: line for name, line in named if paths.count(name) == 1}  # torch's names, unless ambiguous
         others |= self.towers
         if path not in parts and path not in others:
             raise UnknownNameError("part", path, filter(None, [*self.towers, *parts]))
