@@ -135,7 +135,7 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
         return "block"
     if "layer-scale" in names or (entry.kind is OperationKind.MULTIPLY and "adaptive-block" not in names):
         return "residual branches"
-    return "conditioning" if "adaptive-block" in names else OTHER
+    return "conditioning" if "adaptive-block" in names else "block" if "block" in roles else OTHER
 
 
 def _embedding(parts: Sequence[Component], entry: Entry, alone: bool) -> str:

@@ -39,7 +39,7 @@ from ..components.selective_scan import SelectiveScan
 from ..components.self_attention import SelfAttention
 from ..components.short_convolution import ShortConvolution
 from ..language.notation.text import code
-from ..language.symbols import D
+from ..language.symbols import D, E
 
 Phrases = dict[str, list[str]]  # by aspect
 ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention)
@@ -82,25 +82,56 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
     SelfAttention: (
         *("heads", "kv_heads", "head_width", "value_width", "bias", "output_bias", "key_bias", "causal", "window"),
         *("chunked", "positions", "distances", "own_table", "scale", "capped", "joint_norm", "head_norm"),
-        *("rotated_norm", "temperature", "key_factor", "value_factor", "output_norm", "sinks"),
+        *(
+            "rotated_norm",
+            "temperature",
+            "key_factor",
+            "value_factor",
+            "value_norm",
+            "inner",
+            "adapters",
+            "output_norm",
+            "sinks",
+        ),
     ),
-    LatentAttention: ("heads", "query_latent", "indexer"),
+    LatentAttention: ("heads", "query_latent", "indexer", "reused"),
     LightningIndexer: ("heads", "head_width"),
     CrossAttention: ("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale"),
     SelectiveScan: ("bias", "convolution_bias", "activation", "normalized", "norm_scale"),
     ChunkedScan: (*("bias", "convolution_bias", "activation", "normalized", "norm_first", "input_factor", "factors"),),
     ShortConvolution: ("bias",),
     MLP: ("hidden", "bias", "activation", "trained"),
-    GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm"),
+    GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm", "adapter"),
     MoE: (
         *("experts", "local", "per_token", "activation", "hidden", "routing", "lifted", "bias", "choice_bias"),
-        *("weighted_inputs", "shared", "shared_gate"),
+        *(
+            "weighted_inputs",
+            "shared",
+            "shared_gate",
+            "norm",
+            "input_norm",
+            "router_norm",
+            "router_scale",
+            "expert_scale",
+        ),
     ),
 }
 # Names of modules, dropout, casts, the layout of weights, and the length of the cache.
 IGNORED = (
     *("query", "key", "value", "output", "fused", "query_norm", "key_norm", "merged_norm", "gate", "up", "act", "down"),
-    *("norm_name", "router", "beside", "weight_dropout", "output_dropout", "inner_dropout", "dropout", "softmax"),
+    *(
+        "norm_name",
+        "value_norm_name",
+        "input_norm_name",
+        "router_norm_name",
+        "router",
+        "beside",
+        "weight_dropout",
+        "output_dropout",
+        "inner_dropout",
+        "dropout",
+        "softmax",
+    ),
     *("whole", "spread"),
 )
 
@@ -132,7 +163,8 @@ def mixer_details(part: Component) -> list[str]:
             return _attention_details(part)
         case LatentAttention():
             found = ["a latent of rank {R_q} for the queries"] if part.query_latent else []
-            return [*found, *(["an indexer that chooses {K_idx} keys for each query"] if part.indexer else [])]
+            found += ["an indexer that chooses {K_idx} keys for each query"] if part.indexer else []
+            return [*found, *(["the keys that the indexer of an earlier layer has chosen"] if part.reused else [])]
         case SelectiveScan():
             scale = "" if part.norm_scale else " without scales"
             norms = [f"RMS norms{scale} of the step sizes and of both projections of the state"]
@@ -156,6 +188,14 @@ def _attention_details(part: SelfAttention) -> list[str]:
     found = []
     if part.value_width is not None:
         found.append(f"values of width {{{code(part.value_width)}}}")
+    if not part.value:
+        found.append("values that are the projected keys")
+    if part.value_norm is not None:
+        found.append(f"{article(norm_words(part.value_norm, False))} of values, over each head")
+    if part.inner != E:
+        found.append(f"an input of width {{{code(part.inner)}}}")
+    if part.adapters:
+        found.append("an adapter of each layer for queries, keys and values")
     if part.capped:
         found.append("a tanh soft cap on the scores")
     if part.temperature:
@@ -232,6 +272,7 @@ def network(part: object, shared: bool) -> Phrases:
         case GatedMLP():
             said = ["a gated MLP"]
             said += [f"{article(norm_words(part.norm, False))} of its hidden layer"] if part.norm is not None else []
+            said += ["an adapter of each layer for its input projections"] if part.adapter else []
             said += ["constant factors of its gate and its output"] if part.gate_factor or part.factor else []
             return {"MLP": said, **_activation(part.activation, part.bias)}
         case MLP():
@@ -253,6 +294,10 @@ def _experts(part: MoE) -> Phrases:
         said.append(f"a shared expert of width {{{code(part.shared.hidden)}}}")
     said += ["a gate of the shared expert"] if part.shared_gate else []
     said += ["an offset of 1 on the up projection"] if part.lifted else []
+    norms = {"output of the experts": part.norm, "experts' input": part.input_norm, "router's input": part.router_norm}
+    said += [f"{article(norm_words(norm, False))} of the {what}" for what, norm in norms.items() if norm is not None]
+    said += ["a learned scale of the router's input"] if part.router_scale else []
+    said += ["a learned scale of each expert's weight"] if part.expert_scale else []
     weighting = ["a weighting of the experts' inputs instead of their outputs"] if part.weighted_inputs else []
     return {
         "MLP": said,

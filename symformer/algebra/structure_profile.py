@@ -299,6 +299,11 @@ def _layers(found: StackProfile, component: Component, kinds: Sequence[Scope]) -
                 if each.distinct is not None
             ),
         )
+    for kind in kinds:
+        for scope in kind.walk():
+            if scope is not kind and scope.distinct is not None and _role(scope.part) == "block":
+                blocks = code(scope.distinct * kind.count)
+                found.add("sharing", f"{{{blocks}}} transformer blocks that {{{code(kind.count)}}} layers share")
     for aspect in PARTS:
         having = [layer for layer in layers if aspect in layer.aspects]
         for phrase in dict.fromkeys(phrase for layer in having for phrase in layer.aspects[aspect]):
@@ -335,7 +340,10 @@ def _layer(found: StackProfile, kind: Scope) -> _Layer:
     sublayers -= max(len(mixers) - 1, 0)
     if _role(kind.part) == "block":
         layer.aspects["sublayers"] = [f"{_NUMBERS.get(sublayers, sublayers)} in each layer"]
-    layer.aspects["mixer"] = [" and ".join(mixers) + " in parallel"] if len(mixers) > 1 else mixers
+    if len(mixers) > 1:
+        beside = any(isinstance(scope.part, ParallelSum) for scope in kind.walk())
+        mixers = [f"{' and '.join(mixers)} in parallel" if beside else " followed by ".join(mixers)]
+    layer.aspects["mixer"] = mixers
     for aspect, phrases in layer.aspects.items():
         layer.aspects[aspect] = list(dict.fromkeys(phrases))
     return layer
@@ -362,6 +370,8 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
         "post-norm-block": "a norm after each residual sum (post-norm)",
         "decoder-block": "a norm after each residual sum (post-norm)",
         "sandwich-block": "a norm before and a norm after each sublayer",
+        "expert-sandwich-block": "a norm before and a norm after each sublayer, with the MLP next to the experts,",
+        "shared-transformer-layer": "a norm before each sublayer (pre-norm)",
         "res-post-norm-block": "a norm after each sublayer, before the residual sum",
     }.get(name)
     if isinstance(part, ParallelBlock):
@@ -382,7 +392,10 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
     if any(
         isinstance(item, Entry) and item.kind is OperationKind.MULTIPLY and not item.inputs[1:] for item in kind.items
     ):
-        layer.aspects["residual"].append("a constant factor of each sublayer's output")
+        whole = getattr(part, "factor", "")
+        layer.aspects["residual"].append(f"a constant factor of each {'layer' if whole else 'sublayer'}'s output")
+    if name == "shared-transformer-layer":
+        layer.aspects["arrangement"].append("a projection of the shared block's output, added to the mixer's input")
 
 
 def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope) -> None:
@@ -407,8 +420,12 @@ def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope
         layer.aspects |= attention(part)
         if found.heads is None:
             found.heads, found.kv_heads, found.head_width = part.heads, part.kv_heads, part.head_width
-        elif part.kv_heads != found.kv_heads:
-            layer.aspects["details"].append(f"{{{code(part.kv_heads)}}} key/value heads")
+        else:
+            for own, first, words in (
+                (part.kv_heads, found.kv_heads, "key/value heads"),
+                (part.head_width, found.head_width, "elements in each head"),
+            ):
+                layer.aspects["details"] += [f"{{{code(own)}}} {words}"] if own != first else []
 
 
 def _name(part: object) -> str:

@@ -46,10 +46,10 @@ HEADS = {A: 64, G: 4, D: 192, D_rope: KindFractionField(("rope_parameters",), of
 
 @dataclass(frozen=True, kw_only=True)
 class MiMoV2Flash(DenseFirst):
-    """MiMo-V2-Flash, Xiaomi 2026 [xiaomi2026], section 2: five layers with a short sliding window per layer without
-    one, and experts in all layers but the first. Layers with a window have twice as many key/value heads and attention
-    sinks. Values have their own width and are multiplied by a constant. Rotary positions apply to part of each head.
-    There is no module for multi-token prediction, as in the transformers class.
+    """MiMo-V2-Flash, Xiaomi LLM-Core Team 2026 [xiaomi2026], section 2: five layers with a short sliding window per
+    layer without one, and experts in all layers but the first. Layers with a window have twice as many key/value heads
+    and attention sinks. Values have their own width and are multiplied by a constant. Rotary positions apply to part of
+    each head. There is no module for multi-token prediction, as in the transformers class.
 
     >>> MiMoV2Flash().formula("kv-cache")
     4*B*L_local*G*D*min(C, C_win - 1) + 4*B*L_local*G*D_v*min(C, C_win - 1) + 2*B*C*L_global*G*D + 2*B*C*L_global*G*D_v
