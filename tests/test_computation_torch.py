@@ -36,6 +36,7 @@ from .words import (
     distances,
     gathered,
     image_angles,
+    pooled,
     scan,
     shift,
     sine_halves,
@@ -61,6 +62,7 @@ KINDS = {
 KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
 KINDS |= {"conv": "convolution_layers", "hybrid": "hybrid_layers"}
 CASES = {model_type: case.computation for model_type, case in TYPES.items()}
+AMONG = [kind for kind, case in TYPES.items() if case.config.inputs == "images among tokens"]
 OPTIONS = {
     name: (model_type, computation) for model_type, case in TYPES.items() for name, computation in case.options.items()
 }
@@ -98,7 +100,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     path.write_text(json.dumps(config), "utf-8")
     ours = from_config(str(path))
     theirs = built(config)
-    known = theirs.config
+    known = getattr(theirs.config, "text_config", theirs.config) if kind in AMONG else theirs.config
     sizes = {**ours.known, **{SYMBOLS[name]: number for name, number in RUN.items()}}
     size = {symbol.name: number for symbol, number in sizes.items()}
     epsilon = next((getattr(known, name) for name in EPSILONS if hasattr(known, name)), 1e-5)
@@ -111,10 +113,14 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     inputs, given = read_by(kind, theirs, size)
     if kind == "clip":
         said["text_model.select"] = lambda x: x[[0, 1], (TOKENS == 26).int().argmax(-1)]
+    if "Z_pool" in size:
+        said["pool"] = pooled(size["Z"] // size["Z_patch"] // size["Z_pool"])
     if kind == "deberta-v2":
         farthest = known.max_position_embeddings
         said["gather"] = gathered(LENGTH, known.position_buckets, farthest, "query")
         said["gather_keys"] = gathered(LENGTH, known.position_buckets, farthest, "key")
+    if "input_ids" in inputs:  # 3 is the placeholder of an image's token
+        said["insert"] = lambda x, m: x.masked_scatter((inputs["input_ids"] == 3)[..., None], m)
     if "K_idx" in size:
         said["choose_K_idx"] = chosen_keys(size["K_idx"])
     if kind == "siglip":
@@ -209,6 +215,12 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         patches = torch.arange((kind == "clip") + (size["Z"] // size["Z_patch"]) ** 2)[None]
         return {"pixel_values": x, "input_ids": TOKENS}, {"x": x, "t": TOKENS, "i": patches, "i_1": at}
+    if kind in ("llava", "gemma3"):
+        x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
+        tokens = TOKENS.clone()
+        tokens[0, :9], tokens[1, 2:9] = 3, 3  # 16 placeholders for 4 images of 4 patches
+        patches = torch.arange((kind == "llava") + (size["Z"] // size["Z_patch"]) ** 2)[None]
+        return {"pixel_values": x, "input_ids": tokens}, {"x": x, "t": tokens, "i": patches}
     if kind == "whisper":
         x = torch.randn(2, size["N_mel"], 2 * size["P_enc"], dtype=torch.float64)
         return {"input_features": x, "decoder_input_ids": TOKENS}, {
@@ -290,6 +302,8 @@ def arranged(kind: str, case: Computation, name: str, weight: Tensor, size: Mapp
     if kind == "codegen" and "qkv_proj" in name:  # for each of four devices, its queries, values and keys
         q, v, k = weight.unflatten(0, (4, 3, -1)).unbind(1)
         return torch.cat([each.flatten(0, 1) for each in (q, k, v)])
+    if name.endswith("mm_input_projection_weight"):
+        return weight.T
     if kind == "llama4_text" and "experts." in name:
         return weight.transpose(1, 2)
     if kind == "gpt_oss" and "experts." in name:

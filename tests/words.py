@@ -29,10 +29,21 @@ def words(epsilon: float, gelu: str = "gelu", **others: Function) -> dict[str, F
         "softplus": nn.functional.softplus,
         "xIELU": xielu,
         "select": lambda x: x[:, 0],
+        "rest": lambda x: x[:, 1:],
         "conv": slid,
         "rotate": halves,
         **others,
     }
+
+
+def pooled(side: int) -> Function:
+    """Gemma Team 2025, section 2.1: the mean of each square of patches."""
+
+    def mean(x: Tensor) -> Tensor:
+        patches = x.transpose(1, 2).unflatten(2, (math.isqrt(x.shape[1]), -1))
+        return nn.functional.avg_pool2d(patches, side).flatten(2).transpose(1, 2)
+
+    return mean
 
 
 def xielu(x: Tensor, above: Tensor, below: Tensor) -> Tensor:

@@ -24,8 +24,9 @@ def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     terms: list[Term] = []
     for product in contractions(entry, conventions):
         terms += [product.forward(entry.path), *product.backward(entry.path)]
-        if _again(entry, conventions["recompute"]):
-            terms.append(Term(f"{entry.path} (again)", product.factors))
+        if _again(entry, conventions["recompute"]) and entry.used != 0:
+            share = (entry.used,) if entry.used != 1 else ()  # a layer without a backward pass is not recomputed
+            terms.append(Term(f"{entry.path} (again)", (*product.factors, *share)))
     return tuple(terms)
 
 
