@@ -166,6 +166,8 @@ class Reader:
         found = self.known[f"{before.letter}_0"]
         for layer in range(number):
             self.known[text(before)] = found
+            if layer == number - 1:  # some models read the output of the second to last layer
+                self.known[text(TensorName(before.letter, index=tree(line.times - 1)))] = found
             found = self.called(line.shown, layer)
         self.known[text(TensorName(before.letter, index=tree(line.times)))] = found
         return found
@@ -340,7 +342,8 @@ def bound(scope: Scope, read: Sequence[tuple[str, Tensor]], given: Mapping[str, 
             rest.append(tensor)
     others = [each for each in wanted if each not in found]
     rest = rest[: len(others)] if scope.mixture else rest  # a kind of layer that does not read all further inputs
-    others = others if len(others) == len(rest) else [each for each in others if each not in given]
+    if len(others) != len(rest):
+        others = [each for each in others if each not in given and not each.endswith("_n")]
     assert len(others) == len(rest), f"{scope.name} is given {len(rest)} more and reads {others}"
     return found | dict(zip(others, rest, strict=True))
 
@@ -350,7 +353,8 @@ def free(lines: Sequence[Assignment]) -> Iterator[str]:
     known: set[str] = set()
     for line in lines:
         if line.times is not None and isinstance(line.name, TensorName):
-            known |= {text(replace(line.name, index=each)) for each in (tree(line.times), LAYER_BEFORE)}
+            indices = (tree(line.times), LAYER_BEFORE, tree(line.times - 1))
+            known |= {text(replace(line.name, index=each)) for each in indices}
         for each in nodes(line.shown):
             if (
                 isinstance(each, TensorName)
@@ -376,7 +380,8 @@ def joined(pieces: Sequence[Tensor], rows: bool) -> Tensor:
     """Concatenate tensors side by side or one below the other, broadcasting those that all heads share."""
     first, other = pieces
     if rows:
-        return torch.cat((first.expand(len(other), 1, other.shape[-1]), other), -2)
+        first = first.reshape(len(first) if first.dim() == 3 else 1, -1, other.shape[-1])
+        return torch.cat((first.expand(len(other), -1, -1), other), -2)
     most = max(each.dim() for each in pieces)
     first, other = (each[:, None] if each.dim() < most else each for each in pieces)
     shape = torch.broadcast_shapes(first.shape[:-1], other.shape[:-1])

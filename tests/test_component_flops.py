@@ -20,11 +20,13 @@ from transformers import (
     DeepseekV32Config,
     Dinov2Config,
     Gemma2Config,
+    Gemma3Config,
     Gemma4TextConfig,
     GPT2Config,
     KimiLinearConfig,
     Lfm2Config,
     LlamaConfig,
+    LlavaConfig,
     Mamba2Config,
     MambaConfig,
     MixtralConfig,
@@ -40,11 +42,13 @@ from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Atten
 from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Indexer
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
+from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
 from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.kimi_linear.modeling_kimi_linear import KimiLinearDeltaAttention
 from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
+from transformers.models.llava.modeling_llava import LlavaMultiModalProjector
 from transformers.models.mamba.modeling_mamba import MambaMixer
 from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
@@ -78,6 +82,10 @@ LLAMA = LlamaConfig(
 CLIP = {"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 6, "attn_implementation": "eager"}
 TEXT = CLIPTextConfig(**CLIP, vocab_size=29, max_position_embeddings=13, num_hidden_layers=3)
 SIGLIP = SiglipVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
+LLAVA = LlavaConfig(vision_config={"hidden_size": 22, "model_type": "clip_vision_model", "num_attention_heads": 11},
+                    text_config={"hidden_size": 24, "model_type": "llama", "num_attention_heads": 3})  # fmt: skip
+GEMMA3 = Gemma3Config(vision_config={"hidden_size": 22, "image_size": 60, "patch_size": 10},
+                      text_config={"hidden_size": 24, "num_attention_heads": 3}, mm_tokens_per_image=9)  # fmt: skip
 IMAGE = CLIPVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
 GPT2 = GPT2Config(n_embd=12, n_head=3, n_inner=7, attn_implementation="eager")
 BERT = BertConfig(
@@ -280,6 +288,15 @@ CASES = [
     Case("attention-pooling", {"E": 24, "H": 7, "A": 6}, lambda: SiglipMultiheadAttentionPoolingHead(SIGLIP)),
     Case("pooled-image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6},
          lambda: SiglipVisionModel(SIGLIP), lambda module, x: module(torch.zeros(B, 5, 20, 20)).pooler_output),
+    Case("image-features", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6},
+         lambda: CLIPVisionModel(IMAGE), lambda module, x: module(torch.zeros(B, 5, 20, 20)).last_hidden_state[:, 1:]),
+    Case("patch-features", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6},
+         lambda: SiglipVisionModel(SIGLIP), lambda module, x: module(torch.zeros(B, 5, 20, 20)).last_hidden_state,
+         {"pooled": True}),
+    Case("projector", {"E": 24, "E_vis": 22}, lambda: LlavaMultiModalProjector(LLAVA),
+         lambda module, x: module(torch.zeros(B, S, 22))),
+    Case("pooling-projector", {"E": 24, "E_vis": 22, "Z": 60, "Z_patch": 10, "Z_pool": 3},
+         lambda: Gemma3MultiModalProjector(GEMMA3), lambda module, x: module(torch.zeros(B, 36, 22))),
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, adaptive,
          lambda module, x: module(torch.zeros(B, S, 12), timestep=torch.zeros(B, 12), class_labels=None)),
     Case("conditioning", {"E": 12, "N_class": 13}, lambda: CombinedTimestepLabelEmbeddings(13, 12),

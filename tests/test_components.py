@@ -21,12 +21,14 @@ from transformers import (
     DeepseekV32Config,
     Dinov2Config,
     Gemma2Config,
+    Gemma3Config,
     Gemma4TextConfig,
     GPT2Config,
     GptOssConfig,
     KimiLinearConfig,
     Lfm2Config,
     LlamaConfig,
+    LlavaConfig,
     Mamba2Config,
     MambaConfig,
     MixtralConfig,
@@ -45,12 +47,14 @@ from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Atten
 from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Indexer
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer, Dinov2LayerScale
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
+from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
 from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
 from transformers.models.kimi_linear.modeling_kimi_linear import KimiLinearDeltaAttention
 from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
+from transformers.models.llava.modeling_llava import LlavaMultiModalProjector
 from transformers.models.mamba.modeling_mamba import MambaMixer
 from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
@@ -128,6 +132,12 @@ TEXT = CLIPTextConfig(**CLIP, vocab_size=29, max_position_embeddings=13, num_hid
 IMAGE = CLIPVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
 DINOV2 = Dinov2Config(hidden_size=12, num_attention_heads=3, mlp_ratio=2)
 SIGLIP = SiglipVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4)
+UNPOOLED = SiglipVisionConfig(**CLIP, image_size=20, patch_size=10, num_channels=5, num_hidden_layers=4,
+                              vision_use_head=False)  # fmt: skip
+LLAVA = LlavaConfig(vision_config={"hidden_size": 22, "model_type": "clip_vision_model", "num_attention_heads": 11},
+                    text_config={"hidden_size": 24, "model_type": "llama", "num_attention_heads": 3})  # fmt: skip
+GEMMA3 = Gemma3Config(vision_config={"hidden_size": 22, "image_size": 60, "patch_size": 10},
+                      text_config={"hidden_size": 24, "num_attention_heads": 3}, mm_tokens_per_image=9)  # fmt: skip
 DEBERTA = DebertaV2Config(hidden_size=12, num_attention_heads=3, relative_attention=True, position_buckets=7,
                           share_att_key=True, pos_att_type=["p2c", "c2p"])  # fmt: skip
 BERT = BertConfig(hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29)
@@ -273,6 +283,15 @@ CASES = [
     # 5*10*10*24 + 24, 4 positions of 24, 4 layers as in CLIP, a norm, and the pooling above
     Case("pooled-image-encoder", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6}, 26_459,
          lambda: SiglipVisionModel(SIGLIP)),
+    # as the image encoder
+    Case("image-features", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6}, 23_692,
+         lambda: CLIPVisionModel(IMAGE)),
+    # 26459 - 2839
+    Case("patch-features", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6}, 23_620,
+         lambda: SiglipVisionModel(UNPOOLED)),
+    # 22*24 + 24 + 24*24 + 24
+    Case("projector", {"E": 24, "E_vis": 22}, 1_152, lambda: LlavaMultiModalProjector(LLAVA)),
+    Case("pooling-projector", {"E": 24, "E_vis": 22}, 550, lambda: Gemma3MultiModalProjector(GEMMA3)),  # 22*24 + 22
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     # 6*12*12 + 6*12 for scales, shifts and gates, 4*12*12 + 4*12, and 2*12*7 + 12 + 7
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, 1747, lambda: adaptive()),  # noqa: PLW0108

@@ -36,8 +36,11 @@ from .words import (
     delta_rule,
     distances,
     gathered,
+    image_angles,
+    pooled,
     scan,
     shift,
+    sine_halves,
     sines,
     slopes,
     temperatures,
@@ -62,6 +65,7 @@ KINDS |= {"conv": "convolution_layers", "hybrid": "hybrid_layers"}
 GATED = ("qwen3_next", "qwen3_5_text")  # gated attention
 LINEAR = (*GATED,)  # linear attention in some layers
 CASES = {model_type: case.computation for model_type, case in TYPES.items()}
+AMONG = [kind for kind, case in TYPES.items() if case.config.inputs == "images among tokens"]
 OPTIONS = {
     name: (model_type, computation) for model_type, case in TYPES.items() for name, computation in case.options.items()
 }
@@ -99,7 +103,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     path.write_text(json.dumps(config), "utf-8")
     ours = from_config(str(path))
     theirs = built(config)
-    known = theirs.config
+    known = getattr(theirs.config, "text_config", theirs.config) if kind in AMONG else theirs.config
     sizes = {**ours.known, **{SYMBOLS[name]: number for name, number in RUN.items()}}
     size = {symbol.name: number for symbol, number in sizes.items()}
     epsilon = next((getattr(known, name) for name in EPSILONS if hasattr(known, name)), 1e-5)
@@ -114,10 +118,14 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     inputs, given = read_by(kind, theirs, size)
     if kind == "clip":
         said["text_model.select"] = lambda x: x[[0, 1], (TOKENS == 26).int().argmax(-1)]
+    if "Z_pool" in size:
+        said["pool"] = pooled(size["Z"] // size["Z_patch"] // size["Z_pool"])
     if kind == "deberta-v2":
         farthest = known.max_position_embeddings
         said["gather"] = gathered(LENGTH, known.position_buckets, farthest, "query")
         said["gather_keys"] = gathered(LENGTH, known.position_buckets, farthest, "key")
+    if "input_ids" in inputs:  # 3 is the placeholder of an image's token
+        said["insert"] = lambda x, m: x.masked_scatter((inputs["input_ids"] == 3)[..., None], m)
     if "K_idx" in size:
         said["choose_K_idx"] = chosen_keys(size["K_idx"])
     if kind == "siglip":
@@ -133,6 +141,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         for layers, rope in ropes.items() if "rope_theta" not in ropes else ():
             apart = {"local_layers": size["D"], "global_layers": size["D_global"]} if "D_global" in size else {}
             given[f"θ_{KINDS[layers]}"] = angles(apart.get(KINDS[layers], width), rope["rope_theta"], LENGTH)
+        if kind == "dinov3_vit":
+            given["θ"] = image_angles(size["Z"] // size["Z_patch"], width, known.rope_theta)
         given["θ_first_layer"] = given["θ_dense_layers"] = given.get("θ_global_layers", given["θ"])
     lists = getattr(type(ours.component), "names", None)
     whose = Class(
@@ -155,8 +165,9 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     with torch.no_grad():
         expected = whose.watched(lambda: theirs(**inputs))
         found = Reader(whose, ours.component.ledger.apart.root, "", given).run()
-    output = {"clip": "logits_per_text", "siglip": "logits_per_text", "dinov2": "last_hidden_state"}.get(kind, "logits")
-    assert_same(found, getattr(expected, output))
+    output = dict.fromkeys(("clip", "siglip"), "logits_per_text")
+    output |= dict.fromkeys(("dinov2", "dinov3_vit"), "last_hidden_state")
+    assert_same(found, getattr(expected, output.get(kind, "logits")))
     assert len(whose.compared) > 4, whose.compared
 
 
@@ -202,29 +213,40 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
     """Return the inputs of a class, also by the letters of our lines."""
     torch.manual_seed(5)
     at = torch.arange(LENGTH)[None]
-    if kind in ("vit", "dinov2"):
+    if kind in ("vit", "dinov2", "dinov3_vit"):
         x = torch.randn(2, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         return {"pixel_values": x}, {"x": x}
     if kind in ("clip", "siglip"):
         x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         patches = torch.arange((kind == "clip") + (size["Z"] // size["Z_patch"]) ** 2)[None]
         return {"pixel_values": x, "input_ids": TOKENS}, {"x": x, "t": TOKENS, "i": patches, "i_1": at}
+    if kind in ("llava", "gemma3"):
+        x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
+        tokens = TOKENS.clone()
+        tokens[0, :9], tokens[1, 2:9] = 3, 3  # 16 placeholders for 4 images of 4 patches
+        patches = torch.arange((kind == "llava") + (size["Z"] // size["Z_patch"]) ** 2)[None]
+        return {"pixel_values": x, "input_ids": tokens}, {"x": x, "t": tokens, "i": patches}
     if kind == "whisper":
         x = torch.randn(2, size["N_mel"], 2 * size["P_enc"], dtype=torch.float64)
         return {"input_features": x, "decoder_input_ids": TOKENS}, {
             **{"x": x, "t": TOKENS, "i": torch.arange(size["P_enc"])[None], "i_1": at.expand(2, -1)}
         }
-    if kind in ("t5", "mt5", "umt5", "bart"):
+    if kind in ("t5", "mt5", "umt5", "bart", "mbart", "m2m_100"):
         given = {"t": READ, "t_1": TOKENS, "i": torch.arange(SOURCE).expand(2, -1), "i_1": at}
-        if kind != "bart":
+        if kind in ("t5", "mt5", "umt5"):
             given |= {"d": distances(SOURCE, 14, both=True), "d_1": distances(LENGTH, 14, both=False)}
+        if kind == "m2m_100":  # numbers of positions start after the padding token
+            towers = {"p": SOURCE, "p_1": LENGTH}
+            given |= {name: sine_halves(2 + torch.arange(length), 24)[None] for name, length in towers.items()}
         if kind == "umt5":
             given |= {"encoder.d": given["d"], "decoder.d": given["d_1"]}
         return {"input_ids": READ, "decoder_input_ids": TOKENS}, given
     given = {"t": TOKENS, "i": at}
     inputs: dict[str, Any] = {"input_ids": TOKENS}
-    if kind in ("bert", "roberta", "xlm-roberta", "electra", "albert"):
+    if kind in ("bert", "roberta", "xlm-roberta", "camembert", "electra", "albert"):
         inputs["token_type_ids"] = given["s"] = SEGMENTS
+    if kind == "xglm":
+        given["p"] = sine_halves(2 + torch.arange(LENGTH), 12)[None]
     if kind == "llama4_text":
         given["τ"] = temperatures(range(1, LENGTH + 1), theirs.config.floor_scale, theirs.config.attn_scale)
     if kind == "ministral3":
@@ -279,7 +301,7 @@ def torch_path(path: str, layers: str, size: Mapping[str, int]) -> str:
 
 def arranged(kind: str, case: Computation, name: str, weight: Tensor, size: Mapping[str, int]) -> Tensor:
     """Return the rows of a fused matrix in the order of the lines: all queries, all keys, all values; gate, then up."""
-    if case.by_head and "query_key_value" in name:
+    if case.by_head and ("query_key_value" in name or "c_attn" in name):
         groups = case.groups or size.get("G", size["A"])
         group = size["A"] // groups
         rows = weight.unflatten(0, (groups, group + 2, -1))
@@ -291,6 +313,11 @@ def arranged(kind: str, case: Computation, name: str, weight: Tensor, size: Mapp
         widths = [size["D_k_lin"]] * 2 + [shared * size["D_v_lin"]] * 2 if "qkvz" in name else [shared, shared]
         pieces = weight.unflatten(0, (size["A_k_lin"], -1)).split(widths, 1)
         return torch.cat([piece.flatten(0, 1) for piece in pieces])
+    if kind == "codegen" and "qkv_proj" in name:  # for each of four devices, its queries, values and keys
+        q, v, k = weight.unflatten(0, (4, 3, -1)).unbind(1)
+        return torch.cat([each.flatten(0, 1) for each in (q, k, v)])
+    if name.endswith("mm_input_projection_weight"):
+        return weight.T
     if kind == "llama4_text" and "experts." in name:
         return weight.transpose(1, 2)
     if kind == "gpt_oss" and "experts." in name:

@@ -191,6 +191,7 @@ NO_DEFAULT: dict[str, dict[str, Any]] = {
         **{"pos_att_type": ["p2c", "c2p"], "position_biased_input": False},
     },
     "nemotron-h": {"layers_block_type": ["linear_attention", "mlp", "full_attention", "mlp"]},
+    "gemma3-multimodal": {"mm_tokens_per_image": 49},  # 256 tokens of 14*14 patches are not supported
 }
 
 

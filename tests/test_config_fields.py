@@ -97,9 +97,11 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
     if made_by.__name__ in UNTIED and config.get("tie_word_embeddings") is False:
         made_by = UNTIED[made_by.__name__]  # transformers ties a new model; from a checkpoint it reads two tables
     pair = small.inputs == "texts and images"
+    among = small.inputs == "images among tokens"
     encoder = image or pair or small.inputs == "encoder tokens"
     placed = encoder or "max_position_embeddings" in small.fields  # lookup tables
     length = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
+    images: dict[str, Any] = {}
     kept: dict[int, torch.Tensor] = {}
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
@@ -123,12 +125,15 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         if image:
             side = model.config.image_size
             source = torch.zeros(RUN["B"], model.config.num_channels, side, side)
+        if among:
+            source, images = placed_images(model)
+            facts |= images
         if pair:
             seen = model.config.vision_config
             facts["pixel_values"] = torch.zeros(RUN["B_vis"], seen.num_channels, seen.image_size, seen.image_size)
         if towers:
             source, facts["decoder_input_ids"] = source_of(model.config), length
-        if towers or pair:
+        if towers or pair or among:
             for module in model.modules():  # each tower has its own config
                 if hasattr(module, "config"):
                     module.config._attn_implementation = implementation
@@ -141,6 +146,7 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         )
         if not encoder:
             tokens = torch.zeros(RUN["B"], RUN["C"], dtype=torch.long)
+            tokens[:, : RUN["S"]] = source if among else 0
             caches = [transformers.DynamicCache(config=model.config)]
             takes = inspect.signature(made_by.forward).parameters.keys() & {"past_key_values", "cache_params"}
             with torch.no_grad():
@@ -148,7 +154,7 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
                     output = model.eval()(source, decoder_input_ids=tokens, use_cache=True)
                     caches = [output.past_key_values.self_attention_cache, output.past_key_values.cross_attention_cache]
                 else:
-                    model.eval()(tokens, use_cache=True, **dict.fromkeys(takes, caches[0]))
+                    model.eval()(tokens, use_cache=True, **images, **dict.fromkeys(takes, caches[0]))
             found["cache"] = sum(
                 tensor.numel() * tensor.element_size()
                 for cache in caches
@@ -158,6 +164,17 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
                 if isinstance(tensor, torch.Tensor) and tensor.is_floating_point()
             )
     return found
+
+
+def placed_images(model: Any) -> tuple[torch.Tensor, dict[str, Any]]:
+    """Return tokens, as many of which stand for images as the class needs, and the images."""
+    seen = model.config.vision_config
+    pixels = torch.zeros(RUN["B_vis"], seen.num_channels, seen.image_size, seen.image_size)
+    found = model.get_image_features(pixel_values=pixels).pooler_output
+    wanted = sum(len(each) for each in found)
+    tokens = torch.zeros(RUN["B"] * RUN["S"], dtype=torch.long)
+    tokens[-wanted:] = model.config.image_token_id
+    return tokens.view(RUN["B"], RUN["S"]), {"pixel_values": pixels}
 
 
 def source_of(config: Any) -> torch.Tensor:
@@ -323,7 +340,7 @@ PUBLISHED: dict[str, list[Any]] = {
     "rotary_pct": [0.5, 1.0], "rotary_dim": [4], "num_ln_in_parallel_attn": [1, 2], "num_kv_heads": [1, 2],
     "word_embed_proj_dim": [5, 12], "rotary_emb_base": [500], "no_bias": [False], "expansion_ratio": [2],
     "classifier_pooling": ["mean"],
-    "decoder_layers": [1, 3],
+    "decoder_layers": [1, 3], "pos_embed_jitter": [2.0], "pos_embed_rescale": [1.5],
 }  # fmt: skip
 
 
@@ -337,12 +354,13 @@ def test_inert_fields_change_nothing(model_type: str, tmp_path: Path) -> None:
     """All fields at once, with values other than the defaults; fields that must have one value get that."""
     fields = architecture_class(TYPES[model_type].name).fields
     said = everywhere(model_type, dict.fromkeys(INERT))
-    known = (*said, *fields.inert, *(ROTARY if fields.ropes == ROPES and fields.rotary else ()))
+    ropes = [f"{fields.language}.{name}" if fields.language else name for name in ROTARY]
+    known = (*said, *fields.inert, *(ropes if fields.ropes == ROPES and fields.rotary else ()))
     beside = {name for place in fields.sizes.values() if isinstance(place, Derived) for name in place.others}
     names = [name for name in known if name not in {*fields.fixed, *read_by(model_type), *beside}]
     values = {name: others(value) for name, value in written(model_type).items()}
     values |= everywhere(model_type, PUBLISHED)
-    values |= {"rope_parameters": [APIECE]} if fields.apiece else {}
+    values |= {ropes[ROTARY.index("rope_parameters")]: [APIECE]} if fields.apiece else {}
     changed = {name: taken(model_type, name, values[name]) for name in names if name in values}
     for name in everywhere(model_type, {"return_dict": True}):
         changed.pop(name)  # its forward requires it
@@ -489,7 +507,8 @@ def test_random_fields_together_match_torch(model_type: str, tmp_path: Path) -> 
     known |= {name: known.get(name, []) + values for name, values in everywhere(model_type, PUBLISHED).items()}
     windows = {"sliding_window": [3, 8, None], "max_window_layers": [0, 1, 2], "use_sliding_window": [True, False]}
     known |= {name: values for name, values in windows.items() if name in written(model_type)}
-    pairs = [(name, value) for name in sorted(known.keys() - {"dtype", "torch_dtype"}) for value in known[name]]
+    apart = {"dtype", "torch_dtype", *(name for section in sections_of(model_type) for name in _precisions(section))}
+    pairs = [(name, value) for name in sorted(known.keys() - apart) for value in known[name]]
     # those that are answered one by one, and windows
     pairs = [
         (name, value)

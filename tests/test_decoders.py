@@ -17,6 +17,7 @@ from symformer.architectures import architecture, architecture_class, names
 from symformer.architectures.base_architecture import Architecture
 from symformer.architectures.bases.decoder import Decoder
 from symformer.architectures.bases.llama_like import LlamaLike
+from symformer.architectures.bases.multimodal import Multimodal
 from symformer.architectures.bases.stacked import Stacked
 from symformer.components.self_attention import SelfAttention
 from symformer.language.notation.display_tree import value
@@ -37,8 +38,10 @@ SIZES = {
     **{"L_global_moe": 2, "N_group": 2},
 }
 NUMBERS = {SYMBOLS[name]: number for name, number in SIZES.items()}
-DECODERS = [name for name in names() if issubclass(architecture_class(name), Decoder)]
-FAMILY = [name for name in names() if issubclass(architecture_class(name), LlamaLike)]
+# Multimodal models are compared with torch by their own tests; their language models are in these lists.
+TEXT = [name for name in names() if not issubclass(architecture_class(name), Multimodal)]
+DECODERS = [name for name in TEXT if issubclass(architecture_class(name), Decoder)]
+FAMILY = [name for name in TEXT if issubclass(architecture_class(name), LlamaLike)]
 
 
 @cache

@@ -16,6 +16,7 @@ from sympy import Add, Integer
 
 from symformer import __version__, architecture, component, trace
 from symformer.architectures import names, presets, presets_of, variants
+from symformer.architectures.gemma3_multimodal import PooledTokens
 from symformer.components import component_class as part_class
 from symformer.components import names as part_names
 from symformer.components.base import Component
@@ -472,6 +473,8 @@ def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
             value = value["full_attention"]["partial_rotary_factor"]
         if place.counted:
             value = fields.layers.read(config)[size]
+        if isinstance(field := fields.sizes.get(size), PooledTokens):
+            value = field.taken(size, config, model.known)
         if place.of:
             value = int(value * evaluate(parse(place.of), model.known, place.of))
         assert value - (config[place.less] if place.less else 0) == number, size

@@ -50,7 +50,10 @@ def test_import_cycle_is_detected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("home", ["quantities", "architectures"])
 def test_siblings_do_not_import_each_other(home: str) -> None:
-    """One file per model and per question; shared code is on the layer below."""
+    """One file per model and per question; shared code is on the layer below.
+
+    A multimodal model imports the language model that it is composed with.
+    """
     shared = {
         "quantities": {
             "quantity",
@@ -72,9 +75,11 @@ def test_siblings_do_not_import_each_other(home: str) -> None:
     for path in (PACKAGE / home).glob("*.py"):
         if path.name == "__init__.py":
             continue
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.ImportFrom) and node.level == 1:
-                assert node.module in shared, f"{path.name} imports its sibling {node.module}"
+        modules = [
+            str(node.module) for node in ast.walk(parsed(path)) if isinstance(node, ast.ImportFrom) and node.level == 1
+        ]
+        siblings = [module for module in modules if module not in shared]
+        assert len(siblings) <= ("bases.multimodal" in modules), f"{path.name} imports its siblings {siblings}"
 
 
 def test_torch_is_imported_only_by_the_witness() -> None:

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from symformer import SymformerError
 from symformer.architectures import architecture_class, names
 from symformer.architectures.base_architecture import HEAD_WIDTH
+from symformer.architectures.bases.multimodal import Multimodal
 from symformer.commands.cli import cli
 from symformer.views.new_architecture import check_name, missing, skeleton
 
@@ -119,6 +120,8 @@ def test_a_skeleton_has_the_bases_and_the_sizes_of_another_architecture(monkeypa
     tested = 0
     for like in names():
         model = architecture_class(like)
+        if issubclass(model, Multimodal):  # a skeleton does not import the architecture of the language model
+            continue
         if not any(".bases." in base.__module__ for base in model.__bases__):
             with pytest.raises(SymformerError, match=f"{like} has no base class in architectures/bases"):
                 skeleton("my-model", like)

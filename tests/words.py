@@ -29,10 +29,21 @@ def words(epsilon: float, gelu: str = "gelu", **others: Function) -> dict[str, F
         "softplus": nn.functional.softplus,
         "xIELU": xielu,
         "select": lambda x: x[:, 0],
+        "rest": lambda x: x[:, 1:],
         "conv": slid,
         "rotate": halves,
         **others,
     }
+
+
+def pooled(side: int) -> Function:
+    """Gemma Team 2025, section 2.1: the mean of each square of patches."""
+
+    def mean(x: Tensor) -> Tensor:
+        patches = x.transpose(1, 2).unflatten(2, (math.isqrt(x.shape[1]), -1))
+        return nn.functional.avg_pool2d(patches, side).flatten(2).transpose(1, 2)
+
+    return mean
 
 
 def xielu(x: Tensor, above: Tensor, below: Tensor) -> Tensor:
@@ -57,6 +68,23 @@ def halves(x: Tensor, turns: Tensor) -> Tensor:
     return torch.cat((turned * turns.cos() + torch.cat((-other, one), -1) * turns.sin(), rest), -1)
 
 
+def last_halves(x: Tensor, turns: Tensor) -> Tensor:
+    """Eq. 34 for the last tokens, with the pairs of `halves`; the first tokens have no angles."""
+    first = x.shape[-2] - turns.shape[-2]
+    return torch.cat((x[..., :first, :], halves(x[..., first:, :], turns)), -2)
+
+
+def image_angles(side: int, width: int, base: float) -> Tensor:
+    """Return the angles of side² patches: the frequencies of the row, then of the column, both twice.
+
+    Rows and columns are centers of patches in an image from -1 to 1, Siméoni et al. 2025, section 3.2.
+    """
+    rates = 2 * math.pi / base ** (4 * torch.arange(width // 4, dtype=torch.float64) / width)
+    centers = 2 * (torch.arange(side, dtype=torch.float64) + 0.5) / side - 1
+    rows, columns = centers.repeat_interleave(side), centers.repeat(side)
+    return torch.cat((rows[:, None] * rates, columns[:, None] * rates), -1).repeat(1, 2)
+
+
 def neighbours(x: Tensor, turns: Tensor) -> Tensor:
     """Eq. 34, with adjacent elements as pairs, as in the paper."""
     turned, rest = x[..., : turns.shape[-1]], x[..., turns.shape[-1] :]
@@ -79,6 +107,13 @@ def sines(places: Tensor, width: int) -> Tensor:
     rates = 10_000.0 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
     turns = places[:, None] * rates
     return torch.stack((turns.sin(), turns.cos()), -1).flatten(1)[:, :width]
+
+
+def sine_halves(places: Tensor, width: int) -> Tensor:
+    """tensor2tensor: all sines, then all cosines, with rates from 1 down to 1/10,000."""
+    half = width // 2
+    turns = places[:, None] * 10_000.0 ** (-torch.arange(half, dtype=torch.float64) / (half - 1))
+    return torch.cat((turns.sin(), turns.cos()), -1)
 
 
 def shift(scores: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from ..configs.config_fields import (
     AdjustedField,
     BoolField,
     Choice,
+    EitherField,
     Field,
     FractionField,
     Function,
@@ -53,6 +54,7 @@ __all__ = [
     "BoolField",
     "Choice",
     "DenseLayers",
+    "EitherField",
     "Field",
     "Fields",
     "FractionField",
@@ -143,17 +145,20 @@ class CollectedFields:
     """The config fields of an architecture, collected from its class, its base classes and its options."""
 
     def __get__(self, instance: Architecture | None, owner: type[Architecture]) -> Fields:
-        return _collected(owner)
+        return collected_fields(owner, Architecture)
 
 
 @cache
-def _collected(owner: type[Architecture]) -> Fields:
-    said = [vars(base)["config"] for base in reversed(owner.__mro__) if "config" in vars(base)]
+def collected_fields(owner: type[Architecture], since: type[Architecture]) -> Fields:
+    """Return the config fields that a class and its bases define, down to the base ``since``."""
+    bases = [base for base in reversed(owner.__mro__) if issubclass(base, since)]
+    said = [vars(base)["config"] for base in bases if "config" in vars(base)]
     whole: Fields = reduce(lambda base, own: own.combined_with(base), said)
-    stem = owner.witness.stem
+    stem, own = owner.witness.stem, {name for base in bases for name in vars(base).get("__annotations__", {})}
+    options = {item.name: item.metadata[SETTING] for item in dataclasses.fields(owner) if SETTING in item.metadata}
     return replace(
         whole,
-        options={item.name: item.metadata[SETTING] for item in dataclasses.fields(owner) if SETTING in item.metadata},
+        options={name: setting for name, setting in options.items() if name in own},
         classes=whole.classes or {f"{stem}{end}": options for end, options in owner.heads.items()},
         model_types=whole.model_types or ((owner.__module__.rpartition(".")[2],) if stem else ()),
     )

@@ -4,30 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sympy import Expr, Symbol
-
 from ..components import PooledImageEncoder, TextEncoder
-from ..configs.common_fields import Config
-from ..language.errors import UnreadError
 from ..language.sizes import Divides
 from ..language.symbols import A, A_vis, E, H, H_vis, L, L_vis, N_chan, P, V, Z, Z_patch
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
 from .base_architecture import Architecture, Field, Fields, Function, ProbabilityField, WitnessSpec, option, unknown
+from .bases.siglip_vision import POOLING_NAMES, WholePatches
 
 TEXT, IMAGE = "text_config", "vision_config"
-
-
-@dataclass(frozen=True)
-class WholePatches(Field):
-    """The side length of an image of whole patches. The class drops the rest of a side, which this formula does not."""
-
-    def read(self, size: Symbol, config: Config) -> int | Expr:
-        """Return the side length. Raises UnreadError if it is not a multiple of the patch side length."""
-        side, patch = super().read(size, config), config.get(f"{IMAGE}.patch_size", 16)
-        if isinstance(side, int) and isinstance(patch, int) and patch > 1 and side % patch:
-            raise UnreadError(f"{self.names[0]!r} is {side} in the config, which is not a multiple of {patch}")
-        return side
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +60,7 @@ class SigLIP(Architecture):
     witness = WitnessSpec(
         "Siglip",
         prefix="",
-        rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
+        rename=POOLING_NAMES,
         cached=False,
         activation_refusal=unknown("its attention pooling"),
     )

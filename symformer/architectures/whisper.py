@@ -7,21 +7,22 @@ from typing import Any
 
 from sympy import Integer
 
-from ..components import Component, LayerNorm, LMHead, PositionEmbedding, PreNormBlock, TokenEmbedding
+from ..components import LMHead, PositionEmbedding, TokenEmbedding
 from ..language.sizes import Divides
 from ..language.symbols import A, B, E, H, L_dec, L_enc, N_mel, P, P_enc, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base_architecture import Fields, ProbabilityField, WitnessSpec, option, usual
-from .bases.bart_like import FAIRSEQ, BartLike, both
+from .bases.bart_like import FAIRSEQ, both
 from .bases.encoder_decoder import Tower
+from .bases.pre_norm_bart import PreNormBart
 
 HIDDEN, HEADS = both("ffn_dim", 1536), both("attention_heads", 6, "num_attention_heads")
 NAMES = {**FAIRSEQ, P: ("max_target_positions",)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Whisper(BartLike):
+class Whisper(PreNormBart):
     """Whisper, Radford et al. 2022 [radford2022], section 2.2: convolutions over audio, then a pre-norm transformer.
 
     The second convolution reduces the 2·P_enc audio frames to the fixed number P_enc of encoder positions. The
@@ -35,7 +36,7 @@ class Whisper(BartLike):
     title = "Whisper"
     shapes = "sound[B,N_mel,2*P_enc], target[B,S] -> output"
     table = "decoder.embed_tokens"
-    constraints = (*BartLike.constraints, Divides(Integer(2), E))  # a sine and a cosine for each frequency
+    constraints = (*PreNormBart.constraints, Divides(Integer(2), E))  # a sine and a cosine for each frequency
     config = Fields(
         usual({V: 51865, P: 448, P_enc: 1500, N_mel: 80, E: 384, H: HIDDEN, L_enc: 4, L_dec: 4, A: HEADS}, NAMES),
         fixed={"apply_spec_augment": (False,)},
@@ -58,12 +59,6 @@ class Whisper(BartLike):
     def heads_alike(self) -> dict[str, Any]:
         return {**super().heads_alike, "key_bias": False, "scale": "queries"}
 
-    def layer(self, tower: Tower) -> Component:
-        parts: dict[str, Component] = {}
-        for norm, name, sublayer in self.sublayers(tower):
-            parts |= {norm: LayerNorm(), name: sublayer}
-        return PreNormBlock(parts=parts, dropout="dropout" if self.dropout else "")
-
     def embed(self, ops: Operations, tower: Tower, tokens: Tensor) -> Tensor:
         if tower == "encoder":
             x = ops.activation("encoder.gelu_1", ops.convolution("encoder.conv1", tokens, E, (3,), padding=1), "gelu")
@@ -74,6 +69,3 @@ class Whisper(BartLike):
             x = ops.call(self.table, TokenEmbedding(), tokens)
             table = PositionEmbedding(sequences=B)
         return self.dropped(ops, tower, self.placed(ops, tower, x, table))
-
-    def finish(self, ops: Operations, tower: Tower, x: Tensor) -> Tensor:
-        return ops.call(f"{tower}.layer_norm", LayerNorm(), x)

@@ -19,7 +19,7 @@ from .terminal import print_blocks, print_error, print_json, print_lines
     "--part",
     metavar="PATH",
     shell_complete=completion_values.part,
-    help="Show the formula of one copy of a single part, such as h.attn.",
+    help="Show the formula of one copy of a single part, such as h.attn, or of a tower: vision, projector or language.",
 )
 @click.option(
     "--format",
@@ -52,6 +52,7 @@ def command(
     from ..views.part_copies import part_json
     from ..views.provenance_lines import provenance_json
     from ..views.summary import show_json
+    from ..views.tower_totals import towers_json
 
     if notation is not None and (as_json or every):
         other = "--json" if as_json else "--conventions"
@@ -76,7 +77,8 @@ def command(
         return
     if as_json:
         place = {} if part is None else {"part": part_json(model, formula)}
-        print_json({**show_json(model, formula), **place, "provenance": provenance_json(model, whole)})
+        towers = towers_json(model, formula)
+        print_json({**show_json(model, formula), **towers, **place, "provenance": provenance_json(model, whole)})
         return
     print_blocks(formula_blocks(model, whole, formula))
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .head_transform import HeadTransform as HeadTransform
     from .identity import Identity as Identity
     from .image_encoder import ImageEncoder as ImageEncoder
+    from .image_features import ImageFeatures as ImageFeatures
     from .kimi_delta_attention import KimiDeltaAttention as KimiDeltaAttention
     from .latent_attention import LatentAttention as LatentAttention
     from .layer_adapter import LayerAdapter as LayerAdapter
@@ -45,11 +46,14 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .parallel_block import ParallelBlock as ParallelBlock
     from .parallel_sum import ParallelSum as ParallelSum
     from .patch_embedding import PatchEmbedding as PatchEmbedding
+    from .patch_features import PatchFeatures as PatchFeatures
     from .pooled_image_encoder import PooledImageEncoder as PooledImageEncoder
     from .pooler import Pooler as Pooler
+    from .pooling_projector import PoolingProjector as PoolingProjector
     from .position_embedding import PositionEmbedding as PositionEmbedding
     from .post_norm_block import PostNormBlock as PostNormBlock
     from .pre_norm_block import PreNormBlock as PreNormBlock
+    from .projector import Projector as Projector
     from .relative_attention import RelativeAttention as RelativeAttention
     from .relative_bias import RelativeBias as RelativeBias
     from .res_post_norm_block import ResPostNormBlock as ResPostNormBlock

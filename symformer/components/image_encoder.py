@@ -28,6 +28,7 @@ class ImageEncoder(Component):
 
     title = "Image encoder"
     role = "tower"
+    tower = "vision"
     shapes = "pixels[B,N_chan,Z,Z] -> x[B,E]"
     constraints = (Divides(A, E), Divides(Z_patch, Z))
 
@@ -39,12 +40,22 @@ class ImageEncoder(Component):
     dropout: bool = False  # of attention weights
 
     def forward(self, ops: Operations, pixels: Tensor) -> Tensor:
+        return self.pool(ops, self.run_layers(ops, self.embed(ops, pixels)))
+
+    def embed(self, ops: Operations, pixels: Tensor) -> Tensor:
+        """Return the input of the first layer: the class token and the patches, with positions, normalized."""
         x = ops.call("embeddings.patch_embedding", PatchEmbedding(width=self.width, bias=False), pixels)
         first = ops.learned("embeddings.class_embedding", self.width).view((ONE, ONE, self.width))
         x = ops.prepend("embeddings.tokens", first, x)
         table = PositionEmbedding(rows=x.shape[1], width=self.width, held=True)
         places = ops.call("embeddings.position_embedding", table, ops.index("places", 1, x.shape[1]))
-        x = ops.call("pre_layrnorm", LayerNorm(), ops.add("embeddings.positions", x, places))  # torch's spelling
+        return ops.call("pre_layrnorm", LayerNorm(), ops.add("embeddings.positions", x, places))  # torch's spelling
+
+    def run_layers(self, ops: Operations, x: Tensor) -> Tensor:
+        """Return the output of the last layer."""
         layer = encoder_layer(self.heads, self.width, self.hidden, self.activation, self.dropout, causal=False)
-        x = ops.repeat("encoder.layers", self.depth, layer, x)
+        return ops.repeat("encoder.layers", self.depth, layer, x)
+
+    def pool(self, ops: Operations, x: Tensor) -> Tensor:
+        """Return the output, given the output of the last layer: the normalized class token."""
         return ops.call("post_layernorm", LayerNorm(), ops.select("first", x))

@@ -29,6 +29,7 @@ class PooledImageEncoder(Component):
 
     title = "Image encoder with attention pooling"
     role = "tower"
+    tower = "vision"
     shapes = "pixels[B,N_chan,Z,Z] -> x[B,E]"
     constraints = (Divides(A, E), Divides(Z_patch, Z))
 
@@ -40,12 +41,18 @@ class PooledImageEncoder(Component):
     dropout: bool = False  # of attention weights
 
     def forward(self, ops: Operations, pixels: Tensor) -> Tensor:
+        return self.pool(ops, self.encode(ops, pixels))
+
+    def encode(self, ops: Operations, pixels: Tensor) -> Tensor:
+        """Return the normalized output of the last layer for every patch."""
         x = ops.call("embeddings.patch_embedding", PatchEmbedding(width=self.width), pixels)
         table = PositionEmbedding(rows=x.shape[1], width=self.width, held=True)
         places = ops.call("embeddings.position_embedding", table, ops.index("places", 1, x.shape[1]))
         x = ops.add("embeddings.positions", x, places)
         layer = encoder_layer(self.heads, self.width, self.hidden, self.activation, self.dropout, causal=False)
-        x = ops.repeat("encoder.layers", self.depth, layer, x)
+        return ops.call("post_layernorm", LayerNorm(), ops.repeat("encoder.layers", self.depth, layer, x))
+
+    def pool(self, ops: Operations, x: Tensor) -> Tensor:
+        """Return the output: the normalized patches, pooled by attention."""
         mlp = MLP(hidden=self.hidden, activation=self.activation, up="fc1", act="activation_fn", down="fc2")
-        pooling = AttentionPooling(heads=self.heads, mlp=mlp)
-        return ops.call("head", pooling, ops.call("post_layernorm", LayerNorm(), x))
+        return ops.call("head", AttentionPooling(heads=self.heads, mlp=mlp), x)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from ..language.notation.text import text
-from ..language.symbols import D
+from ..language.symbols import A, D, E, S
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base import Component
@@ -26,10 +26,12 @@ class RotaryPositions(Component):
 
     width: Expr = D  # of the rotated part: the whole head or its first elements; the rest is unchanged
 
+    tokens: Expr = S  # the last tokens, which rotate: all, or those after a prefix without positions
+
     @property
     def angles(self) -> str:
         """Return the input of angles, as in ``shapes``."""
-        return f"angles[2,S,{self.width}]"
+        return f"angles[2,{self.tokens},{self.width}]"
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # the angles are as wide as the rotated part
@@ -40,7 +42,8 @@ class RotaryPositions(Component):
         """Return the description, with the rotated part of a head."""
         turned = "Queries and keys are rotated by their positions, Su et al. 2021 [su2021], eq. 34."
         part = f" Only the first {text(self.width)} elements rotate, Black et al. 2022 [black2022], section 2.1.1."
-        return turned if self.width == D else turned + part
+        turned = turned if self.width in (D, E / A) else turned + part  # the whole head
+        return turned if self.tokens == S else f"{turned} Only the last {text(self.tokens)} tokens rotate."
 
     def forward(self, ops: Operations, q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
         return ops.rotate("query", q, angles), ops.rotate("key", k, angles)

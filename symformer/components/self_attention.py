@@ -46,6 +46,7 @@ class SelfAttention(Component):
     causal: bool = True
     window: Expr | None = None  # the sliding window: the number of tokens that a query sees, including its own
     chunked: bool = False  # whether the window is a chunk: no query sees a key of an earlier chunk
+    blocks: bool = False  # whether each token of an image also attends to the later tokens of that image
     whole: bool = False  # whether the cache contains every token even with a window
     spread: bool = False  # whether keys and values are copied to every head of their group before they are cached
     positions: RotaryPositions | None = None  # applied to each head of queries and keys
@@ -107,6 +108,8 @@ class SelfAttention(Component):
             said += " The sequence is split into chunks; a query sees only the keys of its chunk."
         elif self.window is not None:
             said += " It has a sliding window, Beltagy et al. 2020 [beltagy2020], section 3.1."
+        if self.blocks:
+            said += " Each token of an image also attends to the later tokens of that image."
         if self.joint_norm or self.head_norm or self.rotated_norm:
             said += " Queries and keys are normalized, Henry et al. 2020 [henry2020], section 3"
             said += ", all heads together" if self.joint_norm else ", each head separately"
@@ -172,6 +175,7 @@ class SelfAttention(Component):
             q = ops.multiply(f"{self.temperature}_product", q, ops.temperatures(self.temperature, q.shape[2]))
         mask: Mask = "causal" if self.causal else "none"
         seen: dict[str, Any] = {"window": self.window, "whole": self.whole, "chunked": self.chunked}
+        seen["blocks"] = self.blocks
         scores = ops.scores("scores", q, k, mask, scale=self.scale, capped=self.capped, **seen)
         if self.own_table:
             table = DistanceEmbedding(heads=self.heads)
@@ -182,7 +186,8 @@ class SelfAttention(Component):
         weights = ops.softmax("softmax", scores, self.softmax, sinks)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        apart = self.positions is not None and angles[0].width != self.head_width  # only a part of each head rotates
+        # Only a part of each head or of the tokens rotates.
+        apart = self.positions is not None and (*angles[0].shape[1:],) != (x.shape[1], self.head_width)
         layout = "by head" if apart else ""
         mixed = ops.weighted_values("mix", weights, v, mask, function=layout, **seen)
         merged = ops.merge(mixed)

@@ -30,6 +30,7 @@ class TextEncoder(Component):
 
     title = "Text encoder"
     role = "tower"
+    tower = "language"
     shapes = "tokens[B,S] -> x[B,E]"
     constraints = (Divides(A, E),)
 

@@ -373,6 +373,18 @@ class BoolField:
 
 
 @dataclass(frozen=True)
+class EitherField(BoolField):
+    """An option that is true if the field is, or the same field of the language model, as LLaVA's tied head."""
+
+    also: str = ""  # the other field, with the same default
+
+    def read(self, config: Config) -> bool:
+        """Return the option. Raises ConfigError."""
+        either = [super().read(config), BoolField(self.also, self.default).read(config)]
+        return any(either)
+
+
+@dataclass(frozen=True)
 class Function:
     """The config field of the activation function, which has the names of transformers."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from ..language.errors import ConfigError, SizeError, UnreadError, listed
 from ..language.sizes import Numbers, evaluate, format_value
 from ..language.symbols import letter
 from .common_fields import FIXED, INERT, LAYER_TYPES, READ, Config, spelling
-from .config_fields import Derived, Field, FractionField, RotaryBase, same_in_every_layer, whole_number
+from .config_fields import Derived, EitherField, Field, FractionField, RotaryBase, same_in_every_layer, whole_number
 from .layers import Layers
 from .rotary import ROPE_BASE, ROPES, ROTARY, check_rotary
 from .sections import flatten, nest
@@ -55,6 +55,46 @@ class Fields:
     rope_takes: tuple[str, ...] = ()  # further parts of rotary embeddings, which do not affect any count
     apiece: tuple[str, ...] = ()  # the layer kinds that each have an entry of their own in 'rope_parameters'
     inert: tuple[str, ...] = ()  # further fields that do not affect any count
+    # A section -> the fields that the class uses if the section is null or missing, if they differ from its defaults.
+    filled: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    language: str = ""  # the section of the language model, with its rotary embeddings and its layer kinds
+
+    def within(self, section: str) -> Fields:
+        """Return these fields as a section of the config of a larger model, which has its own types and classes.
+
+        >>> from symformer.language.symbols import E
+        >>> Fields({E: Field(("hidden_size",), 7)}).within("text_config").sizes[E].names
+        ('text_config.hidden_size',)
+        """
+        if self.sections or self.nested or any(isinstance(place, Derived) for place in self.sizes.values()):
+            raise NotImplementedError(f"fields of {', '.join(self.model_types)} in the section {section!r}")
+
+        def inside(names: Mapping[str, Any]) -> dict[str, Any]:
+            return {f"{section}.{name}": value for name, value in names.items()}
+
+        def renamed(place: Field) -> Field:
+            names, twins = ([f"{section}.{name}" for name in each] for each in (place.names, place.twins))
+            return replace(place, names=tuple(names), twins=tuple(twins))
+
+        return Fields(
+            sizes={size: renamed(place) for size, place in self.sizes.items()},
+            options={name: _renamed(each, f"{section}.{each.name}") for name, each in self.options.items()},
+            layers=self.layers and self.layers.within(section),
+            nullable=self.nullable,
+            apart=self.apart,
+            needs=self.needs,
+            restated=inside(self.restated),
+            assumed=inside(self.assumed),
+            echoes=inside(self.echoes),
+            fixed=inside(self.fixed),
+            required=inside(self.required),
+            sections={section: ""},
+            rotary=self.rotary,
+            ropes=self.ropes,
+            rope_needs=self.rope_needs,
+            apiece=self.apiece,
+            inert=tuple(inside(dict.fromkeys(self.inert))),
+        )
 
     def combined_with(self, base: Fields) -> Fields:
         """Return the fields of this class merged with the fields of a base class; this class takes precedence."""
@@ -79,6 +119,8 @@ class Fields:
 
         """
         config = self.layers.unfolded(config) if self.layers else config
+        for section, fields_of in self.filled.items():
+            config = {**config, section: dict(fields_of)} if config.get(section) is None else config
         self._hold(flatten(config, {*self.sections, *self.sections.values()}))
         for section, again in self.sections.items():
             config = self._once(config, section, again)
@@ -165,8 +207,8 @@ class Fields:
                 raise ConfigError(
                     f"{name!r} is {format_value(given)} in the config, but {expr} is {expected}; remove the field"
                 )
-        if self.layers is None and config.get(LAYER_TYPES) is not None:
-            self._alike(config[LAYER_TYPES], options, numbers)
+        if self.layers is None and config.get(self._inside(LAYER_TYPES)) is not None:
+            self._alike(config[self._inside(LAYER_TYPES)], options, numbers)
         return options, numbers
 
     def _given(self, size: Symbol, config: Config) -> bool:
@@ -202,7 +244,7 @@ class Fields:
                         f"{name!r} is {format_value(value)} in the config; it should be an object or null"
                     )
                 self.nested[name]._hold(value or {})
-            elif self.rotary and name in ROTARY:
+            elif self.rotary and name in map(self._inside, ROTARY):
                 self._hold_rotary(name, value)
             elif path not in self.known:
                 raise UnreadError(
@@ -232,7 +274,7 @@ class Fields:
         partly = any(isinstance(each, FractionField) for each in self.sizes.values())
         if name == ROPE_BASE and value is None and ROPE_BASE in {each.name for each in self.options.values()}:
             return
-        if not self.apiece or name != "rope_parameters" or not isinstance(value, dict):
+        if not self.apiece or name != self._inside("rope_parameters") or not isinstance(value, dict):
             check_rotary(name, self._without_own(name, value), self.ropes, partly, self.rope_needs)
             return
         for kind, given in value.items():
@@ -250,7 +292,9 @@ class Fields:
         read |= {place.whole for place in self.sizes.values() if isinstance(place, FractionField) and place.whole}
         read |= {name for place in self.sizes.values() if isinstance(place, Derived) for name in place.others}
         read |= {place.name for place in self.options.values()} | set(self.restated) | set(self.echoes)
-        read |= set(self.layers.names) if self.layers else set() if self.sections else {LAYER_TYPES}
+        read |= {place.also for place in self.options.values() if isinstance(place, EitherField)}
+        alike = {self._inside(LAYER_TYPES)} if self.language or not self.sections else set()
+        read |= set(self.layers.names) if self.layers else alike
         said = self._everywhere(dict.fromkeys(("architectures", *INERT)))
         return frozenset({*read, *READ, *said, *self.inert})
 
@@ -258,14 +302,23 @@ class Fields:
         """Return rules for fields of every config, extended to the same fields in each section of this config."""
         return {**known, **{f"{section}.{name}": each for section in self.sections for name, each in known.items()}}
 
+    def _inside(self, name: str) -> str:
+        """Return the path of a field of the language model."""
+        return f"{self.language}.{name}" if self.language else name
+
     def _alike(self, listed: Any, options: Mapping[str, Any], numbers: Numbers) -> None:
         """Raise ConfigError for a layer list with kinds other than the only one of this architecture."""
         kind = "sliding_attention" if options.get("window") else "full_attention"
-        depth = sum(number for size, number in numbers.items() if letter(size).base == "L")
+        towers = ("vis",) if self.language else ()
+        depth = sum(
+            number
+            for size, number in numbers.items()
+            if letter(size).base == "L" and letter(size).subscript not in towers
+        )
         if not isinstance(listed, list) or len(listed) != depth or any(each != kind for each in listed):
             raise UnreadError(
-                f"{LAYER_TYPES!r} is {format_value(listed)} in the config; only {depth} layers of {kind!r} are "
-                "supported"
+                f"{self._inside(LAYER_TYPES)!r} is {format_value(listed)} in the config; only {depth} layers of "
+                f"{kind!r} are supported"
             )
 
     def _options(self, config: Config) -> dict[str, Any]:
@@ -317,3 +370,8 @@ class Fields:
             if all(getattr(component, option) == value for option, value in options.items()):
                 return name
         raise ConfigError(f"no torch class corresponds to {component.name} with {component.options_text()}")
+
+
+def _renamed(setting: Any, name: str) -> Any:
+    """Return the setting of an option, which is a frozen dataclass, with the name of another field."""
+    return replace(setting, name=name)

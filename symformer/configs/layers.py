@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from sympy import Symbol
@@ -102,6 +102,13 @@ class Layers:
             )
         return {size: counts[kind] for kind, size in self.sizes.items()}
 
+    def within(self, section: str) -> Layers:
+        """Return the same layers in a section of a config. Only lists with a repeating pattern can be in one."""
+        if type(self) is not Layers:
+            raise NotImplementedError(f"{type(self).__name__} in the section {section!r}")
+        depth = replace(self.depth, names=tuple(f"{section}.{name}" for name in self.depth.names))
+        return replace(self, name=f"{section}.{self.name}", depth=depth)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Return every field that describes the layers."""
@@ -118,7 +125,7 @@ class Layers:
     def listed(self, config: Config) -> Any:
         """Return the kind of every layer, or None if the pattern applies."""
         listed = config.get(self.name)
-        if self.name != LAYER_TYPES or not isinstance(listed, list):
+        if self.name.rpartition(".")[2] != LAYER_TYPES or not isinstance(listed, list):
             return listed
         return [FORMER.get(kind, kind) if isinstance(kind, str) else kind for kind in listed]
 

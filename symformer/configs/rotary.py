@@ -50,7 +50,7 @@ def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool, ne
         The parts that the class requires for every type.
 
     """
-    if name == "rope_theta":
+    if name.rpartition(".")[2] == "rope_theta":
         _above_nothing(name, value)
         return
     if value is None:

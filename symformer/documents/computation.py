@@ -31,7 +31,20 @@ from ..language.notation.display_tree import (
     tree,
 )
 from ..language.notation.text import text
-from ..ledger.facts import ATTENDING, CARRYING, ROTARY, Entry, OperationKind, Scope, Tensor, Weight
+from ..ledger.facts import (
+    ATTENDING,
+    CARRYING,
+    EARLIER,
+    POOLED,
+    REST,
+    ROTARY,
+    SCATTERED,
+    Entry,
+    OperationKind,
+    Scope,
+    Tensor,
+    Weight,
+)
 from ..output.blocks import Assignment
 from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, read_by, weights_of
 
@@ -413,6 +426,8 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
+        if any(each.function == SCATTERED and each.inputs[1].root is x for each in entries_of(self.scope)):
+            return "m"  # the tokens of images
         first = next((each.root for each in read_by(self.scope)), None)
         if x is first:
             return "x"
@@ -486,13 +501,22 @@ class _Computing:
                 return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))
             case OperationKind.ROTATE:
                 return Applied("rotate", (first, *rest))
+            case OperationKind.JOIN if entry.function == SCATTERED:
+                return Applied("insert", (first, *rest))
             case OperationKind.JOIN:
                 return Listed((first, *rest), rows=entry.function == "tokens")
+            case OperationKind.SELECT if entry.function == EARLIER:
+                layers = self.parts.get(id(entry.inputs[0].root))
+                if layers is None or not isinstance(first, TensorName):
+                    raise _UnknownError
+                return replace(first, index=tree(layers.count - entry.skipped))
             case OperationKind.SELECT:
-                name = {"by query": "gather", "by key": "gather_keys"}.get(entry.function, "select")
+                name = {"by query": "gather", "by key": "gather_keys", REST: "rest"}.get(entry.function, "select")
                 return Applied(name, (first,))
             case OperationKind.ROUTE:
                 return Applied("route", (first,), tree(entry.output.width))
+            case OperationKind.COMBINE if entry.function == POOLED:
+                return Applied("pool", (first,))
             case OperationKind.COMBINE:
                 return Total(_EXPERT, Product((_of_expert(rest[0]), first)) if rest else first)
             case OperationKind.MATCH | OperationKind.PRODUCT:

@@ -247,6 +247,16 @@ ROWS = (
     ),
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
     LegendEntry("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
+    LegendEntry("pool", _word("pool"), ["the mean of each square of neighbouring patches of an image"]),
+    LegendEntry("rest", _word("rest"), ["every position but the first, which is the class token"]),
+    LegendEntry(
+        "insert",
+        _word("insert", _X, TensorName("m")),
+        [
+            *("the sequences ", Math(_X), ", in which the tokens of the images in ", Math(TensorName("m"))),
+            " replace the placeholders, in order",
+        ],
+    ),
     LegendEntry(
         "gather", _word("gather"), ["for each query and key, the element of the query's row at their distance"]
     ),

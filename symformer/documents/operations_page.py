@@ -11,13 +11,25 @@ from sympy import Expr, Integer
 
 from ..components import Component
 from ..language.errors import RuleError
-from ..language.symbols import A, D, E, H, K, K_conv, K_idx, M, S, V, X, Z_patch
+from ..language.symbols import A, D, E, H, K, K_conv, K_idx, M, S, V, X, Z_patch, Z_pool
 from ..ledger.facts import ONE, Entry, OperationKind
 from ..ledger.operations import Operations
 from . import pages
 
 # Methods that record parts or return tensors and add no entry of their own.
-STRUCTURE = ("call", "call_shared", "detached", "repeat", "mix_layers", "run", "weight", "read", "index")
+STRUCTURE = (
+    "call",
+    "call_shared",
+    "detached",
+    "repeat",
+    "mix_layers",
+    "run",
+    "encoder",
+    "used",
+    "weight",
+    "read",
+    "index",
+)
 # Kinds of entries that no method writes: traces of torch code have the first two, and a model on several ranks the
 # third.
 OTHERS = (OperationKind.PRODUCT, OperationKind.OBSERVED, OperationKind.MOVE)
@@ -71,12 +83,16 @@ EXAMPLES: Mapping[str, Example] = {
     "concatenate": Example("x[B,S,E], y[B,S,H] -> z[B,S,E+H]", lambda ops, x, y: ops.concatenate("joined", x, y)),
     "prepend": Example("x[B,1,E], y[B,S,E] -> z[B,S+1,E]", lambda ops, x, y: ops.prepend("tokens", x, y)),
     "select": Example("x[B,S,E] -> y[B,E]", lambda ops, x: ops.select("last", x)),
+    "without_first": Example("x[B,S,E] -> y[B,S-1,E]", lambda ops, x: ops.without_first("patches", x)),
+    "earlier": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.earlier("features", x, ONE)),
+    "scatter": Example("x[B,S,E], y[B_vis,S_enc,E] -> z[B,S,E]", lambda ops, x, y: ops.scatter("image_tokens", x, y)),
     "gather": Example("s[B,A,S,2*P_rel] -> y[B,A,S,S]", lambda ops, s: ops.gather("by_distance", s, S)),
     "pairwise_products": Example(
         "x[B,E], y[B_vis,E] -> s[B,B_vis]", lambda ops, x, y: ops.pairwise_products("logits", x, y)
     ),
     "route": Example("x[B,S,X] -> w[B,S,K]", lambda ops, x: ops.route("top_k", x, K)),
     "combine": Example("x[B,S,K,E], w[B,S,K] -> y[B,S,E]", lambda ops, x, w: ops.combine("sum", x, w)),
+    "pool": Example("x[B,S,E] -> y[B,Z_pool**2,E]", lambda ops, x: ops.pool("avg_pool", x, Z_pool**2)),
     "scan": Example(
         "x[B,A_ssm,S,D_ssm], step[B,S,A_ssm], write[B,G_ssm,S,N_state], read[B,G_ssm,S,N_state] -> y[B,A_ssm,S,D_ssm]",
         lambda ops, x, step, write, read: ops.scan("scan", x, step, write, read, {}),

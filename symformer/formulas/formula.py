@@ -493,7 +493,8 @@ class Formula(Operators, Tabular, Immutable, Shown):
         Parameters
         ----------
         path
-            The key in an id, ``h.attn``, or the torch name, ``h.*.attn``.
+            The key in an id, ``h.attn``, or the torch name, ``h.*.attn``; or a tower: ``vision``, ``projector`` or
+            ``language``.
 
         Returns
         -------
@@ -516,10 +517,21 @@ class Formula(Operators, Tabular, Immutable, Shown):
             raise SizeError(f"{format_value(path)} is not the path of a part; give a name such as 'h.attn'")
         path = path.replace(".*", "")
         parts = {line.key: line for line in (*self.root.walk(), *self.root.parts())}
-        if path not in parts:
-            raise UnknownNameError("part", path, filter(None, parts))
-        line = replace(parts[path], count=ONE)
-        return replace(self, id=f"{self.id}.{path}" if path else self.id, root=line, whole_account=self._whole)
+        named = [(line.path.replace(".*", ""), line) for line in self.root.walk() if line.key != self.root.key]
+        paths = [name for name, _ in named]
+        others = {name: line for name, line in named if paths.count(name) == 1}  # torch's names, unless ambiguous
+        others |= self.towers
+        if path not in parts and path not in others:
+            raise UnknownNameError("part", path, filter(None, [*self.towers, *parts]))
+        found = parts.get(path) or others[path]
+        line, key = replace(found, count=ONE), found.key if path else ""
+        return replace(self, id=f"{self.id}.{key}" if key else self.id, root=line, whole_account=self._whole)
+
+    @property
+    def towers(self) -> Mapping[str, AccountLine]:
+        """The parts that are towers of a multimodal model, by the names of the towers."""
+        named = {getattr(line.part, "tower", ""): line for line in reversed([*self.root.parts()])}
+        return {tower: line for tower, line in reversed(named.items()) if tower}
 
     @property
     def copies(self) -> Expr:

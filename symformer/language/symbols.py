@@ -163,8 +163,10 @@ _TABLE = (
     Letter("D_shared", "head dimensions of keys that all heads share", "elements", growth=0),
     Letter("Z", "image side length", "pixels", ("image_size",), growth=0),
     Letter("Z_patch", "patch side length", "pixels", ("patch_size",), growth=0),
+    Letter("Z_pool", "tokens per side of an image, after pooling", "tokens", growth=0),
     Letter("N_class", "classes", "classes", ("num_labels",)),
     Letter("N_chan", "channels of the image", "channels", ("num_channels",), growth=0),
+    Letter("N_reg", "register tokens", "tokens", ("num_register_tokens",), growth=0),
     Letter("N_out", "output channels", "channels", growth=0),
     Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
     Letter("H_adapter", "hidden size of an adapter", "elements", growth=0, run=True),
@@ -210,8 +212,9 @@ A_k_lin, A_v_lin, D_k_lin, D_v_lin = (SYMBOLS[name] for name in ("A_k_lin", "A_v
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
-Z, Z_patch, N_chan, N_out, N_class = (SYMBOLS[name] for name in ("Z", "Z_patch", "N_chan", "N_out", "N_class"))
-N_group, N_mel = SYMBOLS["N_group"], SYMBOLS["N_mel"]
+Z, Z_patch, Z_pool, N_chan = (SYMBOLS[name] for name in ("Z", "Z_patch", "Z_pool", "N_chan"))
+N_out, N_class = SYMBOLS["N_out"], SYMBOLS["N_class"]
+N_group, N_mel, N_reg = (SYMBOLS[name] for name in ("N_group", "N_mel", "N_reg"))
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 M_shared = SYMBOLS["M_shared"]
 B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (

@@ -26,6 +26,10 @@ Table = Literal["tokens", "positions", "segments", "distances", "classes"]  # th
 Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" fixes only the first layer
 ROTARY = ("rotary", "rotary_single")  # rotary tables, in the model's dtype or in float32
 INDEXED = "indexed"  # a selection of a different position in each sequence: a copy, not a view
+REST = "rest"  # a selection of every position but the first
+EARLIER = "earlier"  # a selection of the output of an earlier layer instead of the last
+POOLED = "pooled"  # a combination of positions: the mean of each square of neighbouring patches
+SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first
 GATHERED = ("by query", "by key")  # a selection of the column of the distance of each query and key
 BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
@@ -76,7 +80,7 @@ class OperationKind(StrEnum):
     SELECT = "select"  # one position of each sequence, or one column for each query and key
     ROUTE = "route"  # the top-k experts of each token, with their weights
     EXPERTS = "experts"  # x · Wᵀ, with one matrix per chosen expert
-    COMBINE = "combine"  # the sum of the outputs of the chosen experts, usually weighted
+    COMBINE = "combine"  # the sum of the outputs of the chosen experts, usually weighted; or the mean of positions
     MATCH = "match"  # the product of each row of one tensor with each row of another
     SCAN = "scan"  # a recurrent state: it decays, is updated with each token, and is read
     DELTA_RULE = "delta rule"  # the same, but each update replaces the value that the state has for the token's key
@@ -191,7 +195,8 @@ class Entry:
     chunk: Expr | None = None
     causal: bool = False  # convolution: whether it reads earlier positions only, so they can be cached
     latent: tuple[Tensor, ...] = ()  # attention: the latents from which the keys and values can be recomputed
-    skipped: Expr = ZERO  # table of positions: the number of rows before the first token's row
+    # Table of positions: the number of rows before the first token's row. Earlier layer: the number of layers after it.
+    skipped: Expr = ZERO
     held: bool = False  # lookup: whether the model stores the indices itself
     capped: bool = False  # scores or logits: whether they are soft-capped, c·tanh(x/c)
     adapter: bool = False  # whether it is part of an adapter; then only adapters are trained
@@ -201,6 +206,8 @@ class Entry:
     recalled: bool = False
     logits: bool = False  # whether its output has one number per token of the vocabulary
     module: bool = False  # whether it is a separate module in torch's print(model)
+    used: Expr = ONE  # the share of its copies whose results reach the output; the others get no gradient
+    blocks: bool = False  # attention: whether the tokens of an image also attend to later tokens of that image
     measured: str = ""  # the only quantity it was traced for; "" for an operation, which counts for every quantity
     share: Tensor | None = None  # keys or values gathered from all ranks: this rank's shard
     summed: Shape | None = None  # linear layer with a sum over ranks: the shape of this rank's result, before the bias

@@ -19,9 +19,13 @@ from ..language.shape_lines import Shape, shape_line, spell
 from ..language.symbols import S
 from .facts import (
     BY_ROW,
+    EARLIER,
     INDEXED,
     ONE,
+    POOLED,
+    REST,
     ROTARY,
+    SCATTERED,
     ZERO,
     Entry,
     Factor,
@@ -88,6 +92,8 @@ class Operations:
         self._scopes = [self.root]
         self._weights: dict[str, Weight] = {}
         self._share: Expr = ONE  # of the layers being recorded, the share that stores weights
+        self._encoding = False  # whether the operations being recorded are those of an encoder of a language model
+        self._used: Expr = ONE  # of the operations being recorded, the share whose results reach the output
         self._detached = False  # whether the operations being recorded run without gradients
 
     # -- parts ---------------------------------------------------------------------------------------------------
@@ -140,6 +146,24 @@ class Operations:
         scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
+
+    @contextmanager
+    def encoder(self) -> Iterator[None]:
+        """Record the encoder of a language model, whose learned tokens also exist before the first new token."""
+        before, self._encoding = self._encoding, True
+        try:
+            yield
+        finally:
+            self._encoding = before
+
+    @contextmanager
+    def used(self, share: Expr) -> Iterator[None]:
+        """Record operations that run, but of whose copies only a share reaches the model's output."""
+        before, self._used = self._used, share
+        try:
+            yield
+        finally:
+            self._used = before
 
     def mix_layers(
         self,
@@ -316,7 +340,8 @@ class Operations:
         """Store a weight and return it as a tensor, such as a class token; a ``fixed`` one is never trained."""
         weight = self._store(name, "", shape)
         trained = not fixed and self._trained(OperationKind.PARAMETER, weight.path)
-        x = Tensor(weight.path, shape, None, ONE if trained else ZERO)
+        encoded = self._encoding and given(weight.path, shape).encoded
+        x = Tensor(weight.path, shape, None, ONE if trained else ZERO, encoded=encoded)
         facts: dict[str, Any] = {"weights": (weight,), "frozen": not trained, "fixed": fixed, "module": True}
         entry = Entry(OperationKind.PARAMETER, weight.path, (), x, **facts)
         self._scopes[-1].items.append(entry)
@@ -386,7 +411,10 @@ class Operations:
         return self._write(OperationKind.POSITIONS, name, (), (ONE, ONE, length, ONE), function="temperatures")
 
     def rotate(self, name: str, x: Tensor, angles: Tensor) -> Tensor:
-        """Apply rotary positions to x[B,A,S,D] by angles[2,S,D]; narrower angles rotate only the first elements."""
+        """Apply rotary positions to x[B,A,S,D] by angles[2,S,D].
+
+        Narrower angles rotate only the first elements. Shorter angles rotate only the last tokens.
+        """
         return self._write(OperationKind.ROTATE, name, (x, angles), x.shape)
 
     def concatenate(self, name: str, x: Tensor, y: Tensor) -> Tensor:
@@ -404,6 +432,20 @@ class Operations:
         """x[B,S,E] -> y[B,E]: one position per sequence; with ``each`` it differs by sequence, which needs a copy."""
         function = INDEXED if each else ""
         return self._write(OperationKind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]), function=function)
+
+    def without_first(self, name: str, x: Tensor) -> Tensor:
+        """x[B,S,E] -> y[B,S-1,E]: every position but the first, as a view."""
+        batch, length, width = x.shape
+        return self._write(OperationKind.SELECT, name, (x,), (batch, length - 1, width), function=REST)
+
+    def earlier(self, name: str, x: Tensor, layers: Expr) -> Tensor:
+        """x[B,S,E] -> y[B,S,E]: the output of an earlier layer, given that of the last; ``layers`` are between them."""
+        return self._write(OperationKind.SELECT, name, (x,), x.shape, function=EARLIER, skipped=layers)
+
+    def scatter(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[B,S,E], y[B_vis,n,E] -> z[B,S,E]: the rows of y, such as the tokens of images, replace rows of x."""
+        self._same(self._path(name), "the widths of the tokens", x.shape[2:], y.shape[2:])
+        return self._write(OperationKind.JOIN, name, (x, y), x.shape, function=SCATTERED)
 
     def gather(self, name: str, x: Tensor, length: Expr, by: Literal["query", "key"] = "query") -> Tensor:
         """s[B,A,S,a] -> y[B,A,S,length]: for each query and key, the column of their distance.
@@ -427,6 +469,10 @@ class Operations:
             return self._write(OperationKind.COMBINE, name, (x,), (*x.shape[:-2], x.width))
         self._same(self._path(name), "the axes of the summed tensor and of its weights", x.shape[:-1], weights.shape)
         return self._write(OperationKind.COMBINE, name, (x, weights), (*x.shape[:-2], x.width))
+
+    def pool(self, name: str, x: Tensor, length: Expr) -> Tensor:
+        """x[B,S,E] -> y[B,length,E]: the mean of each square of neighbouring positions, which form a square image."""
+        return self._write(OperationKind.COMBINE, name, (x,), (x.shape[0], length, x.width), function=POOLED)
 
     # -- state ---------------------------------------------------------------------------------------------------
 
@@ -495,6 +541,7 @@ class Operations:
         chunked: bool = False,
         chosen: Expr | None = None,
         capped: bool = False,
+        blocks: bool = False,
     ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: products of queries and keys per head, scaled by 1 / sqrt(D).
 
@@ -502,7 +549,7 @@ class Operations:
         """
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
         facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "chosen": chosen}
-        facts |= {"latent": latent, "function": scale, "recalled": recalled, "capped": capped}
+        facts |= {"latent": latent, "function": scale, "recalled": recalled, "capped": capped, "blocks": blocks}
         return self._write(OperationKind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def softmax(self, name: str, x: Tensor, function: str = "", sinks: Mapping[str, Weight] = _OWN) -> Tensor:
@@ -524,6 +571,7 @@ class Operations:
         whole: bool = False,
         chunked: bool = False,
         chosen: Expr | None = None,
+        blocks: bool = False,
         function: str = "",
     ) -> Tensor:
         """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the weighted sum of values per head.
@@ -533,7 +581,7 @@ class Operations:
         """
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
         facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "chosen": chosen}
-        facts |= {"latent": latent, "function": function}
+        facts |= {"latent": latent, "function": function, "blocks": blocks}
         return self._write(OperationKind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
 
     def choose_keys(self, name: str, s: Tensor, weights: Tensor, count: Expr) -> Tensor:
@@ -603,7 +651,7 @@ class Operations:
         path = self._path(name)
         has_weights = bool(facts.get("weights") or facts.get("shared"))
         trained = has_weights and not facts.get("fixed") and self._trained(kind, path)
-        facts = {**facts, "frozen": has_weights and not trained, "detached": self._detached}
+        facts = {**facts, "frozen": has_weights and not trained, "used": self._used, "detached": self._detached}
         grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)
         grad = ZERO if self._detached else grad
         # Elementwise operations on scores (softmax, dropout, an added bias) have the same mask as the scores.

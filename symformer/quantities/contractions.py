@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from sympy import Expr, Integer, ceiling
 
 from ..formulas.account import Term
+from ..language.errors import RuleError
 from ..ledger.facts import ARRANGING, ATTENDING, BY_ROW, ONE, POINTWISE, ROUTING, ZERO, Entry, OperationKind
 from .elementwise import at_last_position, convolved_shape, elements, elementwise
 from .quantity import Convention, Conventions, Rule, measured, refuse_observed, require_total, rows
@@ -67,6 +68,7 @@ class Contraction:
     factors: tuple[Expr, ...]
     sides: tuple[tuple[str, Expr], ...]  # each operand, and whether its gradient is needed
     what: str = ""  # its name, if the entry has several contractions
+    used: Expr = ONE  # the share of its copies that need gradients at all
     backward_only: bool = False  # whether only the backward pass has this product
 
     def forward(self, path: str) -> Term:
@@ -75,7 +77,12 @@ class Contraction:
 
     def backward(self, path: str) -> list[Term]:
         """Return the FLOPs of each gradient that is needed: a product of the same size as the forward product."""
-        needed = [(name, grad) for name, grad in self.sides if grad != 0]
+        needed = [(name, grad * self.used) for name, grad in self.sides if grad * self.used != 0]
+        if self.used not in (ZERO, ONE) and any(grad not in (ZERO, ONE) for _, grad in self.sides):
+            raise RuleError(
+                f"{path}: the first layer needs no gradient of its input and the last layer is not used, so this "
+                "quantity does not support adapters in this model; choose adapters outside of it"
+            )
         return [Term(f"{path} (gradient of {name})", _scaled(self.factors, grad), name) for name, grad in needed]
 
 
@@ -256,7 +263,9 @@ def contractions(entry: Entry, conventions: Conventions) -> tuple[Contraction, .
     Without gradients, a contraction has no backward pass.
     """
     found = CONTRACTIONS[entry.kind](entry, conventions)
-    return tuple(replace(each, sides=()) for each in found) if entry.detached else found
+    if entry.detached:
+        return tuple(replace(each, sides=()) for each in found)
+    return found if entry.used == 1 else tuple(replace(each, used=entry.used) for each in found)
 
 
 def forward(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:

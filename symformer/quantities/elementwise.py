@@ -16,7 +16,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.shape_lines import Shape
 from ..language.symbols import C
-from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, ROUTING, Entry, OperationKind, Weight
+from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, POOLED, ROUTING, Entry, OperationKind, Weight
 from .quantity import Conventions, Rule, counts_nothing, refuse, refuse_observed, refuse_others, rows
 
 
@@ -62,6 +62,7 @@ BIAS = Count(1, "a sum")
 SCALE = Count(1, "a product, for the scale of a norm")
 ROOT = Count(1, "a product of each score (or query) with 1 / sqrt(head dimension)")
 LIFTED = Count(1, "a sum for each element of y in x * (1 + y)")
+MEAN = Count(1, "a sum for each element of a mean of positions, and a division for each mean")
 MASK = Count(1, "a sum for each score, if masked pairs are computed")
 
 
@@ -70,7 +71,15 @@ def printed_table() -> list[tuple[str, Count]]:
     rows = [(f"norm {name}", count) for name, count in NORMS.items()]
     rows += [(f"activation {name}", count) for name, count in ACTIVATIONS.items()]
     rows += [(kind.value, count) for kind, count in EACH.items()]
-    return [*rows, ("bias", BIAS), ("scale", SCALE), ("scale of scores", ROOT), ("lifted", LIFTED), ("mask", MASK)]
+    return [
+        *rows,
+        ("bias", BIAS),
+        ("scale", SCALE),
+        ("scale of scores", ROOT),
+        ("lifted", LIFTED),
+        ("mean", MEAN),
+        ("mask", MASK),
+    ]
 
 
 def visible_keys(entry: Entry) -> Expr:
@@ -99,6 +108,11 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
     """
     if entry.mask != "causal" or conventions["attention"] == "full":
         return shape
+    if entry.blocks and conventions["attention"] == "causal":
+        raise RuleError(
+            f"{entry.path}: attention=causal is not supported, because each token of an image also attends to the "
+            "later tokens of that image; choose attention=full"
+        )
     *before, queries, keys = shape
     if conventions["attention"] == "new":
         return (*before, visible_keys(entry))
@@ -180,9 +194,10 @@ def multiply(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def rotate(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return the FLOPs of a rotation, for the part of each head that has angles."""
+    """Return the FLOPs of a rotation, for the tokens and the part of each head that have angles."""
     x, angles = entry.inputs
-    return (_times(entry, "", EACH[OperationKind.ROTATE].flops, (*x.shape[:-1], angles.width)),)
+    turned = (*x.shape[:-2], angles.shape[1], angles.width)
+    return (_times(entry, "", EACH[OperationKind.ROTATE].flops, turned),)
 
 
 def _by(flops: int) -> Rule:
@@ -196,6 +211,19 @@ def _times(entry: Entry, what: str, flops: int, shape: Shape) -> Term:
 
 def _vectors(entry: Entry) -> list[Weight]:
     return [weight for weight in (*entry.weights, *entry.shared) if len(weight.shape) == 1]
+
+
+EXPERTS: Rule = refuse("count=all does not support the routing and weighting of experts")
+
+
+def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the FLOPs of a mean: a sum for each element and a division for each mean. Raises RuleError for experts."""
+    if entry.function != POOLED:
+        return EXPERTS(entry, conventions)
+    return (
+        _times(entry, " (sum)", MEAN.flops, entry.inputs[0].shape),
+        _times(entry, " (division)", MEAN.flops, entry.output.shape),
+    )
 
 
 ELEMENTWISE: Mapping[OperationKind, Rule] = refuse_others(
@@ -220,7 +248,8 @@ ELEMENTWISE: Mapping[OperationKind, Rule] = refuse_others(
             OperationKind.MIX,
         ),
         **rows(counts_nothing, *ARRANGING),  # dropout is disabled, and positions are computed once
-        **rows(refuse("count=all does not support the routing and weighting of experts"), *ROUTING),
+        **rows(EXPERTS, *ROUTING),
+        OperationKind.COMBINE: combine,
         OperationKind.CHOOSE: refuse("count=all does not support the choice of keys"),
         OperationKind.OBSERVED: refuse_observed,
     },

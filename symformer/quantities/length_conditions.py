@@ -1,13 +1,14 @@
-"""Limits on the length of a run: a table of P learned positions supports at most P tokens."""
+"""Limits on the length of a run: P learned positions support at most P tokens, and images take some of the tokens."""
 
 from __future__ import annotations
 
 from sympy import Expr, Symbol
 
 from ..language.sizes import AtMost
-from ..language.symbols import C, N_new, S
-from ..ledger.facts import Ledger, OperationKind
+from ..language.symbols import B_vis, C, N_new, S
+from ..ledger.facts import SCATTERED, Ledger, OperationKind
 
+AMONG = "the tokens of the images are among the tokens of the sequences; choose fewer images or longer sequences"
 LONGER = "later tokens have no learned position; choose fewer tokens or more positions"
 
 
@@ -37,4 +38,9 @@ def length_conditions(ledger: Ledger, letters: set[Symbol], after: int) -> tuple
             read, rows = entry.inputs[0].shape[-1], (*entry.weights, *entry.shared)[0].shape[0] - entry.skipped
             own = [read] if read.free_symbols <= letters else []
             found |= {(end, rows): None for end in (own if entry.output.encoded else ends) if end != rows}
-    return tuple(AtMost(end, rows, LONGER) for end, rows in sorted(found, key=lambda pair: str(pair[1])))
+    placed = [entry.inputs for _, entry in ledger if entry.function == SCATTERED]
+    images = [(y.shape[0] * y.shape[1], x.shape[0] * x.shape[1]) for x, y in placed]
+    return (
+        *(AtMost(end, rows, LONGER) for end, rows in sorted(found, key=lambda pair: str(pair[1]))),
+        *(AtMost(taken, all_, AMONG) for taken, all_ in images if {S, B_vis} <= letters),
+    )

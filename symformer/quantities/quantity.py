@@ -19,13 +19,14 @@ from ..language.errors import OptionError, RuleError, UnknownNameError, choose
 from ..language.sizes import Condition, Divides, Relations, close_relations
 from ..language.symbols import B_vis, C, N_cp, S, Z
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ATTENDING, CARRYING, ONE, Entry, Ledger, OperationKind, Scope, Weight
+from ..ledger.facts import ATTENDING, CARRYING, ONE, SCATTERED, Entry, Ledger, OperationKind, Scope, Weight
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place, ranks
 from .length_conditions import length_conditions
 
 COUNTED = "counted"  # the convention that selects a published rule set
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
 TEXTS_AND_IMAGES = f"{SEQUENCES} and B_vis images"
+AMONG = "The tokens that stand for images are among the S tokens."
 BOTH = "The S tokens are the decoder's; the encoder's pass is included."  # if a decoder attends to an encoder
 Conventions = Mapping[str, str]
 R = TypeVar("R")
@@ -319,6 +320,8 @@ class Quantity:
         kinds = {each.kind for each in entries}
         alone = self.recurrent and not kinds.isdisjoint(CARRYING) and kinds.isdisjoint(ATTENDING)
         said = [self.recurrent] if alone else [self.statement.replace(SEQUENCES, read)]
+        if SEQUENCES in self.statement and any(each.function == SCATTERED for each in entries):
+            said.append(AMONG)
         if any(each.logits for each in entries):
             said.append(self.logits)
         if any(each.latent for each in entries):

@@ -14,10 +14,23 @@ from sympy import Expr, Integer, Symbol
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
-from ..language.sizes import AtMost, Condition, Excludes
-from ..language.symbols import B, S
+from ..language.sizes import AtMost, Condition, Differs, Excludes
+from ..language.symbols import B, B_vis, S, Z, Z_patch
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ATTENDING, INDEXED, ONE, ROTARY, ZERO, Entry, Ledger, OperationKind, Scope, Tensor
+from ..ledger.facts import (
+    ATTENDING,
+    EARLIER,
+    INDEXED,
+    ONE,
+    REST,
+    ROTARY,
+    ZERO,
+    Entry,
+    Ledger,
+    OperationKind,
+    Scope,
+    Tensor,
+)
 from ..ledger.layer_kinds import mixtures
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
@@ -61,6 +74,9 @@ class SavedTensors:
     def keep(self, tensor: Tensor) -> None:
         """Save a tensor. For the input of repeated layers, save the first input and the output of each layer."""
         storage = self.storage(tensor)
+        maker = self.makers.get(id(storage))
+        if maker is not None and maker.kind is OperationKind.SELECT and maker.function == EARLIER:
+            return  # the input of a later layer, whose norm saves it
         scope = self.loops.get(id(storage))
         if scope is not None and scope.loop is not None:
             self.entered.add(id(scope))
@@ -85,8 +101,12 @@ class SavedTensors:
 
 
 def _selects(maker: Entry) -> bool:
-    """Return True if the operation is a view of the same position in every sequence."""
-    return maker.kind is OperationKind.SELECT and maker.function != INDEXED
+    """Return True if the operation is a view of the same position in every sequence, or of the last layer's output.
+
+    The positions without the first are a view, too, but the linear layer that reads them copies them.
+    """
+    other = (INDEXED, REST) if maker.skipped == 0 else (INDEXED, REST, EARLIER)
+    return maker.kind is OperationKind.SELECT and maker.function not in other
 
 
 def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
@@ -241,6 +261,7 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
         factors = (batch, queries, keys, SIZES[conventions["dtype"]], 1 / count)
         yield entry, Term(f"{entry.path} (mask)", factors)
     rotary = [entry for _, entry in ledger if entry.kind is OperationKind.POSITIONS and entry.function in ROTARY]
+    rotary = [entry for entry in rotary if entry.output.shape[1].has(S)]  # patches have no indices
     for entry in rotary[:1]:  # the tables of several layer kinds have the same positions
         yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
     handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
@@ -299,6 +320,9 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
     scores = [entry for _, entry in ledger if entry.kind is OperationKind.SCORES]
     grouped = {k.shape[1:4:2] for q, k in (entry.inputs for entry in scores) if q.shape[1] != k.shape[1]}
     found: list[Condition] = []
+    if any(entry.function == REST for _, entry in ledger if entry.kind is OperationKind.SELECT):
+        viewed = "in that case torch saves a view of the features of the image instead of a copy"
+        found += [Differs(Z, Z_patch, viewed), Excludes((B_vis,), viewed)]
     if conventions["implementation"] == "sdpa":
         # Causal attention needs only a flag of the fused kernel. A window needs a mask of floats in each layer, and
         # with a mask transformers copies grouped keys and values: masking_utils._ignore_causal_mask_sdpa.

@@ -16,7 +16,9 @@ from ..ledger.facts import (
     MATCHING,
     MULTIPLYING,
     POINTWISE,
+    POOLED,
     ROUTING,
+    SCATTERED,
     Entry,
     OperationKind,
     Tensor,
@@ -92,6 +94,8 @@ def mix(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Tokens before others are read and written again."""
+    if entry.function == SCATTERED:
+        raise RuleError(f"{entry.path}: placing the tokens of images among those of text is not supported")
     if entry.function != "tokens":
         raise RuleError(f"{entry.path}: concatenating two tensors, as latent attention does, is not supported")
     return whole(entry, conventions)
@@ -175,6 +179,18 @@ def _once(rule: Rule) -> Rule:
     return terms
 
 
+EXPERTS: Rule = refuse(
+    "which experts' weights are read depends on the routing of the batch, so there is no closed form"
+)
+
+
+def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Raise RuleError for the outputs of experts, and for a mean of positions."""
+    if entry.function == POOLED:
+        raise RuleError(f"{entry.path}: the mean of neighbouring patches is not supported")
+    return EXPERTS(entry, conventions)
+
+
 _RULES: Mapping[OperationKind, Rule] = {
     OperationKind.LOOKUP: lookup,
     **rows(whole, *MULTIPLYING),
@@ -187,11 +203,8 @@ _RULES: Mapping[OperationKind, Rule] = {
     **rows(counts_nothing, OperationKind.PARAMETER, *ARRANGING),
     OperationKind.JOIN: join,
     OperationKind.SELECT: select,
-    **rows(
-        refuse("which experts' weights are read depends on the routing of the batch, so there is no closed form"),
-        OperationKind.EXPERTS,
-        *ROUTING,
-    ),
+    **rows(EXPERTS, OperationKind.EXPERTS, *ROUTING),
+    OperationKind.COMBINE: combine,
     OperationKind.PRODUCT: refuse("memory traffic of a product of two computed tensors is not supported"),
     OperationKind.CHOOSE: refuse("the bytes read and written to choose the keys of each query depend on the kernel"),
     OperationKind.SCAN: refuse("the bytes that a scan reads and writes of its state depend on the kernel"),

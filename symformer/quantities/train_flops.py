@@ -25,8 +25,9 @@ def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     for product in contractions(entry, conventions):
         forward = [] if product.backward_only else [product.forward(entry.path)]
         terms += [*forward, *product.backward(entry.path)]
-        if forward and _again(entry, conventions["recompute"]):
-            terms.append(Term(f"{entry.path} (again)", product.factors))
+        if forward and _again(entry, conventions["recompute"]) and entry.used != 0:
+            share = (entry.used,) if entry.used != 1 else ()  # a layer without a backward pass is not recomputed
+            terms.append(Term(f"{entry.path} (again)", (*product.factors, *share)))
     return tuple(terms)
 
 

@@ -12,6 +12,7 @@ from .part_copies import copies_line, path_of
 from .provenance_lines import provenance_lines
 from .stored_summaries import relative_sentence
 from .summary import missing_line, missing_of, remarks
+from .tower_totals import tower_table
 
 
 def formula_blocks(model: Model, whole: Formula, formula: Formula) -> list[BriefBlock]:
@@ -19,13 +20,20 @@ def formula_blocks(model: Model, whole: Formula, formula: Formula) -> list[Brief
     part = formula.whole_account is not None
     title = f"{model.title} ({model.target}): {formula.measure.title}"
     found: list[BriefBlock] = [
-        Heading(1, [title + (f" of one {path_of(formula)}" if part else "")]),
+        Heading(1, [title + (f" of {_part(formula)}" if part else "")]),
         formula.equation(),
         *map(Paragraph, _facts(model, formula)),
         *(Paragraph([line]) for line in provenance_lines(model, whole)),
         *(Paragraph([line]) for line in _relative(model, formula)),
     ]
+    found += tower_table(model, formula)
     return [*found, *([formula.rows.as_table()] if formula.rows else [])]
+
+
+def _part(formula: Formula) -> str:
+    """Return the name of a part: of a tower, or of one of several copies."""
+    tower = getattr(formula.root.part, "tower", "")
+    return f"the {tower} tower" if tower else f"one {path_of(formula)}"
 
 
 def _relative(model: Model, formula: Formula) -> list[str]:

@@ -75,7 +75,7 @@ def caller_for(way: CallSpec, run: Run) -> Call:
             given["input_ids"] = tokens(length="S_enc" if head == "seq2seq" else run.length)
         if way.pictures and after is None:
             given[PIXELS] = torch.zeros(point[way.pictures], *picture(config), device=device)
-        with unpadded(), _unplaced(model), _last(model, given) if last else nullcontext():
+        with unpadded(), without_placeholder_checks(model), _last(model, given) if last else nullcontext():
             return model(**given)
 
     return call
@@ -199,7 +199,7 @@ def caller_of_factory(
 
 
 @contextmanager
-def _unplaced(model: nn.Module) -> Iterator[None]:
+def without_placeholder_checks(model: nn.Module) -> Iterator[None]:
     """Skip the check that the number of image tokens matches the images: it needs values, which meta lacks."""
     own = {sys.modules[type(each).__module__] for each in model.modules()}
     before = {each: check for each in own if (check := getattr(each, _PLACES, None))}

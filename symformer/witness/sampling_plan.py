@@ -20,7 +20,7 @@ from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Divides, Numbers, Relations, evaluate_relation
 from ..language.symbols import C, N_new, P, S, print_order
-from ..ledger.facts import CARRYING, ONE, Entry, OperationKind
+from ..ledger.facts import CARRYING, ONE, POOLED, Entry, OperationKind
 from ..models.model import Model
 
 TARGET = Fraction(1, 10**12)
@@ -29,6 +29,7 @@ _MOST = 2**61  # the limit for products with further factors, for which degrees 
 _LARGEST = 2**20
 # Sizes that code loops over get a few small values, enough to determine a count, and different from every depth.
 KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadratic in them
+POOLS = (7, 8, 9)  # sides of a pooled image, which divide the side of the image: a count is quadratic in them
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
 CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
 NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
@@ -89,7 +90,8 @@ class SamplingPlan:
         S and C are equal: the prompt of S tokens fills the cache, and no formula has both.
         """
         while True:
-            values = {name: Integer(source.randint(1, self.largest)) for name in self.fresh}
+            values: dict[Symbol, Expr] = {name: Integer(source.randint(1, self.largest)) for name in self.fresh}
+            values |= {size: Integer(number) for size, number in place.depth.items()}
             numbers = {size: int(expr.xreplace(values)) for size, expr in place.sizes.items()} | place.depth
             new = NEW if self.passes else ()
             if P in numbers:  # a position for every token; no formula of a run contains P
@@ -146,10 +148,11 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
     sides = _sides(products)
     drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
-    degrees_in = [_Degrees(sizes) for sizes in drawn]
+    degrees_in = [_Degrees(sizes, {*fresh.values()}) for sizes in drawn]
     tensors = list(dict.fromkeys(tensors))
     largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(degree(shape) for degree in degrees_in for shape in tensors))))
-    while any(_elements(shape, sizes, largest) > _MOST for sizes in drawn for shape in tensors):
+    most = {size: Integer(max(values)) for size, values in looped.items()}
+    while any(_elements(shape, {**sizes, **most}, largest) > _MOST for sizes in drawn for shape in tensors):
         largest = largest * 3 // 4
     passes = any(map(new_tokens, formulas))
     constants = len(depths) + len(looped) + len(fixed) + len(NEW) * passes
@@ -226,6 +229,8 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
             found[length] = READ
         if isinstance(entry.chunk, Integer) and length is S:
             found[length] = tuple(int(entry.chunk) * chunks for chunks in CHUNKS)
+        if entry.function == POOLED:
+            found |= dict.fromkeys(entry.output.shape[1].free_symbols, POOLS)
     return found
 
 
@@ -300,6 +305,8 @@ def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtM
     """Return each size as a fresh variable, multiplied by its required divisors and raised by its lower bounds."""
 
     def expr(size: Symbol) -> Expr:
+        if size not in fresh:  # one of a few small values
+            return size
         result: Expr = fresh[size]
         for condition in conditions:  # bounds on a quotient of the size, such as the head dimension
             if isinstance(condition, AtMost) and condition.high != size and fraction(condition.high)[0] == size:
@@ -319,16 +326,16 @@ def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtM
 
 
 def _elements(shape: Sequence[Expr], sizes: Mapping[Symbol, Expr], largest: int) -> Expr:
-    drawn = [dim.xreplace(dict(sizes)) for dim in shape]
+    drawn = [dim.xreplace(dict(sizes)).xreplace(dict(sizes)) for dim in shape]  # some sizes are in others
     return Mul(*(dim.xreplace(dict.fromkeys(dim.free_symbols, Integer(largest))) for dim in drawn))
 
 
 class _Degrees:
     """The degree of a product in the sampled variables; a share of a layer's copies has the depth as denominator."""
 
-    def __init__(self, sizes: Mapping[Symbol, Expr]) -> None:
+    def __init__(self, sizes: Mapping[Symbol, Expr], fresh: set[Symbol]) -> None:
         self.sizes = dict(sizes)
-        self._drawn = {name for size in sizes.values() for name in size.free_symbols}
+        self._drawn = {name for size in sizes.values() for name in size.free_symbols} & fresh
         self._found: dict[Factors, int] = {}
 
     def __call__(self, shape: Factors) -> int:

@@ -13,6 +13,7 @@ from sympy import Expr, Symbol
 from torch import nn
 
 from ..architectures.base_architecture import Architecture
+from ..architectures.bases.multimodal import LANGUAGE, Multimodal
 from ..architectures.bases.stacked import Stacked
 from ..language.errors import WitnessError
 from ..language.sizes import evaluate
@@ -104,13 +105,15 @@ def our_path(component: Architecture, name: str, numbers: Mapping[Symbol, int]) 
 
 def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, int]) -> str:
     """Return a path with the stack of a layer: torch keeps all layers in one list, we keep one stack per kind."""
-    place, _, inside = path.partition(".")[2].partition(".")
-    stacks = _stacks(component)
-    if len(stacks) < 2 or not place.isdigit():
+    stacks, before = _stacks(component), _before(component)
+    if len(stacks) < 2 or not path.startswith(before):
+        return path
+    place, _, inside = path.removeprefix(before).partition(".")[2].partition(".")
+    if not place.isdigit():
         return path
     order = _order(component, numbers)
     stack = order[int(place)] if int(place) < len(order) else ""
-    own = ".".join(filter(None, (stack, place, inside)))
+    own = before + ".".join(filter(None, (stack, place, inside)))
     if not stack or with_stars(own) not in _named(component):
         return path
     computing = _computing(component)  # a module may compute what all kinds share, around a part of one kind
@@ -124,6 +127,12 @@ def _order(component: Architecture, numbers: Mapping[Symbol, int]) -> list[str]:
     if layers is not None and layers.alternating:
         return [named[size] for size in layers.order(numbers)]
     return [stack for stack, size in stacks.items() for _ in range(evaluate(size, numbers, stack))]
+
+
+@cache
+def _before(component: Architecture) -> str:
+    """Return the beginning of the paths of the layers of a language model with further towers, or ""."""
+    return f"{LANGUAGE}." if isinstance(component, Multimodal) else ""
 
 
 @cache

@@ -28,7 +28,7 @@ from ..language.sizes import evaluate
 from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import CARRYING, OperationKind
 from .dispatch_recorders import Products, SavedStorages
-from .model_calls import unpadded
+from .model_calls import unpadded, without_placeholder_checks
 from .stored_weights import our_path, recipe, with_stars, witness_class
 from .torch_session import Run, Session, is_state, silence, tensors_of, trainable
 
@@ -128,6 +128,8 @@ class TorchWitness(Session):
             config: Any = model.config
             for each in [config, *(module.config for module in model.modules() if hasattr(module, "config"))]:
                 each._attn_implementation = implementation  # a submodule may have its own config
+            if cache is not None and "pixels" in inputs and cache.get_seq_length():
+                del inputs["pixels"]  # the tokens of the images are in the cache
             if config.is_encoder_decoder:
                 return self._both(model, *inputs.values(), cache=cache, masked=masked)
             config._experts_implementation = "batched_mm"  # torch silently counts nothing for the default, grouped_mm
@@ -138,7 +140,7 @@ class TorchWitness(Session):
             facts: dict[str, Any] = {}
             attends = any(entry.kind is OperationKind.SCORES for _, entry in component.ledger)
             if masked and attends and component.witness.masked:  # the model cannot create a mask on meta
-                kinds: list[str] = getattr(config, "layer_types", None) or [""]
+                kinds: list[str] = getattr(config.get_text_config(), "layer_types", None) or [""]
                 masks: dict[str, Tensor | None] = dict.fromkeys({*kinds} & UNMASKED)
                 for kind in {*kinds} - UNMASKED:  # a window keeps fewer tokens than were read
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
@@ -154,8 +156,8 @@ class TorchWitness(Session):
                 facts |= {"use_cache": cache is not None, **dict.fromkeys(named, cache)}
             if last and hasattr(model, "lm_head"):
                 facts["logits_to_keep"] = 1
-            with unpadded():
-                if len(inputs) > 1:
+            with unpadded(), without_placeholder_checks(model):
+                if "pixels" in component.shapes:
                     return model(**{TAKEN[name]: given for name, given in inputs.items()}, **facts)
                 return model(*inputs.values(), **facts)
 

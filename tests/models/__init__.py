@@ -23,7 +23,10 @@ class SmallConfig:
     fields: Mapping[str, Any] = field(default_factory=dict)  # fields of a section by their path: text_config.vocab_size
     classes: tuple[str, ...] = ()  # of transformers, by name; tests use the first unless they compare all
     # An encoder also gets positions, and segments if its config has a type_vocab_size.
-    inputs: Literal["tokens", "encoder tokens", "images", "texts and images", "source and target"] = "tokens"
+    # "texts and images" are read by separate encoders; with "images among tokens", some tokens stand for images.
+    inputs: Literal[
+        "tokens", "encoder tokens", "images", "texts and images", "images among tokens", "source and target"
+    ] = "tokens"
 
 
 @dataclass(frozen=True)

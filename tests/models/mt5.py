@@ -7,7 +7,7 @@ from . import Computation, ModelCase, SmallConfig
 MODEL = ModelCase(
     "mt5",
     totals=(
-        ("mt5-small", {}, 300_176_768),  # from the checkpoint's file; the next four as printed by num_parameters()
+        ("mt5-small", {}, 300_176_768),  # the class on meta, with a head of its own; likewise for all
         ("mt5-base", {}, 582_401_280),
         ("mt5-large", {}, 1_229_581_312),
         ("mt5-xl", {}, 3_742_619_648),

@@ -18,6 +18,12 @@ MODEL = ModelCase(
         ("t5-v1.1-large", {}, 783_150_080),
         ("t5-v1.1-xl", {}, 2_849_757_184),
         ("t5-v1.1-xxl", {}, 11_135_332_352),
+        ("byt5-small", {}, 299_637_760),  # the class on meta, with a head of its own; likewise for the next
+        ("byt5-base", {}, 581_653_248),
+        # 28 fewer rows than T5
+        ("codet5-small", {}, 60_506_624 - 28 * 512),
+        ("codet5-base", {}, 222_903_552 - 28 * 768),
+        ("codet5-large", {}, 737_668_096 - 28 * 1_024),
         ("t5-v1.1-xl", {"tied": True}, 2_849_757_184 - 32_128 * 2_048),
     ),
     config=SmallConfig(

@@ -8,6 +8,8 @@ Llama's names, as in most models; :mod:`~.biased`, :mod:`~.sparse`, :mod:`~.wind
 :mod:`~.sandwich`, :mod:`~.res_post_norm` and :mod:`~.multiplied` each change one part of it and can be combined.
 :class:`~.gpt_like.GPTLike` has layer norms and heads of width E/A. An encoder is a Stacked with its own ``finish``;
 :class:`~.encoder_decoder.EncoderDecoder` has two towers, of which the second attends to the first.
+:class:`~.multimodal.Multimodal` adds a vision tower and a projector to the language model that a subclass also inherits
+from, whose config fields are then those of a section: ``class LLaVA(ClipVision, Llama)``.
 
 A base defines the common parts of a family, its options with their config fields, and in ``config`` the fields without
 effect. A subclass adds to these. It changes a part by overriding the property of that name, starting from the common

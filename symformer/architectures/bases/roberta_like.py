@@ -17,7 +17,7 @@ from .bert_like import FIXED, BertLike
 
 @dataclass(frozen=True, kw_only=True)
 class RobertaLike(BertLike):
-    """The base of RoBERTa and its multilingual version, whose classes are equal.
+    """The base of RoBERTa, and of XLM-R and CamemBERT, whose classes equal its own.
 
     Position numbers start after the id of the padding token, 1, so two of the P rows are unused.
     """

@@ -78,13 +78,14 @@ class Stacked(Architecture):
     def finish(self, ops: Operations, x: Tensor) -> Tensor | tuple[Tensor, ...]:
         """Return the output of the model, given the output of its layers and their final norm."""
 
-    def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, ...]:
-        x = self.embed(ops, tokens)
+    def run_layers(self, ops: Operations, x: Tensor, tokens: Tensor) -> Tensor:
+        """Return the output of the layers and the final norm, given the input of the first layer."""
         contexts = self.contexts(ops, tokens)
         x = run_stacks(ops, self.names.layers, self.stacks, x, contexts, order=self.order)
-        if self.final_norm is not None:
-            x = ops.call(self.names.norm, self.final_norm, x)
-        return self.finish(ops, x)
+        return x if self.final_norm is None else ops.call(self.names.norm, self.final_norm, x)
+
+    def forward(self, ops: Operations, tokens: Tensor) -> Tensor | tuple[Tensor, ...]:
+        return self.finish(ops, self.run_layers(ops, self.embed(ops, tokens), tokens))
 
 
 def run_stacks(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...algebra import role_totals
 from ...formulas.account import Line
-from ...ledger.facts import Entry, OperationKind
+from ...ledger.facts import POOLED, SCATTERED, Entry, OperationKind
 
 OPERATIONS = {
     OperationKind.LINEAR: "Linear",
@@ -65,6 +65,10 @@ def operation(entry: Entry) -> str:
         return FUNCTIONS.get(entry.function, entry.function)
     if entry.kind is OperationKind.MULTIPLY and len(entry.inputs) == 1:
         return "Scaling"
+    if entry.function == POOLED:
+        return "Average pooling"
+    if entry.function == SCATTERED:
+        return "Insertion"
     return OPERATIONS.get(entry.kind, entry.kind.value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language.errors import RuleError
-from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, ZERO, Entry, OperationKind
+from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, SCATTERED, ZERO, Entry, OperationKind
 from ..quantity import Conventions, refuse, refuse_observed, refuse_others, rows
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 
@@ -73,7 +73,12 @@ def multiply(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def join(entry: Entry, conventions: Conventions) -> Saves:
-    """Return nothing: joining sequences copies tokens. Raises RuleError for a join along the last axis."""
+    """Return nothing: joining sequences copies tokens. Replacing some of them saves which: a byte for each.
+
+    Raises RuleError for a join along the last axis.
+    """
+    if entry.function == SCATTERED:
+        return Saves(makes=(made(entry, "replaced", entry.output.shape[:2], ONE),))
     if entry.function != "tokens":
         raise RuleError(
             f"{entry.path}: activation memory of tensors joined along the last axis, as in latent attention, is not "
