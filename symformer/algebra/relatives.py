@@ -36,13 +36,19 @@ def nearest_relative(name: str) -> str:
     'llama'
 
     """
-    own, date = _described(name), _published(name)
+    try:
+        own, date = _described(name), _published(name)
+    except OptionError:  # its structure is not compared
+        return ""
     found = []
     for other in architectures.names():
-        theirs, since = _described(other), _published(other)
-        if (since, other) >= (date, name) or (_single(theirs) and not _single(own)):
+        since = _published(other)
+        if (since, other) >= (date, name):
             continue
         try:
+            theirs = _described(other)
+            if _single(theirs) and not _single(own):
+                continue
             parts, phrases = differing_parts(own, theirs)
         except OptionError:  # they have other towers
             continue

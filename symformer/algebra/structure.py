@@ -55,7 +55,11 @@ class PartDifference:
         said = [each.sentence(first) for each in self.changes]
         if not said:
             sizes = any(self.amounts.values())
-            how = "have this part in other sizes" if sizes else "differ here in steps without parameters"
+            how = (
+                "differ in the sizes of this part or in the layers that have it"
+                if sizes
+                else "differ here in steps without parameters"
+            )
             said = [line(f"{first} and {second} {how}.")]
         params = self.amounts.get("params", NOTHING)
         return [*said, amount_sentence(params)] if params != 0 else said
@@ -72,7 +76,9 @@ class PartDifference:
 
     @property
     def _other(self) -> str:
-        return f"{self.part} in other sizes" if any(self.amounts.values()) else f"other steps in the {self.part}"
+        return (
+            f"{self.part} in other sizes or layers" if any(self.amounts.values()) else f"other steps in the {self.part}"
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -95,6 +95,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
             "output_norm",
             "sinks",
             "gate",
+            "blocks",
         ),
     ),
     LatentAttention: ("heads", "query_latent", "indexer", "reused", "shared", "positions"),
@@ -222,6 +223,8 @@ def _attention_details(part: SelfAttention) -> list[str]:
         found.append("a constant factor of the keys")
     if part.value_factor:
         found.append("a constant factor of the values")
+    if part.blocks:
+        found.append("attention of each token of an image to all tokens of that image")
     if part.output_norm is not None:
         found.append(f"{article(norm_words(part.output_norm, False))} before the output projection of attention")
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sympy import Add, Expr
 
+from ..architectures.bases.multimodal import Multimodal
 from ..components.base import Component
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
@@ -26,6 +27,7 @@ from ..components.rms_norm import RMSNorm
 from ..components.segment_embedding import SegmentEmbedding
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
+from ..language.errors import OptionError
 from ..language.notation.text import code
 from ..language.symbols import P
 from ..ledger.facts import Entry, OperationKind, Scope
@@ -124,7 +126,15 @@ class Stack:
 
 
 def profiles(component: Component) -> dict[str, StackProfile]:
-    """Return the description of each stack of a model, by the name of the stack, which is "" if there is only one."""
+    """Return the description of each stack of a model, by the name of the stack, which is "" if there is only one.
+
+    Raises OptionError for a vision tower with a projector and a language model.
+    """
+    if isinstance(component, Multimodal):
+        raise OptionError(
+            f"{component.title} has a vision tower, a projector and a language model; --structure does not compare "
+            "such models, only their language models"
+        )
     return {name: _profile(component, name, stack) for name, stack in stacks_of(component.ledger.apart.root).items()}
 
 

@@ -76,6 +76,7 @@ _NAMES = {
     "N_out": "out_channels output_channels",
     "N_per_attn": "attn_layer_period",
     "N_rate": "sampling_rate",
+    "N_reg": "num_registers",
     "N_self": "num_self_attends_per_block",
     "N_stage": "num_encoder_blocks num_stages",
     "N_state": "mamba_d_state ssm_state_size state_size",
