@@ -464,7 +464,7 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     sampled(
         3,  # each starts bash and Python
         [
-            ("symformer show component:gated", {"gated-mlp"}),  # bash keeps the text before the colon
+            ("symformer show component:gated-m", {"gated-mlp"}),  # bash keeps the text before the colon
             ("symformer show gpt2-", {"gpt2-medium", "gpt2-large", "gpt2-xl"}),
             ("symformer show models/", {"models/config.json"}),
             ("symformer show uniq", {"unique.md"}),

@@ -40,7 +40,7 @@ def drawn(model_type: str, draw: random.Random) -> Config:
         elif name in ("n_embd", "hidden_size"):
             factor = draw.randint(1, 3)
             config[name] *= factor
-            if "mamba_d_head" in config:
+            if {"mamba_expand", "mamba_d_head"} <= config.keys():
                 config["mamba_d_head"] *= factor
         elif name in ("n_positions", "max_position_embeddings"):
             config[name] += 2 * C

@@ -64,7 +64,7 @@ class Zamba2(LlamaLike):
     The order of the layers does not affect any count.
 
     >>> Zamba2().formula("kv-cache")
-    8*B*C*L_hyb*E + 2*B*L*K_conv*A_ssm*D_ssm + 4*B*L*K_conv*G_ssm*N_state + 4*B*L*A_ssm*D_ssm*N_state
+    2*B*L*K_conv*A_ssm*D_ssm + 4*B*L*K_conv*G_ssm*N_state + 4*B*L*A_ssm*D_ssm*N_state + 8*B*C*L_hyb*E
     """
 
     title = "Zamba2"

@@ -145,7 +145,7 @@ class TorchWitness(Session):
                 for kind in {*kinds} - UNMASKED:  # a window keeps fewer tokens than were read
                     seen = new if cache is None else cache.get_mask_sizes(new, kinds.index(kind))[0]
                     masks[MASKED_AS.get(kind, kind)] = torch.zeros(numbers[B], 1, new, seen, device=device)
-                facts["attention_mask"] = masks if len({*kinds}) > 1 else masks[kinds[0]]
+                facts["attention_mask"] = masks if len({*kinds}) > 1 else next(iter(masks.values()))
             # Otherwise a causal model creates the positions itself: one row for all sequences with rotary positions.
             if attends and (masked or not keeps_cache(component) or P in component.fields.sizes):
                 facts["position_ids"] = torch.zeros(1, new, dtype=torch.long, device=device)
