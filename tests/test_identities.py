@@ -46,10 +46,15 @@ SIZES = {
     **{"B_vis": 50, "L_vis": 52, "E_vis": 120, "H_vis": 68, "A_vis": 24, "E_proj": 57, "N_out": 67},
     **{"L_rope": 69, "L_nope": 71, "L_conv": 77, "L_conv_moe": 78, "L_ssm_dense": 79, "L_hyb": 81, "R_adapter": 82},
     **{"L_lin": 76, "L_lin_moe": 80, "A_k_lin": 70, "A_v_lin": 140, "D_k_lin": 72, "D_v_lin": 73},
-    **{"A_lin": 74, "D_lin": 75, "D_shared": 84},
+    **{"A_lin": 74, "D_lin": 75, "D_shared": 84, "A_idx": 45, "D_idx": 44, "K_idx": 49, "L_global_moe": 85},
+    **{"D_global": 56},
 }
 assert len(set(SIZES.values())) == len(SIZES)
-OWN = {"dinov3-vit": {"E": 128}}  # heads whose width is a multiple of 4
+OWN = {
+    "dinov3-vit": {"E": 128},  # heads whose width is a multiple of 4
+    "gemma4": {"G_global": 2},  # divides A
+    "gemma3-multimodal": {"Z_pool": 2},  # divides Z/Z_patch
+}
 ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)
 TWO = {**dict.fromkeys(ONE, 2), "N_pp": 3, "I_pp": 1}
 RANKS: Mapping[str, tuple[str, ...]] = {
@@ -64,7 +69,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {"bert": {"head": "mlm", "tied": Fals
 # Larger patches mean fewer tokens; more heads of width E/A are narrower, and so are the weights of a fixed number of
 # them, and their shared angles.
 FEWER: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("vit", "clip", "dinov2", "dinov3-vit", "siglip", "dit"), ("Z_patch",)),
+    **dict.fromkeys(
+        ("vit", "clip", "dinov2", "dinov3-vit", "siglip", "dit", "llava", "gemma3-multimodal"), ("Z_patch",)
+    ),
     **dict.fromkeys(("modernbert", "falcon", "gpt-bigcode", "stablelm", "olmoe", "helium"), ("A",)),
 }
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
