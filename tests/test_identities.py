@@ -72,7 +72,7 @@ FEWER: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("vit", "clip", "dinov2", "dinov3-vit", "siglip", "dit", "llava", "gemma3-multimodal"), ("Z_patch",)
     ),
-    **dict.fromkeys(("modernbert", "falcon", "gpt-bigcode", "stablelm", "olmoe", "helium"), ("A",)),
+    **dict.fromkeys(("modernbert", "falcon", "gpt-bigcode", "stablelm", "olmoe", "helium", "bitnet"), ("A",)),
 }
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
 DELTA_RULES = ("qwen3-next", "qwen3-5")
