@@ -28,8 +28,8 @@ class AXK1(LatentExperts):
         usual({V: 163840, E: 7168, H: 18432, **EXPERTS, **HEADS}),
         layers=CountedDenseLayers(KINDS, (), Field(("num_hidden_layers",), 61), "mlp_layer_types"),
         fixed={"norm_topk_prob": (True,)},
-        # the class replaces the first with the number of rotary dimensions; which elements form a pair
-        inert=("head_dim", "rope_interleave"),
+        inert=("rope_interleave",),  # which elements form a pair
+        restated={"head_dim": D_rope},  # the rotary dimensions, unless a config states another width
         assumed={"num_key_value_heads": 64},
     )
     # With one group, any number of experts is valid.
