@@ -275,7 +275,10 @@ def _places(fields: Fields) -> dict[str, ConfigLocation]:
     """Return the config field of each size, by letter, with its current name."""
     found = {
         size.name: ConfigLocation(
-            place.names[0], fields.sizes[place.beside].names[0] if place.beside else "", place.part_of
+            place.names[0],
+            less=fields.sizes[place.beside].names[0] if place.beside else "",
+            of=place.part_of,
+            rule=place.rule,
         )
         for size, place in fields.sizes.items()
     }

@@ -13,9 +13,8 @@ from .bases.local_global import local_global
 
 @dataclass(frozen=True, kw_only=True)
 class Gemma3(GemmaLike):
-    """Gemma 3, Gemma Team 2025 [gemma2025], section 2: Gemma 2 with normalized queries and keys, and with five layers
-    with a sliding window per layer without one. This is the language model only,
-    without the image encoder of larger models.
+    """Gemma 3, Gemma Team 2025 [gemma2025], section 2: Gemma 2 without caps on scores and logits, with normalized
+    queries and keys, and with five layers with a sliding window for each layer without one.
 
     >>> Gemma3().formula("kv-cache")
     4*B*L_local*G*D*min(C, C_win - 1) + 4*B*C*L_global*G*D

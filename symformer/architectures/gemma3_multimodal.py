@@ -23,6 +23,10 @@ from .gemma3 import Gemma3
 class PooledTokens(Derived):
     """The config field of the number of tokens per image, which is the square of the number per side."""
 
+    @property
+    def rule(self) -> str:
+        return "its square root"
+
     def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
         """Return the number per side. Raises UnreadError unless it divides the number of patches per side."""
         name, tokens = self.names[0], int(self.read(size, config))

@@ -40,6 +40,11 @@ class Field:
         """Return the size that the field is a fraction or a multiple of, or "" if the field holds the size itself."""
         return ""
 
+    @property
+    def rule(self) -> str:
+        """Return how the class computes the size from the field, or "" if the field holds the size itself."""
+        return ""
+
     def read(self, size: Symbol, config: Config) -> int | Expr:
         """Return the number, or an expression over other sizes.
 
@@ -240,6 +245,10 @@ class AdjustedField(Derived):
     adjusted: str = "block_auto_adjust_ff_dim"  # whether it does
     multiplier: str = "block_ffn_dim_multiplier"
     multiple: str = "block_multiple_of"  # the result is a multiple of this number
+
+    @property
+    def rule(self) -> str:
+        return f"two thirds, rounded up to a multiple of ``{self.multiple}``, unless ``{self.adjusted}`` is false"
 
     def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
         """Return the number, as the class computes it. Raises ConfigError."""

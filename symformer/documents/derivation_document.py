@@ -318,6 +318,8 @@ def _place(size: Symbol, place: ConfigLocation | None) -> Line:
         return [Code(place.counted), " in ", Code(place.field)]
     if place.of:
         return [Code(place.field), " of ", Code(place.of)]
+    if place.rule:
+        return [Code(place.field), ": ", *sentence(place.rule)]
     return [Code(place.field), *maybe(place.less, " minus ", Code(place.less))]
 
 

@@ -26,9 +26,9 @@ from ..language.notation.display_tree import (
 from ..output.blocks import Assignment, Block, Computation, Line, Math, Paragraph, Table
 
 HEADS = (
-    " Shapes with four axes have one axis for the heads. A combined result for queries, keys and values is split into "
-    "heads before the scores, and the heads are concatenated before the output matrix. If there are fewer key/value "
-    "heads than query heads, several query heads share a key/value head."
+    " In attention, shapes with four axes have one axis for the heads. A combined result for queries, keys and values "
+    "is split into heads before the scores, and the heads are concatenated before the output matrix. If there are "
+    "fewer key/value heads than query heads, several query heads share a key/value head."
 )
 USES = {"SiLU": "σ", "rms_group": "rms"}  # words that the meaning of another word uses
 

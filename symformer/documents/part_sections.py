@@ -135,6 +135,7 @@ def _title(section: Section) -> Piece:
         return Code(line.name) if line.is_kind else line.part.title
     words = [word for word in line.path.split(".") if word != "*"]
     below = [one.path.removeprefix(f"{line.path}.") for one in line.walk()]
+    below += ["experts"] * any(word.endswith("_experts") for word in line.key.split("."))
     last = words[-1] if words else ""
     if line.path.endswith("*") and is_layer_list(last):
         if line.is_kind:
@@ -288,8 +289,8 @@ def _kinds(line: AccountLine, formula: Formula) -> Line:
 
 
 SAME_NUMBER = (
-    "A trace shows how many layers have a weight, but not which ones, so weights in the same number of layers are "
-    "shown together."
+    "A trace tells in how many layers a weight occurs, not in which. Weights that occur in equally many layers are "
+    "therefore shown together."
 )
 
 

@@ -81,8 +81,8 @@ class TracedRun:
 
 
 _COUNTED = {
-    False: " multiplies two computed tensors. It is counted, but its purpose is not recognized.",
-    True: " multiply computed tensors. They are counted, but their purpose is not recognized.",
+    False: " multiplies two computed tensors. Its FLOPs are counted, but its purpose is not recognized.",
+    True: " multiply computed tensors. Their FLOPs are counted, but their purpose is not recognized.",
 }
 
 

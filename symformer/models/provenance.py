@@ -24,6 +24,7 @@ class ConfigLocation:
     less: str = ""  # another field, to subtract if this one is the sum of the two
     of: str = ""  # another size, if the field is a fraction or a multiple of it
     counted: str = ""  # the list entries that are counted, if the field is a list
+    rule: str = ""  # how the class computes the size from the field, if it is not the field's value
 
 
 def size_meaning(size: Symbol, place: ConfigLocation | None) -> str:
