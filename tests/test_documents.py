@@ -385,8 +385,9 @@ def letters_are_one_thing_and_stand_in_the_table(document: Document) -> None:
         labels = {label.letter for block in blocks if isinstance(block, Equation) for label in block.chain.labels}
         assert not {label.partition("_")[0] for label in labels} & {size.name for size in rows}
         for line in lines_of(blocks):  # a letter is typeset as mathematics, and so counted above
-            for word in re.findall(r"(?<![A-Za-z_0-9-])(?<!ppendix )[B-Z](?:_[a-z]+)?(?![A-Za-z_0-9])", plain(line)):
-                assert word not in LETTERS, plain(line)
+            said = plain(line).replace("A.X K1", "")  # the name of a model
+            for word in re.findall(r"(?<![A-Za-z_0-9-])(?<!ppendix )[B-Z](?:_[a-z]+)?(?![A-Za-z_0-9])", said):
+                assert word not in LETTERS, said
 
 
 def chapters(document: Document) -> list[list[Block]]:

@@ -284,7 +284,7 @@ class EntryBuilder:
                 for name, value in said.items()
                 if name not in fields and value != self.usual.get(name) and field_name(name) not in INERT
             },
-            "records": {name: compress_rows(to_data(each), usual[name]) for name, each in records.items()},
+            "records": {name: compress_rows(_stored(each), usual[name]) for name, each in records.items()},
         }
 
     def _switch(self, name: str, value: Any) -> Any:
@@ -316,7 +316,7 @@ class EntryBuilder:
             if any(name.startswith(f"{field}[") for name in sizes):
                 sizes |= {f"{field}[{place}]": self.numbers[f"{field}[{place}]"] for place in range(length)}
         self.depths = {part_of(name): name for name in reversed(sizes) if DEEP.search(field_name(name))}
-        usual = {name: to_data(each) for name, each in known.items()}
+        usual = {name: _stored(each) for name, each in known.items()}
         data: dict[str, Any] = {"records": usual, "option_effects": [self._short(turn, usual) for turn in turns]}
         found = dict(self._follows(sizes, letters_of(read(data | {"config": _NOBODY, "switches": {}}))))
         follows = {name: expr for name, expr in found.items() if expr is not None}
@@ -580,3 +580,8 @@ def _fits(expr: Expr, letters: Mapping[str, Any], seen: Sequence[tuple[Mapping[s
 
 def _is(expr: Expr, letters: Mapping[str, Any], point: Mapping[str, int]) -> Any:
     return substitute(expr, {letters[name]: number for name, number in point.items() if name in letters})
+
+
+def _stored(record: Record) -> Any:
+    """Return the data of a record without the other names of its sizes, which the catalogue adds when it reads it."""
+    return to_data(replace(record, names={}))
