@@ -47,6 +47,8 @@ class Latex(Language):
             self._spelt(piece, {**self._SPECIAL, **self._STRAIGHT}) for piece in break_name(text)
         )
         spelt = re.sub(r"\.(?=[A-Za-z_])", lambda _: r".\allowbreak{}", spelt)
+        if "*" in text:  # the path of a row in a table with a narrow column
+            spelt = spelt.replace(r"\_", r"\_\allowbreak{}")
         return rf"\texttt{{{spelt}}}"
 
     @staticmethod
@@ -98,7 +100,14 @@ class Latex(Language):
 
     def columns(self, align: str) -> str:
         share = 0.78 if len(align) == 2 else 0.4 if len(align) < 5 else 0.3
-        return align.replace("w", rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}")
+
+        def spelt(place: int, kind: str) -> str:
+            if kind != "w":
+                return kind
+            own = 0.26 if place == 0 and len(align) > 4 else share  # names break at dots and underscores
+            return rf">{{\raggedright\arraybackslash}}p{{{own}\linewidth}}"
+
+        return "".join(spelt(place, kind) for place, kind in enumerate(align))
 
 
 FORMAT = Latex()
