@@ -11,9 +11,10 @@ from ...configs.common_fields import Config
 from ...configs.config_fields import BoolField, Field, Function, ProbabilityField
 from ...configs.field_mapping import Fields
 from ...language.errors import UnreadError
-from ...language.symbols import A_vis, E_vis, H_vis, L_vis, N_chan, Z, Z_patch
+from ...language.symbols import A_vis, E_vis, H_vis, L_vis, Z, Z_patch
 from ...ledger.facts import Activation
 from ..base_architecture import option
+from .clip_vision import CLIP_VISION
 from .multimodal import IMAGE, Multimodal
 
 # torch's word -> symformer's, for the fused matrix of the attention pooling
@@ -38,13 +39,9 @@ class SiglipVision(Multimodal):
 
     config = Fields(
         {
+            **CLIP_VISION,
             Z: WholePatches((f"{IMAGE}.image_size",), 224),
             Z_patch: Field((f"{IMAGE}.patch_size",), 16),
-            N_chan: Field((f"{IMAGE}.num_channels",), 3),
-            E_vis: Field((f"{IMAGE}.hidden_size",), 768),
-            H_vis: Field((f"{IMAGE}.intermediate_size",), 3072),
-            L_vis: Field((f"{IMAGE}.num_hidden_layers",), 12),
-            A_vis: Field((f"{IMAGE}.num_attention_heads",), 12),
         },
         sections={IMAGE: ""},
         fixed={f"{IMAGE}.model_type": ("siglip_vision_model",)},
