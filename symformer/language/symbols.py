@@ -91,7 +91,6 @@ _TABLE = (
     ),
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
     Letter("L_lin", "layers with linear attention", "layers", ("layer_types",)),
-    Letter("L_lin_moe", "layers with linear attention and experts", "layers", ("layer_types",)),
     Letter("L_conv", "layers with a short convolution", "layers", ("layer_types",)),
     Letter("L_conv_moe", "layers with a short convolution and experts", "layers", ("layer_types",)),
     Letter("L_mlp", "layers with only a feed-forward network", "layers", ("layer_types",)),
@@ -160,7 +159,6 @@ _TABLE = (
     ),
     Letter("D_v_lin", "head dimension of values in linear attention", "elements", ("linear_value_head_dim",), growth=0),
     Letter("D_lin", "head dimension of linear attention", "elements", ("linear_head_dim",), growth=0),
-    Letter("D_shared", "head dimensions of keys that all heads share", "elements", growth=0),
     Letter("Z", "image side length", "pixels", ("image_size",), growth=0),
     Letter("Z_patch", "patch side length", "pixels", ("patch_size",), growth=0),
     Letter("Z_pool", "tokens per side of an image, after pooling", "tokens", growth=0),
@@ -204,9 +202,7 @@ L_idx, L_reuse = SYMBOLS["L_idx"], SYMBOLS["L_reuse"]
 L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
 L_local_moe, L_conv_moe, L_global_moe = (SYMBOLS[name] for name in ("L_local_moe", "L_conv_moe", "L_global_moe"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
-L_ssm_dense, L_hyb, L_lin_moe, R_adapter = (
-    SYMBOLS[name] for name in ("L_ssm_dense", "L_hyb", "L_lin_moe", "R_adapter")
-)
+L_ssm_dense, L_hyb, R_adapter = (SYMBOLS[name] for name in ("L_ssm_dense", "L_hyb", "R_adapter"))
 L_lin, A_lin, D_lin = (SYMBOLS[name] for name in ("L_lin", "A_lin", "D_lin"))
 A_k_lin, A_v_lin, D_k_lin, D_v_lin = (SYMBOLS[name] for name in ("A_k_lin", "A_v_lin", "D_k_lin", "D_v_lin"))
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
@@ -224,7 +220,6 @@ A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_ad
 G_global, D_global = SYMBOLS["G_global"], SYMBOLS["D_global"]
 A_idx, D_idx, K_idx = (SYMBOLS[name] for name in ("A_idx", "D_idx", "K_idx"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
-D_shared = SYMBOLS["D_shared"]
 C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
 N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))
