@@ -390,7 +390,7 @@ def test_every_component_has_a_row() -> None:
 @pytest.mark.parametrize("name", names())
 def test_every_component_has_a_description(name: str) -> None:
     made_by = component_class(name)
-    assert made_by.__name__.lower() == name.replace("-", ""), "components/__init__.py imports a class by its file's name"
+    assert made_by.__name__.lower() == name.replace("-", ""), "the class is imported by this name"
     assert f" import {made_by.__name__} as {made_by.__name__}\n" in IMPORTS
     assert made_by.title
     assert "->" in component(name).shapes
