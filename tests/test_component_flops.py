@@ -66,6 +66,7 @@ from symformer import component
 from symformer.components import names
 from symformer.witness.dispatch_recorders import CORRECTED
 from symformer.witness.models.palm import ParallelLayer
+from symformer.witness.models.rwkv7 import ChannelMixing, TimeMixing
 
 from .oracle import distinct
 from .test_components import adaptive, disentangled
@@ -239,6 +240,13 @@ CASES = [
     Case("gated-delta-net", DELTA_NET, lambda: OlmoHybridGatedDeltaNet(OLMO_HYBRID, 0)),
     Case("kimi-delta-attention", {"E": 24, "A_lin": 3, "D_lin": 8, "K_conv": 4},
          lambda: KimiLinearDeltaAttention(KIMI, 0)),
+    Case("channel-mixing", {"E": 12, "H": 7}, lambda: ChannelMixing(12, 7)),
+    Case("time-mixing", {"E": 24, "D_lin": 8, "R_w": 3, "R_a": 7, "R_v": 10, "R_g": 13},
+         lambda: TimeMixing(24, 8, {"w": 3, "a": 7, "v": 10, "g": 13}, first=False),
+         lambda module, x: module(x, torch.zeros(B, S, 24))[0]),
+    Case("time-mixing", {"E": 24, "D_lin": 8, "R_w": 3, "R_a": 7, "R_g": 13},
+         lambda: TimeMixing(24, 8, {"w": 3, "a": 7, "v": 10, "g": 13}, first=True),
+         lambda module, x: module(x, None)[0], {"first": True}),
     Case("parallel-sum", {"E": 12, "H": 7, "A": 3},
          lambda: nn.ModuleList([nn.MultiheadAttention(12, 3, batch_first=True), GPT2MLP(7, GPT2)]),
          lambda parts, x: parts[0](x, x, x)[0] + parts[1](x)),
@@ -307,7 +315,7 @@ CASES = [
 SILENT = {  # no matrix products: tests/test_components.py checks their weights
     "token-embedding", "position-embedding", "segment-embedding", "layer-norm", "rms-norm", "dropout",
     "head-norm", "identity", "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias", "alibi",
-    "xielu", "layer-scale",
+    "xielu", "layer-scale", "group-norm",
 }  # fmt: skip
 
 

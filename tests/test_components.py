@@ -80,6 +80,7 @@ from symformer.language.errors import SymformerError
 from symformer.language.sizes import Divides, assignment, close_relations
 from symformer.language.symbols import SYMBOLS, A, B, E, H, K, M, S, X
 from symformer.witness.models.palm import ParallelLayer
+from symformer.witness.models.rwkv7 import ChannelMixing, TimeMixing
 
 from .oracle import assert_same_weights, distinct
 
@@ -115,6 +116,8 @@ GPT_OSS = GptOssConfig(hidden_size=24, intermediate_size=7, num_local_experts=5,
 MAMBA = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=3, num_hidden_layers=1)
 MAMBA_BIASED = MambaConfig(hidden_size=12, expand=3, state_size=5, time_step_rank=3, num_hidden_layers=1,
                            use_bias=True, use_conv_bias=False)  # fmt: skip
+RANKS = {"R_w": 3, "R_a": 5, "R_v": 7, "R_g": 11}
+RWKV_RANKS = {"w": 3, "a": 5, "v": 7, "g": 11}
 DELTA_NET = {"E": 24, "A_k_lin": 3, "A_v_lin": 6, "D_k_lin": 5, "D_v_lin": 7, "K_conv": 4}
 OLMO_HYBRID = OlmoHybridConfig(
     **{"hidden_size": 24, "linear_num_key_heads": 3, "linear_num_value_heads": 6, "linear_key_head_dim": 5},
@@ -229,6 +232,14 @@ CASES = [
     # decays 3, norm 8
     Case("kimi-delta-attention", {"E": 24, "A_lin": 3, "D_lin": 8, "K_conv": 4}, 3_467,
          lambda: KimiLinearDeltaAttention(KIMI, 0)),
+    Case("group-norm", {"E": 24, "D_lin": 8}, 48, lambda: nn.GroupNorm(3, 24)),  # 24 + 24
+    Case("channel-mixing", {"E": 12, "H": 7}, 180, lambda: ChannelMixing(12, 7)),  # 2*12*7 + 12
+    # receptances, keys, values and output 4*24*24, ranks 2*24*(3 + 5 + 7 + 11), vectors: nine, biases of three
+    # projections, and two of the norm: 14*24
+    Case("time-mixing", {"E": 24, "D_lin": 8, **RANKS}, 3_888, lambda: TimeMixing(24, 8, RWKV_RANKS, first=False)),
+    # without the rank of the values 2*24*7, and their bias
+    Case("time-mixing", {"E": 24, "D_lin": 8, **{name: RANKS[name] for name in ("R_w", "R_a", "R_g")}}, 3_528,
+         lambda: TimeMixing(24, 8, RWKV_RANKS, first=True), {"first": True}),
     # attention 4*12*12 + 4*12, MLP 12*7 + 7 + 7*12 + 12
     Case("parallel-sum", {"E": 12, "A": 3, "H": 7}, 811,
          lambda: nn.ModuleList([*(nn.Linear(12, 12) for _ in range(4)), GPT2MLP(7, GPT2)])),

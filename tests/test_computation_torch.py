@@ -7,6 +7,7 @@ even where they request single precision. Every part whose module has an output 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ from symformer.ledger.facts import OperationKind
 from symformer.witness.models.embedded_transformer import EmbeddedTransformer
 from symformer.witness.models.gopher import Gopher
 from symformer.witness.models.palm import PaLM
+from symformer.witness.models.rwkv7 import RWKV7ForCausalLM
 
 from . import words as functions
 from .evaluating import Class, Reader
@@ -44,10 +46,12 @@ from .words import (
     sines,
     slopes,
     temperatures,
+    wkv,
     words,
 )
 
 LENGTH, SOURCE = 9, 12
+RANKS = {"decay_low_rank_dim": 4, "a_low_rank_dim": 5, "v_low_rank_dim": 6, "gate_low_rank_dim": 11}
 RUN = {"B": 2, "S": LENGTH, "S_enc": SOURCE, "B_vis": 4}
 TOKENS = torch.tensor([[3, 17, 5, 22, 9, 10, 14, 8, 26], [11, 2, 25, 4, 19, 7, 23, 6, 12]])
 READ = torch.tensor([[4, 8, 15, 16, 23, 2, 7, 19, 3, 12, 28, 5], [27, 18, 21, 13, 6, 20, 9, 14, 25, 10, 11, 24]])
@@ -342,19 +346,25 @@ def _built(name: str) -> nn.Module:
             return Gopher(29, 24, 7, 2, 3)
         case "palm":
             return PaLM(29, 24, 7, 2, 3, 10)
+        case "rwkv7":
+            return RWKV7ForCausalLM(29, 24, num_hidden_layers=3, head_dim=8, intermediate_size=7, **RANKS)
     raise AssertionError(name)
 
 
 @pytest.mark.parametrize(
     "name",
-    ["transformer-encoder-layer", "transformer-decoder-layer", "transformer", "embedded", "gopher", "palm"],
+    ["transformer-encoder-layer", "transformer-decoder-layer", "transformer", "embedded", "gopher", "palm", "rwkv7"],
 )
 def test_computed_lines_match_modules_without_a_config(name: str) -> None:
-    """Torch's modules, and two independent implementations after the papers: Rae et al. 2021, Chowdhery 2022."""
+    """Torch's modules, and two independent implementations after the papers: Rae et al. 2021, Chowdhery et al. 2022;
+    and RWKV-7.
+    """
     embedded = name == "embedded"
     part = architecture("transformer", embeddings=True) if embedded else architecture(name)
     theirs = filled(_built(name))
     known = {"V": 29, "E": 24, "A": 3, "H": 7, "L": 2, "L_enc": 1, "L_dec": 2, "D": 8 if name != "palm" else 10}
+    if name == "rwkv7":
+        known |= {"L": 3, "D_lin": 8, "R_w": 4, "R_a": 5, "R_v": 6, "R_g": 11}
     sizes = {SYMBOLS[letter]: number for letter, number in (known | RUN).items()}
     x, m = torch.randn(2, LENGTH, 24, dtype=torch.float64), torch.randn(2, SOURCE, 24, dtype=torch.float64)
     unseen = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1)
@@ -381,7 +391,12 @@ def test_computed_lines_match_modules_without_a_config(name: str) -> None:
     given |= {"p": sines(places, 24)[None], "θ": angles(10, 1e4, LENGTH)}
     said = words(torch.finfo(torch.float64).eps if name == "gopher" else 1e-5, shift=shift)
     whose = Class(theirs, sizes, said, given)
+    if name == "rwkv7":
+        said |= {"wkv": wkv(8)} | {f"{each}_group": by_group(words(8e-5)[each], 3) for each in ("mean", "std")}
+        whose.kinds, whose.factors = ["first_layer", *2 * ["later_layers"]], {"attn": (-math.exp(-0.5),)}
+        whose.path = lambda path: torch_path(path, "layers", {})
     with torch.no_grad():
         expected = whose.watched(lambda: run(*inputs, **facts))
+        given |= {"ν": whose.gave["layers.0.attn.v_proj"][0]} if name == "rwkv7" else {}
         found = Reader(whose, part.ledger.apart.root, "", given).run()
     assert_same(found, expected)

@@ -30,6 +30,9 @@ def words(epsilon: float, gelu: str = "gelu", **others: Function) -> dict[str, F
         "xIELU": xielu,
         "select": lambda x: x[:, 0],
         "rest": lambda x: x[:, 1:],
+        "previous": lambda x: torch.cat((0 * x[:, :1], x[:, :-1]), 1),
+        "lerp": torch.lerp,
+        "sum": lambda x: x.sum(-1, keepdim=True),
         "conv": slid,
         "rotate": halves,
         **others,
@@ -235,6 +238,25 @@ def delta_rule(width: int) -> Function:
             error = v[:, token] - (k[:, token, :, None] @ state)[:, :, 0]
             state = state + strength[:, token, :, None, None] * k[:, token, ..., None] * error[:, :, None]
             found.append((q[:, token, :, None] @ state)[:, :, 0] / width**0.5)
+        return torch.stack(found, 2)
+
+    return updated
+
+
+def wkv(width: int) -> Function:
+    """Peng et al. 2025, section 4, token by token, with a matrix: h = h (diag(d) - uᵀ(a ⊙ u)) + vᵀk, y = h r.
+
+    All vectors are rows.
+    """
+
+    def updated(*rows: Tensor) -> Tensor:
+        r, k, v, d, u, a = (_split(each, width) for each in rows)
+        state = torch.zeros(*r.shape[:1], r.shape[2], width, width, dtype=r.dtype)
+        found = []
+        for token in range(r.shape[1]):
+            kept = torch.diag_embed(d[:, token]) - u[:, token, :, :, None] * (a * u)[:, token, :, None]
+            state = state @ kept + v[:, token, :, :, None] @ k[:, token, :, None]
+            found.append((state @ r[:, token, ..., None])[..., 0])
         return torch.stack(found, 2)
 
     return updated

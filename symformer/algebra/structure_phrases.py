@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..components.base import Component
+from ..components.channel_mixing import ChannelMixing
 from ..components.chunked_scan import ChunkedScan
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
@@ -40,12 +41,13 @@ from ..components.rms_norm import RMSNorm
 from ..components.selective_scan import SelectiveScan
 from ..components.self_attention import SelfAttention
 from ..components.short_convolution import ShortConvolution
+from ..components.time_mixing import TimeMixing
 from ..language.notation.text import code
 from ..language.symbols import D, E
 
 Phrases = dict[str, list[str]]  # by aspect
 ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention)
-MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, ShortConvolution)
+MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, TimeMixing, ShortConvolution)
 # A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
 _ROUTING = {
     SOFTMAX: "expert weights from a softmax over the chosen experts",
@@ -105,6 +107,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
     ChunkedScan: (*("bias", "convolution_bias", "activation", "normalized", "norm_first", "input_factor", "factors"),),
     GatedDeltaNet: ("activation", "factor"),
     KimiDeltaAttention: ("activation",),
+    TimeMixing: ("first",),
     ShortConvolution: ("bias",),
     MLP: ("hidden", "bias", "activation", "trained"),
     GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm", "adapter"),
@@ -166,6 +169,8 @@ def mixer(part: Component) -> str:
             return "linear attention with a gated delta rule (Gated DeltaNet)"
         case KimiDeltaAttention():
             return "linear attention with a gated delta rule and a decay per row (Kimi Delta Attention)"
+        case TimeMixing():
+            return "time mixing with a generalized delta rule (RWKV-7)"
         case ShortConvolution():
             return "a gated short convolution over {K_conv} positions"
     return "self-attention"
@@ -191,6 +196,8 @@ def mixer_details(part: Component) -> list[str]:
             return [*found, *(["constant factors in the mixer"] if part.input_factor or part.factors else [])]
         case GatedDeltaNet():
             return ["strengths between 0 and 2 in the delta rule"] if part.factor else []
+        case TimeMixing():
+            return [] if part.first else ["values that are partly those of the first layer"]
         case ShortConvolution():
             return ["biases in the convolution and its projections"] if part.bias else []
     return []
@@ -299,6 +306,8 @@ def network(part: object, shared: bool) -> Phrases:
         case MLP():
             found = {"MLP": ["an MLP without a gate"], **_activation(part.activation, part.bias)}
             return {**found, "activation": ["xIELU, with two trained parameters"]} if part.trained else found
+        case ChannelMixing():
+            return {"MLP": ["an MLP whose input is partly the preceding position"], **_activation("relu2", False)}
         case Component():
             return {"MLP": [article(part.title[0].lower() + part.title[1:])]}
     return {}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .alibi import ALiBi as ALiBi
     from .attention_pooling import AttentionPooling as AttentionPooling
     from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
+    from .channel_mixing import ChannelMixing as ChannelMixing
     from .chunked_scan import ChunkedScan as ChunkedScan
     from .conditioning import Conditioning as Conditioning
     from .cross_attention import CrossAttention as CrossAttention
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .expert_sandwich_block import ExpertSandwichBlock as ExpertSandwichBlock
     from .gated_delta_net import GatedDeltaNet as GatedDeltaNet
     from .gated_mlp import GatedMLP as GatedMLP
+    from .group_norm import GroupNorm as GroupNorm
     from .head_norm import HeadNorm as HeadNorm
     from .head_transform import HeadTransform as HeadTransform
     from .identity import Identity as Identity
@@ -68,6 +70,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .short_convolution import ShortConvolution as ShortConvolution
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
     from .text_encoder import TextEncoder as TextEncoder
+    from .time_mixing import TimeMixing as TimeMixing
     from .token_embedding import TokenEmbedding as TokenEmbedding
     from .xielu import XIELU as XIELU
 

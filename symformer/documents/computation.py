@@ -35,10 +35,15 @@ from ..ledger.facts import (
     ATTENDING,
     CARRYING,
     EARLIER,
+    FIRST_VALUES,
+    GENERAL,
+    INTERPOLATED,
     POOLED,
     REST,
     ROTARY,
     SCATTERED,
+    SHIFTED,
+    SUMMED,
     Entry,
     OperationKind,
     Scope,
@@ -55,6 +60,7 @@ _ROLES = {  # the usual names of the inputs of an operation
     OperationKind.DELTA_RULE: ("q", "k", "v", "Δ", "b"),
     OperationKind.COMBINE: ("", "w"),
 }
+_GENERAL_ROLES = ("r", "k", "v", "d", "u", "a")  # of the inputs of a generalized delta rule
 _THROUGH = (
     OperationKind.ROTATE,
     OperationKind.DROPOUT,
@@ -75,6 +81,7 @@ _TABLES = {
 _NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
     **dict.fromkeys(("layer", "layer_cast", "layer_offset"), (True, "std")),
     **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_offset"), (False, "rms")),
+    "layer_groups": (True, "std"),
     "rms_groups": (False, "rms"),
     "l2": (False, "length"),
 }
@@ -379,7 +386,7 @@ class _Computing:
             piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
-            roles = _ROLES.get(item.kind, ())
+            roles = _GENERAL_ROLES if item.function == GENERAL else _ROLES.get(item.kind, ())
             if position < len(roles) and roles[position]:
                 return roles[position], False
             through = item.kind in _THROUGH or self._by_position(item)
@@ -426,6 +433,8 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
+        if x.name.rpartition(".")[2] == FIRST_VALUES:
+            return "ν"
         if any(each.function == SCATTERED and each.inputs[1].root is x for each in entries_of(self.scope)):
             return "m"  # the tokens of images
         first = next((each.root for each in read_by(self.scope)), None)
@@ -497,6 +506,8 @@ class _Computing:
                 if self._routed(entry.inputs[0]) and isinstance(rest[0], TensorName):  # a number for each expert
                     return Pointwise((first, replace(rest[0], index=_EXPERT)))
                 return _multiplied(entry, first, rest)
+            case OperationKind.ADD if entry.function == INTERPOLATED:
+                return Applied("lerp", (first, *rest))
             case OperationKind.ADD:
                 return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))
             case OperationKind.ROTATE:
@@ -511,10 +522,14 @@ class _Computing:
                     raise _UnknownError
                 return replace(first, index=tree(layers.count - entry.skipped))
             case OperationKind.SELECT:
-                name = {"by query": "gather", "by key": "gather_keys", REST: "rest"}.get(entry.function, "select")
+                name = {"by query": "gather", "by key": "gather_keys", REST: "rest", SHIFTED: "previous"}.get(
+                    entry.function, "select"
+                )
                 return Applied(name, (first,))
             case OperationKind.ROUTE:
                 return Applied("route", (first,), tree(entry.output.width))
+            case OperationKind.COMBINE if entry.function == SUMMED:
+                return Applied("sum", (first,))
             case OperationKind.COMBINE if entry.function == POOLED:
                 return Applied("pool", (first,))
             case OperationKind.COMBINE:
@@ -527,6 +542,8 @@ class _Computing:
                 return self._affine(entry, Applied("conv", (self._weight(entry, "W"), first)))
             case OperationKind.SCAN:
                 return self._scan(entry, first, rest)
+            case OperationKind.DELTA_RULE if entry.function == GENERAL:
+                return Applied("wkv", (first, *rest))
             case OperationKind.DELTA_RULE:
                 return self._delta_rule(entry, first, rest)
         raise _UnknownError
@@ -559,9 +576,9 @@ class _Computing:
         if entry.function not in _NORMS:
             raise _UnknownError
         about, divided = _NORMS[entry.function]
-        which = Word("group") if entry.function == "rms_groups" else None
+        which = Word("group") if entry.function.endswith("_groups") else None
         shown: Tree = FractionNode(
-            Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,), which)
+            Sum((x, Minus(Applied("mean", (x,), which)))) if about else x, Applied(divided, (x,), which)
         )
         own = entry.path.rpartition(".")[2]
         below = "" if own == self.scope.name.rpartition(".")[2] or not self.scope.name else own

@@ -136,6 +136,11 @@ _HALF = FractionNode(Number(1), Number(2))
 _GROWTH = Sum((_word("exp"), Minus(Number(1)), Minus(_X)))
 _RETURNED = Product((_at("k"), _at("r")))
 _CORRECTED = Sum((_at("r"), Product((_at("b"), Transposed(_at("k")), Sum((_at("v"), Minus(_RETURNED)))))))
+_BEFORE = _at("h", Sum((_T, Minus(Number(1)))))
+_REMOVED = Product((_BEFORE, _at("u"), Transposed(Pointwise((_at("a"), _at("u"))))))
+_RENEWED = Sum(
+    (Product((_BEFORE, _word("diag", _at("d")))), Minus(_REMOVED), Product((_at("v"), Transposed(_at("k")))))
+)
 _ANSWER = FractionNode(Product((_at("q"), _at("h"))), Root(_D))
 _READ = Sum((Product((_at("h"), _at("c"))), Product((TensorName("d"), _at("u")))))
 
@@ -160,10 +165,11 @@ ROWS = (
         TensorName("κ"),
         ["for each query, 0 for the keys that an earlier layer has chosen, and minus infinity for all other keys"],
     ),
+    LegendEntry("ν", TensorName("ν"), ["the values ", Math(TensorName("v")), " of the first layer"]),
     LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
     LegendEntry("τ", TensorName("τ"), ["a factor for each query, which grows with the logarithm of its position"]),
     LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
-    LegendEntry("α", _ALPHA, ["a constant from the config; it can differ from one occurrence to the next"]),
+    LegendEntry("α", _ALPHA, ["a constant of the model; it can differ from one occurrence to the next"]),
     LegendEntry(
         "n", _at("x", _N), ["the output of layer ", Math(_N), "; each additional list of layers uses another letter"]
     ),
@@ -179,6 +185,12 @@ ROWS = (
     LegendEntry("rows", Listed((_C, _D), rows=True), ["concatenation along the sequence"]),
     LegendEntry("⊙", Pointwise((_A, _B)), ["the elementwise product"]),
     LegendEntry("mean", _word("mean"), ["the mean over the last axis"]),
+    LegendEntry("mean_group", _word("mean", below=Word("group")), ["the mean over each group of channels separately"]),
+    LegendEntry(
+        "std_group",
+        _word("std", below=Word("group")),
+        ["the standard deviation over each group of channels separately"],
+    ),
     LegendEntry("std", _word("std"), ["the standard deviation over the last axis"]),
     LegendEntry("rms", _word("rms"), ["the square root of the mean of ", Math(_SQUARE), " over the last axis"]),
     LegendEntry("rms_group", _word("rms", below=Word("group")), ["rms over each group of channels separately"]),
@@ -248,6 +260,13 @@ ROWS = (
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
     LegendEntry("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
     LegendEntry("pool", _word("pool"), ["the mean of each square of neighbouring patches of an image"]),
+    LegendEntry(
+        "lerp",
+        _word("lerp", _X, _A, _B),
+        [Math(Sum((_X, Pointwise((_B, Sum((_A, Minus(_X)))))))), ": ", Math(_X), " with a share of ", Math(_A)],
+    ),
+    LegendEntry("previous", _word("previous"), [Math(_X), " at the preceding position, and zeros at the first one"]),
+    LegendEntry("sum", _word("sum"), ["the sum over the last axis"]),
     LegendEntry("rest", _word("rest"), ["every position but the first, which is the class token"]),
     LegendEntry(
         "insert",
@@ -291,6 +310,14 @@ ROWS = (
             *(Math(_DECAYED), " is the decayed state, which returns ", Math(_RETURNED), " for the key "),
             *(Math(_at("k")), "; ", Math(_at("h")), " = ", Math(_CORRECTED), " is the new state; and "),
             *(Math(_ANSWER), " is the output, where ", Math(_D), " is the width of ", Math(_at("q"))),
+        ],
+    ),
+    LegendEntry(
+        "wkv",
+        _word("wkv", *map(TensorName, "rkvdua")),
+        [
+            *("the generalized delta rule, per head, token by token, from a zero state: ", Math(_at("h")), " = "),
+            *(Math(_RENEWED), " is the state, and ", Math(Product((_at("h"), _at("r")))), " is the output"),
         ],
     ),
     LegendEntry(

@@ -73,6 +73,9 @@ EXAMPLES: Mapping[str, Example] = {
     "activation": Example("x[B,S,H] -> y[B,S,H]", lambda ops, x: ops.activation("act", x, "gelu")),
     "dropout": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.dropout("drop", x)),
     "add": Example("x[B,S,E], y[B,S,E] -> z[B,S,E]", lambda ops, x, y: ops.add("sum", x, y)),
+    "interpolate": Example(
+        "x[B,S,E], y[B,S,E], w[B,S,E] -> z[B,S,E]", lambda ops, x, y, w: ops.interpolate("mixed", x, y, w)
+    ),
     "multiply": Example("x[B,S,H], y[B,S,H] -> z[B,S,H]", lambda ops, x, y: ops.multiply("gated", x, y)),
     "scale": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.scale("scaled", x, "root")),
     "positions": Example("x[B,S,E] -> y[1,S,E]", lambda ops, x: ops.positions("sines", S, E, "sinusoidal")),
@@ -84,6 +87,7 @@ EXAMPLES: Mapping[str, Example] = {
     "prepend": Example("x[B,1,E], y[B,S,E] -> z[B,S+1,E]", lambda ops, x, y: ops.prepend("tokens", x, y)),
     "select": Example("x[B,S,E] -> y[B,E]", lambda ops, x: ops.select("last", x)),
     "without_first": Example("x[B,S,E] -> y[B,S-1,E]", lambda ops, x: ops.without_first("patches", x)),
+    "shift": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.shift("token_shift", x)),
     "earlier": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.earlier("features", x, ONE)),
     "scatter": Example("x[B,S,E], y[B_vis,S_enc,E] -> z[B,S,E]", lambda ops, x, y: ops.scatter("image_tokens", x, y)),
     "gather": Example("s[B,A,S,2*P_rel] -> y[B,A,S,S]", lambda ops, s: ops.gather("by_distance", s, S)),
@@ -93,6 +97,7 @@ EXAMPLES: Mapping[str, Example] = {
     "route": Example("x[B,S,X] -> w[B,S,K]", lambda ops, x: ops.route("top_k", x, K)),
     "combine": Example("x[B,S,K,E], w[B,S,K] -> y[B,S,E]", lambda ops, x, w: ops.combine("sum", x, w)),
     "pool": Example("x[B,S,E] -> y[B,Z_pool**2,E]", lambda ops, x: ops.pool("avg_pool", x, Z_pool**2)),
+    "sum_rows": Example("x[B,A,S,D] -> y[B,A,S,1]", lambda ops, x: ops.sum_rows("sum", x)),
     "scan": Example(
         "x[B,A_ssm,S,D_ssm], step[B,S,A_ssm], write[B,G_ssm,S,N_state], read[B,G_ssm,S,N_state] -> y[B,A_ssm,S,D_ssm]",
         lambda ops, x, step, write, read: ops.scan("scan", x, step, write, read, {}),
@@ -101,6 +106,10 @@ EXAMPLES: Mapping[str, Example] = {
         "q[B,A_k_lin,S,D_k_lin], k[B,A_k_lin,S,D_k_lin], v[B,A_v_lin,S,D_v_lin], decay[B,S,A_v_lin], "
         "strength[B,S,A_v_lin] -> y[B,A_v_lin,S,D_v_lin]",
         lambda ops, q, k, v, decay, strength: ops.delta_rule("delta_rule", q, k, v, decay, strength, {}, Integer(64)),
+    ),
+    "general_delta_rule": Example(
+        ", ".join(f"{name}[B,A,S,D]" for name in ("r", "k", "v", "decay", "removal", "rate")) + " -> y[B,A,S,D]",
+        lambda ops, *inputs: ops.general_delta_rule("wkv", *inputs),
     ),
     "scores": Example("q[B,A,S,D], k[B,G,S,D] -> s[B,A,S,S]", lambda ops, q, k: ops.scores("qk", q, k, "causal")),
     "softmax": Example("x[B,A,S,S] -> y[B,A,S,S]", lambda ops, x: ops.softmax("softmax", x)),

@@ -143,6 +143,10 @@ _TABLE = (
     Letter("N_state", "state size per element", "elements", growth=0),
     Letter("R_dt", "rank of the time steps", "elements"),
     Letter("R_adapter", "rank of the adapters of shared weights", "elements", ("adapter_rank",)),
+    Letter("R_w", "rank of the decays of a recurrent state", "elements", ("decay_low_rank_dim",)),
+    Letter("R_a", "rank of the learning rates of a recurrent state", "elements", ("a_low_rank_dim",)),
+    Letter("R_v", "rank of the shares of the first layer's values", "elements", ("v_low_rank_dim",)),
+    Letter("R_g", "rank of the gates", "elements", ("gate_low_rank_dim",)),
     Letter("R_q", "rank of the query latent", "elements", ("q_lora_rank",)),
     Letter("R_kv", "rank of the key/value latent", "elements", ("kv_lora_rank",)),
     Letter("D", "head dimension", "elements", ("head_dim",), growth=0),
@@ -203,6 +207,7 @@ L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
 L_local_moe, L_conv_moe, L_global_moe = (SYMBOLS[name] for name in ("L_local_moe", "L_conv_moe", "L_global_moe"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
 L_ssm_dense, L_hyb, R_adapter = (SYMBOLS[name] for name in ("L_ssm_dense", "L_hyb", "R_adapter"))
+R_w, R_a, R_v, R_g = (SYMBOLS[name] for name in ("R_w", "R_a", "R_v", "R_g"))
 L_lin, A_lin, D_lin = (SYMBOLS[name] for name in ("L_lin", "A_lin", "D_lin"))
 A_k_lin, A_v_lin, D_k_lin, D_v_lin = (SYMBOLS[name] for name in ("A_k_lin", "A_v_lin", "D_k_lin", "D_v_lin"))
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))

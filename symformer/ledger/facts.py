@@ -27,11 +27,16 @@ Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "
 ROTARY = ("rotary", "rotary_single")  # rotary tables, in the model's dtype or in float32
 INDEXED = "indexed"  # a selection of a different position in each sequence: a copy, not a view
 REST = "rest"  # a selection of every position but the first
+SHIFTED = "shifted"  # a selection of the previous position for each position
 EARLIER = "earlier"  # a selection of the output of an earlier layer instead of the last
 POOLED = "pooled"  # a combination of positions: the mean of each square of neighbouring patches
+SUMMED = "summed"  # a combination of the elements of each row: their sum
 SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first
 GATHERED = ("by query", "by key")  # a selection of the column of the distance of each query and key
 BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state
+GENERAL = "general"  # a delta rule with different keys for the value that it replaces and for the new value
+INTERPOLATED = "interpolated"  # an addition of a share of the difference to another tensor
+FIRST_VALUES = "first_values"  # the name of an input: the values of the first layer
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights, by their names in transformers.

@@ -20,12 +20,16 @@ from ..language.symbols import S
 from .facts import (
     BY_ROW,
     EARLIER,
+    GENERAL,
     INDEXED,
+    INTERPOLATED,
     ONE,
     POOLED,
     REST,
     ROTARY,
     SCATTERED,
+    SHIFTED,
+    SUMMED,
     ZERO,
     Entry,
     Factor,
@@ -385,6 +389,12 @@ class Operations:
         """Return x + y, broadcast along axes of 1."""
         return self._write(OperationKind.ADD, name, (x, y), self._broadcast(name, x, y))
 
+    def interpolate(self, name: str, x: Tensor, y: Tensor, share: Tensor) -> Tensor:
+        """Return x + share · (y - x) elementwise; the share broadcasts along axes of 1."""
+        self._same(self._path(name), "the interpolated tensors", x.shape, y.shape)
+        shape = self._broadcast(name, x, share)
+        return self._write(OperationKind.ADD, name, (x, y, share), shape, function=INTERPOLATED)
+
     def multiply(self, name: str, x: Tensor, y: Tensor, function: Literal["", "lifted"] = "") -> Tensor:
         """Return x · y elementwise, broadcast along axes of 1; or x · (1 + y) with function="lifted"."""
         return self._write(OperationKind.MULTIPLY, name, (x, y), self._broadcast(name, x, y), function=function)
@@ -438,6 +448,10 @@ class Operations:
         batch, length, width = x.shape
         return self._write(OperationKind.SELECT, name, (x,), (batch, length - 1, width), function=REST)
 
+    def shift(self, name: str, x: Tensor) -> Tensor:
+        """x[B,S,E] -> y[B,S,E]: for each position the previous one, and zeros for the first."""
+        return self._write(OperationKind.SELECT, name, (x,), x.shape, function=SHIFTED)
+
     def earlier(self, name: str, x: Tensor, layers: Expr) -> Tensor:
         """x[B,S,E] -> y[B,S,E]: the output of an earlier layer, given that of the last; ``layers`` are between them."""
         return self._write(OperationKind.SELECT, name, (x,), x.shape, function=EARLIER, skipped=layers)
@@ -473,6 +487,10 @@ class Operations:
     def pool(self, name: str, x: Tensor, length: Expr) -> Tensor:
         """x[B,S,E] -> y[B,length,E]: the mean of each square of neighbouring positions, which form a square image."""
         return self._write(OperationKind.COMBINE, name, (x,), (x.shape[0], length, x.width), function=POOLED)
+
+    def sum_rows(self, name: str, x: Tensor) -> Tensor:
+        """x[…, E] -> y[…, 1]: the sum over the last axis."""
+        return self._write(OperationKind.COMBINE, name, (x,), (*x.shape[:-1], ONE), function=SUMMED)
 
     # -- state ---------------------------------------------------------------------------------------------------
 
@@ -523,6 +541,20 @@ class Operations:
         self._same(path, "the decays and the heads, or the rows of all states", (heads,), decay.shape[2:])
         facts = {"shared": tuple(shared.values()), "chunk": chunk, "function": BY_ROW if by_row else ""}
         return self._write(OperationKind.DELTA_RULE, name, (q, k, v, decay, strength), v.shape, **facts)
+
+    def general_delta_rule(
+        self, name: str, r: Tensor, k: Tensor, v: Tensor, decay: Tensor, removal: Tensor, rate: Tensor
+    ) -> Tensor:
+        """R, k, v, decay, removal and rate[B,A,S,D] -> y[B,A,S,D]: the generalized delta rule, a state [D,D] per head.
+
+        At each token the columns of the state decay; what it returned before for the key ``removal`` is removed from
+        each column, multiplied by its share in ``removal`` and by its ``rate``; and v ⊗ ``k`` is added. y is the state
+        read with ``r``. The rule is computed token by token.
+        """
+        for each in (k, v, decay, removal, rate):
+            self._same(self._path(name), "the shapes of the inputs of a delta rule", r.shape, each.shape)
+        inputs = (r, k, v, decay, removal, rate)
+        return self._write(OperationKind.DELTA_RULE, name, inputs, v.shape, function=GENERAL)
 
     # -- attention -----------------------------------------------------------------------------------------------
 

@@ -421,6 +421,12 @@ class _RankOperations(Operations):
             raise RuleError(f"{self._path(name)}: a delta rule is not supported with tensor={self.placement.tensor}")
         return super().delta_rule(name, *inputs, **facts)
 
+    def general_delta_rule(self, name: str, *inputs: Any, **facts: Any) -> Tensor:
+        """Record a generalized delta rule. Raises RuleError with tensor parallelism, as for a scan."""
+        if self.placement.tensor != "off":
+            raise RuleError(f"{self._path(name)}: a delta rule is not supported with tensor={self.placement.tensor}")
+        return super().general_delta_rule(name, *inputs, **facts)
+
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """Record a table of positions. Rotary tables cover the gathered sequence."""
         return super().positions(
@@ -434,6 +440,15 @@ class _RankOperations(Operations):
                 f"{self._path(name)} selects one position, which only one rank has if ranks shard the sequence"
             )
         return super().select(name, x, each=each)
+
+    def shift(self, name: str, x: Tensor) -> Tensor:
+        """Record a token shift. Raises RuleError if ranks shard the sequence."""
+        if self.sequence or self.placement.context == "on":
+            raise RuleError(
+                f"{self._path(name)} reads the previous position, which another rank may have if ranks shard the "
+                "sequence"
+            )
+        return super().shift(name, x)
 
     def _write(self, kind: OperationKind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         """Record an operation on this rank's shards of its inputs.

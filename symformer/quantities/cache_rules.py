@@ -10,7 +10,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import B, C, S, W
-from ..ledger.facts import INDEXED, Entry, Ledger, OperationKind
+from ..ledger.facts import GENERAL, INDEXED, SHIFTED, Entry, Ledger, OperationKind
 from .contractions import forward
 from .elementwise import visible_keys
 from .quantity import Convention, Conventions, Quantity
@@ -45,6 +45,14 @@ LATENT = Convention(
 
 STATE_BYTES = (
     "The recurrent state is stored in float32, 4 bytes per element, regardless of the other dtypes, as in transformers."
+)
+GENERAL_STATE_BYTES = (
+    "The recurrent state is stored in float32, 4 bytes per element, regardless of the other dtypes, as in the authors' "
+    "code."
+)
+SHIFT_BYTES = (
+    "Each token shift stores its input at the last token in the model's dtype: the dtype of {of}, or 2 bytes per "
+    "element if that dtype is fp8, because no model computes in fp8."
 )
 CONVOLUTION_BYTES = (
     "The convolution state has the model's dtype, as in transformers: the dtype of {of}, or 2 bytes per element if "
@@ -124,7 +132,17 @@ def scans(entry: Entry) -> bool:
 
 def applies_delta_rule(entry: Entry) -> bool:
     """Return whether an operation is the delta rule of a linear-attention layer, which carries a recurrent state."""
-    return entry.kind is OperationKind.DELTA_RULE
+    return entry.kind is OperationKind.DELTA_RULE and entry.function != GENERAL
+
+
+def applies_general_delta_rule(entry: Entry) -> bool:
+    """Return whether an operation is the generalized delta rule of RWKV-7, which carries a recurrent state."""
+    return entry.kind is OperationKind.DELTA_RULE and entry.function == GENERAL
+
+
+def shifts(entry: Entry) -> bool:
+    """Return whether an operation is a token shift, whose input at the last token is kept, outside any encoder."""
+    return entry.kind is OperationKind.SELECT and entry.function == SHIFTED and not entry.output.encoded
 
 
 def chooses(entry: Entry) -> bool:
@@ -156,6 +174,33 @@ def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
     batch, channels, _ = entry.inputs[0].shape
     size = SIZES["bf16" if dtype == "fp8" else dtype]
     return [Term(f"{entry.path} (places)", (batch, channels, *entry.weights[0].shape[2:], size), purpose=CACHE)]
+
+
+def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
+    """Return the bytes [B,E] of the input of a token shift at the last token, and none for another selection.
+
+    Parameters
+    ----------
+    entry : Entry
+        A selection.
+    dtype : str
+        The dtype taken as the model's: the tensor has this dtype, or 2 bytes per element if it is fp8.
+    conventions : Conventions
+        The conventions of the quantity.
+
+    Raises
+    ------
+    RuleError
+        For the selection of the end-of-text position.
+
+    """
+    cacheable(entry)
+    if not shifts(entry) or conventions.get("tokens") == "one":
+        return []
+    batch, _, width = entry.output.shape
+    return [
+        Term(f"{entry.path} (last token)", (batch, width, SIZES["bf16" if dtype == "fp8" else dtype]), purpose=CACHE)
+    ]
 
 
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -210,12 +255,6 @@ def check_unsharded(entry: Entry, conventions: Conventions, divides: tuple[str, 
             )
 
 
-def pooled(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return no terms: selecting a position caches nothing. Raises RuleError for the end-of-text position."""
-    cacheable(entry)
-    return ()
-
-
 @dataclass(frozen=True)
 class Cached(Quantity):
     """A number of bytes that includes a cache.
@@ -234,12 +273,15 @@ class Cached(Quantity):
         return (B,) if conventions.get("tokens") == "one" else (B, C)
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """Return the condition W >= 2 if W is also the bytes per element of a convolution state."""
-        symbolic = conventions[self.model_dtype] == "symbolic" and conventions.get("tokens") != "one"
-        if not symbolic or not any(keeps_places(entry) for _, entry in ledger):
+        """Return the condition W >= 2 if W is also the bytes per element of a convolution state or a token shift."""
+        if conventions[self.model_dtype] != "symbolic" or conventions.get("tokens") == "one":
             return ()
-        because = f"a convolution state has the model's dtype; for a cache of 1 byte choose {self.model_dtype}=fp8"
-        return (AtMost(Integer(2), W, because),)
+        kept = {"a convolution state": keeps_places, "the input of a token shift": shifts}
+        return tuple(
+            AtMost(Integer(2), W, f"{what} has the model's dtype; for a cache of 1 byte choose {self.model_dtype}=fp8")
+            for what, keeps in kept.items()
+            if any(keeps(entry) for _, entry in ledger)
+        )
 
 
 @dataclass(frozen=True)

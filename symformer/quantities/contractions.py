@@ -14,7 +14,7 @@ from sympy import Expr, Integer, ceiling
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
-from ..ledger.facts import ARRANGING, ATTENDING, BY_ROW, ONE, POINTWISE, ROUTING, ZERO, Entry, OperationKind
+from ..ledger.facts import ARRANGING, ATTENDING, BY_ROW, GENERAL, ONE, POINTWISE, ROUTING, ZERO, Entry, OperationKind
 from .elementwise import at_last_position, convolved_shape, elements, elementwise
 from .quantity import Convention, Conventions, Rule, measured, refuse_observed, require_total, rows
 
@@ -189,6 +189,8 @@ def delta_rule(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...
     If the decay differs by row, the products of queries and keys are elementwise, and the system is solved by a matrix
     inverse, Kimi Team 2025, section 3. For a single new token, transformers computes the rule elementwise.
     """
+    if entry.function == GENERAL:
+        return general_delta_rule(entry)
     if conventions.get("attention") == "new":
         return ()
     q, k, v, *_ = entry.inputs
@@ -222,6 +224,26 @@ def delta_rule(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...
         Contraction((*pairs, values), (("the weights", q.grad), ("the values", v.grad)), "values in a chunk"),
         Contraction((*every, size, keys, values), (), "state updates"),
         Contraction(later, (("the keys", k.grad), ("the values", v.grad)), backward_only=True),
+    )
+
+
+def general_delta_rule(entry: Entry) -> tuple[Contraction, ...]:
+    """r, k, v, removal[B, A, S, D] -> y[B, A, S, D], token by token: two products of 2 · B · S · A · D · D each.
+
+    Peng et al. 2025, section 4. The state is read once with the key of the value that is removed, and once, after the
+    update, with the receptance; the rest is elementwise. The first state is zero and has no gradient.
+    """
+    r, k, v, _, removal, _ = entry.inputs
+    batch, heads, length, values = v.shape
+    every = (TWO, batch, heads)
+    return (
+        Contraction(
+            (*every, length, k.width, values), (("the removal key", removal.grad),), "state read by removal keys"
+        ),
+        Contraction((*every, length - 1, k.width, values), (("the state", k.grad),), backward_only=True),
+        Contraction(
+            (*every, length, k.width, values), (("the state", k.grad), ("the receptance", r.grad)), "state read"
+        ),
     )
 
 

@@ -16,7 +16,18 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.shape_lines import Shape
 from ..language.symbols import C
-from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, POOLED, ROUTING, Entry, OperationKind, Weight
+from ..ledger.facts import (
+    ARRANGING,
+    INTERPOLATED,
+    MATCHING,
+    MULTIPLYING,
+    POOLED,
+    ROUTING,
+    SUMMED,
+    Entry,
+    OperationKind,
+    Weight,
+)
 from .quantity import Conventions, Rule, counts_nothing, refuse, refuse_observed, refuse_others, rows
 
 
@@ -62,7 +73,9 @@ BIAS = Count(1, "a sum")
 SCALE = Count(1, "a product, for the scale of a norm")
 ROOT = Count(1, "a product of each score (or query) with 1 / sqrt(head dimension)")
 LIFTED = Count(1, "a sum for each element of y in x * (1 + y)")
+INTERPOLATION = Count(3, "x + w * (y - x): difference, product, sum")
 MEAN = Count(1, "a sum for each element of a mean of positions, and a division for each mean")
+ROW = Count(1, "a sum for each element of a row")
 MASK = Count(1, "a sum for each score, if masked pairs are computed")
 
 
@@ -77,7 +90,9 @@ def printed_table() -> list[tuple[str, Count]]:
         ("scale", SCALE),
         ("scale of scores", ROOT),
         ("lifted", LIFTED),
+        ("interpolation", INTERPOLATION),
         ("mean", MEAN),
+        ("sum of a row", ROW),
         ("mask", MASK),
     ]
 
@@ -193,6 +208,12 @@ def multiply(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return (*product, _times(entry, " (lifted)", LIFTED.flops, entry.inputs[1].shape)) if lifted else product
 
 
+def add(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the FLOPs of a sum, or of an interpolation, for each element."""
+    count = INTERPOLATION if entry.function == INTERPOLATED else EACH[OperationKind.ADD]
+    return _by(count.flops)(entry, conventions)
+
+
 def rotate(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the FLOPs of a rotation, for the tokens and the part of each head that have angles."""
     x, angles = entry.inputs
@@ -217,7 +238,12 @@ EXPERTS: Rule = refuse("count=all does not support the routing and weighting of 
 
 
 def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return the FLOPs of a mean: a sum for each element and a division for each mean. Raises RuleError for experts."""
+    """Return the FLOPs of a sum of rows, or of a mean: a sum for each element and a division for each mean.
+
+    Raises RuleError for experts.
+    """
+    if entry.function == SUMMED:
+        return (_times(entry, "", ROW.flops, entry.inputs[0].shape),)
     if entry.function != POOLED:
         return EXPERTS(entry, conventions)
     return (
@@ -233,7 +259,7 @@ ELEMENTWISE: Mapping[OperationKind, Rule] = refuse_others(
         OperationKind.SCORES: scores,
         OperationKind.NORM: norm,
         OperationKind.ACTIVATION: activation,
-        **{kind: _by(count.flops) for kind, count in EACH.items()},  # add
+        OperationKind.ADD: add,
         OperationKind.MULTIPLY: multiply,
         OperationKind.SOFTMAX: softmax,
         OperationKind.ROTATE: rotate,

@@ -11,19 +11,23 @@ from ..ledger.facts import ATTENDING, CARRYING, STORING, WEIGHTLESS, Entry, Oper
 from .cache_rules import (
     CONVOLUTION_BYTES,
     DTYPE,
+    GENERAL_STATE_BYTES,
     LATENT,
+    SHIFT_BYTES,
     SIZES,
     STATE_BYTES,
     WINDOW,
     Cached,
     applies_delta_rule,
+    applies_general_delta_rule,
     check_unsharded,
     convolved,
     keeps_places,
     keys_and_values,
     per_token_product,
-    pooled,
     scans,
+    shifted,
+    shifts,
     state,
 )
 from .quantity import Convention, Conventions, counts_nothing, refuse_observed, rows, shared
@@ -59,6 +63,11 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return (*weights(entry, conventions), *convolved(entry, conventions["weights"], conventions))
 
 
+def last_tokens(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the bytes of the input of a token shift at the last token."""
+    return tuple(shifted(entry, conventions["weights"], conventions))
+
+
 QUANTITY = Cached(
     Measure("inference-memory", "bytes of inference memory", "U_infer", "bytes"),
     "The bytes needed for inference: every weight once, and the keys and values of C tokens in each of B sequences. "
@@ -68,7 +77,7 @@ QUANTITY = Cached(
         OperationKind.LINEAR: linear,
         OperationKind.CONVOLUTION: convolution,
         **rows(counts_nothing, *WEIGHTLESS),
-        OperationKind.SELECT: pooled,
+        OperationKind.SELECT: last_tokens,
         **rows(cached, *ATTENDING),
         **rows(state, *CARRYING),
         OperationKind.PRODUCT: per_token_product,
@@ -89,6 +98,8 @@ QUANTITY = Cached(
     notes={
         scans: STATE_BYTES,
         applies_delta_rule: STATE_BYTES,
+        applies_general_delta_rule: GENERAL_STATE_BYTES,
+        shifts: SHIFT_BYTES.format(of="the weights"),
         keeps_places: CONVOLUTION_BYTES.format(of="the weights"),
     },
     model_dtype="weights",

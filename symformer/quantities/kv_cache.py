@@ -8,18 +8,22 @@ from ..ledger.facts import ATTENDING, CARRYING, STATE, STORING, WEIGHTLESS, Entr
 from .cache_rules import (
     CONVOLUTION_BYTES,
     DTYPE,
+    GENERAL_STATE_BYTES,
     LATENT,
+    SHIFT_BYTES,
     SIZES,
     STATE_BYTES,
     WINDOW,
     Cached,
     applies_delta_rule,
+    applies_general_delta_rule,
     convolved,
     keeps_places,
     keys_and_values,
     per_token_product,
-    pooled,
     scans,
+    shifted,
+    shifts,
     state,
 )
 from .quantity import Convention, Conventions, counts_nothing, measured, rows
@@ -40,6 +44,11 @@ def convolution_state(entry: Entry, conventions: Conventions) -> tuple[Term, ...
     return tuple(convolved(entry, conventions["dtype"], conventions))
 
 
+def last_tokens(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the bytes of the input of a token shift at the last token."""
+    return tuple(shifted(entry, conventions["dtype"], conventions))
+
+
 def traced_cache_bytes(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of a traced cache tensor. Raises RuleError for a state with a dtype other than fp32."""
     if entry.function == STATE and conventions["dtype"] != "fp32":
@@ -54,7 +63,7 @@ QUANTITY = Cached(
     {
         **rows(counts_nothing, *STORING, *WEIGHTLESS),
         **rows(cached, *ATTENDING),
-        OperationKind.SELECT: pooled,
+        OperationKind.SELECT: last_tokens,
         OperationKind.CONVOLUTION: convolution_state,
         **rows(state, *CARRYING),
         OperationKind.PRODUCT: per_token_product,
@@ -75,6 +84,9 @@ QUANTITY = Cached(
     notes={
         scans: STATES.format(layer="state-space"),
         applies_delta_rule: STATES.format(layer="linear-attention"),
+        applies_general_delta_rule: "The size of the recurrent state does not depend on the number of tokens. "
+        f"{GENERAL_STATE_BYTES}",
+        shifts: SHIFT_BYTES.format(of="the cache"),
         keeps_places: CONVOLUTION_BYTES.format(of="the cache"),
     },
     encoder="The cross-attention keys and values of all encoder tokens are included.",

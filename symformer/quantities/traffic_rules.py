@@ -19,6 +19,8 @@ from ..ledger.facts import (
     POOLED,
     ROUTING,
     SCATTERED,
+    SHIFTED,
+    SUMMED,
     Entry,
     OperationKind,
     Tensor,
@@ -102,7 +104,9 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def select(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return no terms for a position. Raises RuleError for the columns of scores of distances."""
+    """Return no terms for a position. Raises RuleError for a token shift and for columns of scores of distances."""
+    if entry.function == SHIFTED:
+        raise RuleError(f"{entry.path}: a token shift is not supported")
     if entry.function in GATHERED:
         raise RuleError(f"{entry.path}: scores of distances, which no fused kernel computes, are not supported")
     return counts_nothing(entry, conventions)
@@ -185,7 +189,9 @@ EXPERTS: Rule = refuse(
 
 
 def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Raise RuleError for the outputs of experts, and for a mean of positions."""
+    """Raise RuleError for the outputs of experts, for a mean of positions, and for the sum of a row."""
+    if entry.function == SUMMED:
+        raise RuleError(f"{entry.path}: the sum of a row is not supported")
     if entry.function == POOLED:
         raise RuleError(f"{entry.path}: the mean of neighbouring patches is not supported")
     return EXPERTS(entry, conventions)

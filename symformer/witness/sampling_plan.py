@@ -225,7 +225,7 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
     for _, entry in entries:
         if entry.kind is OperationKind.CONVOLUTION and entry.causal:
             found |= {name: KERNELS for place in entry.weights[0].shape[2:] for name in place.free_symbols}
-        if entry.kind is OperationKind.SCAN and entry.chunk is None:
+        if entry.kind in CARRYING and entry.chunk is None:
             found[length] = READ
         if isinstance(entry.chunk, Integer) and length is S:
             found[length] = tuple(int(entry.chunk) * chunks for chunks in CHUNKS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...algebra import role_totals
 from ...formulas.account import Line
-from ...ledger.facts import POOLED, SCATTERED, Entry, OperationKind
+from ...ledger.facts import INTERPOLATED, POOLED, SCATTERED, SHIFTED, SUMMED, Entry, OperationKind
 
 OPERATIONS = {
     OperationKind.LINEAR: "Linear",
@@ -65,6 +65,12 @@ def operation(entry: Entry) -> str:
         return FUNCTIONS.get(entry.function, entry.function)
     if entry.kind is OperationKind.MULTIPLY and len(entry.inputs) == 1:
         return "Scaling"
+    if entry.function == SHIFTED:
+        return "Token shift"
+    if entry.function == INTERPOLATED:
+        return "Interpolation"
+    if entry.function == SUMMED:
+        return "Sum of rows"
     if entry.function == POOLED:
         return "Average pooling"
     if entry.function == SCATTERED:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language.errors import RuleError
-from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, SCATTERED, ZERO, Entry, OperationKind
+from ...ledger.facts import INDEXED, INTERPOLATED, MULTIPLYING, ONE, ROUTING, SCATTERED, ZERO, Entry, OperationKind
 from ..quantity import Conventions, refuse, refuse_observed, refuse_others, rows
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 
@@ -72,6 +72,13 @@ def multiply(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(reads=(y,)) if y.grad == ZERO else Saves((x, y))
 
 
+def add(entry: Entry, conventions: Conventions) -> Saves:
+    """Return nothing for a sum. Raises RuleError for an interpolation, whose product saves tensors."""
+    if entry.function == INTERPOLATED:
+        raise RuleError(f"{entry.path}: activation memory of an interpolation is not supported")
+    return Saves()
+
+
 def join(entry: Entry, conventions: Conventions) -> Saves:
     """Return nothing: joining sequences copies tokens. Replacing some of them saves which: a byte for each.
 
@@ -114,7 +121,8 @@ COMMON: dict[OperationKind, Saver] = refuse_others(
         OperationKind.MULTIPLY: multiply,
         OperationKind.DROPOUT: dropout,
         OperationKind.ROTATE: rotate,
-        **rows(none, OperationKind.ADD, OperationKind.POSITIONS, OperationKind.PARAMETER, OperationKind.MOVE),
+        OperationKind.ADD: add,
+        **rows(none, OperationKind.POSITIONS, OperationKind.PARAMETER, OperationKind.MOVE),
         OperationKind.SELECT: select,
         OperationKind.MATCH: match,
         OperationKind.CHOOSE: refuse("activation memory of the choice of keys is not supported"),
