@@ -106,10 +106,12 @@ WRITTEN: dict[str, tuple[Function, Function]] = {
     "scale": MULTIPLY,
     "scale of scores": (lambda x: x * (1 / sqrt(WIDTH)), lambda x: x / sqrt(WIDTH)),
     "lifted": (lambda x: 1 + x, lambda x: x + torch.ones(())),
+    "interpolation": (lambda x, y, w: x + w * (y - x), torch.lerp),
     "mean": ADD,  # of each element, and a division of each mean, which counts the same
+    "sum of a row": (lambda x: x.sum(-1, keepdim=True), lambda x: x @ torch.ones(WIDTH, 1, dtype=x.dtype)),
     "mask": ADD,
 }
-READS = {"rotate": 4, "add": 2, "multiply": 2, "bias": 2, "scale": 2, "mean": 2, "mask": 2}
+READS = {"rotate": 4, "add": 2, "multiply": 2, "bias": 2, "scale": 2, "interpolation": 3, "mean": 2, "mask": 2}
 
 
 def test_every_row_of_the_table_is_checked() -> None:

@@ -28,9 +28,9 @@ class TimeMixing(Component):
     normalized per head; a share of each value, which depends on the token's own receptance and key, is added; and the
     result is gated. The paper's d_w, d_a, d_v and d_g are the ranks.
 
-    The rule is computed token by token; the only products that count are the two with the state. A kernel
-    that computes it in chunks has more. The cache contains the states and its input at the last token, for any number
-    of tokens.
+    The rule is computed token by token, with two products of the state and a vector for each token. A kernel that
+    computes it in chunks has more. The cache contains the states and the input at the last token, for any number of
+    tokens.
 
     >>> TimeMixing().params
     4*E**2 + 2*E*R_w + 2*E*R_a + 2*E*R_v + 2*E*R_g + 14*E

@@ -10,8 +10,8 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import B, C, S, W
-from ..ledger.facts import GENERAL, INDEXED, SHIFTED, Entry, Ledger, OperationKind
-from .contractions import forward
+from ..ledger.facts import INDEXED, SHIFTED, Entry, Ledger, OperationKind
+from .contractions import applies_general_delta_rule, forward
 from .elementwise import visible_keys
 from .quantity import Convention, Conventions, Quantity
 
@@ -132,12 +132,7 @@ def scans(entry: Entry) -> bool:
 
 def applies_delta_rule(entry: Entry) -> bool:
     """Return whether an operation is the delta rule of a linear-attention layer, which carries a recurrent state."""
-    return entry.kind is OperationKind.DELTA_RULE and entry.function != GENERAL
-
-
-def applies_general_delta_rule(entry: Entry) -> bool:
-    """Return whether an operation is the generalized delta rule of RWKV-7, which carries a recurrent state."""
-    return entry.kind is OperationKind.DELTA_RULE and entry.function == GENERAL
+    return entry.kind is OperationKind.DELTA_RULE and not applies_general_delta_rule(entry)
 
 
 def shifts(entry: Entry) -> bool:

@@ -61,6 +61,17 @@ COUNT = Convention(
 )
 
 
+def applies_general_delta_rule(entry: Entry) -> bool:
+    """Return whether an operation is the generalized delta rule of RWKV-7, which carries a recurrent state."""
+    return entry.kind is OperationKind.DELTA_RULE and entry.function == GENERAL
+
+
+RECURRENT_RULE = {
+    applies_general_delta_rule: "The generalized delta rule is computed token by token, with two products of the state "
+    "and a vector for each token; a kernel that computes it in chunks has more products."
+}
+
+
 @dataclass(frozen=True)
 class Contraction:
     """One contraction of a forward pass, and the operands whose gradients training may need."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..formulas.account import Measure
-from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, PRODUCTS, forward, rules
+from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, PRODUCTS, RECURRENT_RULE, forward, rules
 from .quantity import BOTH
 from .rule_sets import IMAGES
 from .rule_sets.rule_set import RuleSetQuantity
@@ -14,6 +14,7 @@ QUANTITY = RuleSetQuantity(
     rules(forward, seen="flops"),
     ("operation", "factors"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT, "products": PRODUCTS},
+    notes=RECURRENT_RULE,
     encoder=BOTH,
     rule_sets=IMAGES,
 )

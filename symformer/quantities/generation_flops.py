@@ -9,7 +9,7 @@ from ..language.errors import RuleError
 from ..language.symbols import C, N_new, S
 from ..ledger.facts import Entry
 from .cache_rules import CHOSEN, FromPrompt, chooses, one_token, prompt
-from .contractions import ATTENTION, COUNT, EMBEDDING, rules
+from .contractions import ATTENTION, COUNT, EMBEDDING, RECURRENT_RULE, rules
 from .quantity import Conventions
 
 PASSES = N_new - 1
@@ -46,6 +46,6 @@ QUANTITY = FromPrompt(
     rules(generation_terms),
     ("operation", "factors"),
     {"attention": ATTENTION, "embedding": EMBEDDING, "count": COUNT},
-    notes={chooses: CHOSEN},
+    notes={chooses: CHOSEN, **RECURRENT_RULE},
     encoder="The prompt is the decoder's; one pass of the encoder is included.",
 )

@@ -19,7 +19,6 @@ from .cache_rules import (
     WINDOW,
     Cached,
     applies_delta_rule,
-    applies_general_delta_rule,
     check_unsharded,
     convolved,
     keeps_places,
@@ -30,6 +29,7 @@ from .cache_rules import (
     shifts,
     state,
 )
+from .contractions import applies_general_delta_rule
 from .quantity import Convention, Conventions, counts_nothing, refuse_observed, rows, shared
 
 

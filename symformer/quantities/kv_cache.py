@@ -16,7 +16,6 @@ from .cache_rules import (
     WINDOW,
     Cached,
     applies_delta_rule,
-    applies_general_delta_rule,
     convolved,
     keeps_places,
     keys_and_values,
@@ -26,6 +25,7 @@ from .cache_rules import (
     shifts,
     state,
 )
+from .contractions import applies_general_delta_rule
 from .quantity import Convention, Conventions, counts_nothing, measured, rows
 
 STATES = (

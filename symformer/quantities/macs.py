@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..formulas.account import Measure
 from ..ledger.facts import OperationKind
-from .contractions import ATTENTION, EMBEDDING, LOGITS, multiply_adds, rules, traced_multiply_adds
+from .contractions import ATTENTION, EMBEDDING, LOGITS, RECURRENT_RULE, multiply_adds, rules, traced_multiply_adds
 from .quantity import BOTH, Quantity, measured
 
 QUANTITY = Quantity(
@@ -17,5 +17,6 @@ QUANTITY = Quantity(
     "torch's FlopCounterMode counts 2 FLOPs per multiply-add. Twice this formula equals the forward FLOPs of "
     "contractions, which have a certificate. The tests compare this formula with half of torch's count.",
     derived_from="flops",
+    notes=RECURRENT_RULE,
     encoder=BOTH,
 )

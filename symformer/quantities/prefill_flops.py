@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..formulas.account import Measure
 from .cache_rules import FromPrompt, prompt
-from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, rules
+from .contractions import ATTENTION, COUNT, EMBEDDING, LOGITS, RECURRENT_RULE, rules
 from .rule_sets import PROMPT
 from .rule_sets.rule_set import RuleSetQuantity
 
@@ -23,6 +23,7 @@ QUANTITY = PrefillFlops(
     rules(prompt),
     ("operation", "factors"),
     {"attention": ATTENTION, "logits": LOGITS, "embedding": EMBEDDING, "count": COUNT},
+    notes=RECURRENT_RULE,
     encoder="The prompt is the decoder's; the encoder's pass over its own input is included.",
     rule_sets=PROMPT,
 )

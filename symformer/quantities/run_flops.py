@@ -51,6 +51,7 @@ QUANTITY = RunFlops(
     "The training FLOPs of one batch have a certificate. A run's FLOPs are that count times the number of batches; the "
     "tests compare them with published training runs.",
     derived_from="train-flops",
+    notes=STEP.notes,
     logits=STEP.logits,
     encoder="The N_tok tokens are the decoder's; the encoder reads one sequence per S tokens.",
     frozen=STEP.frozen,

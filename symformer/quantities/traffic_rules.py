@@ -106,7 +106,7 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def select(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return no terms for a position. Raises RuleError for a token shift and for columns of scores of distances."""
     if entry.function == SHIFTED:
-        raise RuleError(f"{entry.path}: a token shift is not supported")
+        raise RuleError(f"{entry.path}: a token shift, which a kernel may fuse, is not supported")
     if entry.function in GATHERED:
         raise RuleError(f"{entry.path}: scores of distances, which no fused kernel computes, are not supported")
     return counts_nothing(entry, conventions)

@@ -12,7 +12,7 @@ from ..ledger.facts import CARRYING, Entry, Ledger, OperationKind, Scope
 from ..ledger.layer_kinds import mixtures
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
-from .contractions import ATTENTION, EMBEDDING, contractions, rules
+from .contractions import ATTENTION, EMBEDDING, RECURRENT_RULE, contractions, rules
 from .layer_kind_merge import Terms, merge_terms
 from .quantity import BOTH, Convention, Conventions, tally
 from .rule_sets import TRAINING
@@ -142,6 +142,7 @@ QUANTITY = TrainFlops(
         ),
     },
     logits="Logits are computed at all positions.",
+    notes=RECURRENT_RULE,
     encoder=BOTH,
     frozen="Gradients of frozen weights are not computed.",
     rule_sets=TRAINING,
