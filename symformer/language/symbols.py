@@ -91,6 +91,7 @@ _TABLE = (
     ),
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
     Letter("L_lin", "layers with linear attention", "layers", ("layer_types",)),
+    Letter("L_lin_x", "layers with linear attention and experts", "layers", ("layer_types",)),
     Letter("L_conv", "layers with a short convolution", "layers", ("layer_types",)),
     Letter("L_conv_moe", "layers with a short convolution and experts", "layers", ("layer_types",)),
     Letter("L_mlp", "layers with only a feed-forward network", "layers", ("layer_types",)),
@@ -159,6 +160,7 @@ _TABLE = (
     ),
     Letter("D_v_lin", "head dimension of values in linear attention", "elements", ("linear_value_head_dim",), growth=0),
     Letter("D_lin", "head dimension of linear attention", "elements", ("linear_head_dim",), growth=0),
+    Letter("D_shared", "head dimensions of keys that all heads share", "elements", growth=0),
     Letter("Z", "image side length", "pixels", ("image_size",), growth=0),
     Letter("Z_patch", "patch side length", "pixels", ("patch_size",), growth=0),
     Letter("Z_pool", "tokens per side of an image, after pooling", "tokens", growth=0),
@@ -203,7 +205,7 @@ L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
 L_local_moe, L_conv_moe, L_global_moe = (SYMBOLS[name] for name in ("L_local_moe", "L_conv_moe", "L_global_moe"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
 L_ssm_dense, L_hyb, R_adapter = (SYMBOLS[name] for name in ("L_ssm_dense", "L_hyb", "R_adapter"))
-L_lin, A_lin, D_lin = (SYMBOLS[name] for name in ("L_lin", "A_lin", "D_lin"))
+L_lin, L_lin_x, A_lin, D_lin, D_shared = (SYMBOLS[name] for name in ("L_lin", "L_lin_x", "A_lin", "D_lin", "D_shared"))
 A_k_lin, A_v_lin, D_k_lin, D_v_lin = (SYMBOLS[name] for name in ("A_k_lin", "A_v_lin", "D_k_lin", "D_v_lin"))
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
