@@ -81,7 +81,7 @@ _TABLE = (
     Letter("L_nope", "layers without positions", "layers", ("no_rope_layers",)),
     Letter("L_ssm", "layers with a state space mixer", "layers", ("layer_types",)),
     Letter(
-        "L_ssm_dense",
+        "L_ssm_d",
         "layers with a state space mixer and a dense feed-forward network",
         "layers",
         ("attn_layer_period",),
@@ -93,11 +93,11 @@ _TABLE = (
     Letter("L_lin", "layers with linear attention", "layers", ("layer_types",)),
     Letter("L_lin_x", "layers with linear attention and experts", "layers", ("layer_types",)),
     Letter("L_conv", "layers with a short convolution", "layers", ("layer_types",)),
-    Letter("L_conv_moe", "layers with a short convolution and experts", "layers", ("layer_types",)),
+    Letter("L_conv_x", "layers with a short convolution and experts", "layers", ("layer_types",)),
     Letter("L_mlp", "layers with only a feed-forward network", "layers", ("layer_types",)),
     Letter("L_dense", "layers with a dense feed-forward network", "layers", ("first_k_dense_replace",)),
-    Letter("L_local_moe", "layers with local attention and experts", "layers", ("layer_types",)),
-    Letter("L_global_moe", "layers with global attention and experts", "layers", ("layer_types",)),
+    Letter("L_loc_x", "layers with local attention and experts", "layers", ("layer_types",)),
+    Letter("L_glo_x", "layers with global attention and experts", "layers", ("layer_types",)),
     Letter("L_idx", "layers with an indexer and experts", "layers", ("indexer_types",)),
     Letter(
         "L_reuse", "layers with experts that reuse the keys chosen in an earlier layer", "layers", ("indexer_types",)
@@ -188,6 +188,11 @@ _TABLE = (
 # intensity, and shares. Measure takes its letter from these; no size has one of them.
 MEASURES = frozenset("NFUQIY")
 
+# Former letters, which are accepted wherever a size is given by its letter.
+FORMER: Mapping[str, str] = MappingProxyType(
+    {"L_ssm_dense": "L_ssm_d", "L_conv_moe": "L_conv_x", "L_local_moe": "L_loc_x", "L_global_moe": "L_glo_x"}
+)
+
 LETTERS: Mapping[str, Letter] = MappingProxyType({letter.name: letter for letter in _TABLE})
 SYMBOLS: Mapping[str, Symbol] = MappingProxyType({name: Symbol(name, integer=True, positive=True) for name in LETTERS})
 RUN_SIZES = frozenset(SYMBOLS[name] for name, row in LETTERS.items() if row.run)
@@ -202,9 +207,9 @@ L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 L_idx, L_reuse = SYMBOLS["L_idx"], SYMBOLS["L_reuse"]
 L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
-L_local_moe, L_conv_moe, L_global_moe = (SYMBOLS[name] for name in ("L_local_moe", "L_conv_moe", "L_global_moe"))
+L_loc_x, L_conv_x, L_glo_x = (SYMBOLS[name] for name in ("L_loc_x", "L_conv_x", "L_glo_x"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
-L_ssm_dense, L_hyb, R_adapter = (SYMBOLS[name] for name in ("L_ssm_dense", "L_hyb", "R_adapter"))
+L_ssm_d, L_hyb, R_adapter = (SYMBOLS[name] for name in ("L_ssm_d", "L_hyb", "R_adapter"))
 L_lin, L_lin_x, A_lin, D_lin, D_shared = (SYMBOLS[name] for name in ("L_lin", "L_lin_x", "A_lin", "D_lin", "D_shared"))
 A_k_lin, A_v_lin, D_k_lin, D_v_lin = (SYMBOLS[name] for name in ("A_k_lin", "A_v_lin", "D_k_lin", "D_v_lin"))
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
@@ -252,6 +257,8 @@ def symbol(name: str, own: Iterable[Symbol] = ()) -> Symbol:
     known = {str(size): size for size in sorted(own, key=lambda size: (letter(size).run, print_order(size)))}
     if name in known or name in names:
         return known[name] if name in known else names[name]
+    if name in FORMER:
+        return SYMBOLS[FORMER[name]]
     hint = suggested_letter(name)
     raise UnknownNameError("symbol", name, () if hint else known or SYMBOLS, hint)
 

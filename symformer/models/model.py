@@ -30,6 +30,7 @@ from ..language.sizes import (
     whole,
 )
 from ..language.symbols import (
+    FORMER,
     RUN_SIZES,
     SYMBOLS,
     NamedSizes,
@@ -333,8 +334,9 @@ class Model(Immutable, Shown):
 
     @cached_property
     def names(self) -> Mapping[str, Symbol]:
-        """Return its sizes by their other names: the config fields of a class of the catalogue or a trace."""
-        return FrozenDict({name: named_symbol(own) for name, own in self.provenance.names.items()})
+        """Return its sizes by other names: the config fields of a class of the catalogue or a trace, former letters."""
+        former = {name: own for name, own in FORMER.items() if named_symbol(own) in self.sizes}
+        return FrozenDict({name: named_symbol(own) for name, own in {**former, **self.provenance.names}.items()})
 
     def size_name(self, name: str) -> str:
         """Return the letter of a size that is given by another name, such as its config field; other text unchanged.
