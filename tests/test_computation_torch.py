@@ -63,7 +63,7 @@ KINDS = {
 KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
 KINDS |= {"conv": "convolution_layers", "hybrid": "hybrid_layers"}
 GATED = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")  # gated attention
-LINEAR = (*GATED, "kimi_linear")  # linear attention in some layers
+LINEAR = (*GATED, "kimi_linear", "olmo_hybrid")  # linear attention in some layers
 CASES = {model_type: case.computation for model_type, case in TYPES.items()}
 AMONG = [kind for kind, case in TYPES.items() if case.config.inputs == "images among tokens"]
 OPTIONS = {
