@@ -398,10 +398,10 @@ REFUSED = {
     ),
     "another kind's": (["gpt2", "--device", "80GB", "-o", "a.svg"], "--device applies to --kind memory only"),
     "a ratio": (["gpt2", "-q", "intensity", "-o", "a.svg"], "intensity is a ratio"),
-    "the format": (["gpt2", "-o", "a.md"], "a figure is written as .svg, .pdf, .png, .tex, not as .md"),
+    "the format": (["gpt2", "-o", "a.md"], "a.md ends in .md; a figure needs the extension .svg, .pdf, .png or .tex"),
     "a plot as TikZ": (
         ["gpt2", "--kind", "shares", "-o", "a.tex"],
-        "a plot is written as .svg, .pdf, .png, not as .tex",
+        "a plot needs the extension .svg, .pdf or .png, not .tex",
     ),
     "no unit": (["gpt2", "--kind", "memory", "--set", "S=9", "--device", "80", "-o", "a.svg"], "--device '80' is not"),
     "B is the axis": (["gpt2", "--kind", "memory", "--set", "B=2", "--set", "S=9", "-o", "a.svg"], "B is the x-axis"),

@@ -218,7 +218,7 @@ def test_python_and_json_state_the_same() -> None:
     [
         (["clip", "gpt2"], "CLIP has an image encoder and a text encoder, and GPT-2 does not"),
         (["gpt2", "component:mlp"], "component:mlp is a component; --structure compares whole models"),
-        (["gpt2", "hf:bamba"], "hf:bamba is known from a trace of its code, which does not name its parts"),
+        (["gpt2", "hf:bamba"], "hf:bamba is traced, and a trace does not identify the components"),
         (["gpt2"], "--structure compares two models, not 1"),
         (["gpt2", "llama", "bert"], "--structure compares two models, not 3"),
         (["gpt2", "llama", "-q", "flops"], "cannot be combined with --quantity"),

@@ -134,9 +134,7 @@ def condition_lines(
     for name in names:
         preferred = free.get(named_symbol(name))
         closest = "the smallest value" if preferred is None else f"{preferred:,} or the closest value"
-        found.append(
-            [f"{name} is not in the formula and was not given; each row uses {closest} that its conditions allow"]
-        )
+        found.append([f"{name} occurs only in conditions and is not set; each row uses {closest} that satisfies them"])
     for formula in formulas:
         concerned = find_quantity(formula.measure.name).shown_conventions(formula)
         found += [[setting(name, choice)] for name, choice in concerned.items()]
@@ -151,6 +149,4 @@ def _concerns(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
     if not any(size in each.accepted_sizes for each in formulas):
         ids = " and ".join(each.id for each in formulas)
         what = model.meaning(size)
-        raise SizeError(
-            f"{size} has no effect: {ids} does not depend on {size} ({what}), and {model.target} does not have it"
-        )
+        raise SizeError(f"{size} has no effect: {ids} does not depend on {size} ({what}); choose another size")

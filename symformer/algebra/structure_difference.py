@@ -54,8 +54,8 @@ def compare_structures(first: Model, second: Model) -> StructureComparison:
             raise OptionError(f"{model.target} is a component; --structure compares whole models")
         if model.provenance.reading:
             raise OptionError(
-                f"{model.target} is known from a trace of its code, which does not name its parts; compare the totals "
-                "of a quantity instead, without --structure"
+                f"{model.target} is traced, and a trace does not identify the components that --structure compares; "
+                "remove --structure to compare totals"
             )
     one, two = profiles(first.component), profiles(second.component)
     pairs = _pairs(first.title, second.title, one, two)

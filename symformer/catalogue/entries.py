@@ -289,8 +289,9 @@ def finder(kept: CatalogueEntry, at: ConfigMatch, assumed: tuple[str, ...] = ())
         if found is None and (operations := record(kept, at.effects, OPERATIONS, at.absent)) is not None:
             found = operations if quantity in operations.operations.confirmed else None
         if found is None:
-            why = f": {kept.config.run_refusal}" if kept.config.run_refusal else ""
-            raise CatalogueError(f"the catalogue has no {quantity} for {name}{why}")
+            if why := kept.config.run_refusal:
+                raise CatalogueError(f"the catalogue has only params for {name}, not {quantity}: {why}")
+            raise CatalogueError(f"the catalogue has no {quantity} for {name}")
         if why := violated_condition(found, at.numbers):
             raise CatalogueError(f"the catalogue's {quantity} for {name} does not apply to this config: {why}")
         return replace(found, config=at.numbers, assumed=assumed, by="catalogue")

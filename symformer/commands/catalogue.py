@@ -52,7 +52,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         )
     if words and not facts:
         raise UnknownNameError(
-            "class or model type", " ".join(words), dict(classes()), "symformer catalogue lists them all"
+            "class or model type", " ".join(words), dict(classes()), "`symformer catalogue` lists them all"
         )
     alone = find_entry(facts[0]["class"], facts[0]["type"]) if len(facts) == 1 else None
     if alone is not None:

@@ -57,6 +57,7 @@ def command(
     from ..language.notation.text import amount
     from ..language.sizes import whole
     from ..language.target import TargetKind, parse
+    from ..models.provenance import fixed_note
     from ..output.blocks import Heading, Paragraph, Table
     from ..targets.resolution import pairs
     from ..views.provenance_lines import config_agreement
@@ -108,10 +109,7 @@ def command(
     own = config_agreement(reading) if reading else ""
     checked = f"exact, row by row, at {len(found.checked)} new random configs{own} ({found.builds} builds)"
     below = [f"{name} = {other}: the trace is valid only if this holds" for name, other in found.ties.items()]
-    below += [
-        f"{each.name} is fixed at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else "")
-        for each in found.pinned
-    ]
+    below += [f"{each.name} {fixed_note(each)}" + (f" ({each.line})" if each.line else "") for each in found.pinned]
     below += [f"valid if {condition}" for condition in found.conditions]
     below += [*found.report, *(reading.input_notes if reading else ())]
     for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):

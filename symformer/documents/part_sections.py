@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from sympy import Expr, Integer, Symbol, expand, fraction
 
 from ..components.base import Component
+from ..components.pre_norm_block import PreNormBlock
 from ..formulas.account import Line as AccountLine
 from ..formulas.account import Term, together
 from ..formulas.derivation import Reason, Section
@@ -59,7 +60,11 @@ def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
     width = takes[0].dims[-1] if takes and takes[0].dims else None
     if isinstance(width, Symbol) and reads and not letter(width).run:
         sizes.setdefault(width, reads[-1])
-    return sentence(part.about, sizes)
+    about = part.about
+    if line.is_common and isinstance(part, PreNormBlock):
+        kinds = [each.part for each in formula.root.walk() if each.is_kind and each.among == line.count]
+        about = part.about_with(each for each in kinds if isinstance(each, Component))
+    return sentence(about, sizes)
 
 
 def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]:

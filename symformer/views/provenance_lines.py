@@ -10,7 +10,7 @@ from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
 from ..language.symbols import K
 from ..models.model import Model
-from ..models.provenance import TraceEvidence, libraries
+from ..models.provenance import TraceEvidence, fixed_note, libraries
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED, PLACEMENT
 
@@ -39,7 +39,7 @@ def source_sentences(model: Model, formula: Formula) -> list[str]:
             f"{model.title.removesuffix(', traced')}; matches it row by row at {reading.points} new random configs"
             f"{config_agreement(reading)} ({libraries(reading.versions)})"
         ]
-        lines += [f"{each.name} is fixed at {each.value:,}: {each.why}" for each in reading.pinned]
+        lines += [f"{each.name} {fixed_note(each)}" for each in reading.pinned]
         lines += [f"{name} = {other}: the trace is valid only if this holds" for name, other in reading.ties.items()]
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: no effect on the stored weights")
