@@ -153,7 +153,7 @@ def test_incompatible_options_are_refused() -> None:
         ("--live", "--format", "pdf"): "--live writes .html, but each file in out is .pdf",
         ("--fragment", "--format", "md"): "--fragment writes .tex, but --format is md",
         ("--flavour", "github"): "--flavour applies to Markdown only, but each file in out is .pdf",
-        ("--template", "own.typ"): "--template cannot write .pdf, but each file in out is .pdf",
+        ("--template", "own.typ"): "--template writes text formats only, but each file in out is .pdf",
         ("--macros", "--fragment"): "remove one of the two",
         ("--live", "--macros"): "remove one of the two",
     }.items():

@@ -22,7 +22,7 @@ from symformer.components.moe import MoE
 from symformer.documents.derivation_document import document
 from symformer.language.symbols import A, B, D, E, G, H, K, L, L_dec, L_enc, L_moe, M, P, P_rel, S, V, X, X_shared
 from symformer.models.model import Model
-from symformer.output.blocks import Heading
+from symformer.output.blocks import Code, Heading, Paragraph
 from symformer.quantities import quantity
 
 # One architecture for each kind of part: norms, positions, biases, experts, latents, mixers, stacks, images.
@@ -183,6 +183,14 @@ def test_key_value_heads_are_a_difference_of_sizes() -> None:
     assert "G = 32 and 8" in text
 
 
+def test_the_same_structure_does_not_mean_the_same_model() -> None:
+    """GLM-5 rotates interleaved pairs in its indexer, and DeepSeek-V3.2 halves; only GLM-5.2 reuses chosen keys."""
+    found = structure("glm-moe-dsa", "deepseek-v32")
+    assert found.same
+    assert found.same_line.endswith("can differ; only GLM-5 has the option reused_keys")
+    assert "only sizes" not in found.same_line
+
+
 def test_options_are_differences_too() -> None:
     text = printed("llama", "llama", "--option", "2:tied=true")
     assert "llama (1) uses an LM head of its own instead of an LM head tied to the token embedding." in text
@@ -255,6 +263,7 @@ def test_relatives_that_their_papers_name() -> None:
         "gemma3": "gemma2",
         "deepseek-v3": "deepseek-v2",  # "validated in DeepSeek-V2"
         "mamba2": "mamba",
+        "zamba2": "mamba2",  # section 2: "Mamba2 blocks" in place of the Mamba blocks of Zamba
         "distilbert": "bert",
         "opt": "gpt2",
         "transformer": "",  # the oldest
@@ -265,6 +274,19 @@ def test_relatives_that_their_papers_name() -> None:
 def test_a_derivation_names_the_nearest_relative() -> None:
     blocks = document(architectures.architecture("qwen3"), ["params"], "0").blocks
     assert any(isinstance(block, Heading) and block.line == ["Nearest relative"] for block in blocks)
+    # the command at the end has the options of the page: a reader who runs it sees the same differences
+    norm = architectures.architecture("falcon-h1-7b")
+    (command,) = (
+        piece.text
+        for block in document(norm, ["params"], "0").blocks
+        if isinstance(block, Paragraph)
+        for piece in block.line
+        if isinstance(piece, Code) and piece.text.startswith("symformer compare ")
+    )
+    found = CliRunner().invoke(cli, command.split()[1:])
+    assert found.exit_code == 0, found.stderr
+    assert "constant factors of the inputs and outputs" in found.stdout
+    assert "--option 1:mixer_norm=true --option 1:norm_first=false" in command
     short = document(architectures.architecture("qwen3"), ["params"], "0", form="short").blocks
     assert not any(isinstance(block, Heading) and block.line == ["Nearest relative"] for block in short)
     shown = CliRunner().invoke(cli, ["show", "qwen3"]).stdout
