@@ -17,7 +17,7 @@ from ..quantities import quantity as find_quantity
 from .structure import QUANTITIES, PartDifference, StructureComparison
 from .structure_amounts import Place, part_amounts, silent_operations
 from .structure_profile import DECODER, ENCODER, ONLY, OTHER, PARTS, StackProfile, in_towers, profiles
-from .structure_words import ROTARY, Change, changes_of
+from .structure_words import ROTARY, StructureChange, changes_of
 
 NOTHING = Integer(0)
 NONE = "-"  # in the place of a stack that only the other model has
@@ -33,7 +33,7 @@ def differing_parts(one: Mapping[str, StackProfile], two: Mapping[str, StackProf
 
     Raises OptionError if their stacks do not correspond.
     """
-    found: dict[tuple[str, tuple[Change, ...]], int] = {}
+    found: dict[tuple[str, tuple[StructureChange, ...]], int] = {}
     for left, right in _pairs("the first", "the second", one, two):
         if NONE in (left, right):  # a whole stack
             found[NONE, ()] = 1
@@ -111,10 +111,12 @@ def _whole_stack(
         quantity: Add(*(amount for place, amount in each.items() if place[0] == name))
         for quantity, each in amounts.items()
     }
-    return PartDifference(name, (Change("stack", phrase if one else (), () if one else phrase),), FrozenDict(own))
+    return PartDifference(
+        name, (StructureChange("stack", phrase if one else (), () if one else phrase),), FrozenDict(own)
+    )
 
 
-def _is_mixer(changes: Sequence[Change]) -> bool:
+def _is_mixer(changes: Sequence[StructureChange]) -> bool:
     """Return whether one of the models has something else than attention in its place."""
     return any(word in phrase for each in changes for phrase in (*each.own, *each.other) for word in _OTHER_MIXERS)
 

@@ -117,7 +117,7 @@ class StackProfile:
 
 
 @dataclass(frozen=True)
-class Stack:
+class LayerStack:
     """A stack of layers in a ledger: the items before it, its kinds of layers, and the items after it."""
 
     before: tuple[Entry | Scope, ...]
@@ -138,7 +138,7 @@ def profiles(component: Component) -> dict[str, StackProfile]:
     return {name: _profile(component, name, stack) for name, stack in stacks_of(component.ledger.apart.root).items()}
 
 
-def stacks_of(root: Scope) -> dict[str, Stack]:
+def stacks_of(root: Scope) -> dict[str, LayerStack]:
     """Return the stacks of a model by name: one, an encoder and a decoder, or an image and a text encoder."""
     names = stack_names(root)
     items: dict[str, list[Entry | Scope]] = {name: [] for name in names}
@@ -185,14 +185,14 @@ def _role(part: object) -> str:
     return part.role if isinstance(part, Component) else ""
 
 
-def _stack(items: Sequence[Entry | Scope]) -> Stack:
+def _stack(items: Sequence[Entry | Scope]) -> LayerStack:
     places = [place for place, item in enumerate(items) if _is_kind(item)]
     first, last = (places[0], places[-1]) if places else (len(items), len(items) - 1)
     kinds = tuple(item for item in items[first : last + 1] if isinstance(item, Scope) and _is_kind(item))
-    return Stack(tuple(items[:first]), kinds, tuple(items[last + 1 :]))
+    return LayerStack(tuple(items[:first]), kinds, tuple(items[last + 1 :]))
 
 
-def _profile(component: Component, name: str, stack: Stack) -> StackProfile:
+def _profile(component: Component, name: str, stack: LayerStack) -> StackProfile:
     found = StackProfile()
     for item in stack.before:
         _before(found, item, name == ONLY)
