@@ -396,7 +396,10 @@ REFUSED = {
         ["gpt2", "llama", "--kind", "part", "--part", "h", "-o", "a.svg"],
         "a part can be drawn for one target only",
     ),
-    "another kind's": (["gpt2", "--device", "80GB", "-o", "a.svg"], "--device has no effect with --kind architecture; add --kind memory, or"),
+    "another kind's": (
+        ["gpt2", "--device", "80GB", "-o", "a.svg"],
+        "--device has no effect with --kind architecture; add --kind memory, or",
+    ),
     "a ratio": (["gpt2", "-q", "intensity", "-o", "a.svg"], "intensity is a ratio"),
     "the format": (["gpt2", "-o", "a.md"], "a.md ends in .md; a figure needs the extension .svg, .pdf, .png or .tex"),
     "a plot as TikZ": (
@@ -408,7 +411,10 @@ REFUSED = {
     "S is the axis": (["gpt2", "--kind", "flops", "--set", "S=2", "-o", "a.svg"], "S is the x-axis"),
     "no length": (["gpt2", "--kind", "memory", "-o", "a.svg"], "needs a value for S"),
     "no sizes": (["llama", "--kind", "flops", "-o", "a.svg"], "needs a value for"),
-    "no device": (["gpt2", "--kind", "roofline", "-o", "a.svg"], "set both, as in --peak 989TFLOPS --bandwidth 3.35TB/s"),
+    "no device": (
+        ["gpt2", "--kind", "roofline", "-o", "a.svg"],
+        "set both, as in --peak 989TFLOPS --bandwidth 3.35TB/s",
+    ),
     "no length yet": (
         ["gpt2", "--kind", "roofline", "--peak", "1TFLOPS", "--bandwidth", "1GB/s", "-o", "a.svg"],
         "gpt2 has no value for some sizes: prefill needs B, S; decode needs B, C",

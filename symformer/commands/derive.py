@@ -174,7 +174,7 @@ def _own(template: str, extension: str, place: str) -> tuple[str, str]:
 
     if extension in ("pdf", ARCHIVE):
         raise DocumentError(
-            f"--template writes text formats only, but {place} is .{extension}; write .tex or .typ, and compile that file"
+            f"--template writes text formats only, but {place} is .{extension}; write .tex or .typ, and compile it"
         )
     text = read_template(template)
     if warning := check_delimiters(text, template):

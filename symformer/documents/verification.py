@@ -25,6 +25,10 @@ FILED = (
     "This formula is from symformer's catalogue and was obtained by tracing the code of the class. Every config "
     "switch has its value from the config, or else its default. "
 )
+OTHER_VALUES = (
+    "For another value of a fixed size, give symformer a config.json with that value: the class is then traced again, "
+    "which requires torch."
+)
 COUNTED = {
     "FLOPs": " For each, torch's FlopCounterMode counted the same total.",
     "MACs": " For each, torch's FlopCounterMode counted twice the total, since one MAC is two FLOPs.",
@@ -41,6 +45,8 @@ def _reading(reading: TraceEvidence, unit: str, filed: bool) -> list[Block]:
         blocks.append(
             Paragraph([Code(each.name), f" {fixed_note(each)}", *maybe(each.line, " (", Code(each.line), ")"), "."])
         )
+    if filed and reading.pinned:
+        blocks.append(Paragraph([OTHER_VALUES]))
     if reading.ignored:
         blocks.append(Paragraph([Code(", ".join(reading.ignored)), ": no effect on the stored weights."]))
     blocks += [Paragraph([f"{said[0].upper()}{said[1:]}."]) for said in reading.input_notes]

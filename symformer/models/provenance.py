@@ -113,6 +113,9 @@ class TraceEvidence(Immutable):
     pinned: tuple[Pinned, ...] = ()
     ties: Mapping[str, str] = field(default_factory=dict)  # size -> the other size that it must equal
     ignored: tuple[str, ...] = ()  # config switches that do not affect the stored weights, with their values
+    patterns: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # list of layer kinds -> kinds that it repeats
     unread: tuple[str, ...] = ()  # optional inputs that the run did not have, such as images or sound
     images: str = ""  # a note on the images that the run had in addition to tokens
     at_config: str = ""  # the comparison at the config itself: "row by row", "in all", or "" if there was none
