@@ -101,7 +101,10 @@ def test_operations_of_a_run_are_listed_by_part() -> None:
     # Arcee AI's config class: every fourth layer attends to all tokens, by ``global_attn_every_n_layers``
     assert "`layer_types` repeats 3 `sliding_attention` and 1 `full_attention`" in written
     # the window occurs only in the operations of the run, and still has its field
-    assert r"| $`C_{\mathrm{win}}`$ | tokens in the attention window, including the current one | `sliding_window` |" in written
+    assert (
+        r"| $`C_{\mathrm{win}}`$ | tokens in the attention window, including the current one | `sliding_window` |"
+        in written
+    )
     assert "### Outside the layers\n" in written
     assert "every element of every weight, trained or not," in written  # the bias of the experts is frozen
     # In layers with a dense MLP there is no router to leave out.

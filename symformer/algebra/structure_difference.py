@@ -7,17 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from sympy import Add, Expr, Integer, Symbol, expand
 
 from ..architectures.base_architecture import Architecture
+from ..components.base import Component
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, RuleError, naming
 from ..language.frozen import FrozenDict
 from ..language.notation.text import code
 from ..language.symbols import A, A_vis, D, E_vis, G, H, H_vis, L, P, S, S_enc
 from ..models.model import Model
+from ..output.blocks import Line
 from ..quantities import quantity as find_quantity
 from .structure import QUANTITIES, PartDifference, StructureComparison
 from .structure_amounts import Place, part_amounts, silent_operations
 from .structure_profile import DECODER, ENCODER, ONLY, OTHER, PARTS, StackProfile, in_towers, profiles
-from .structure_words import ROTARY, StructureChange, changes_of
+from .structure_words import ROTARY, StructureChange, changes_of, line
 
 NOTHING = Integer(0)
 NONE = "-"  # in the place of a stack that only the other model has
@@ -42,6 +44,22 @@ def differing_parts(one: Mapping[str, StackProfile], two: Mapping[str, StackProf
             if changes := changes_of(part, one[left], two[right]):  # once if they are the same in several stacks
                 found[part, changes] = sum(len(each.short.split("; ")) for each in changes)
     return len(found), sum(found.values())
+
+
+def difference_in_words(one: Component, two: Component) -> Line:
+    """Return in a few words how the structure of a component differs from that of another, or [] if it does not.
+
+    Raises OptionError for components whose structures are not compared.
+    """
+    found = (profiles(one), profiles(two))
+    said = [
+        change.short
+        for left, right in _pairs("the first", "the second", *found)
+        if NONE not in (left, right)
+        for part in dict.fromkeys(PARTS.values())
+        for change in changes_of(part, found[0][left], found[1][right])
+    ]
+    return line("; ".join(dict.fromkeys(said)))
 
 
 def compare_structures(first: Model, second: Model) -> StructureComparison:

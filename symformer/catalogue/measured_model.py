@@ -68,9 +68,10 @@ class MeasuredModel(Component):
 
     @property
     def about(self) -> str:
+        title = self.title.removesuffix(", traced")
         if self.fixed:
-            return f"{self.title}: its parameters are counted on the module itself, so its sizes are numbers."
-        return f"{self.title}: its formula is obtained by building the class at several sizes."
+            return f"{title}: its parameters are counted on the module itself, so its sizes are numbers."
+        return f"The formula of {title} is traced: it is obtained by building the model at several sizes."
 
     @property
     def total(self) -> Expr:

@@ -48,9 +48,9 @@ def command(
     The command runs the code that TARGET names. It checks the formula row by row at new random sizes, and FLOPs also
     against torch's own counter. If a check fails, it prints no formula.
 
-    params, flops, train-flops, activations and kv-cache are torch's own counts: of stored parameters, products, tensors
-    saved for the backward pass, and cached tensors. If every row is recognised as an operation, active-params,
-    prefill-flops, decode-flops, generation-flops and inference-memory are available too.
+    The quantities params, flops, train-flops, activations and kv-cache are measured in torch: stored parameters, matrix
+    products, tensors saved for the backward pass, and cached tensors. If every row is recognized as an operation,
+    active-params, prefill-flops, decode-flops, generation-flops and inference-memory are available too.
     """
     from ..language.arithmetic import size
     from ..language.errors import OptionError

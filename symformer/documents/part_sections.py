@@ -145,7 +145,10 @@ def _title(section: Section, formula: Formula) -> Piece:
     """
     line = section.line
     if isinstance(line.part, Component):
-        return Code(line.name) if line.is_kind else line.part.title
+        if not line.is_kind:
+            return line.part.title
+        meaning = letter(line.count).meaning if isinstance(line.count, Symbol) else ""
+        return capital(meaning) if meaning.startswith("layers ") else Code(line.name)
     words = [word for word in line.path.split(".") if word != "*"]
     below = [one.path.removeprefix(f"{line.path}.") for one in line.walk()]
     below += ["experts"] * any(word.endswith("_experts") for word in line.key.split("."))
