@@ -156,6 +156,8 @@ REFUSED = [
     (["compare", "gpt2", "bert", "-o", "."], ["is a folder"]),
     (["derive", "gpt2", "-o", ""], ["the name of the output file is empty"]),
     (["compare", "gpt2", "gpt3"], ["unknown target 'gpt3'"]),
+    (["cite", "vaswani2018"], ["unknown formula or paper 'vaswani2018'", "did you mean vaswani2017"]),
+    (["trace", "torch.nn:Linear", "--size", "in_features=x"], ["in_features=x is not a number"]),
     (["cite", "gtp2.params"], ["unknown formula 'gtp2.params'", "did you mean gpt2.params"]),
     (["cite", "gpt2.parms"], ["unknown quantity 'parms'"]),
     (["cite", "gpt2.params.h.atn"], ["unknown part 'h.atn'", "did you mean h.attn"]),

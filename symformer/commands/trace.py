@@ -53,7 +53,7 @@ def command(
     active-params, prefill-flops, decode-flops, generation-flops and inference-memory are available too.
     """
     from ..language.arithmetic import size
-    from ..language.errors import OptionError
+    from ..language.errors import OptionError, SizeError, UnknownNameError
     from ..language.notation.text import amount
     from ..language.sizes import whole
     from ..language.target import TargetKind, parse
@@ -65,6 +65,12 @@ def command(
     from ..witness import ignored_at, values_at
     from ..witness import trace as trace_model
 
+    def number(name: str, value: str) -> int:
+        try:
+            return whole(name, size(value))
+        except UnknownNameError:
+            raise SizeError(f"{name}={value} is not a number; a size is a positive integer") from None
+
     kind = parse(target).kind
     for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
         if given and kind in (TargetKind.HF, TargetKind.CONFIG, TargetKind.HUB):
@@ -73,7 +79,7 @@ def command(
             )
     if sets and not configs:
         raise OptionError(f"--set {sets[0]} requires a config to evaluate the formula at; name one with --at")
-    start, run = ({name: whole(name, size(value)) for name, value in pairs(given).items()} for given in (sizes, sets))
+    start, run = ({name: number(name, value) for name, value in pairs(given).items()} for given in (sizes, sets))
     model = trace_model(target, start, head, inputs)
     found = model.for_quantity(quantity)
     formula = found.model.formula(quantity)

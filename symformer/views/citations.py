@@ -106,6 +106,8 @@ def bibtex(ids: Sequence[str], version: str, options: Mapping[str, str] | None =
         if id in papers():
             entries[id] = paper(id).bibtex()
             continue
+        if not target_of(id) and (near := get_close_matches(id[:QUOTED], papers(), n=3, cutoff=0.8)):
+            raise UnknownNameError("formula or paper", id, near)
         model, formula, within = find(id, taken)
         entries[key(model, formula)] = _entry(model, formula, version)
         for each in papers_of(within):
