@@ -294,7 +294,7 @@ def network(part: object, shared: bool) -> Phrases:
             said = ["a gated MLP"]
             norm = "" if part.norm is None else article(norm_words(part.norm, False))
             said += [f"{norm} of the hidden layer of the MLP"] if norm else []
-            said += ["an adapter for the input projections of the MLP in each layer"] if part.adapter else []
+            said += ["an adapter for the input projections of the MLP"] if part.adapter else []
             factors = part.gate_factor or part.factor
             said += ["constant factors of the gate and the output of the MLP"] if factors else []
             return {"MLP": said, **_activation(part.activation, part.bias)}
