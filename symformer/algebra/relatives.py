@@ -10,7 +10,7 @@ from ..architectures.base_architecture import Architecture
 from ..language.errors import OptionError
 from ..papers import cited_papers, paper, papers
 from .structure_difference import differing_parts
-from .structure_profile import StackProfile, profiles
+from .structure_profile import LANGUAGE, StackProfile, profiles
 
 
 def nearest_relative(name: str) -> str:
@@ -21,7 +21,7 @@ def nearest_relative(name: str) -> str:
     mixer comes first among models that differ in equally many parts. A relative is older: so
     is the first paper that its class cites. Architectures of the same paper are in the order of their names. A model of
     a single layer is a relative of such models only, and a model with an encoder and a decoder has another one as its
-    relative if there is one.
+    relative if there is one. The relative of a multimodal model may be its language model.
 
     Parameters
     ----------
@@ -39,10 +39,7 @@ def nearest_relative(name: str) -> str:
     'llama'
 
     """
-    try:
-        own, date = _described(name), _published(name)
-    except OptionError:  # its structure is not compared
-        return ""
+    own, date = _described(name), _published(name)
     found = []
     for other in architectures.names():
         since = _published(other)
@@ -55,8 +52,9 @@ def nearest_relative(name: str) -> str:
             parts, phrases = differing_parts(own, theirs)
         except OptionError:  # they have other towers
             continue
+        other_stacks = own.keys() != theirs.keys() and LANGUAGE not in own
         unlike = not _mixers(own) & _mixers(theirs)
-        found.append((own.keys() != theirs.keys(), parts + unlike, unlike, phrases, since, other))
+        found.append((other_stacks, parts + unlike, unlike, phrases, since, other))
     return min(found)[-1] if found else ""
 
 

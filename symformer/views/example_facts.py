@@ -169,7 +169,7 @@ def _variants(shown: Model, formula: Formula) -> Iterator[VariantFacts]:
 
 
 def _meaning(variant: Component, shown: Component) -> Line | None:
-    """Return the difference of a variant from the model in words, or None for models with several towers."""
+    """Return the difference of a variant from the model in words, or None if they are not compared."""
     try:
         return difference_in_words(variant, shown)
     except OptionError:
