@@ -264,7 +264,7 @@ def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
         (["--grid", "E=1,2", "--grid", "E=3"], "E is given twice; keep one"),
         (["--grid", "Q=1,2"], "unknown symbol 'Q'"),
         (["--grid", "S=1,2"], "S has no effect: gpt2.params does not depend on S (sequence length); choose"),
-        (["--grid", "E=768", "--set", "E=5"], "E is an unknown, but is also set to 5; remove one of the two"),
+        (["--grid", "E=768", "--set", "E=5"], "E is varied or solved for, but also set to 5; remove one of the two"),
         (["--grid", "E=1:1000000000", "--grid", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
         (["--grid", "E=1:1000000", "--grid", "L=1:1000000"], "gpt2 would have 1,000,000,000,000 rows, but"),
         (["--grid", "E=768", "-q", "flops"], "a sweep of gpt2 needs a value for B, S; set one value with --set"),

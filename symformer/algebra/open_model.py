@@ -56,7 +56,9 @@ class OpenModel:
         fixed = {name: check_relation(symbol(name, own), value, own) for name, value in {**given, **where}.items()}
         for name in names:
             if name in fixed:
-                raise SizeError(f"{name} is an unknown, but is also set to {text(fixed[name])}; remove one of the two")
+                raise SizeError(
+                    f"{name} is varied or solved for, but also set to {text(fixed[name])}; remove one of the two"
+                )
         sizes = {name: symbol(name, own) for name in names}
         free = {name: size for name, size in sizes.items() if size in own}
         model = model.set_unchecked({**fixed, **free})
