@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from click.testing import CliRunner
+
 import symformer as sf
 from symformer.catalogue.measured_model import MeasuredModel
 from symformer.catalogue.record import Record, model_of_records
+from symformer.commands.cli import cli
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
 from symformer.documents.formats.page_layout import A4, is_tall
@@ -100,6 +103,8 @@ def test_operations_of_a_run_are_listed_by_part() -> None:
     assert "Operations in a run: matrix product (`gate_proj`, `up_proj` and `down_proj`)." in written
     # Arcee AI's config class: every fourth layer attends to all tokens, by ``global_attn_every_n_layers``
     assert "`layer_types` repeats 3 `sliding_attention` and 1 `full_attention`" in written
+    shown = CliRunner().invoke(cli, ["show", "hf:afmoe"]).stdout
+    assert "the formula holds if layer_types repeats 3 sliding_attention and 1 full_attention\n" in shown
     # the window occurs only in the operations of the run, and still has its field
     assert (
         r"| $`C_{\mathrm{win}}`$ | tokens in the attention window, including the current one | `sliding_window` |"

@@ -91,7 +91,10 @@ def test_the_error_for_a_foreign_convention_lists_the_own_conventions() -> None:
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
     assert "inference-memory has the conventions weights, cache, " in result.stderr
-    assert "unknown option 'dtype' of gpt2; it is a convention of activations, communication, intensity, kv-cache, traffic" in result.stderr
+    assert (
+        "unknown option 'dtype' of gpt2; it is a convention of activations, communication, intensity, kv-cache, traffic"
+        in result.stderr
+    )
     assert "name the quantity" not in result.stderr
     unnamed = run("show", "gpt2", "--option", "attention=causal")
     assert "it is a convention of " in unnamed.stderr
