@@ -292,9 +292,11 @@ def network(part: object, shared: bool) -> Phrases:
             return {"MLP": [f"a shared expert of width {{{code(part.hidden)}}}"]}
         case GatedMLP():
             said = ["a gated MLP"]
-            said += [f"{article(norm_words(part.norm, False))} of its hidden layer"] if part.norm is not None else []
-            said += ["an adapter of each layer for its input projections"] if part.adapter else []
-            said += ["constant factors of its gate and its output"] if part.gate_factor or part.factor else []
+            norm = "" if part.norm is None else article(norm_words(part.norm, False))
+            said += [f"{norm} of the hidden layer of the MLP"] if norm else []
+            said += ["an adapter for the input projections of the MLP"] if part.adapter else []
+            factors = part.gate_factor or part.factor
+            said += ["constant factors of the gate and the output of the MLP"] if factors else []
             return {"MLP": said, **_activation(part.activation, part.bias)}
         case MLP():
             found = {"MLP": ["an MLP without a gate"], **_activation(part.activation, part.bias)}

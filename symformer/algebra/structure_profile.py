@@ -356,7 +356,7 @@ def _layer(found: StackProfile, kind: Scope) -> _Layer:
     sublayers = sum(_role(scope.part) != "norms" and not isinstance(scope.part, Identity) for scope in _sublayers(kind))
     sublayers -= max(len(mixers) - 1, 0)
     if _role(kind.part) == "block":
-        layer.aspects["sublayers"] = [f"{_NUMBERS.get(sublayers, sublayers)} in each layer"]
+        layer.aspects["sublayers"] = [f"{_NUMBERS.get(sublayers, sublayers)} per layer"]
     if len(mixers) > 1:
         beside = any(isinstance(scope.part, ParallelSum) for scope in kind.walk())
         mixers = [f"{' and '.join(mixers)} in parallel" if beside else " followed by ".join(mixers)]
