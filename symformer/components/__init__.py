@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
     from .chunked_scan import ChunkedScan as ChunkedScan
     from .conditioning import Conditioning as Conditioning
+    from .convolutional_positions import ConvolutionalPositions as ConvolutionalPositions
     from .cross_attention import CrossAttention as CrossAttention
     from .decoder_block import DecoderBlock as DecoderBlock
     from .disentangled_attention import DisentangledAttention as DisentangledAttention
@@ -69,6 +70,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
     from .text_encoder import TextEncoder as TextEncoder
     from .token_embedding import TokenEmbedding as TokenEmbedding
+    from .wave_encoder import WaveEncoder as WaveEncoder
     from .xielu import XIELU as XIELU
 
 registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), Component)  # type: ignore[type-abstract]

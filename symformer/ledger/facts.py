@@ -30,6 +30,7 @@ REST = "rest"  # a selection of every position but the first
 EARLIER = "earlier"  # a selection of the output of an earlier layer instead of the last
 POOLED = "pooled"  # a combination of positions: the mean of each square of neighbouring patches
 SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first
+WEIGHT_NORM = ("weight_v", "weight_g")  # a matrix for each position of a kernel, which is normalized, and its lengths
 GATHERED = ("by query", "by key")  # a selection of the column of the distance of each query and key
 BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
