@@ -33,6 +33,7 @@ from transformers import (
     MixtralConfig,
     Olmo2Config,
     OlmoHybridConfig,
+    PaliGemmaConfig,
     SiglipVisionConfig,
     XLNetConfig,
     Zamba2Config,
@@ -56,6 +57,7 @@ from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
+from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
 from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 from transformers.models.zamba2.modeling_zamba2 import (
@@ -94,6 +96,7 @@ BERT = BertConfig(
     hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29, attn_implementation="eager"
 )
 
+PALIGEMMA = PaliGemmaConfig(vision_config={"hidden_size": 22, "num_attention_heads": 11}, projection_dim=24)
 HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=6)
 LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, num_hidden_layers=1, layer_types=["conv"])
 MIXTRAL = MixtralConfig(
@@ -302,6 +305,8 @@ CASES = [
          lambda module, x: module(torch.zeros(B, 320 * S + 80))),
     Case("convolutional-positions", {"E": 24, "K_near": 16, "G_near": 6},
          lambda: HubertPositionalConvEmbedding(HUBERT)),
+    Case("linear-projector", {"E": 24, "E_vis": 22}, lambda: PaliGemmaMultiModalProjector(PALIGEMMA),
+         lambda module, x: module(torch.zeros(B, S, 22))),
     Case("pooling-projector", {"E": 24, "E_vis": 22, "Z": 60, "Z_patch": 10, "Z_pool": 3},
          lambda: Gemma3MultiModalProjector(GEMMA3), lambda module, x: module(torch.zeros(B, 36, 22))),
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, adaptive,

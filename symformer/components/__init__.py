@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .layer_scale_block import LayerScaleBlock as LayerScaleBlock
     from .lightning_indexer import LightningIndexer as LightningIndexer
     from .linear import Linear as Linear
+    from .linear_projector import LinearProjector as LinearProjector
     from .lm_head import LMHead as LMHead
     from .low_rank_update import LowRankUpdate as LowRankUpdate
     from .masked_lm_head import MaskedLMHead as MaskedLMHead

@@ -208,7 +208,7 @@ class Entry:
     logits: bool = False  # whether its output has one number per token of the vocabulary
     module: bool = False  # whether it is a separate module in torch's print(model)
     used: Expr = ONE  # the share of its copies whose results reach the output; the others get no gradient
-    blocks: bool = False  # attention: whether the tokens of an image also attend to later tokens of that image
+    blocks: bool = False  # attention: whether tokens of an image or of a prompt also attend to its later tokens
     measured: str = ""  # the only quantity it was traced for; "" for an operation, which counts for every quantity
     share: Tensor | None = None  # keys or values gathered from all ranks: this rank's shard
     summed: Shape | None = None  # linear layer with a sum over ranks: the shape of this rank's result, before the bias

@@ -123,8 +123,8 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
         return shape
     if entry.blocks and conventions["attention"] == "causal":
         raise RuleError(
-            f"{entry.path}: attention=causal is not supported, because each token of an image also attends to the "
-            "later tokens of that image; choose attention=full"
+            f"{entry.path}: attention=causal is not supported, because tokens of an image or of a prompt also attend "
+            "to its later tokens; choose attention=full"
         )
     *before, queries, keys = shape
     if conventions["attention"] == "new":
