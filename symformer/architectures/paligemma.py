@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from ..components import Component, LinearProjector, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import A_vis, E, E_vis, Z, Z_patch
-from .base_architecture import HEADS_DIVIDE, BoolField, Fields, Variants, WitnessSpec, option
+from .base_architecture import HEADS_DIVIDE, BoolField, Fields, WitnessSpec, option
 from .bases.multimodal import IMAGE, TEXT
 from .bases.siglip_vision import POOLING_NAMES, SiglipVision
 from .gemma import Gemma
@@ -50,7 +49,7 @@ class PaliGemma(SiglipVision, Gemma):
         ),
     )
     witness = WitnessSpec("PaliGemma", rename=POOLING_NAMES, conditions=HEADS_DIVIDE)
-    variants: ClassVar[Variants] = ({}, {"head": "none"}, {"tied": False}, {"vision_head": False})
+    variants = ({}, {"head": "none"}, {"tied": False}, {"vision_head": False})
 
     tied: bool = option(BoolField("tie_word_embeddings", True))
 
