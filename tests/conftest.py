@@ -15,7 +15,7 @@ os.environ["SYMFORMER_CACHE"] = ""  # ignore the cache of earlier runs
 os.environ["HF_HUB_CACHE"] = os.path.join(os.path.dirname(__file__), "no-cache")  # ignore the user's own cache
 
 import symformer.witness  # noqa: F401 (it looks at the switch once, before a test takes that away)
-from symformer.architectures import cached_component
+from symformer.architectures import cached_component, registry
 
 # Cached values stay alive for later tests. Scanning all of them for garbage repeatedly took a fifth of the time of the
 # slowest tests.
@@ -37,6 +37,17 @@ def rewrite(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rewrite]:
     yield given
     monkeypatch.undo()
     cached_component.cache_clear()
+
+
+@pytest.fixture
+def arcee_not_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the architecture arcee, the example of tests of configs that no architecture reads.
+
+    Such an example would otherwise have to change whenever its architecture is added.
+    """
+    files = {name: path for name, path in registry.files.items() if name != "arcee"}
+    assert len(files) == len(registry.files) - 1
+    monkeypatch.setattr(registry, "files", files)
 
 
 # The slowest files. They run first, because the run ends late if a worker starts one of them last.

@@ -18,6 +18,8 @@ from symformer.language.errors import CatalogueError, ConfigError
 
 from .test_config_resolution import ARCEE
 
+pytestmark = pytest.mark.usefixtures("arcee_not_built_in")
+
 GPT2 = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_embd": 12, "n_head": 3}
 NO_TYPE = "it should be the name of a model type, such as 'gpt2'"
 ONE_CLASS = "it should be a list of one class name"

@@ -184,7 +184,7 @@ def test_named_sizes_are_known_in_a_fresh_process() -> None:
     assert subprocess.run([sys.executable, "-c", again], check=True, capture_output=True).stdout == b"True\n"
 
 
-@pytest.mark.usefixtures("alone")
+@pytest.mark.usefixtures("alone", "arcee_not_built_in")
 def test_a_config_is_answered_without_torch(tmp_path: Path) -> None:
     place = tmp_path / "config.json"
     place.write_text(json.dumps({**ARCEE, "hidden_size": 96, "num_attention_heads": 6, "vocab_size": 97}))
@@ -301,6 +301,7 @@ def test_inert_fields_accept_any_value(fields: dict[str, Any]) -> None:
     assert model_of_records("config.json", known).params.value() == sum(map(prod, torchs[1].stored().values()))
 
 
+@pytest.mark.usefixtures("arcee_not_built_in")
 def test_a_config_without_a_class_uses_the_first_class_of_its_type(tmp_path: Path) -> None:
     place = tmp_path / "config.json"
     place.write_text(json.dumps({field: value for field, value in ARCEE.items() if field != "architectures"}))

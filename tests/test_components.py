@@ -393,6 +393,9 @@ def test_component_parameters_match_hand_values_and_torch(case: Case) -> None:
         assert_same_weights(formula, numbers, module)
 
 
+IMPORTS = (Path(__file__).parent.parent / "symformer" / "components" / "__init__.py").read_text("utf-8")
+
+
 def test_every_component_has_a_row() -> None:
     assert {case.name for case in CASES} == set(names())
 
@@ -400,6 +403,8 @@ def test_every_component_has_a_row() -> None:
 @pytest.mark.parametrize("name", names())
 def test_every_component_has_a_description(name: str) -> None:
     made_by = component_class(name)
+    assert made_by.__name__.lower() == name.replace("-", ""), "the class is imported by this name"
+    assert f" import {made_by.__name__} as {made_by.__name__}\n" in IMPORTS
     assert made_by.title
     assert "->" in component(name).shapes
     assert ">>>" in (made_by.__doc__ or "")

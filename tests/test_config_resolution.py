@@ -22,6 +22,8 @@ from symformer.language.errors import ConfigError, UnknownNameError, UnreadError
 
 from .test_tiny_configs import B, C, S, counted
 
+pytestmark = pytest.mark.usefixtures("arcee_not_built_in")
+
 ARCEE: dict[str, Any] = {
     "model_type": "arcee",
     "architectures": ["ArceeForCausalLM"],

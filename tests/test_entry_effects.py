@@ -15,7 +15,7 @@ from symformer.language.errors import CatalogueError
 from symformer.witness import entry_builder
 from symformer.witness.entry_builder import EntryBuilder
 from symformer.witness.field_sorts import FieldSorts, FreedFields
-from symformer.witness.head_divisors import HeadDivisor, HeadDivisors, with_head_divisors
+from symformer.witness.head_divisors import HeadDivisor, HeadDivisors, equal_sizes, with_head_divisors
 from symformer.witness.inert_fields import FieldTrials
 from symformer.witness.layer_periods import LayerPeriods
 from symformer.witness.measured_points import session
@@ -116,6 +116,17 @@ def test_heads_divide_a_width_where_torch_requires_it(name: str, model_type: str
     )
 
 
+def test_a_width_changes_together_with_a_size_that_must_equal_it() -> None:
+    """SqueezeBERT has no projection between its embeddings and its layers."""
+    data = json.loads((FOLDER / "SqueezeBertForMaskedLM.squeezebert.json").read_text())
+    assert (ties := equal_sizes(data["records"])) == {"embedding_size": "hidden_size"}
+    tried, sizes = trials("SqueezeBertForMaskedLM", "squeezebert"), ("num_attention_heads", "hidden_size")
+    few = {"num_hidden_layers": 2}
+    expected = [HeadDivisor("num_attention_heads", "hidden_size", builds=False)]
+    assert [*HeadDivisors(tried, sizes, few, runs=False, ties=ties).found()] == expected
+    assert [*HeadDivisors(tried, sizes, few, runs=False).found()] == []
+
+
 # Each with a width that its heads do not divide, by default or as given: torch raises an error for the config.
 REJECTED: Mapping[str, dict[str, Any]] = {
     "Wav2Vec2Model": {"model_type": "wav2vec2", "hidden_size": 640},  # 12 heads; other models run 80 groups of 8
@@ -128,6 +139,12 @@ REJECTED: Mapping[str, dict[str, Any]] = {
         "text_config": {"num_attention_heads": 24, "head_dim": 8},
     },  # 4,096
     "ArceeForCausalLM": {"model_type": "arcee", "head_dim": 81},
+    "SqueezeBertForMaskedLM": {
+        "model_type": "squeezebert",
+        "hidden_size": 768,
+        "embedding_size": 768,
+        "num_attention_heads": 7,
+    },
 }
 
 

@@ -17,6 +17,8 @@ from symformer.language.errors import WitnessError
 from .test_config_resolution import ARCEE
 from .test_tiny_configs import B, C, S, counted
 
+pytestmark = pytest.mark.usefixtures("arcee_not_built_in")
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:

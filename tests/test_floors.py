@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,22 @@ def test_imports_go_to_lower_levels() -> None:
     up = [f"{a} (floor {FLOOR[a]}) imports {b} (floor {FLOOR[b]})" for a, b in sorted(arrows()) if FLOOR[b] >= FLOOR[a]]
     assert len(arrows()) > 50
     assert up == []
+
+
+def test_names_of_files_and_public_classes_are_unique() -> None:
+    """Except for a command and its feature, a model and its torch module, and ``symformer.symbols``."""
+    modules = Counter(path.name for path in files() if path.name != "__init__.py")
+    mirrored = {path.name for folder in ("commands", "witness/models") for path in (PACKAGE / folder).glob("*.py")}
+    assert {name for name, number in modules.items() if number > 1} - mirrored == {"symbols.py"}
+    classes = Counter(
+        node.name
+        for path in files()
+        if path.parent != PACKAGE / "witness/models"
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert len(classes) > 500
+    assert [name for name, number in classes.items() if number > 1] == []
 
 
 @pytest.mark.parametrize("home", INNER)

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from symformer import SymformerError
 from symformer.architectures import architecture_class, names
-from symformer.architectures.base_architecture import HEAD_WIDTH
+from symformer.architectures.base_architecture import HEAD_WIDTH, HEADS_DIVIDE
 from symformer.architectures.bases.multimodal import Multimodal
 from symformer.commands.cli import cli
 from symformer.views.new_architecture import check_name, missing, skeleton
@@ -79,7 +79,7 @@ def test_an_architecture_is_written_and_completed(checkout: Path) -> None:
     own = own.replace(
         "TODO: the formula of the number of parameters", "2*L*E*A*D + 2*L*E*G*D + 3*L*E*H + 2*L*E + V*E + E"
     )
-    own = own.replace("TODO: ", "").replace('WitnessSpec("MyLlama")', 'WitnessSpec("Llama")')
+    own = own.replace("TODO: ", "").replace('WitnessSpec("MyLlama"', 'WitnessSpec("Llama"')
     (checkout / OWN).write_text(own)
     (checkout / CASE).write_text((checkout / CASE).read_text().replace("TODO: ", ""))
     presets = checkout / "symformer/architectures/presets.json"
@@ -138,6 +138,7 @@ def test_a_skeleton_has_the_bases_and_the_sizes_of_another_architecture(monkeypa
         assert ("HEAD_WIDTH" in own) == (
             HEAD_WIDTH in [model.fields.sizes[size] for size in sizes]
         )  # it does not accept null
+        assert ("conditions=HEADS_DIVIDE" in own) == (model.witness.conditions == HEADS_DIVIDE)
         assert not any(isinstance(field.default, int) for field in sizes.values()), like
         compile(case, "my_model.py", "exec")
         tested += 1

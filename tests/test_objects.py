@@ -22,6 +22,8 @@ import symformer as sf
 from symformer.language.errors import ConfigError, OptionError, RuleError, SizeError, TargetError, WitnessError
 from symformer.language.target import TargetKind, parse
 
+pytestmark = pytest.mark.usefixtures("arcee_not_built_in")
+
 XL = {"model_type": "gpt2", "n_layer": 48, "n_embd": 1600, "n_head": 25}
 GPT2_XL = 1_557_611_200  # as in its checkpoint
 CONFIGS: dict[str, Callable[[], Any]] = {

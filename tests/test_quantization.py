@@ -21,12 +21,14 @@ from symformer.witness import values_at
 
 from .hub import serving
 
+pytestmark = pytest.mark.usefixtures("arcee_not_built_in")
+
 LLAMA: dict[str, Any] = {
     "model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 101, "hidden_size": 24,
     "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 20,
     "max_position_embeddings": 64,
 }  # fmt: skip
-# arcee is in the catalogue and not built in
+# read from the catalogue
 ARCEE: dict[str, Any] = {**LLAMA, "model_type": "arcee", "architectures": ["ArceeForCausalLM"], "head_dim": 6}
 # Quantization fields of published checkpoints, shortened: DeepSeek-V3, gpt-oss, an AWQ, a GPTQ and a bitsandbytes
 # checkpoint, one of compressed-tensors, one of ModelOpt and one of MLX.

@@ -19,6 +19,8 @@ from symformer.configs.remote_code import check_class
 from symformer.language.errors import ConfigError
 from symformer.targets.resolution import model
 
+pytestmark = pytest.mark.usefixtures("arcee_not_built_in")
+
 TINY: dict[str, Any] = {
     "vocab_size": 101, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 20,
     "max_position_embeddings": 17,

@@ -529,6 +529,7 @@ def test_completion_never_traces_and_never_waits(
     assert "E=" in offered("show", "hf:arcee", "--set")  # the catalogue has it
 
 
+@pytest.mark.usefixtures("arcee_not_built_in")
 def test_completion_uses_cached_records(in_a_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMFORMER_CACHE", str(in_a_folder))
     (in_a_folder / "z.json").write_text(json.dumps(ARCEE))

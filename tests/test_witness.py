@@ -21,7 +21,7 @@ from symformer.formulas.account import Line, Term
 from symformer.formulas.formula import Formula
 from symformer.language.errors import SymformerError, WitnessError
 from symformer.language.sizes import evaluate
-from symformer.language.symbols import A, D, G, H, L
+from symformer.language.symbols import A, D, E, G, H, L, V
 from symformer.ledger.facts import Tensor
 from symformer.ledger.operations import Operations
 from symformer.models.model import Model
@@ -308,6 +308,13 @@ def test_a_comparison_without_rows_is_an_error() -> None:
     paths = {row.path for row in compare_rows(model, model.params, model.known, extra)}
     assert "h.0.surprise" in paths
     assert "wte.weight" in paths
+
+
+def test_sizes_that_the_config_class_rejects_are_an_error_that_names_the_remedy() -> None:
+    """The class of Llama requires that A divides E, although the width of its heads is independent of both."""
+    sizes = {V: 29, E: 25, H: 7, L: 2, A: 6, G: 3, D: 10}
+    with pytest.raises(WitnessError, match=r"LlamaConfig rejects a config of Llama: .*\(25\).*HEADS_DIVIDE"):
+        build(Llama(), sizes)
 
 
 def test_components_and_uncounted_quantities_cannot_be_verified() -> None:

@@ -18,7 +18,7 @@ from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Piece, Table, capital, plain
 from ..quantities import quantity as find_quantity
 from .result import Answer
-from .structure_words import Change, amount_sentence, line, spoken
+from .structure_words import StructureChange, amount_sentence, line, spoken
 
 QUANTITIES = ("params", "flops", "kv-cache")
 NOTHING = Integer(0)
@@ -40,7 +40,7 @@ class PartDifference:
     """
 
     part: str
-    changes: tuple[Change, ...]
+    changes: tuple[StructureChange, ...]
     amounts: Mapping[str, Expr]
 
     @property

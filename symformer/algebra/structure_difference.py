@@ -16,8 +16,19 @@ from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .structure import QUANTITIES, PartDifference, StructureComparison
 from .structure_amounts import Place, part_amounts, silent_operations
-from .structure_profile import DECODER, ENCODER, ONLY, OTHER, PARTS, StackProfile, in_towers, profiles
-from .structure_words import ROTARY, Change, changes_of
+from .structure_profile import (
+    DECODER,
+    ENCODER,
+    LANGUAGE,
+    ONLY,
+    OTHER,
+    PARTS,
+    VISION,
+    StackProfile,
+    in_towers,
+    profiles,
+)
+from .structure_words import ROTARY, StructureChange, changes_of
 
 NOTHING = Integer(0)
 NONE = "-"  # in the place of a stack that only the other model has
@@ -33,7 +44,7 @@ def differing_parts(one: Mapping[str, StackProfile], two: Mapping[str, StackProf
 
     Raises OptionError if their stacks do not correspond.
     """
-    found: dict[tuple[str, tuple[Change, ...]], int] = {}
+    found: dict[tuple[str, tuple[StructureChange, ...]], int] = {}
     for left, right in _pairs("the first", "the second", one, two):
         if NONE in (left, right):  # a whole stack
             found[NONE, ()] = 1
@@ -111,10 +122,12 @@ def _whole_stack(
         quantity: Add(*(amount for place, amount in each.items() if place[0] == name))
         for quantity, each in amounts.items()
     }
-    return PartDifference(name, (Change("stack", phrase if one else (), () if one else phrase),), FrozenDict(own))
+    return PartDifference(
+        name, (StructureChange("stack", phrase if one else (), () if one else phrase),), FrozenDict(own)
+    )
 
 
-def _is_mixer(changes: Sequence[Change]) -> bool:
+def _is_mixer(changes: Sequence[StructureChange]) -> bool:
     """Return whether one of the models has something else than attention in its place."""
     return any(word in phrase for each in changes for phrase in (*each.own, *each.other) for word in _OTHER_MIXERS)
 
@@ -146,6 +159,15 @@ def _pairs(
     """Return the stacks that correspond. Raises OptionError if they cannot be matched."""
     if set(one) == set(two):
         return [(name, name) for name in one]
+    if {frozenset(one), frozenset(two)} == {frozenset((ONLY,)), frozenset((VISION, LANGUAGE))}:
+        found = [(NONE, VISION), (ONLY, LANGUAGE)]
+        return found if ONLY in one else [(right, left) for left, right in found]
+    if VISION in one or VISION in two:
+        both, other = (first, second) if VISION in one else (second, first)
+        raise OptionError(
+            f"{both} has a vision tower and a language model, and {other} has neither these nor only a language model; "
+            "--structure cannot match their parts"
+        )
     if in_towers(tuple(one)) or in_towers(tuple(two)):
         both, other = (first, second) if in_towers(tuple(one)) else (second, first)
         raise OptionError(

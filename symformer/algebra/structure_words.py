@@ -32,7 +32,7 @@ _SHORT = {
 
 
 @dataclass(frozen=True)
-class Change:
+class StructureChange:
     """One aspect in which two models differ: the phrases that only one of them has."""
 
     aspect: str
@@ -65,7 +65,7 @@ class Change:
         return "; ".join([*gained, *(f"no {each}" for each in lost)])
 
 
-def changes_of(part: str, one: StackProfile | None, two: StackProfile | None) -> tuple[Change, ...]:
+def changes_of(part: str, one: StackProfile | None, two: StackProfile | None) -> tuple[StructureChange, ...]:
     """Return the phrases that differ for each aspect of a part."""
     found = []
     for aspect, its in PARTS.items():
@@ -77,7 +77,7 @@ def changes_of(part: str, one: StackProfile | None, two: StackProfile | None) ->
         gained = tuple(_contrasted(each, other) for each in own if each not in other)
         lost = tuple(_contrasted(each, own) for each in other if each not in own)
         if gained or lost:
-            found.append(Change(aspect, gained, lost))
+            found.append(StructureChange(aspect, gained, lost))
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from sympy import Expr
 
 from .. import architectures
-from ..architectures.base_architecture import HEAD_WIDTH, Architecture
+from ..architectures.base_architecture import HEAD_WIDTH, HEADS_DIVIDE, Architecture
 from ..certificates import certificate_for, certificates_of
 from ..configs.config_fields import Field
 from ..language.errors import DocumentError, SymformerError, TargetError, UnknownNameError, quoted
@@ -95,6 +95,7 @@ def _class(stem: str, model: type[Architecture], bases: list[type]) -> str:
     own = [each for each in vars(model) if each[0] != "_" and each not in ("config", "title", "witness")]
     field = "Field, " if any(value.startswith("Field") for value in sizes.values()) else ""
     head_width = "HEAD_WIDTH, " if "HEAD_WIDTH" in sizes.values() else ""
+    divides = model.witness.conditions == HEADS_DIVIDE
     return "\n".join(
         [
             f'"""{stem}."""',
@@ -104,7 +105,7 @@ def _class(stem: str, model: type[Architecture], bases: list[type]) -> str:
             "from dataclasses import dataclass",
             "",
             f"from ..language.symbols import {', '.join(letters)}",
-            f"from .base_architecture import {head_width}{field}Fields, WitnessSpec, usual",
+            f"from .base_architecture import {head_width}{'HEADS_DIVIDE, ' * divides}{field}Fields, WitnessSpec, usual",
             *sorted(f"from .bases.{_module(base)} import {base.__name__}" for base in bases),
             "",
             "",
@@ -126,8 +127,9 @@ def _class(stem: str, model: type[Architecture], bases: list[type]) -> str:
             "        ),",
             "        inert=(),",
             "    )",
-            f"    # {TODO}: the prefix of its classes in transformers, or WitnessSpec.ours(MODULE)",
-            f'    witness = WitnessSpec("{stem}")',
+            f"    # {TODO}: the prefix of its classes in transformers and the conditions of its config class, or",
+            "    # WitnessSpec.ours(MODULE)",
+            f'    witness = WitnessSpec("{stem}"{", conditions=HEADS_DIVIDE" * divides})',
             f"    # {TODO}: its options, the components that differ from those of {named}, and the variants to verify",
             *([f"    # {model.__name__} sets {', '.join(own)}; copy what the new architecture shares"] if own else []),
             "",

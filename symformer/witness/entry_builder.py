@@ -44,7 +44,7 @@ from .field_variants import (
     truncated_lists,
 )
 from .fields_read import common_names, fields_read_by
-from .head_divisors import HeadDivisors, grouped_heads, with_head_divisors
+from .head_divisors import HeadDivisors, equal_sizes, grouped_heads, with_head_divisors
 from .inert_fields import OLDER, ROTARY, FieldTrials, holds, lists
 from .layer_periods import LayerPeriods
 from .row_interpolation import star
@@ -138,6 +138,7 @@ class EntryBuilder:
             shallow | self.given | self.proving.asked(kept),
             OPERATIONS in kept.records,
             partial(self.proving.miscounts, read(found)),
+            equal_sizes(found["records"]),
         )
         return self.proving.proved(
             with_head_divisors(found, self.trials, (*heads.found(), *grouped_heads(found["records"])))

@@ -29,6 +29,7 @@ from .sampling import DEEP, ENTRY, POSITIONS, divides
 
 REJECTED, BUILT, RUN = range(3)  # how far the class gets with a config
 WIDTH = re.compile(r"(hidden_sizes?|hidden_dim|d_model|n_embd|embed_dims?|^dim|width|channels)(\[\d+\])?$")
+NAME = re.compile(r"[A-Za-z_][\w.\[\]]*")
 ROTARY = re.compile(r"head_dim$|rope.*dim$")
 
 
@@ -57,6 +58,8 @@ class HeadDivisors:
         Whether to run the class too, or only to build it.
     wrong
         A function that returns whether the formulas are wrong at some sizes; these count as rejected.
+    ties
+        The sizes that the class accepts only if they equal another one.
 
     """
 
@@ -65,6 +68,7 @@ class HeadDivisors:
     few: Mapping[str, Any]
     runs: bool
     wrong: Callable[[Mapping[str, Any]], bool] = lambda point: False
+    ties: Mapping[str, str] = field(default_factory=dict)
     known: dict[str, str] = field(default_factory=dict)  # the heads with a condition, and the size that they divide
 
     def found(self) -> Iterator[HeadDivisor]:
@@ -130,10 +134,19 @@ class HeadDivisors:
 
     def _level(self, changed: Mapping[str, int], run: bool = True) -> int:
         """Return how far the class gets with these sizes. It is run only if it can be built."""
-        point = self.trials.filled({**self.few, **changed})
+        tied = {name: changed[other] for name, other in self.ties.items() if other in changed}
+        point = self.trials.filled({**self.few, **tied, **changed})
         if self.trials.stored(point) is None or self.wrong(point):
             return REJECTED
         return RUN if run and self.runs and self.trials.runs(point) else BUILT
+
+
+def equal_sizes(records: Mapping[str, Any]) -> dict[str, str]:
+    """Return the sizes of traced records that must equal another size, with this size."""
+    found = dict[str, str]()
+    for record in records.values():
+        found |= {name: other for name, other in record["reading"].get("ties", {}).items() if NAME.fullmatch(other)}
+    return found
 
 
 def grouped_heads(records: Mapping[str, Any]) -> Iterator[HeadDivisor]:

@@ -50,7 +50,10 @@ def class_path(component: Architecture) -> tuple[str, str]:
 
 
 def recipe(component: Architecture, numbers: Mapping[Symbol, int]) -> Callable[[], nn.Module]:
-    """Return a function that builds the witness at these sizes, on the session's device."""
+    """Return a function that builds the witness at these sizes, on the session's device.
+
+    The function raises WitnessError if the config class rejects the config.
+    """
     made_by = witness_class(component)
     config: dict[str, Any] = component.fields.write(component, numbers)
     for name, value in component.witness.arguments.items():
@@ -59,8 +62,16 @@ def recipe(component: Architecture, numbers: Mapping[Symbol, int]) -> Callable[[
     def make() -> nn.Module:
         if not component.witness.config:
             return made_by(**config)
-        library = import_module(component.witness.library)
-        return made_by(getattr(library, component.witness.config)(**config))
+        config_class = getattr(import_module(component.witness.library), component.witness.config)
+        try:
+            read = config_class(**config)
+        except Exception as error:  # any error of the config class
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise WitnessError(
+                f"{component.witness.config} rejects a config of {component.title}: {reason}; if it requires a "
+                "condition of the sizes, add it to the WitnessSpec: conditions=HEADS_DIVIDE if A must divide E"
+            ) from error
+        return made_by(read)
 
     return make
 
