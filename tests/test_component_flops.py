@@ -23,6 +23,7 @@ from transformers import (
     Gemma3Config,
     Gemma4TextConfig,
     GPT2Config,
+    HubertConfig,
     KimiLinearConfig,
     Lfm2Config,
     LlamaConfig,
@@ -32,6 +33,7 @@ from transformers import (
     MixtralConfig,
     Olmo2Config,
     OlmoHybridConfig,
+    PaliGemmaConfig,
     SiglipVisionConfig,
     XLNetConfig,
     Zamba2Config,
@@ -45,6 +47,7 @@ from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
 from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
+from transformers.models.hubert.modeling_hubert import HubertFeatureEncoder, HubertPositionalConvEmbedding
 from transformers.models.kimi_linear.modeling_kimi_linear import KimiLinearDeltaAttention
 from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
@@ -54,6 +57,7 @@ from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
+from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
 from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 from transformers.models.zamba2.modeling_zamba2 import (
@@ -92,6 +96,8 @@ BERT = BertConfig(
     hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29, attn_implementation="eager"
 )
 
+PALIGEMMA = PaliGemmaConfig(vision_config={"hidden_size": 22, "num_attention_heads": 11}, projection_dim=24)
+HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=6)
 LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, num_hidden_layers=1, layer_types=["conv"])
 MIXTRAL = MixtralConfig(
     hidden_size=24,
@@ -294,6 +300,12 @@ CASES = [
          lambda: SiglipVisionModel(SIGLIP), lambda module, x: module(torch.zeros(B, 5, 20, 20)).last_hidden_state,
          {"pooled": True}),
     Case("projector", {"E": 24, "E_vis": 22}, lambda: LlavaMultiModalProjector(LLAVA),
+         lambda module, x: module(torch.zeros(B, S, 22))),
+    Case("wave-encoder", {"E": 24, "E_wave": 10}, lambda: HubertFeatureEncoder(HUBERT),
+         lambda module, x: module(torch.zeros(B, 320 * S + 80))),
+    Case("convolutional-positions", {"E": 24, "K_near": 16, "G_near": 6},
+         lambda: HubertPositionalConvEmbedding(HUBERT)),
+    Case("linear-projector", {"E": 24, "E_vis": 22}, lambda: PaliGemmaMultiModalProjector(PALIGEMMA),
          lambda module, x: module(torch.zeros(B, S, 22))),
     Case("pooling-projector", {"E": 24, "E_vis": 22, "Z": 60, "Z_patch": 10, "Z_pool": 3},
          lambda: Gemma3MultiModalProjector(GEMMA3), lambda module, x: module(torch.zeros(B, 36, 22))),

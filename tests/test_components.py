@@ -25,6 +25,7 @@ from transformers import (
     Gemma4TextConfig,
     GPT2Config,
     GptOssConfig,
+    HubertConfig,
     KimiLinearConfig,
     Lfm2Config,
     LlamaConfig,
@@ -34,6 +35,7 @@ from transformers import (
     MixtralConfig,
     Olmo2Config,
     OlmoHybridConfig,
+    PaliGemmaConfig,
     SiglipVisionConfig,
     XLNetConfig,
     Zamba2Config,
@@ -51,6 +53,7 @@ from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
 from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
+from transformers.models.hubert.modeling_hubert import HubertFeatureEncoder, HubertPositionalConvEmbedding
 from transformers.models.kimi_linear.modeling_kimi_linear import KimiLinearDeltaAttention
 from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
@@ -61,6 +64,7 @@ from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.nemotron.modeling_nemotron import NemotronLayerNorm1P
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
+from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
 from transformers.models.siglip.modeling_siglip import (
     SiglipMultiheadAttentionPoolingHead,
     SiglipVisionModel,
@@ -104,6 +108,8 @@ MIXTRAL = MixtralConfig(hidden_size=24, intermediate_size=7, num_local_experts=5
 LATENT = {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5}
 DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 3, "kv_lora_rank": 9,
             "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 5}  # fmt: skip
+PALIGEMMA = PaliGemmaConfig(vision_config={"hidden_size": 22, "num_attention_heads": 11}, projection_dim=24)
+HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=6)
 INDEXER = {"index_n_heads": 3, "index_head_dim": 6, "index_topk": 5}
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
@@ -291,6 +297,13 @@ CASES = [
          lambda: SiglipVisionModel(UNPOOLED)),
     # 22*24 + 24 + 24*24 + 24
     Case("projector", {"E": 24, "E_vis": 22}, 1_152, lambda: LlavaMultiModalProjector(LLAVA)),
+    # 10*10 + 2*10 + 4*3*10*10 + 2*2*10*10
+    Case("wave-encoder", {"E_wave": 10}, 1_720, lambda: HubertFeatureEncoder(HUBERT)),
+    # 24*(24/6)*16 + 24 + 16
+    Case("convolutional-positions", {"E": 24, "K_near": 16, "G_near": 6}, 1_576,
+         lambda: HubertPositionalConvEmbedding(HUBERT)),
+    # 22*24 + 24
+    Case("linear-projector", {"E": 24, "E_vis": 22}, 552, lambda: PaliGemmaMultiModalProjector(PALIGEMMA)),
     Case("pooling-projector", {"E": 24, "E_vis": 22}, 550, lambda: Gemma3MultiModalProjector(GEMMA3)),  # 22*24 + 22
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     # 6*12*12 + 6*12 for scales, shifts and gates, 4*12*12 + 4*12, and 2*12*7 + 12 + 7

@@ -96,6 +96,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
             "sinks",
             "gate",
             "blocks",
+            "prompt",
         ),
     ),
     LatentAttention: ("heads", "query_latent", "indexer", "reused", "shared", "positions"),
@@ -225,6 +226,8 @@ def _attention_details(part: SelfAttention) -> list[str]:
         found.append("a constant factor of the values")
     if part.blocks:
         found.append("attention of each token of an image to all tokens of that image")
+    if part.prompt:
+        found.append("attention of each token of a prompt to all tokens of the prompt")
     if part.output_norm is not None:
         found.append(f"{article(norm_words(part.output_norm, False))} before the output projection of attention")
     return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sympy import Add, Expr
 
 from ..components.base import Component
+from ..components.convolutional_positions import ConvolutionalPositions
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
 from ..components.dropout import Dropout
@@ -26,6 +27,7 @@ from ..components.rms_norm import RMSNorm
 from ..components.segment_embedding import SegmentEmbedding
 from ..components.self_attention import SelfAttention
 from ..components.token_embedding import TokenEmbedding
+from ..components.wave_encoder import WaveEncoder
 from ..language.notation.text import code
 from ..language.symbols import P
 from ..ledger.facts import Entry, OperationKind, Scope
@@ -44,6 +46,8 @@ from .structure_phrases import (
 )
 
 ENCODER, DECODER, IMAGE, TEXT, ONLY = "encoder", "decoder", "image encoder", "text encoder", ""
+# The modules between the convolutions over a sound wave and the layers, and a mask token, by their names in torch.
+FRAMES, MASKED_FRAME = "feature_projection.", "masked_spec_embed"
 VISION, LANGUAGE = "vision tower", "language model"  # of a multimodal model
 _TOWERS = {"vision_model": IMAGE, "text_model": TEXT, "vision_tower": VISION, "language_model": LANGUAGE}
 PROJECTOR = "multi_modal_projector"
@@ -226,10 +230,21 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
             found.add("positions", f"{kind}{unused}")
         case SegmentEmbedding():
             found.add("segments", "an embedding of segments")
+        case WaveEncoder(norm=norm, bias=bias):
+            where = "a norm of the first" if norm == "group" else "a layer norm in each"
+            found.add("audio", f"convolutions over a sound wave, with {where}" + " and biases" * bias)
+        case ConvolutionalPositions():
+            found.add("positions", "positions from a convolution")
+        case LayerNorm() | RMSNorm() if _path(item).startswith(FRAMES):
+            found.add("audio", "a layer norm of the frames")
+        case Linear() if _path(item).startswith(FRAMES):
+            found.add("audio", "a projection of the frames to the hidden size")
         case PatchEmbedding(bias=bias):
             found.add("image", "an embedding of image patches", *(["a bias of the patch embedding"] if bias else []))
         case LayerNorm() | RMSNorm():
-            distances = alone and _path(item).startswith("encoder.")  # DeBERTa normalizes its embedding of distances
+            distances = alone and _path(item).startswith(
+                "encoder.LayerNorm"
+            )  # DeBERTa normalizes its embedding of distances
             where = "of the embedding of distances" if distances else "after the embedding"
             found.add("positions" if distances else "embedding norm", f"{article(norm_words(part, False))} {where}")
         case Component(role="embeddings") if part.name == "conditioning":
@@ -246,6 +261,8 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
             found.add("audio", "convolutions over audio frames")
         case OperationKind.POSITIONS if item.function == "sinusoidal":
             found.add("positions", "sinusoidal positions")
+        case OperationKind.PARAMETER if item.weights[0].path == MASKED_FRAME:
+            found.add("audio", "a mask token")
         case OperationKind.PARAMETER if "pos" in item.weights[0].path:
             found.rows = item.weights[0].shape[-2]
             found.add("positions", "stored sinusoidal positions" if item.fixed else "learned position embeddings")

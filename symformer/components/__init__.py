@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
     from .chunked_scan import ChunkedScan as ChunkedScan
     from .conditioning import Conditioning as Conditioning
+    from .convolutional_positions import ConvolutionalPositions as ConvolutionalPositions
     from .cross_attention import CrossAttention as CrossAttention
     from .decoder_block import DecoderBlock as DecoderBlock
     from .disentangled_attention import DisentangledAttention as DisentangledAttention
@@ -38,6 +39,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .layer_scale_block import LayerScaleBlock as LayerScaleBlock
     from .lightning_indexer import LightningIndexer as LightningIndexer
     from .linear import Linear as Linear
+    from .linear_projector import LinearProjector as LinearProjector
     from .lm_head import LMHead as LMHead
     from .low_rank_update import LowRankUpdate as LowRankUpdate
     from .masked_lm_head import MaskedLMHead as MaskedLMHead
@@ -69,6 +71,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
     from .text_encoder import TextEncoder as TextEncoder
     from .token_embedding import TokenEmbedding as TokenEmbedding
+    from .wave_encoder import WaveEncoder as WaveEncoder
     from .xielu import XIELU as XIELU
 
 registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), Component)  # type: ignore[type-abstract]

@@ -110,6 +110,7 @@ _TABLE = (
     Letter("P_enc", "positions of the encoder", "rows", ("max_source_positions",)),
     Letter("P_rel", "relative position buckets", "rows", ("relative_attention_num_buckets",), growth=0),
     Letter("N_mel", "mel frequency bins", "elements", ("num_mel_bins",), growth=0),
+    Letter("E_wave", "channels of the convolutions over the sound wave", "elements"),
     Letter("E_emb", "embedding size, if different from the hidden size", "elements", ("embedding_size",)),
     Letter("E", "hidden size", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("E_vis", "hidden size of the vision transformer", "elements"),
@@ -137,6 +138,8 @@ _TABLE = (
     Letter("D_idx", "head dimension of the indexer", "elements", growth=0),
     Letter("K_idx", "keys that the indexer chooses for each query", "keys", growth=0),
     Letter("K_conv", "kernel size of the convolution, including the current position", "places", growth=0),
+    Letter("K_near", "kernel size of the convolution for positions", "places", growth=0),
+    Letter("G_near", "groups of channels of the convolution for positions", "groups", growth=0),
     Letter("H_ssm", "inner size of a state space mixer", "elements"),
     Letter("A_ssm", "heads of a state space mixer", "heads"),
     Letter("G_ssm", "groups of heads of a state space mixer", "groups", growth=0),
@@ -216,6 +219,7 @@ H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ss
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
 Z, Z_patch, Z_pool, N_chan = (SYMBOLS[name] for name in ("Z", "Z_patch", "Z_pool", "N_chan"))
+E_wave, K_near, G_near = (SYMBOLS[name] for name in ("E_wave", "K_near", "G_near"))
 N_out, N_class = SYMBOLS["N_out"], SYMBOLS["N_class"]
 N_group, N_mel, N_reg = (SYMBOLS[name] for name in ("N_group", "N_mel", "N_reg"))
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))

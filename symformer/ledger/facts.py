@@ -30,6 +30,7 @@ REST = "rest"  # a selection of every position but the first
 EARLIER = "earlier"  # a selection of the output of an earlier layer instead of the last
 POOLED = "pooled"  # a combination of positions: the mean of each square of neighbouring patches
 SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first
+WEIGHT_NORM = ("weight_v", "weight_g")  # a matrix for each position of a kernel, which is normalized, and its lengths
 GATHERED = ("by query", "by key")  # a selection of the column of the distance of each query and key
 BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
@@ -207,7 +208,7 @@ class Entry:
     logits: bool = False  # whether its output has one number per token of the vocabulary
     module: bool = False  # whether it is a separate module in torch's print(model)
     used: Expr = ONE  # the share of its copies whose results reach the output; the others get no gradient
-    blocks: bool = False  # attention: whether the tokens of an image also attend to later tokens of that image
+    blocks: bool = False  # attention: whether tokens of an image or of a prompt also attend to its later tokens
     measured: str = ""  # the only quantity it was traced for; "" for an operation, which counts for every quantity
     share: Tensor | None = None  # keys or values gathered from all ranks: this rank's shard
     summed: Shape | None = None  # linear layer with a sum over ranks: the shape of this rank's result, before the bias

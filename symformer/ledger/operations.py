@@ -26,6 +26,7 @@ from .facts import (
     REST,
     ROTARY,
     SCATTERED,
+    WEIGHT_NORM,
     ZERO,
     Entry,
     Factor,
@@ -270,11 +271,14 @@ class Operations:
         groups: Expr | int = 1,
         bias: bool = True,
         causal: bool = False,
+        weight_norm: bool = False,
     ) -> Tensor:
         """x[B, in, …] -> y[B, out, …]: a kernel ``[out, in/groups, *kernel]`` that slides over the positions.
 
         An axis of n positions becomes (n + 2·padding - kernel)/stride + 1, rounded down if the stride is a number. A
-        symbolic stride must divide; the part must state that condition.
+        symbolic stride must divide, and ``groups`` must divide the channels; the part must state these conditions.
+        With ``weight_norm``, the matrix at each position of the kernel is a stored matrix divided by its length and
+        multiplied by a stored number.
         """
         if len(x.shape) != 2 + len(kernel):
             raise ShapeError(
@@ -282,13 +286,16 @@ class Operations:
                 f"positions, but x is {spell(x.shape)}"
             )
         channels = x.shape[1]
-        if groups != 1 and not (equal(channels, sympify(groups)) and equal(out, channels)):
+        if groups != 1 and not equal(out, channels):
             raise ShapeError(
                 f"{self._path(name)}: groups={text(sympify(groups))} from {text(channels)} channels to {text(out)} is "
-                "not supported; use one group, or one group per channel with as many output channels"
+                "not supported; use one group, or as many output channels as input channels"
             )
         window: Shape = tuple(Integer(size) if isinstance(size, int) else size for size in kernel)
-        wanted: dict[str, Shape] = {"weight": (out, cancel(channels / groups), *window)}
+        stored, lengths = WEIGHT_NORM if weight_norm else ("weight", "")
+        wanted: dict[str, Shape] = {stored: (out, cancel(channels / groups), *window)}
+        if weight_norm:
+            wanted[lengths] = (ONE, ONE, *window)
         if bias:
             wanted["bias"] = (out,)
         places = (_slides(n, size, stride, padding) for n, size in zip(x.shape[2:], window, strict=True))

@@ -117,11 +117,13 @@ class TorchWitness(Session):
         component, numbers = self.component, {**self.numbers, S: new or self.numbers.get(S, 0)}
 
         def run(model: nn.Module) -> Any:
-            device = next(model.parameters()).device
+            *_, last_weight = model.parameters()  # a class may create its first one on the CPU, such as a mask token
+            device = last_weight.device
             inputs: dict[str, Tensor] = {}
             for axes in shape_line(component.shapes).inputs:
                 shape = [evaluate(dim, numbers, axes.name) for dim in axes.dims]
-                dtype = torch.long if len(shape) < 3 else next(model.parameters()).dtype
+                indices = len(shape) < 3 and axes.name != "sound"
+                dtype = torch.long if indices else next(model.parameters()).dtype
                 inputs[axes.name] = torch.zeros(shape, dtype=dtype, device=device)
             if component.witness.library != "transformers":
                 return model(*inputs.values())
