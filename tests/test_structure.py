@@ -20,7 +20,27 @@ from symformer.algebra.structure_profile import profiles
 from symformer.commands.cli import cli
 from symformer.components.moe import MoE
 from symformer.documents.derivation_document import document
-from symformer.language.symbols import A, B, D, E, G, H, K, L, L_dec, L_enc, L_moe, M, P, P_rel, S, V, X, X_shared
+from symformer.language.symbols import (
+    A,
+    B,
+    D,
+    E,
+    E_vis,
+    G,
+    H,
+    K,
+    L,
+    L_dec,
+    L_enc,
+    L_moe,
+    M,
+    P,
+    P_rel,
+    S,
+    V,
+    X,
+    X_shared,
+)
 from symformer.models.model import Model
 from symformer.output.blocks import Heading
 from symformer.quantities import quantity
@@ -38,6 +58,7 @@ def structure(first: str, second: str) -> StructureComparison:
 
 # Each architecture of the sample with the next and with one farther away.
 PAIRS = [(name, SAMPLE[(place + step) % len(SAMPLE)]) for place, name in enumerate(SAMPLE) for step in (1, 7)]
+PAIRS += [("llava", "gemma3-multimodal"), ("llava", "llama"), ("gemma2", "gemma3-multimodal"), ("clip", "siglip")]
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
@@ -216,6 +237,7 @@ def test_python_and_json_state_the_same() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["llava", "t5"], "LLaVA has a vision tower and a language model, and T5 has neither these"),
         (["clip", "gpt2"], "CLIP has an image encoder and a text encoder, and GPT-2 does not"),
         (["gpt2", "component:mlp"], "component:mlp is a component; --structure compares whole models"),
         (["gpt2", "hf:bamba"], "hf:bamba is known from a trace of its code, which does not name its parts"),
@@ -230,6 +252,15 @@ def test_what_has_no_difference_of_structure_is_refused(arguments: list[str], sa
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_multimodal_model_adds_towers_to_its_language_model() -> None:
+    found = structure("llava", "llama")
+    assert [each.part for each in found.differences] == ["vision tower", "projector"]
+    # Liu et al. 2023, section 3.3: an MLP of two layers, from the width of image features to that of the tokens
+    assert found.differences[1].amounts["params"] == E * E_vis + E + E**2 + E
+    [norm] = [each for each in structure("gemma3-multimodal", "gemma2").differences if "key norms" in each.part]
+    assert norm.amounts["params"] == 2 * D * L  # the norms of the language model: the vision tower has none
 
 
 def test_every_field_of_a_component_has_a_phrase_or_no_effect() -> None:
@@ -257,6 +288,8 @@ def test_relatives_that_their_papers_name() -> None:
         "mamba2": "mamba",
         "distilbert": "bert",
         "opt": "gpt2",
+        "llava": "llama",  # with a vision tower and a projector
+        "gemma3-multimodal": "gemma3",
         "transformer": "",  # the oldest
     }.items():
         assert nearest_relative(name) == relative

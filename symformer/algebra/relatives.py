@@ -9,7 +9,7 @@ from ..architectures.base_architecture import Architecture
 from ..language.errors import OptionError
 from ..papers import cited_papers, paper, papers
 from .structure_difference import differing_parts
-from .structure_profile import StackProfile, profiles
+from .structure_profile import LANGUAGE, StackProfile, profiles
 
 
 def nearest_relative(name: str) -> str:
@@ -18,7 +18,7 @@ def nearest_relative(name: str) -> str:
     It differs in the fewest parts; among several, by the fewest phrases, and then the oldest. A relative is older: so
     is the first paper that its class cites. Architectures of the same paper are in the order of their names. A model of
     a single layer is a relative of such models only, and a model with an encoder and a decoder has another one as its
-    relative if there is one.
+    relative if there is one. The relative of a multimodal model may be its language model.
 
     Parameters
     ----------
@@ -36,10 +36,7 @@ def nearest_relative(name: str) -> str:
     'llama'
 
     """
-    try:
-        own, date = _described(name), _published(name)
-    except OptionError:  # its structure is not compared
-        return ""
+    own, date = _described(name), _published(name)
     found = []
     for other in architectures.names():
         since = _published(other)
@@ -52,7 +49,8 @@ def nearest_relative(name: str) -> str:
             parts, phrases = differing_parts(own, theirs)
         except OptionError:  # they have other towers
             continue
-        found.append((own.keys() != theirs.keys(), parts, phrases, since, other))
+        other_stacks = own.keys() != theirs.keys() and LANGUAGE not in own
+        found.append((other_stacks, parts, phrases, since, other))
     return min(found)[-1] if found else ""
 
 

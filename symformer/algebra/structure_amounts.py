@@ -18,7 +18,7 @@ from ..components.token_embedding import TokenEmbedding
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..ledger.facts import CARRYING, ONE, Entry, OperationKind, Scope
-from .structure_profile import ONLY, OTHER, in_towers, stack_name
+from .structure_profile import ONLY, OTHER, PROJECTOR, in_towers, stack_name
 
 BEFORE, LAYERS, AFTER = "before the layers", "in the layers", "after the layers"
 Place = tuple[str, str]  # a stack and a part of it
@@ -106,7 +106,7 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
 
     """
     names = [part.name for part in parts]
-    roles = [part.role for part in parts]
+    roles = [part.role for part in parts if part.role != "tower"]
     bias = label.endswith("bias") and entry.kind is not OperationKind.NORM
     if entry.adapter:
         return "adapters"
@@ -141,6 +141,8 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
 
 
 def _embedding(parts: Sequence[Component], entry: Entry, alone: bool) -> str:
+    if entry.path.partition(".")[0] == PROJECTOR:
+        return "projector"
     for part in parts:
         match part:
             case PositionEmbedding() | DistanceEmbedding():

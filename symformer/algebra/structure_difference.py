@@ -16,7 +16,18 @@ from ..models.model import Model
 from ..quantities import quantity as find_quantity
 from .structure import QUANTITIES, PartDifference, StructureComparison
 from .structure_amounts import Place, part_amounts, silent_operations
-from .structure_profile import DECODER, ENCODER, ONLY, OTHER, PARTS, StackProfile, in_towers, profiles
+from .structure_profile import (
+    DECODER,
+    ENCODER,
+    LANGUAGE,
+    ONLY,
+    OTHER,
+    PARTS,
+    VISION,
+    StackProfile,
+    in_towers,
+    profiles,
+)
 from .structure_words import ROTARY, StructureChange, changes_of
 
 NOTHING = Integer(0)
@@ -148,6 +159,15 @@ def _pairs(
     """Return the stacks that correspond. Raises OptionError if they cannot be matched."""
     if set(one) == set(two):
         return [(name, name) for name in one]
+    if {frozenset(one), frozenset(two)} == {frozenset((ONLY,)), frozenset((VISION, LANGUAGE))}:
+        found = [(NONE, VISION), (ONLY, LANGUAGE)]
+        return found if ONLY in one else [(right, left) for left, right in found]
+    if VISION in one or VISION in two:
+        both, other = (first, second) if VISION in one else (second, first)
+        raise OptionError(
+            f"{both} has a vision tower and a language model, and {other} has neither these nor only a language model; "
+            "--structure cannot match their parts"
+        )
     if in_towers(tuple(one)) or in_towers(tuple(two)):
         both, other = (first, second) if in_towers(tuple(one)) else (second, first)
         raise OptionError(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from sympy import Add, Expr
 
-from ..architectures.bases.multimodal import Multimodal
 from ..components.base import Component
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
@@ -29,7 +28,6 @@ from ..components.segment_embedding import SegmentEmbedding
 from ..components.self_attention import SelfAttention
 from ..components.text_conditioning import TextConditioning
 from ..components.token_embedding import TokenEmbedding
-from ..language.errors import OptionError
 from ..language.notation.text import code
 from ..language.symbols import P
 from ..ledger.facts import Entry, OperationKind, Scope
@@ -49,7 +47,9 @@ from .structure_phrases import (
 )
 
 ENCODER, DECODER, IMAGE, TEXT, ONLY = "encoder", "decoder", "image encoder", "text encoder", ""
-_TOWERS = {"vision_model": IMAGE, "text_model": TEXT}
+VISION, LANGUAGE = "vision tower", "language model"  # of a multimodal model
+_TOWERS = {"vision_model": IMAGE, "text_model": TEXT, "vision_tower": VISION, "language_model": LANGUAGE}
+PROJECTOR = "multi_modal_projector"
 # The part of the model that each aspect describes, in the order of a comparison. Every weight, product and cache
 # entry belongs to one part.
 PARTS: Mapping[str, str] = {
@@ -57,6 +57,7 @@ PARTS: Mapping[str, str] = {
     "embedding factor": "token embedding",
     "image": "image embedding",
     "audio": "audio embedding",
+    "projector": "projector",
     "positions": "positions",
     "segments": "segment embedding",
     "embedding norm": "embedding norm",
@@ -129,23 +130,18 @@ class LayerStack:
 
 
 def profiles(component: Component) -> dict[str, StackProfile]:
-    """Return the description of each stack of a model, by the name of the stack, which is "" if there is only one.
-
-    Raises OptionError for a vision tower with a projector and a language model.
-    """
-    if isinstance(component, Multimodal):
-        raise OptionError(
-            f"{component.title} has a vision tower, a projector and a language model; --structure does not compare "
-            "such models, only their language models"
-        )
+    """Return the description of each stack of a model, by the name of the stack, which is "" if there is only one."""
     return {name: _profile(component, name, stack) for name, stack in stacks_of(component.ledger.apart.root).items()}
 
 
 def stacks_of(root: Scope) -> dict[str, LayerStack]:
-    """Return the stacks of a model by name: one, an encoder and a decoder, or an image and a text encoder."""
+    """Return the stacks of a model by name: one, an encoder and a decoder, or its towers.
+
+    The projector of a multimodal model is before the layers of its language model.
+    """
     names = stack_names(root)
     items: dict[str, list[Entry | Scope]] = {name: [] for name in names}
-    for item in sorted(root.items, key=lambda item: in_towers(names) and not _is_tower(item)):  # towers first
+    for item in sorted(_items(root), key=lambda item: in_towers(names) and not _is_tower(item)):  # towers first
         name = stack_name(_path(item), isinstance(item, Entry) and item.kind is OperationKind.CONVOLUTION, names)
         items[name] += item.items if isinstance(item, Scope) and _is_tower(item) else [item]
     return {name: _stack(each) for name, each in items.items()}
@@ -153,7 +149,7 @@ def stacks_of(root: Scope) -> dict[str, LayerStack]:
 
 def stack_names(root: Scope) -> tuple[str, ...]:
     """Return the names of the stacks of a model."""
-    towers = [_TOWERS[item.name] for item in root.items if isinstance(item, Scope) and item.name in _TOWERS]
+    towers = [_TOWERS[item.name] for item in _items(root) if isinstance(item, Scope) and _is_tower(item)]
     starts = {_path(item).partition(".")[0] for item in root.items if _is_kind(item)}
     return tuple(towers) or ((ENCODER, DECODER) if {ENCODER, DECODER} <= starts else (ONLY,))
 
@@ -169,6 +165,15 @@ def stack_name(path: str, convolution: bool, names: Sequence[str]) -> str:
 def in_towers(names: Sequence[str]) -> bool:
     """Return whether the stacks are towers for images and texts, whose outputs are compared."""
     return IMAGE in names
+
+
+def _items(root: Scope) -> Iterator[Entry | Scope]:
+    """Yield the items of a model, with those of a tower without a name, such as a language model and its head."""
+    for item in root.items:
+        if isinstance(item, Scope) and not item.name and _role(item.part) == "tower":
+            yield from item.items
+        else:
+            yield item
 
 
 def _is_tower(item: Entry | Scope) -> bool:
@@ -213,6 +218,8 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
     """Describe an item before the layers."""
     part = item.part if isinstance(item, Scope) else None
     match part:
+        case Component() if _path(item) == PROJECTOR:
+            found.add("projector", article(part.title[0].lower() + part.title[1:]))
         case TokenEmbedding(width=width):
             found.add("tokens", "a token embedding" + ("" if str(width) == "E" else f" of width {{{code(width)}}}"))
         case PositionEmbedding(fixed=fixed, rows=rows):
@@ -222,8 +229,8 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
             found.add("positions", f"{kind}{unused}")
         case SegmentEmbedding():
             found.add("segments", "an embedding of segments")
-        case PatchEmbedding():
-            found.add("image", "an embedding of image patches")
+        case PatchEmbedding(bias=bias):
+            found.add("image", "an embedding of image patches", *(["a bias of the patch embedding"] if bias else []))
         case LayerNorm() | RMSNorm():
             distances = alone and _path(item).startswith("encoder.")  # DeBERTa normalizes its embedding of distances
             where = "of the embedding of distances" if distances else "after the embedding"
