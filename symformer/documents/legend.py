@@ -86,7 +86,7 @@ def _of(shown: Tree, own: Iterable[TensorName]) -> Iterator[str]:
         case Applied("softmax", _, below):
             yield _softmax(below)
         case Applied(function, _, below):
-            yield f"{function}_group" if below == Word("group") else function
+            yield f"{function}_{below.word}" if isinstance(below, Word) else function
         case Listed(_, rows):
             yield "rows" if rows else "side by side"
         case Pointwise():
@@ -194,6 +194,15 @@ ROWS = (
     LegendEntry("std", _word("std"), ["the standard deviation over the last axis"]),
     LegendEntry("rms", _word("rms"), ["the square root of the mean of ", Math(_SQUARE), " over the last axis"]),
     LegendEntry("rms_group", _word("rms", below=Word("group")), ["rms over each group of channels separately"]),
+    LegendEntry("mean_time", _word("mean", below=Word("time")), ["the mean of each channel over all positions"]),
+    LegendEntry(
+        "std_time", _word("std", below=Word("time")), ["the standard deviation of each channel over all positions"]
+    ),
+    LegendEntry(
+        "length_kernel",
+        _word("length", _W, below=Word("kernel")),
+        ["the length of the matrix at each position of a kernel: the square root of its sum of squares"],
+    ),
     LegendEntry("length", _word("length"), ["the square root of the sum of ", Math(_SQUARE), " over the last axis"]),
     LegendEntry("softmax", _word("softmax", _SCORES), ["the softmax of the scores ", Math(_SCORES), " over all keys"]),
     LegendEntry(
@@ -267,6 +276,8 @@ ROWS = (
     ),
     LegendEntry("previous", _word("previous"), [Math(_X), " at the preceding position, and zeros at the first one"]),
     LegendEntry("sum", _word("sum"), ["the sum over the last axis"]),
+    LegendEntry("first", _word("first"), ["the first positions of each sequence; their number is the subscript"]),
+    LegendEntry("last", _word("last"), ["the last positions of each sequence; their number is the subscript"]),
     LegendEntry("rest", _word("rest"), ["every position but the first, which is the class token"]),
     LegendEntry(
         "insert",
