@@ -66,7 +66,7 @@ def applies_general_delta_rule(entry: Entry) -> bool:
     return entry.kind is OperationKind.DELTA_RULE and entry.function == GENERAL
 
 
-RECURRENT_RULE = {
+RECURRENT_RULE: Mapping[Callable[[Entry], bool], str] = {
     applies_general_delta_rule: "The generalized delta rule is computed token by token, with two products of the state "
     "and a vector for each token; a kernel that computes it in chunks has more products."
 }
