@@ -15,6 +15,7 @@ from ..components.disentangled_attention import DisentangledAttention
 from ..components.gated_delta_net import GatedDeltaNet
 from ..components.gated_mlp import GatedMLP
 from ..components.head_norm import HeadNorm
+from ..components.image_attention import ImageAttention
 from ..components.kimi_delta_attention import KimiDeltaAttention
 from ..components.latent_attention import LatentAttention
 from ..components.layer_norm import LayerNorm
@@ -44,7 +45,7 @@ from ..language.notation.text import code
 from ..language.symbols import D, E
 
 Phrases = dict[str, list[str]]  # by aspect
-ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention)
+ATTENTION = (SelfAttention, LatentAttention, ImageAttention, DisentangledAttention, RelativeAttention)
 MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, ShortConvolution)
 # A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
 _ROUTING = {
@@ -100,6 +101,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
         ),
     ),
     LatentAttention: ("heads", "query_latent", "indexer", "reused", "shared", "positions"),
+    ImageAttention: ("heads", "head_width", "side", "window", "bias", "relative"),
     LightningIndexer: ("heads", "head_width"),
     CrossAttention: ("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale"),
     SelectiveScan: ("bias", "convolution_bias", "activation", "normalized", "norm_scale"),
@@ -157,6 +159,10 @@ def mixer(part: Component) -> str:
             )
         case DisentangledAttention():
             return "disentangled attention, with separate scores for tokens and distances,"
+        case ImageAttention(window=None):
+            return "self-attention over the image"
+        case ImageAttention():
+            return f"self-attention within windows of {{{code(part.window)}}} by {{{code(part.window)}}} patches"
         case RelativeAttention():
             return "attention with keys for tokens and keys for distances"
         case SelectiveScan():
@@ -271,6 +277,8 @@ def projections_with_bias(part: Component) -> list[str]:
     """Return the projections of attention that have a bias."""
     if isinstance(part, RelativeAttention | DisentangledAttention):
         return ["query", "key", "value", "output"]
+    if isinstance(part, ImageAttention):
+        return ["query", "key", "value", "output"] if part.bias else ["output"]
     if not isinstance(part, SelfAttention):
         return []
     having = {"query": part.bias, "key": part.bias and part.key_bias, "value": part.bias, "output": part.output_bias}

@@ -11,7 +11,7 @@ from sympy import Expr, Integer
 
 from ..components import Component
 from ..language.errors import RuleError
-from ..language.symbols import A, D, E, H, K, K_conv, K_idx, M, S, V, X, Z_patch, Z_pool
+from ..language.symbols import A, B, D, E, H, K, K_conv, K_idx, M, S, V, X, Z, Z_patch, Z_pool, Z_win
 from ..ledger.facts import ONE, Entry, OperationKind
 from ..ledger.operations import Operations
 from . import pages
@@ -101,6 +101,16 @@ EXAMPLES: Mapping[str, Example] = {
         "q[B,A_k_lin,S,D_k_lin], k[B,A_k_lin,S,D_k_lin], v[B,A_v_lin,S,D_v_lin], decay[B,S,A_v_lin], "
         "strength[B,S,A_v_lin] -> y[B,A_v_lin,S,D_v_lin]",
         lambda ops, q, k, v, decay, strength: ops.delta_rule("delta_rule", q, k, v, decay, strength, {}, Integer(64)),
+    ),
+    "windows": Example(
+        "x[B,Z**2,E] -> y[B*ceil(Z/Z_win)**2,Z_win**2,E]", lambda ops, x: ops.windows("windows", x, Z, Z_win)
+    ),
+    "without_windows": Example(
+        "x[B*ceil(Z/Z_win)**2,Z_win**2,E] -> y[B,Z**2,E]", lambda ops, x: ops.without_windows("square", x, B, Z)
+    ),
+    "distance_scores": Example(
+        "q[B,A,Z**2,D], table[2*Z-1,D] -> s[B,A,Z**2,Z]",
+        lambda ops, q, table: ops.distance_scores("rows", q, table, Z, "rows"),
     ),
     "scores": Example("q[B,A,S,D], k[B,G,S,D] -> s[B,A,S,S]", lambda ops, q, k: ops.scores("qk", q, k, "causal")),
     "softmax": Example("x[B,A,S,S] -> y[B,A,S,S]", lambda ops, x: ops.softmax("softmax", x)),
