@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from diffusers.models.embeddings import CombinedTimestepLabelEmbeddings
+from diffusers.models.embeddings import CombinedTimestepLabelEmbeddings, CombinedTimestepTextProjEmbeddings
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -74,7 +74,7 @@ from symformer.witness.dispatch_recorders import CORRECTED
 from symformer.witness.models.palm import ParallelLayer
 
 from .oracle import distinct
-from .test_components import adaptive, disentangled
+from .test_components import adaptive, disentangled, joint, single_stream
 
 B, S, S_ENC = 2, 11, 13
 LLAMA = LlamaConfig(
@@ -318,6 +318,14 @@ CASES = [
          lambda: Gemma3MultiModalProjector(GEMMA3), lambda module, x: module(torch.zeros(B, 36, 22))),
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, adaptive,
          lambda module, x: module(torch.zeros(B, S, 12), timestep=torch.zeros(B, 12), class_labels=None)),
+    Case("joint-attention", {"E": 12, "A": 3, "S_txt": 5, "S_img": 13}, lambda: joint().attn,
+         lambda module, x: torch.cat(module(torch.zeros(B, 13, 12), encoder_hidden_states=torch.zeros(B, 5, 12)), 1)),
+    Case("joint-block", {"E": 12, "H": 48, "A": 3, "S_txt": 5, "S_img": 13}, joint,
+         lambda module, x: torch.cat(module(torch.zeros(B, 13, 12), torch.zeros(B, 5, 12), torch.zeros(B, 12)), 1)),
+    Case("single-stream-block", {"E": 12, "H": 48, "A": 3}, single_stream,
+         lambda module, x: torch.cat(module(x[:, 4:], x[:, :4], torch.zeros(B, 12)), 1)),
+    Case("text-conditioning", {"E": 12, "E_pool": 17}, lambda: CombinedTimestepTextProjEmbeddings(12, 17),
+         lambda module, x: module(torch.zeros(B), torch.zeros(B, 17))),
     Case("conditioning", {"E": 12, "N_class": 13}, lambda: CombinedTimestepLabelEmbeddings(13, 12),
          lambda module, x: module(torch.zeros(B), torch.zeros(B, dtype=torch.long), torch.float32)),
     Case("parallel-block", {"E": 24, "H": 7, "A": 4, "G": 1, "D": 6},

@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from diffusers.models.attention import BasicTransformerBlock
-from diffusers.models.embeddings import CombinedTimestepLabelEmbeddings
+from diffusers.models.attention import BasicTransformerBlock, JointTransformerBlock
+from diffusers.models.embeddings import (
+    CombinedTimestepGuidanceTextProjEmbeddings,
+    CombinedTimestepLabelEmbeddings,
+    CombinedTimestepTextProjEmbeddings,
+)
+from diffusers.models.transformers.transformer_flux import FluxSingleTransformerBlock
 from torch import nn
 from transformers import (
     BertConfig,
@@ -315,6 +320,17 @@ CASES = [
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     # 6*12*12 + 6*12 for scales, shifts and gates, 4*12*12 + 4*12, and 2*12*7 + 12 + 7
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, 1747, lambda: adaptive()),  # noqa: PLW0108
+    # 8*12*12 + 8*12
+    Case("joint-attention", {"E": 12, "A": 3}, 1248, lambda: joint().attn),
+    # two matrices of 6*12*12 + 6*12 for scales, shifts and gates, 1248, and two of 2*12*48 + 12 + 48
+    Case("joint-block", {"E": 12, "H": 48, "A": 3}, 5544, lambda: joint()),  # noqa: PLW0108
+    # 3*12*12 + 3*12 for scale, shift and gate, 3*12*12 + 3*12, 12*48 + 48, and (12 + 48)*12 + 12
+    Case("single-stream-block", {"E": 12, "H": 48, "A": 3}, 2292, lambda: single_stream()),  # noqa: PLW0108
+    # 256*12 + 12 and 12*12 + 12, then 17*12 + 12 and 12*12 + 12
+    Case("text-conditioning", {"E": 12, "E_pool": 17}, 3612, lambda: CombinedTimestepTextProjEmbeddings(12, 17)),
+    # 3612 + 256*12 + 12 + 12*12 + 12
+    Case("text-conditioning", {"E": 12, "E_pool": 17}, 6852,
+         lambda: CombinedTimestepGuidanceTextProjEmbeddings(12, 17), {"guidance": True}),
     # 256*5 + 5, 5*5 + 5, and 13 + 1 rows of 5
     Case("conditioning", {"E": 5, "N_class": 13}, 1385, lambda: CombinedTimestepLabelEmbeddings(13, 5)),
     Case("parallel-block", {"E": 24, "H": 7, "A": 4}, 2952, lambda: _parallel()),  # noqa: PLW0108
@@ -359,6 +375,18 @@ def adaptive() -> nn.Module:
     how = {"norm_type": "ada_norm_zero", "num_embeds_ada_norm": 1, "norm_elementwise_affine": False}
     block = BasicTransformerBlock(12, 3, 4, activation_fn="gelu", attention_bias=True, ff_inner_dim=7, **how)
     block.norm1.emb = Given()
+    return block
+
+
+def joint() -> nn.Module:
+    """A block of Stable Diffusion 3, whose feed-forward networks are four times as wide."""
+    return JointTransformerBlock(12, 3, 4)
+
+
+def single_stream() -> nn.Module:
+    """A single-stream block of FLUX.1 without norms of queries and keys."""
+    block = FluxSingleTransformerBlock(12, 3, 4)
+    block.attn.norm_q = block.attn.norm_k = nn.Identity()
     return block
 
 

@@ -64,8 +64,8 @@ KINDS = {
 }
 KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
 KINDS |= {"conv": "convolution_layers", "hybrid": "hybrid_layers"}
-GATED = ("qwen3_next", "qwen3_5_text")  # gated attention
-LINEAR = (*GATED,)  # linear attention in some layers
+GATED = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")  # gated attention
+LINEAR = (*GATED, "kimi_linear", "olmo_hybrid")  # linear attention in some layers
 CASES = {model_type: case.computation for model_type, case in TYPES.items()}
 AMONG = [kind for kind, case in TYPES.items() if case.config.inputs == "images among tokens"]
 OPTIONS = {
@@ -298,6 +298,8 @@ def kinds_of(config: Any) -> list[str]:
         kinds[: config.num_dense_layers] = ["dense_layers"] * config.num_dense_layers
     if config.model_type in LINEAR:
         kinds = [{"ssm_layers": "linear_layers", "global_layers": "attention_layers"}[each] for each in kinds]
+    if config.model_type == "kimi_linear":
+        kinds[: config.mlp_layer_types.count("dense")] = ["dense_layers"] * config.mlp_layer_types.count("dense")
     if config.model_type == "jamba":
         experts = config.layers_num_experts
         kinds = ["moe_layers" if experts[layer] > 1 else each for layer, each in enumerate(kinds)]

@@ -31,6 +31,7 @@ from symformer.configs.config_fields import Choice, Derived, OptionalNumberField
 from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
 from symformer.configs.interleaved_layers import InterleavedLayers, Interleaving
+from symformer.configs.kimi_layers import KimiLayers
 from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
 from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
@@ -589,7 +590,13 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
     nothing += sum(place.null or place.unset for place in fields.sizes.values())
     # The fields that accept null: the list, a word or other lists.
     lists = {SpelledLayers: 2, RotaryLayers: 2, InterleavedLayers: 3, DenseFirstLayers: 0, PeriodicLayers: 0}
-    lists |= {SparseAttentionLayers: 2, IndexerLayers: 4, WindowedExpertLayers: 5, SharedLayers: 0}  # and the angles
+    lists |= {
+        SparseAttentionLayers: 2,
+        IndexerLayers: 4,
+        WindowedExpertLayers: 5,
+        SharedLayers: 0,
+        KimiLayers: 2,
+    }  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind
     nothing += sum(fields.sizes[size].absent is None for size in fields.nullable.values())

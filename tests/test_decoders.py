@@ -33,9 +33,10 @@ SIZES = {
     **{"V": 29, "E": 48, "H": 14, "L": 2, "A": 6, "G": 3, "D": 8, "C_win": 4, "X": 5, "K": 2, "M": 11, "M_shared": 13},
     **{"L_local": 2, "L_global": 3, "L_dense": 2, "L_moe": 3, "X_shared": 1, "R_q": 19, "R_kv": 17, "D_nope": 10},
     **{"D_rope": 4, "D_v": 9, "P": 31, "L_rope": 2, "L_nope": 3},
-    **{"L_ssm": 3, "L_attn": 2, "L_conv": 3, "L_conv_moe": 3, "A_ssm": 8, "D_ssm": 96, "G_ssm": 4, "N_state": 15},
-    **{"K_conv": 5, "C_chunk": 9, "L_ssm_dense": 4, "H_ssm": 96, "R_dt": 7, "L_hyb": 3, "R_adapter": 10},
-    **{"L_global_moe": 2, "N_group": 2, "L_lin": 3, "A_k_lin": 2, "A_v_lin": 4, "D_k_lin": 12, "D_v_lin": 20},
+    **{"L_ssm": 3, "L_attn": 2, "L_conv": 3, "L_conv_x": 3, "A_ssm": 8, "D_ssm": 96, "G_ssm": 4, "N_state": 15},
+    **{"K_conv": 5, "C_chunk": 9, "L_ssm_d": 4, "H_ssm": 96, "R_dt": 7, "L_hyb": 3, "R_adapter": 10},
+    **{"L_glo_x": 2, "N_group": 2, "L_lin": 3, "A_k_lin": 2, "A_v_lin": 4, "D_k_lin": 12, "D_v_lin": 20},
+    **{"L_lin_x": 2, "A_lin": 4, "D_lin": 12, "D_shared": 6},
 }
 NUMBERS = {SYMBOLS[name]: number for name, number in SIZES.items()}
 # Multimodal models are compared with torch by their own tests; their language models are in these lists.

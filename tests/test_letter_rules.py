@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 import symformer as sf
+from symformer import architectures
 from symformer.catalogue import diffusers_models, entries
 from symformer.catalogue.codec import from_data
 from symformer.catalogue.record import Record
 from symformer.language.errors import SizeError, SymformerError
 from symformer.language.letter_rules import letters_of_fields, meaning_of_field, other_names
-from symformer.language.symbols import LETTERS, MEASURES, letter, named_symbol
+from symformer.language.symbols import FORMER, LETTERS, MEASURES, SYMBOLS, letter, named_symbol, symbol
 
 NAME = re.compile(r"[A-Z](_[a-z0-9]+)*")
 
@@ -66,6 +67,29 @@ def test_every_size_of_the_catalogue_has_a_short_letter_of_its_own() -> None:
         assert letters_of_fields(fields) == found  # whatever the order
         names = other_names(found)
         assert all(names[field] == own for field, own in found.items() if field != own)
+
+
+def test_no_letter_of_the_alphabet_or_of_a_built_in_model_is_long() -> None:
+    """Letters and digits count, as in the subscript that a formula prints."""
+    sizes = {str(size) for name in architectures.names() for size in sf.architecture(name).sizes}
+    assert sizes <= LETTERS.keys()
+    assert {own for own in {*sizes, *LETTERS} if len(own.replace("_", "")) > 8} == set()
+
+
+def test_former_letters_are_accepted() -> None:
+    """The letters were renamed because they had more than eight characters, or to agree with those."""
+    for old, new in FORMER.items():
+        assert old not in LETTERS
+        assert symbol(old) == SYMBOLS[new]
+    jamba = sf.model("jamba-v0.1")
+    assert jamba.set({"L_ssm_dense": 5}) == jamba.set({"L_ssm_d": 5})
+    with pytest.raises(SizeError, match="L_ssm_d is given twice"):
+        jamba.set({"L_ssm_dense": 5, "L_ssm_d": 5})
+    found = sf.sweep(jamba, {"L_ssm_dense": [5, 7]}, filters=["L_ssm_dense > 5"])
+    assert [*found.table()["L_ssm_d"]] == [7]
+    # L_ssm and L_dense are the sums of L_ssm_d with L_moe and with L_attn.
+    said = str(sf.model("jamba").params).replace("L_dense", "(L_ssm_dense + L_attn)")
+    assert sf.check(said, against="jamba").verdict == "equal"
 
 
 def test_a_letter_depends_on_other_fields_only_if_they_have_the_same() -> None:

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import (
     DynamicCache,
+    KimiLinearConfig,
+    KimiLinearForCausalLM,
     Mamba2Config,
     Mamba2ForCausalLM,
     MambaConfig,
@@ -40,6 +42,10 @@ HYBRID = {
 DELTA = {
     **{"V": 29, "E": 24, "L_lin": 2, "L_attn": 1, "A": 6, "G": 2, "D": 20, "D_rope": 8, "A_k_lin": 3, "A_v_lin": 12},
     **{"D_k_lin": 16, "D_v_lin": 14, "K_conv": 4, "X": 11, "K": 5, "M": 7, "M_shared": 13},
+}
+KIMI = {
+    **{"V": 29, "E": 24, "H": 22, "L_dense": 1, "L_lin_x": 2, "L_attn": 1, "A": 6, "R_kv": 11, "D_nope": 10},
+    **{"D_shared": 14, "D_v": 13, "A_lin": 3, "D_lin": 16, "K_conv": 4, "X": 9, "X_shared": 2, "K": 5, "M": 7},
 }
 MIXED = ["linear_attention", "linear_attention", "full_attention", "linear_attention"]
 KINDS = ["linear_attention", "mlp", "full_attention", "linear_attention", "mlp", "linear_attention"]
@@ -82,8 +88,20 @@ MODELS = {
             )
         ),
     ),
+    "kimi-linear": (
+        KIMI,
+        lambda: KimiLinearForCausalLM(
+            KimiLinearConfig(
+                **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 4, "layer_types": MIXED},
+                **{"intermediate_size": 22, "num_attention_heads": 6, "num_key_value_heads": 6, "kv_lora_rank": 11},
+                **{"qk_nope_head_dim": 10, "qk_rope_head_dim": 14, "v_head_dim": 13, "linear_num_heads": 3},
+                **{"linear_head_dim": 16, "num_local_experts": 9, "n_shared_experts": 2, "num_experts_per_tok": 5},
+                **{"moe_intermediate_size": 7, "pad_token_id": None},
+            )
+        ),
+    ),
 }
-DELTA_RULES = ("qwen3-next",)  # in chunks of 64 tokens
+DELTA_RULES = ("qwen3-next", "kimi-linear")  # in chunks of 64 tokens
 B = 2
 
 
@@ -206,8 +224,9 @@ def test_unsupported_quantities_of_a_scan_are_refused() -> None:
         ("flops", {"count": "all"}, "count=all does not support"),
         ("params", {"tensor": "on"}, "a delta rule is not supported with tensor=on"),
     ):
-        with pytest.raises(SymformerError, match=said):
-            architecture("qwen3-next").formula(quantity, **conventions)
+        for name in DELTA_RULES:
+            with pytest.raises(SymformerError, match=said):
+                architecture(name).formula(quantity, **conventions)
     for quantity, conventions, said in (
         ("activations", {}, "activation memory of a scan, which transformers runs token by token, is not supported"),
         ("traffic", {}, "of its state depend on the kernel"),

@@ -21,7 +21,7 @@ from ..language.errors import ReadingError, SizeError, alternatives, listed, quo
 from ..language.limits import ExpansionBound, Quotient
 from ..language.notation.text import code, text
 from ..language.parsing.name_tokens import name_symbol, one_name
-from ..language.symbols import LETTERS, SYMBOLS, is_size, letter, print_order
+from ..language.symbols import FORMER, LETTERS, SYMBOLS, is_size, letter, print_order
 
 # Names that papers and code use for the sizes, in addition to config fields and our own alphabet. Readings separated by
 # a semicolon are all possible, so the name is ambiguous. A bar separates fallbacks: the first in the target counts.
@@ -173,7 +173,7 @@ def bind_names(
     """
     names = list(names)
     if unused := [each for each in where if each not in names]:
-        raise ReadingError(f"{unused[0]} is given, but the formula has no such name; it has {listed(names)}")
+        raise ReadingError(f"--where {unused[0]}: the formula has no name {unused[0]}; its names are {listed(names)}")
     found = []
     for name in names:
         if name in where:
@@ -289,6 +289,7 @@ def _absent(formula: Formula) -> dict[Symbol, Expr]:
 def _candidates(name: str, formula: Formula) -> tuple[list[Expr], str]:
     """Return the possible readings of a name, and their source."""
     taken = formula.accepted_sizes
+    name = FORMER.get(name, name)
     if name in LETTERS and SYMBOLS[name] in taken:
         return [SYMBOLS[name]], "the alphabet"
     fields = [SYMBOLS[each.name] for each in LETTERS.values() if name in each.config and SYMBOLS[each.name] in taken]

@@ -16,6 +16,7 @@ from ..components.gated_delta_net import GatedDeltaNet
 from ..components.gated_mlp import GatedMLP
 from ..components.head_norm import HeadNorm
 from ..components.image_attention import ImageAttention
+from ..components.joint_attention import JointAttention
 from ..components.kimi_delta_attention import KimiDeltaAttention
 from ..components.latent_attention import LatentAttention
 from ..components.layer_norm import LayerNorm
@@ -45,7 +46,10 @@ from ..language.notation.text import code
 from ..language.symbols import D, E
 
 Phrases = dict[str, list[str]]  # by aspect
-ATTENTION = (SelfAttention, LatentAttention, ImageAttention, DisentangledAttention, RelativeAttention)
+ATTENTION = (
+    *(SelfAttention, LatentAttention, ImageAttention, DisentangledAttention, RelativeAttention),
+    JointAttention,
+)
 MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, ShortConvolution)
 # A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
 _ROUTING = {
@@ -102,6 +106,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
     ),
     LatentAttention: ("heads", "query_latent", "indexer", "reused", "shared", "positions"),
     ImageAttention: ("heads", "head_width", "side", "window", "bias", "relative"),
+    JointAttention: ("heads", "head_width", "head_norm", "rotated", "image", "text_output"),
     LightningIndexer: ("heads", "head_width"),
     CrossAttention: ("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale"),
     SelectiveScan: ("bias", "convolution_bias", "activation", "normalized", "norm_scale"),
@@ -163,6 +168,8 @@ def mixer(part: Component) -> str:
             return "self-attention over the image"
         case ImageAttention():
             return f"self-attention within windows of {{{code(part.window)}}} by {{{code(part.window)}}} patches"
+        case JointAttention():
+            return "attention over a text and an image together, with separate weights,"
         case RelativeAttention():
             return "attention with keys for tokens and keys for distances"
         case SelectiveScan():
@@ -251,13 +258,14 @@ def attention(part: SelfAttention) -> Phrases:
         "attention biases": projections_with_bias(part),
         "scale": [scale.get(part.scale, "scores divided by √{D}")],
         "window": [_window(part)] if part.window is not None else [],
-        "query and key norms": [
-            f"{article(norm_words(norm, False))} of queries and keys, {where}"
-            for where, norm in norms.items()
-            if norm is not None
-        ],
+        "query and key norms": [norms_of_heads(norm, where) for where, norm in norms.items() if norm is not None],
         "sinks": ["a learned sink logit of each head in the softmax"] if part.sinks else [],
     }
+
+
+def norms_of_heads(norm: Component, where: str) -> str:
+    """Return the phrase for a norm of queries and keys."""
+    return f"{article(norm_words(norm, False))} of queries and keys, {where}"
 
 
 def _window(part: SelfAttention) -> str:
@@ -275,13 +283,14 @@ def rotary(part: Component) -> str:
 
 def projections_with_bias(part: Component) -> list[str]:
     """Return the projections of attention that have a bias."""
-    if isinstance(part, RelativeAttention | DisentangledAttention):
+    if isinstance(part, RelativeAttention | DisentangledAttention | JointAttention):
         return ["query", "key", "value", "output"]
     if isinstance(part, ImageAttention):
         return ["query", "key", "value", "output"] if part.bias else ["output"]
     if not isinstance(part, SelfAttention):
         return []
-    having = {"query": part.bias, "key": part.bias and part.key_bias, "value": part.bias, "output": part.output_bias}
+    having = {"query": part.bias, "key": part.bias and part.key_bias, "value": part.bias}
+    having["output"] = bool(part.output) and part.output_bias
     return [name for name, bias in having.items() if bias]
 
 
@@ -303,9 +312,11 @@ def network(part: object, shared: bool) -> Phrases:
             return {"MLP": [f"a shared expert of width {{{code(part.hidden)}}}"]}
         case GatedMLP():
             said = ["a gated MLP"]
-            said += [f"{article(norm_words(part.norm, False))} of its hidden layer"] if part.norm is not None else []
-            said += ["an adapter of each layer for its input projections"] if part.adapter else []
-            said += ["constant factors of its gate and its output"] if part.gate_factor or part.factor else []
+            norm = "" if part.norm is None else article(norm_words(part.norm, False))
+            said += [f"{norm} of the hidden layer of the MLP"] if norm else []
+            said += ["an adapter for the input projections of the MLP"] if part.adapter else []
+            factors = part.gate_factor or part.factor
+            said += ["constant factors of the gate and the output of the MLP"] if factors else []
             return {"MLP": said, **_activation(part.activation, part.bias)}
         case MLP():
             found = {"MLP": ["an MLP without a gate"], **_activation(part.activation, part.bias)}

@@ -15,6 +15,7 @@ from ..components.dropout import Dropout
 from ..components.gated_mlp import GatedMLP
 from ..components.identity import Identity
 from ..components.image_attention import ImageAttention
+from ..components.joint_attention import JointAttention
 from ..components.layer_norm import LayerNorm
 from ..components.linear import Linear
 from ..components.lm_head import LMHead
@@ -27,6 +28,7 @@ from ..components.relative_attention import RelativeAttention
 from ..components.rms_norm import RMSNorm
 from ..components.segment_embedding import SegmentEmbedding
 from ..components.self_attention import SelfAttention
+from ..components.text_conditioning import TextConditioning
 from ..components.token_embedding import TokenEmbedding
 from ..components.wave_encoder import WaveEncoder
 from ..language.notation.text import code
@@ -42,6 +44,7 @@ from .structure_phrases import (
     mixer_details,
     network,
     norm_words,
+    norms_of_heads,
     projections_with_bias,
     rotary,
 )
@@ -250,6 +253,8 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
             found.add("positions" if distances else "embedding norm", f"{article(norm_words(part, False))} {where}")
         case Component(role="embeddings") if part.name == "conditioning":
             found.add("conditioning", "an embedding of time steps and classes")
+        case TextConditioning():
+            found.add("conditioning", "an embedding of time steps and a pooled text")
         case Linear():
             found.add("tokens", "a projection of the token embedding to the hidden size")
     if isinstance(item, Scope):
@@ -374,7 +379,7 @@ def _layer(found: StackProfile, kind: Scope) -> _Layer:
     sublayers = sum(_role(scope.part) != "norms" and not isinstance(scope.part, Identity) for scope in _sublayers(kind))
     sublayers -= max(len(mixers) - 1, 0)
     if _role(kind.part) == "block":
-        layer.aspects["sublayers"] = [f"{_NUMBERS.get(sublayers, sublayers)} in each layer"]
+        layer.aspects["sublayers"] = [f"{_NUMBERS.get(sublayers, sublayers)} per layer"]
     if len(mixers) > 1:
         beside = any(isinstance(scope.part, ParallelSum) for scope in kind.walk())
         mixers = [f"{' and '.join(mixers)} in parallel" if beside else " followed by ".join(mixers)]
@@ -402,6 +407,8 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
         "pre-norm-block": "a norm before each sublayer (pre-norm)",
         "layer-scale-block": "a norm before each sublayer (pre-norm)",
         "adaptive-block": "a norm before each sublayer (pre-norm)",
+        "joint-block": "a norm before each sublayer (pre-norm)",
+        "single-stream-block": "attention and the MLP in parallel, with one norm and one output matrix,",
         "post-norm-block": "a norm after each residual sum (post-norm)",
         "decoder-block": "a norm after each residual sum (post-norm)",
         "sandwich-block": "a norm before and a norm after each sublayer",
@@ -418,7 +425,7 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
         layer.aspects["arrangement"].append("no norm before attention")
     if name == "layer-scale-block":
         layer.aspects["residual"].append("a learned factor of each element of a sublayer's output (LayerScale)")
-    if name == "adaptive-block":
+    if name in ("adaptive-block", "joint-block", "single-stream-block"):
         layer.aspects["conditioning"].append(
             "scales and shifts of each sublayer that a condition determines (adaLN-Zero)"
         )
@@ -453,6 +460,8 @@ def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope
         "mask": ["causal attention" if scores.mask == "causal" else "attention in both directions"],
         "positions": positions,
     }
+    if isinstance(part, JointAttention) and part.head_norm is not None:
+        layer.aspects["query and key norms"] = [norms_of_heads(part.head_norm, "over each head")]
     if isinstance(part, SelfAttention):
         layer.aspects |= attention(part)
         if found.heads is None:

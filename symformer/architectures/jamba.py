@@ -23,7 +23,7 @@ from ..language.symbols import (
     L_dense,
     L_moe,
     L_ssm,
-    L_ssm_dense,
+    L_ssm_d,
     N_state,
     R_dt,
     V,
@@ -112,13 +112,13 @@ class Jamba(HubDecoder):
             return (Stack("ssm_layers", L_ssm, self.layer), *kinds)
         moe = MoE(router="router", hidden=H, routing=SOFTMAX_UNDIVIDED, activation=self.activation)
         sparse = self.layer_with("mamba", self.mixer, moe)
-        return (Stack("ssm_layers", L_ssm_dense, self.layer), *kinds, Stack("moe_layers", L_moe, sparse))
+        return (Stack("ssm_layers", L_ssm_d, self.layer), *kinds, Stack("moe_layers", L_moe, sparse))
 
     @property
     def totals(self) -> Relations:
         if not self.experts:
             return FrozenDict({L: L_ssm + L_attn})
-        return FrozenDict({L: L_ssm_dense + L_attn + L_moe, L_ssm: L_ssm_dense + L_moe, L_dense: L_ssm_dense + L_attn})
+        return FrozenDict({L: L_ssm_d + L_attn + L_moe, L_ssm: L_ssm_d + L_moe, L_dense: L_ssm_d + L_attn})
 
     @property
     def mixer(self) -> Component:

@@ -9,7 +9,7 @@ from ..components.moe import SIGMOID_WITH_EXPERT_BIAS
 from ..configs.dense_first_layers import DenseFirstLayers
 from ..language.frozen import FrozenDict
 from ..language.sizes import AtMost, Relations
-from ..language.symbols import A, D, E, G, H, K, K_conv, L, L_attn, L_conv, L_conv_moe, L_dense, L_moe, M, V, X
+from ..language.symbols import A, D, E, G, H, K, K_conv, L, L_attn, L_conv, L_conv_x, L_dense, L_moe, M, V, X
 from .base_architecture import HEAD_WIDTH, Field, Fields, WitnessSpec, usual
 from .bases.convolutional import Convolutional
 from .bases.llama_like import ROTARY_HEADS
@@ -33,7 +33,7 @@ class LFM2MoE(Convolutional):
     constraints = (*ROTARY_HEADS, AtMost(K, X))
     config = Fields(
         usual({V: 65536, E: 2048, **SIZES, A: 32, G: 8, D: HEAD_WIDTH}),
-        layers=DenseFirstLayers({"dense": L_dense, "conv": L_conv_moe, "full_attention": L_attn}),
+        layers=DenseFirstLayers({"dense": L_dense, "conv": L_conv_x, "full_attention": L_attn}),
         fixed={"output_router_logits": (False,), "use_expert_bias": (True,), "norm_topk_prob": (True,)},
         inert=("routed_scaling_factor",),
     )
@@ -48,11 +48,11 @@ class LFM2MoE(Convolutional):
     def stacks(self) -> tuple[Stack, ...]:
         return (
             Stack("dense_layers", L_dense, self.layer),
-            Stack("convolution_layers", L_conv_moe, self.layer_with("conv", self.convolution, self.experts)),
+            Stack("convolution_layers", L_conv_x, self.layer_with("conv", self.convolution, self.experts)),
             Stack("attention_layers", L_attn, self.layer_with("self_attn", self.attention, self.experts)),
         )
 
     @property
     def totals(self) -> Relations:
-        kinds = {L_conv: L_dense + L_conv_moe, L_moe: L_conv_moe + L_attn}
-        return FrozenDict({L: L_dense + L_conv_moe + L_attn, **kinds})
+        kinds = {L_conv: L_dense + L_conv_x, L_moe: L_conv_x + L_attn}
+        return FrozenDict({L: L_dense + L_conv_x + L_attn, **kinds})

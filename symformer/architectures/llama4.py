@@ -11,7 +11,7 @@ from ..components.moe import SIGMOID_OF_CHOSEN
 from ..configs.interleaved_layers import InterleavedLayers, Interleaving
 from ..language.frozen import FrozenDict
 from ..language.sizes import AtMost, Relations
-from ..language.symbols import A, C_chunk, D, E, G, H, K, L, L_dense, L_global, L_local, L_local_moe, L_moe, M, V, X
+from ..language.symbols import A, C_chunk, D, E, G, H, K, L, L_dense, L_global, L_loc_x, L_local, L_moe, M, V, X
 from .base_architecture import BoolField, Field, Fields, WitnessSpec, option, unknown, usual
 from .bases.biased import Biased
 from .bases.llama_like import ROTARY_HEADS
@@ -72,7 +72,7 @@ class Llama4(Biased):
             return (Stack("local_layers", L_local, local), Stack("global_layers", L_global, every))
         return (
             Stack("dense_layers", L_dense, self.layer_of(self.attention, self.mlp)),
-            Stack("local_layers", L_local_moe, local),
+            Stack("local_layers", L_loc_x, local),
             Stack("global_layers", L_global, every),
         )
 
@@ -80,8 +80,8 @@ class Llama4(Biased):
     def totals(self) -> Relations:
         if not self.interleaved:
             return FrozenDict({L: L_local + L_global})
-        local, sparse = {L_local: L_dense + L_local_moe}, {L_moe: L_local_moe + L_global}
-        return FrozenDict({L: L_dense + L_local_moe + L_global, **local, **sparse})
+        local, sparse = {L_local: L_dense + L_loc_x}, {L_moe: L_loc_x + L_global}
+        return FrozenDict({L: L_dense + L_loc_x + L_global, **local, **sparse})
 
     @property
     def experts(self) -> MoE:

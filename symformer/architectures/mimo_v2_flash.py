@@ -24,8 +24,8 @@ from ..language.symbols import (
     K,
     L,
     L_dense,
+    L_glo_x,
     L_global,
-    L_global_moe,
     L_local,
     L_moe,
     M,
@@ -61,7 +61,7 @@ class MiMoV2Flash(DenseFirst):
     turned = D_rope
     config = Fields(
         usual({V: 152576, E: 4096, H: 16384, **EXPERTS, **HEADS, C_win: EarlierTokensField(("sliding_window",), 129)}),
-        layers=WindowedExpertLayers({"dense": L_dense, "sliding_attention": L_local, "full_attention": L_global_moe}),
+        layers=WindowedExpertLayers({"dense": L_dense, "sliding_attention": L_local, "full_attention": L_glo_x}),
         # fields of the released config that the class does not read
         restated={
             **{
@@ -113,13 +113,13 @@ class MiMoV2Flash(DenseFirst):
         return (
             Stack("dense_layers", L_dense, self.layer),
             Stack("local_layers", L_local, self.layer_of(windowed, self.experts)),
-            Stack("global_layers", L_global_moe, self.layer_of(self.attention, self.experts)),
+            Stack("global_layers", L_glo_x, self.layer_of(self.attention, self.experts)),
         )
 
     @property
     def totals(self) -> Relations:
-        both = {L_global: L_dense + L_global_moe, L_moe: L_local + L_global_moe}
-        return FrozenDict({L: L_dense + L_local + L_global_moe, **both})
+        both = {L_global: L_dense + L_glo_x, L_moe: L_local + L_glo_x}
+        return FrozenDict({L: L_dense + L_local + L_glo_x, **both})
 
     def contexts(self, ops: Operations, tokens: Tensor) -> tuple[tuple[Tensor, ...], ...]:
         whole, windowed = (self.angles(ops, tokens, f"rotary_emb.{kind}") for kind in ("global", "local"))

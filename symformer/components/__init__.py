@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .image_encoder import ImageEncoder as ImageEncoder
     from .image_features import ImageFeatures as ImageFeatures
     from .image_neck import ImageNeck as ImageNeck
+    from .joint_attention import JointAttention as JointAttention
+    from .joint_block import JointBlock as JointBlock
     from .kimi_delta_attention import KimiDeltaAttention as KimiDeltaAttention
     from .latent_attention import LatentAttention as LatentAttention
     from .layer_adapter import LayerAdapter as LayerAdapter
@@ -70,7 +72,9 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .shared_transformer_block import SharedTransformerBlock as SharedTransformerBlock
     from .shared_transformer_layer import SharedTransformerLayer as SharedTransformerLayer
     from .short_convolution import ShortConvolution as ShortConvolution
+    from .single_stream_block import SingleStreamBlock as SingleStreamBlock
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
+    from .text_conditioning import TextConditioning as TextConditioning
     from .text_encoder import TextEncoder as TextEncoder
     from .token_embedding import TokenEmbedding as TokenEmbedding
     from .wave_encoder import WaveEncoder as WaveEncoder

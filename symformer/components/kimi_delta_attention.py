@@ -15,7 +15,8 @@ from .gated_delta_net import CHUNK
 class KimiDeltaAttention(Component):
     """Linear attention with a state of D_lin by D_lin numbers for each of A_lin heads, which the gated delta rule
     updates, Yang et al. 2024 [yang2024b], section 3.1, with a decay for each row of the state instead of one for each
-    head, Kimi Team 2025 [kimi2025], section 3.
+    head, Kimi Team 2025 [kimi2025], section 3: the state decays, then the value that it returns for the token's key is
+    replaced in part by the token's value, and the query reads the state.
 
     Queries, keys and values pass through a short convolution over K_conv positions, and queries and keys are divided by
     their lengths. The decays and the gates of the output are projections of rank D_lin. The output is normalized per

@@ -68,7 +68,7 @@ class SelfAttention(Component):
     key: str = "k_proj"
     value: str = "v_proj"  # "" if the values are the keys before their norm and their rotation
     fused: str = ""  # the single matrix of queries, keys and values, if there is one
-    output: str = "o_proj"
+    output: str = "o_proj"  # "" if the merged heads are the output
     gate: str = ""  # the name of the sigmoid gate of the output, computed by the query projection, or ""
     query_norm: str = "q_norm"
     key_norm: str = "k_norm"
@@ -85,7 +85,8 @@ class SelfAttention(Component):
     def shapes(self) -> str:  # type: ignore[override]  # rotary angles and a bias are additional inputs
         angles = f", {self.positions.angles}" if self.positions else ""
         bias = "" if self.own_table else context_signature(self.distances)
-        return f"x[B,S,{self.inner}]{angles}{bias} -> y[B,S,E]"
+        width = "E" if self.output else text(self.heads * (self.value_width or self.head_width))
+        return f"x[B,S,{self.inner}]{angles}{bias} -> y[B,S,{width}]"
 
     @property
     def about(self) -> str:
@@ -199,6 +200,8 @@ class SelfAttention(Component):
         if gates is not None:
             opened = ops.activation(self.gate, gates, "sigmoid", module=False)
             merged = ops.multiply(f"{self.gate}_product", merged, opened)
+        if not self.output:
+            return merged
         width = x.width if self.inner == E else E
         y = ops.linear(self.output, merged, width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

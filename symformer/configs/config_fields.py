@@ -105,6 +105,10 @@ class Derived(Field):
         """Return the other fields that the size depends on, with the values for which `written` is the inverse."""
         return {}
 
+    def others_at(self, number: int, numbers: Mapping[Symbol, int]) -> Mapping[str, Any]:
+        """Return the same for a number; a subclass overrides it if the values depend on the number."""
+        return self.others
+
 
 @dataclass(frozen=True, kw_only=True)
 class MultipleField(Derived):

@@ -22,11 +22,11 @@ CONVOLUTION, ATTENTION = "conv", "full_attention"
 class DenseFirstLayers(Layers):
     """A list of convolution and attention layers, and the number of dense layers, which must be convolution layers.
 
-    >>> from symformer.language.symbols import L_attn, L_conv_moe, L_dense
-    >>> layers = DenseFirstLayers({"dense": L_dense, "conv": L_conv_moe, "full_attention": L_attn})
+    >>> from symformer.language.symbols import L_attn, L_conv_x, L_dense
+    >>> layers = DenseFirstLayers({"dense": L_dense, "conv": L_conv_x, "full_attention": L_attn})
     >>> kinds = ["conv", "conv", "full_attention", "conv", "full_attention"]
     >>> layers.read({"num_hidden_layers": 5, "layer_types": kinds, "num_dense_layers": 1})
-    {L_dense: 1, L_conv_moe: 2, L_attn: 2}
+    {L_dense: 1, L_conv_x: 2, L_attn: 2}
     """
 
     pattern: tuple[str, ...] = ()

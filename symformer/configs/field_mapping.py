@@ -362,8 +362,8 @@ class Fields:
             for size, place in self.sizes.items()
             if isinstance(place, Derived)
         }
-        for place in self.sizes.values():
-            config |= place.others if isinstance(place, Derived) else {}
+        for size, place in self.sizes.items():
+            config |= place.others_at(numbers[size], numbers) if isinstance(place, Derived) else {}
         config |= {each.name: each.write(getattr(component, option)) for option, each in self.options.items()}
         config |= {name: evaluate(self.restated[name], numbers, name) for name in self.assumed}
         config |= self.layers.write(numbers) if self.layers else {}

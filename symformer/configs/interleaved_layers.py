@@ -11,7 +11,7 @@ from sympy import Symbol
 
 from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import Numbers, format_value
-from ..language.symbols import L_dense, L_global, L_local, L_local_moe
+from ..language.symbols import L_dense, L_global, L_loc_x, L_local
 from .common_fields import Config
 from .config_fields import whole_number
 from .layers import INTERVAL, ROTATED, Layers
@@ -20,7 +20,7 @@ CHUNKED, FULL = "chunked_attention", "full_attention"
 LISTED, STEP = "moe_layers", "interleave_moe_layer_step"
 Kind = tuple[bool, bool]  # whether a layer attends within chunks, and whether it has experts
 EVERYWHERE: Mapping[Kind, Symbol] = {(True, True): L_local, (False, True): L_global}
-INTERLEAVED: Mapping[Kind, Symbol] = {(True, False): L_dense, (True, True): L_local_moe, (False, True): L_global}
+INTERLEAVED: Mapping[Kind, Symbol] = {(True, False): L_dense, (True, True): L_loc_x, (False, True): L_global}
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class InterleavedLayers(Layers):
 
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """Return both lists, one kind after another."""
-        known = INTERLEAVED if L_local_moe in numbers else EVERYWHERE
+        known = INTERLEAVED if L_loc_x in numbers else EVERYWHERE
         each = [kind for kind, size in known.items() for _ in range(numbers[size])]
         return {
             self.depth.names[0]: len(each),

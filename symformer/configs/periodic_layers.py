@@ -11,7 +11,7 @@ from sympy import Symbol
 
 from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import Numbers, format_value
-from ..language.symbols import L_attn, L_moe, L_ssm, L_ssm_dense
+from ..language.symbols import L_attn, L_moe, L_ssm, L_ssm_d
 from .common_fields import Config
 from .config_fields import whole_number
 from .layers import Layers
@@ -20,7 +20,7 @@ ATTENTION, EXPERTS = ("attn_layer_period", "attn_layer_offset"), ("expert_layer_
 DEFAULTS: Mapping[str, int] = dict(zip((*ATTENTION, *EXPERTS), (8, 4, 2, 1), strict=True))
 COUNTED = ("num_experts", "num_local_experts")  # with one expert, every layer is dense
 DENSE: Mapping[str, Symbol] = {"mamba": L_ssm, "attention": L_attn}
-SPARSE: Mapping[str, Symbol] = {"mamba": L_ssm_dense, "attention": L_attn, "experts": L_moe}
+SPARSE: Mapping[str, Symbol] = {"mamba": L_ssm_d, "attention": L_attn, "experts": L_moe}
 Places = frozenset[int]
 
 
@@ -33,7 +33,7 @@ class PeriodicLayers(Layers):
     >>> from symformer.configs.config_fields import Field
     >>> layers = PeriodicLayers(SPARSE, (), Field(("num_hidden_layers",), 32), "attn_layer_period")
     >>> layers.read({}), layers.read({"num_experts": 1})
-    ({L_ssm_dense: 12, L_attn: 4, L_moe: 16}, {L_ssm: 28, L_attn: 4})
+    ({L_ssm_d: 12, L_attn: 4, L_moe: 16}, {L_ssm: 28, L_attn: 4})
     """
 
     alternating = True
@@ -69,7 +69,7 @@ class PeriodicLayers(Layers):
         found = self.write(numbers)
         depth = found[self.depth.names[0]]
         attention, sparse = (_places(depth, *(found[name] for name in names)) for names in (ATTENTION, EXPERTS))
-        others = L_ssm_dense if L_moe in numbers else L_ssm
+        others = L_ssm_d if L_moe in numbers else L_ssm
         sparse = sparse if L_moe in numbers else frozenset()
         return [L_attn if n in attention else L_moe if n in sparse else others for n in range(depth)]
 
@@ -81,13 +81,13 @@ class PeriodicLayers(Layers):
 
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """Return periods and offsets that give these numbers of layers. Raises ConfigError if there are none."""
-        depth = numbers[L_attn] + (numbers[L_ssm_dense] + numbers[L_moe] if L_moe in numbers else numbers[L_ssm])
+        depth = numbers[L_attn] + (numbers[L_ssm_d] + numbers[L_moe] if L_moe in numbers else numbers[L_ssm])
         for attention in _periods(depth, numbers[L_attn]):
             for experts in _periods(depth, numbers[L_moe]) if L_moe in numbers else (EXPERTS_OFF,):
                 if L_moe not in numbers or not _places(depth, *attention) & _places(depth, *experts):
                     found = dict(zip((*ATTENTION, *EXPERTS), (*attention, *experts), strict=True))
                     return {**found, self.depth.names[0]: depth}
-        spelt = ", ".join(f"{size}={numbers[size]}" for size in (L_ssm, L_ssm_dense, L_attn, L_moe) if size in numbers)
+        spelt = ", ".join(f"{size}={numbers[size]}" for size in (L_ssm, L_ssm_d, L_attn, L_moe) if size in numbers)
         raise ConfigError(f"no period of layers in a config gives {spelt}")
 
 

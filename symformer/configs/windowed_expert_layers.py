@@ -28,10 +28,10 @@ class WindowedExpertLayers(Layers):
 
     If they are missing, the first layer and every sixth one have full attention, and only the first one is dense.
 
-    >>> from symformer.language.symbols import L_dense, L_global_moe, L_local
-    >>> kinds = {"dense": L_dense, "sliding_attention": L_local, "full_attention": L_global_moe}
+    >>> from symformer.language.symbols import L_dense, L_glo_x, L_local
+    >>> kinds = {"dense": L_dense, "sliding_attention": L_local, "full_attention": L_glo_x}
     >>> WindowedExpertLayers(kinds).read({"num_hidden_layers": 13})
-    {L_dense: 1, L_local: 10, L_global_moe: 2}
+    {L_dense: 1, L_local: 10, L_glo_x: 2}
     """
 
     pattern: tuple[str, ...] = ()

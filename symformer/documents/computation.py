@@ -35,6 +35,7 @@ from ..ledger.facts import (
     ATTENDING,
     CARRYING,
     EARLIER,
+    ENDS,
     POOLED,
     REST,
     ROTARY,
@@ -518,6 +519,8 @@ class _Computing:
                 if layers is None or not isinstance(first, TensorName):
                     raise _UnknownError
                 return replace(first, index=tree(layers.count - entry.skipped))
+            case OperationKind.SELECT if entry.function in ENDS:
+                return Applied(entry.function, (first,), tree(entry.output.shape[1]))
             case OperationKind.SELECT:
                 name = {"by query": "gather", "by key": "gather_keys", REST: "rest"}.get(entry.function, "select")
                 return Applied(name, (first,))

@@ -269,6 +269,8 @@ ROWS = (
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
     LegendEntry("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
     LegendEntry("pool", _word("pool"), ["the mean of each square of neighbouring patches of an image"]),
+    LegendEntry("first", _word("first"), ["the first positions of each sequence; their number is the subscript"]),
+    LegendEntry("last", _word("last"), ["the last positions of each sequence; their number is the subscript"]),
     LegendEntry("rest", _word("rest"), ["every position but the first, which is the class token"]),
     LegendEntry(
         "insert",

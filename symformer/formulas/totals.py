@@ -42,8 +42,8 @@ def _gathered(terms: Iterable[Expr], total: Symbol, kinds: tuple[Expr, ...]) -> 
 def given_by(relations: Relations, totals: Iterable[Symbol]) -> Relations:
     """Return the relations that define totals, those over most kinds of layers first, so that L is collected first.
 
-    >>> from symformer.language.symbols import L, L_dense, L_global, L_local_moe, L_moe
-    >>> sums = {L_moe: L_local_moe + L_global, L: L_dense + L_local_moe + L_global}
+    >>> from symformer.language.symbols import L, L_dense, L_global, L_loc_x, L_moe
+    >>> sums = {L_moe: L_loc_x + L_global, L: L_dense + L_loc_x + L_global}
     >>> list(given_by(sums, sums))
     [L, L_moe]
     """

@@ -55,6 +55,8 @@ _TABLE = (
     Letter("B_vis", "image batch size", "images", run=True),
     Letter("S", "sequence length", "tokens", run=True),
     Letter("S_enc", "sequence length of the encoder", "tokens", run=True),
+    Letter("S_txt", "tokens of the text", "tokens", run=True),
+    Letter("S_img", "tokens of the image", "tokens", run=True),
     Letter("C", "tokens already in the cache", "tokens", run=True),
     Letter("N_new", "new tokens", "tokens", run=True),
     Letter("N_tok", "training tokens", "tokens", run=True),
@@ -74,6 +76,13 @@ _TABLE = (
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
+    Letter("L_double", "layers with separate weights for text and image", "layers"),
+    Letter(
+        "L_single",
+        "layers with the same weights for text and image",
+        "layers",
+        ("num_single_layers", "num_single_dit_layers"),
+    ),
     Letter("L_vis", "layers of the vision transformer", "layers"),
     Letter("L_local", "layers with local attention", "layers", ("layer_types",)),
     Letter("L_global", "layers with global attention", "layers", ("layer_types",)),
@@ -81,7 +90,7 @@ _TABLE = (
     Letter("L_nope", "layers without positions", "layers", ("no_rope_layers",)),
     Letter("L_ssm", "layers with a state space mixer", "layers", ("layer_types",)),
     Letter(
-        "L_ssm_dense",
+        "L_ssm_d",
         "layers with a state space mixer and a dense feed-forward network",
         "layers",
         ("attn_layer_period",),
@@ -91,12 +100,13 @@ _TABLE = (
     ),
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
     Letter("L_lin", "layers with linear attention", "layers", ("layer_types",)),
+    Letter("L_lin_x", "layers with linear attention and experts", "layers", ("layer_types",)),
     Letter("L_conv", "layers with a short convolution", "layers", ("layer_types",)),
-    Letter("L_conv_moe", "layers with a short convolution and experts", "layers", ("layer_types",)),
+    Letter("L_conv_x", "layers with a short convolution and experts", "layers", ("layer_types",)),
     Letter("L_mlp", "layers with only a feed-forward network", "layers", ("layer_types",)),
     Letter("L_dense", "layers with a dense feed-forward network", "layers", ("first_k_dense_replace",)),
-    Letter("L_local_moe", "layers with local attention and experts", "layers", ("layer_types",)),
-    Letter("L_global_moe", "layers with global attention and experts", "layers", ("layer_types",)),
+    Letter("L_loc_x", "layers with local attention and experts", "layers", ("layer_types",)),
+    Letter("L_glo_x", "layers with global attention and experts", "layers", ("layer_types",)),
     Letter("L_idx", "layers with an indexer and experts", "layers", ("indexer_types",)),
     Letter(
         "L_reuse", "layers with experts that reuse the keys chosen in an earlier layer", "layers", ("indexer_types",)
@@ -114,6 +124,8 @@ _TABLE = (
     Letter("E", "hidden size", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("E_vis", "hidden size of the vision transformer", "elements"),
     Letter("E_proj", "projection size of texts and images", "elements"),
+    Letter("E_joint", "width of the encoded text", "elements", ("joint_attention_dim",)),
+    Letter("E_pool", "width of the pooled text", "elements", ("pooled_projection_dim",)),
     Letter("H", "intermediate size of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
     Letter("H_vis", "intermediate size of the vision transformer's MLP", "elements"),
     Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
@@ -162,6 +174,7 @@ _TABLE = (
     ),
     Letter("D_v_lin", "head dimension of values in linear attention", "elements", ("linear_value_head_dim",), growth=0),
     Letter("D_lin", "head dimension of linear attention", "elements", ("linear_head_dim",), growth=0),
+    Letter("D_shared", "head dimensions of keys that all heads share", "elements", growth=0),
     Letter("Z", "image side length", "pixels", ("image_size",), growth=0),
     Letter("Z_patch", "patch side length", "pixels", ("patch_size",), growth=0),
     Letter("Z_win", "tokens per side of a window of an image", "tokens", growth=0),
@@ -190,6 +203,11 @@ _TABLE = (
 # intensity, and shares. Measure takes its letter from these; no size has one of them.
 MEASURES = frozenset("NFUQIY")
 
+# Former letters, which are accepted wherever a size is given by its letter.
+FORMER: Mapping[str, str] = MappingProxyType(
+    {"L_ssm_dense": "L_ssm_d", "L_conv_moe": "L_conv_x", "L_local_moe": "L_loc_x", "L_global_moe": "L_glo_x"}
+)
+
 LETTERS: Mapping[str, Letter] = MappingProxyType({letter.name: letter for letter in _TABLE})
 SYMBOLS: Mapping[str, Symbol] = MappingProxyType({name: Symbol(name, integer=True, positive=True) for name in LETTERS})
 RUN_SIZES = frozenset(SYMBOLS[name] for name, row in LETTERS.items() if row.run)
@@ -200,14 +218,15 @@ _LAST: Mapping[str, int] = {each.base: _RANKS[each.name] for each in _TABLE}  # 
 B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
     SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "N_tok", "C_win", "C_local")
 )
+S_txt, S_img = SYMBOLS["S_txt"], SYMBOLS["S_img"]
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 L_idx, L_reuse = SYMBOLS["L_idx"], SYMBOLS["L_reuse"]
 L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
-L_local_moe, L_conv_moe, L_global_moe = (SYMBOLS[name] for name in ("L_local_moe", "L_conv_moe", "L_global_moe"))
+L_loc_x, L_conv_x, L_glo_x = (SYMBOLS[name] for name in ("L_loc_x", "L_conv_x", "L_glo_x"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
-L_ssm_dense, L_hyb, R_adapter = (SYMBOLS[name] for name in ("L_ssm_dense", "L_hyb", "R_adapter"))
-L_lin, A_lin, D_lin = (SYMBOLS[name] for name in ("L_lin", "A_lin", "D_lin"))
+L_ssm_d, L_hyb, R_adapter = (SYMBOLS[name] for name in ("L_ssm_d", "L_hyb", "R_adapter"))
+L_lin, L_lin_x, A_lin, D_lin, D_shared = (SYMBOLS[name] for name in ("L_lin", "L_lin_x", "A_lin", "D_lin", "D_shared"))
 A_k_lin, A_v_lin, D_k_lin, D_v_lin = (SYMBOLS[name] for name in ("A_k_lin", "A_v_lin", "D_k_lin", "D_v_lin"))
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
@@ -219,6 +238,7 @@ N_out, N_class = SYMBOLS["N_out"], SYMBOLS["N_class"]
 N_group, N_mel, N_reg = (SYMBOLS[name] for name in ("N_group", "N_mel", "N_reg"))
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 M_shared = SYMBOLS["M_shared"]
+L_double, L_single, E_joint, E_pool = (SYMBOLS[name] for name in ("L_double", "L_single", "E_joint", "E_pool"))
 B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
     SYMBOLS[name] for name in ("B_vis", "L_vis", "E_vis", "E_proj", "H_vis", "A_vis")
 )
@@ -256,6 +276,8 @@ def symbol(name: str, own: Iterable[Symbol] = ()) -> Symbol:
     known = {str(size): size for size in sorted(own, key=lambda size: (letter(size).run, print_order(size)))}
     if name in known or name in names:
         return known[name] if name in known else names[name]
+    if name in FORMER:
+        return SYMBOLS[FORMER[name]]
     hint = suggested_letter(name)
     raise UnknownNameError("symbol", name, () if hint else known or SYMBOLS, hint)
 

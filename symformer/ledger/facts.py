@@ -28,6 +28,7 @@ Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "
 ROTARY = ("rotary", "rotary_single")  # rotary tables, in the model's dtype or in float32
 INDEXED = "indexed"  # a selection of a different position in each sequence: a copy, not a view
 REST = "rest"  # a selection of every position but the first
+ENDS = ("first", "last")  # a selection of the first or the last positions
 EARLIER = "earlier"  # a selection of the output of an earlier layer instead of the last
 POOLED = "pooled"  # a combination of positions: the mean of each square of neighbouring patches
 SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first

@@ -16,7 +16,7 @@ from ..language.aliases import Alias
 from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shape_lines import Shape, shape_line, spell
-from ..language.symbols import S
+from ..language.symbols import S, S_img, S_txt
 from .facts import (
     BY_ROW,
     EARLIER,
@@ -79,8 +79,8 @@ def inputs_of(part: Part) -> list[Tensor]:
 
 
 def given(name: str, shape: Shape) -> Tensor:
-    """Return a tensor that no entry produces: an input or indices. Without an axis of S it counts as encoded."""
-    return Tensor(name, shape, encoded=not any(dim.has(S) for dim in shape))
+    """Return a tensor that no entry produces: an input or indices. Without an axis of tokens it counts as encoded."""
+    return Tensor(name, shape, encoded=not any(dim.has(S, S_txt, S_img) for dim in shape))
 
 
 class Operations:
@@ -446,6 +446,10 @@ class Operations:
         """x[B,S,E] -> y[B,S-1,E]: every position but the first, as a view."""
         batch, length, width = x.shape
         return self._write(OperationKind.SELECT, name, (x,), (batch, length - 1, width), function=REST)
+
+    def part_of_sequence(self, name: str, x: Tensor, length: Expr, function: Literal["first", "last"]) -> Tensor:
+        """x[B,S,E] -> y[B,length,E]: the first or the last positions, as a view."""
+        return self._write(OperationKind.SELECT, name, (x,), (x.shape[0], length, *x.shape[2:]), function=function)
 
     def earlier(self, name: str, x: Tensor, layers: Expr) -> Tensor:
         """x[B,S,E] -> y[B,S,E]: the output of an earlier layer, given that of the last; ``layers`` are between them."""

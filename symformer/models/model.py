@@ -30,6 +30,7 @@ from ..language.sizes import (
     whole,
 )
 from ..language.symbols import (
+    FORMER,
     RUN_SIZES,
     SYMBOLS,
     NamedSizes,
@@ -333,8 +334,9 @@ class Model(Immutable, Shown):
 
     @cached_property
     def names(self) -> Mapping[str, Symbol]:
-        """Return its sizes by their other names: the config fields of a class of the catalogue or a trace."""
-        return FrozenDict({name: named_symbol(own) for name, own in self.provenance.names.items()})
+        """Return its sizes by other names: the config fields of a class of the catalogue or a trace, former letters."""
+        former = {name: own for name, own in FORMER.items() if named_symbol(own) in self.sizes}
+        return FrozenDict({name: named_symbol(own) for name, own in {**former, **self.provenance.names}.items()})
 
     def size_name(self, name: str) -> str:
         """Return the letter of a size that is given by another name, such as its config field; other text unchanged.
@@ -526,10 +528,14 @@ class Model(Immutable, Shown):
             if formulas and name not in asked | named:
                 value = self.numbers.get(name) or text(self.relations[name])
                 whose = " and ".join(dict.fromkeys(formula.id for formula in formulas))
-                others = ", ".join(str(each) for each in sorted(asked, key=print_order) if letter(each).run)
+                runs = [str(each) for each in sorted(asked, key=print_order) if letter(each).run]
                 raise SizeError(
                     f"{name}={value} has no effect: {whose} does not depend on {name} ({letter(name).meaning})"
-                    + (f"; its run sizes are {others}" if others else ", nor on any other run size")
+                    + (
+                        f"; its run {'sizes are' if len(runs) > 1 else 'size is'} {', '.join(runs)}"
+                        if runs
+                        else ", nor on any other run size"
+                    )
                     + ("; ranks need an option, such as tensor=on" if letter(name).ranks else "")
                 )
         for formula in formulas:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SizeError, UnknownNameError, alternatives, joined, naming, quoted
 from ..language.sizes import Relations, assignments
-from ..language.symbols import SYMBOLS, NamedSizes
+from ..language.symbols import FORMER, SYMBOLS, NamedSizes
 from ..language.target import TargetKind, parse
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
@@ -57,7 +57,7 @@ class SideBySideTargets:
         given = [_placed(each, targets) for each in own]
         sizes = [_placed(each, targets) for each in sets]
         for place, argument in list(given[len(options) :]):  # left and right take sizes as well
-            if argument.partition("=")[0].strip() in SYMBOLS:
+            if argument.partition("=")[0].strip() in {*SYMBOLS, *FORMER}:
                 given.remove((place, argument))
                 sizes.append((place, argument))
         places = range(len(targets) + 1)
@@ -170,7 +170,7 @@ def _placed(argument: str, targets: Sequence[str]) -> tuple[int, str]:
     place = int(found[1])
     if not 1 <= place <= len(targets):
         raise OptionError(
-            f"{quoted(argument)} refers to model {place}, but the last model is {len(targets)}: 1 is {targets[0]}, "
+            f"{quoted(argument)} refers to model {place}, but only {len(targets)} are given: 1 is {targets[0]}, "
             f"{len(targets)} is {targets[-1]}"
         )
     return place, found[2]
