@@ -129,7 +129,8 @@ def called(parameter: str, below: str, end: str, path: str) -> bool:
 
 def _difference(ours: Tensor, theirs: Tensor) -> float:
     """Return the largest difference, relative to the largest absolute value."""
-    theirs = theirs.flatten(2) if theirs.dim() == 4 and ours.dim() == 3 else theirs  # of patches
+    if theirs.dim() == 4 and ours.dim() == 3:  # of patches, with the channels last or first
+        theirs = theirs.flatten(1, 2) if theirs.shape[-1] == ours.shape[-1] else theirs.flatten(2)
     theirs = theirs if theirs.shape == ours.shape or theirs.dim() < 3 else theirs.transpose(1, 2)
     return float((ours - theirs.reshape(ours.shape)).abs().max() / theirs.abs().max())
 
@@ -371,6 +372,8 @@ LAYER_BEFORE = Sum((LAYER, Minus(Number(1))))
 
 def of_heads(stored: Tensor, x: Tensor) -> Tensor:
     """Broadcast a row of weights per head, or a table of distances, to a tensor with heads."""
+    if x.dim() == 4 and stored.dim() == 5:  # a number for each query and each row or column of keys
+        return stored.expand(*stored.shape[:3], *(max(stored.shape[3:]),) * 2).flatten(3)
     if x.dim() == 4 and stored.dim() == 3 and stored.shape[:2] == x.shape[2:]:
         return stored.permute(2, 0, 1)[None]
     return stored[:, None] if x.dim() == 4 and stored.dim() == 2 else stored

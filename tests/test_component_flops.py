@@ -34,6 +34,7 @@ from transformers import (
     Olmo2Config,
     OlmoHybridConfig,
     PaliGemmaConfig,
+    SamVisionConfig,
     SiglipVisionConfig,
     XLNetConfig,
     Zamba2Config,
@@ -58,6 +59,7 @@ from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
 from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
+from transformers.models.sam.modeling_sam import SamVisionAttention, SamVisionNeck
 from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 from transformers.models.zamba2.modeling_zamba2 import (
@@ -97,6 +99,7 @@ BERT = BertConfig(
     hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29, attn_implementation="eager"
 )
 
+SAM = SamVisionConfig(image_size=50, patch_size=10, hidden_size=24, num_attention_heads=6, output_channels=13)
 PALIGEMMA = PaliGemmaConfig(vision_config={"hidden_size": 22, "num_attention_heads": 11}, projection_dim=24)
 HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=6)
 LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, num_hidden_layers=1, layer_types=["conv"])
@@ -315,6 +318,10 @@ CASES = [
          lambda: HubertPositionalConvEmbedding(HUBERT)),
     Case("linear-projector", {"E": 24, "E_vis": 22}, lambda: PaliGemmaMultiModalProjector(PALIGEMMA),
          lambda module, x: module(torch.zeros(B, S, 22))),
+    Case("image-attention", {"E": 24, "A": 6, "Z": 50, "Z_patch": 10}, lambda: SamVisionAttention(SAM, 0),
+         lambda module, x: module(torch.zeros(B, 5, 5, 24))),
+    Case("image-neck", {"E": 24, "N_out": 13, "Z": 50, "Z_patch": 10}, lambda: SamVisionNeck(SAM),
+         lambda module, x: module(torch.zeros(B, 5, 5, 24))),
     Case("pooling-projector", {"E": 24, "E_vis": 22, "Z": 60, "Z_patch": 10, "Z_pool": 3},
          lambda: Gemma3MultiModalProjector(GEMMA3), lambda module, x: module(torch.zeros(B, 36, 22))),
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, adaptive,

@@ -41,6 +41,7 @@ from transformers import (
     Olmo2Config,
     OlmoHybridConfig,
     PaliGemmaConfig,
+    SamVisionConfig,
     SiglipVisionConfig,
     XLNetConfig,
     Zamba2Config,
@@ -70,6 +71,7 @@ from transformers.models.nemotron.modeling_nemotron import NemotronLayerNorm1P
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
 from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
+from transformers.models.sam.modeling_sam import SamVisionAttention, SamVisionNeck
 from transformers.models.siglip.modeling_siglip import (
     SiglipMultiheadAttentionPoolingHead,
     SiglipVisionModel,
@@ -114,6 +116,7 @@ MIXTRAL = MixtralConfig(hidden_size=24, intermediate_size=7, num_local_experts=5
 LATENT = {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5}
 DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 3, "kv_lora_rank": 9,
             "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 5}  # fmt: skip
+SAM = SamVisionConfig(image_size=50, patch_size=10, hidden_size=24, num_attention_heads=6, output_channels=13)
 PALIGEMMA = PaliGemmaConfig(vision_config={"hidden_size": 22, "num_attention_heads": 11}, projection_dim=24)
 HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=6)
 INDEXER = {"index_n_heads": 3, "index_head_dim": 6, "index_topk": 5}
@@ -320,6 +323,10 @@ CASES = [
          lambda: HubertPositionalConvEmbedding(HUBERT)),
     # 22*24 + 24
     Case("linear-projector", {"E": 24, "E_vis": 22}, 552, lambda: PaliGemmaMultiModalProjector(PALIGEMMA)),
+    # 4*24*24 + 4*24, and two tables of 2*5 - 1 distances of 24/6
+    Case("image-attention", {"E": 24, "A": 6, "Z": 50, "Z_patch": 10}, 2_472, lambda: SamVisionAttention(SAM, 0)),
+    # 24*13 + 9*13*13 + 4*13
+    Case("image-neck", {"E": 24, "N_out": 13}, 1_885, lambda: SamVisionNeck(SAM)),
     Case("pooling-projector", {"E": 24, "E_vis": 22}, 550, lambda: Gemma3MultiModalProjector(GEMMA3)),  # 22*24 + 22
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     # 6*12*12 + 6*12 for scales, shifts and gates, 4*12*12 + 4*12, and 2*12*7 + 12 + 7

@@ -39,6 +39,7 @@ from .words import (
     distances,
     gathered,
     image_angles,
+    of_image,
     pooled,
     scan,
     shift,
@@ -46,6 +47,7 @@ from .words import (
     sines,
     slopes,
     temperatures,
+    windowed,
     wkv,
     words,
 )
@@ -124,6 +126,9 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         said["text_model.select"] = lambda x: x[[0, 1], (TOKENS == 26).int().argmax(-1)]
     if "Z_pool" in size:
         said["pool"] = pooled(size["Z"] // size["Z_patch"] // size["Z_pool"])
+    if "Z_win" in size:
+        said["windows"], said["square"] = windowed(size["Z"] // size["Z_patch"], size["Z_win"])
+        said["conv"] = of_image
     if kind == "deberta-v2":
         farthest = known.max_position_embeddings
         said["gather"] = gathered(LENGTH, known.position_buckets, farthest, "query")
@@ -170,8 +175,9 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         expected = whose.watched(lambda: theirs(**inputs))
         found = Reader(whose, ours.component.ledger.apart.root, "", given).run()
     output = dict.fromkeys(("clip", "siglip"), "logits_per_text")
-    output |= dict.fromkeys(("dinov2", "dinov3_vit"), "last_hidden_state")
-    assert_same(found, getattr(expected, output.get(kind, "logits")))
+    output |= dict.fromkeys(("dinov2", "dinov3_vit", "sam_vision_model"), "last_hidden_state")
+    theirs_out = getattr(expected, output.get(kind, "logits"))
+    assert_same(found, theirs_out.flatten(2).transpose(1, 2) if theirs_out.dim() == 4 else theirs_out)  # an image
     assert len(whose.compared) > 4, whose.compared
 
 
@@ -221,7 +227,7 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
     """Return the inputs of a class, also by the letters of our lines."""
     torch.manual_seed(5)
     at = torch.arange(LENGTH)[None]
-    if kind in ("vit", "dinov2", "dinov3_vit"):
+    if kind in ("vit", "dinov2", "dinov3_vit", "sam_vision_model"):
         x = torch.randn(2, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         return {"pixel_values": x}, {"x": x}
     if kind in ("wav2vec2", "hubert"):
@@ -280,6 +286,9 @@ def kinds_of(config: Any) -> list[str]:
         [],
     )
     kinds = [KINDS.get(each, each) for each in types]
+    if config.model_type == "sam_vision_model":
+        places = range(config.num_hidden_layers)
+        kinds = ["global_layers" if each in config.global_attn_indexes else "local_layers" for each in places]
     if config.model_type == "modernbert":
         kinds[0] = "first_layer"
     if config.model_type == "smollm3":
@@ -329,6 +338,8 @@ def arranged(kind: str, case: Computation, name: str, weight: Tensor, size: Mapp
     if kind == "codegen" and "qkv_proj" in name:  # for each of four devices, its queries, values and keys
         q, v, k = weight.unflatten(0, (4, 3, -1)).unbind(1)
         return torch.cat([each.flatten(0, 1) for each in (q, k, v)])
+    if name.endswith("pos_embed"):  # of rows and columns of patches
+        return weight.flatten(1, 2)
     if name.endswith("mm_input_projection_weight"):
         return weight.T
     if kind == "llama4_text" and "experts." in name:

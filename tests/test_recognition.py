@@ -43,7 +43,7 @@ COMPOSED = sorted(name for name in names() if architecture_class(name).witness.l
 APART = {
     "deepseek-v2": "its class does not run as its own default config says: no token has any experts",
     **dict.fromkeys(("mamba", "mamba2", "nemotron-h"), "a scan is seen as the products that it is run by"),
-    **dict.fromkeys(("clip", "dinov2", "dinov3-vit", "siglip", "vit"), "an image is not tokens, and is not run"),
+    **dict.fromkeys(("clip", "dinov2", "dinov3-vit", "sam", "siglip", "vit"), "an image is not tokens, and is not run"),
     "deberta-v2": "its class has no disentangled attention by default",
     "esm": "the default config of its class has no vocabulary",
     **dict.fromkeys(

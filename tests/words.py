@@ -198,6 +198,14 @@ def heard(weight: Tensor, x: Tensor) -> Tensor:
     return nn.functional.conv1d(x, weight, stride=1 if first else 2, padding=1).transpose(1, 2)
 
 
+def of_image(weight: Tensor, x: Tensor) -> Tensor:
+    """Convolve an image with kernels of 1 by 1 or 3 by 3; or flatten its patches."""
+    if x.dim() == 4:
+        return slid(weight, x)
+    image = x.transpose(1, 2).unflatten(2, (math.isqrt(x.shape[1]), -1))
+    return nn.functional.conv2d(image, weight, padding=weight.shape[-1] // 2).flatten(2).transpose(1, 2)
+
+
 def of_wave(weight: Tensor, x: Tensor) -> Tensor:
     """Baevski et al. 2020, section 4.2: kernels of 10 or 3 or 2 positions with strides, or the positions of tokens."""
     x = x[:, None] if x.dim() == 2 else x.transpose(1, 2)
@@ -218,6 +226,40 @@ def mean_time(x: Tensor) -> Tensor:
 
 def std_time(x: Tensor) -> Tensor:
     return (x.var(1, keepdim=True, unbiased=False) + 1e-5).sqrt()
+
+
+def row_products(q: Tensor, table: Tensor) -> Tensor:
+    """Li et al. 2022, eq. 4: for each query of a square, its products with the vectors of the distances to all rows."""
+    side = math.isqrt(q.shape[2])
+    distances = torch.arange(side)[:, None] - torch.arange(side) + side - 1
+    found = torch.einsum("bayxd,yrd->bayxr", q.unflatten(2, (side, side)), table[distances])
+    return found.flatten(2, 3)[..., None]
+
+
+def column_products(q: Tensor, table: Tensor) -> Tensor:
+    """The same for the distances to all columns."""
+    side = math.isqrt(q.shape[2])
+    distances = torch.arange(side)[:, None] - torch.arange(side) + side - 1
+    found = torch.einsum("bayxd,xcd->bayxc", q.unflatten(2, (side, side)), table[distances])
+    return found.flatten(2, 3)[..., None, :]
+
+
+def windowed(side: int, window: int) -> tuple[Function, Function]:
+    """Li et al. 2022, section 3: the windows of a square filled up with zeros, and the square of windows."""
+    wide = -(-side // window)
+
+    def windows(x: Tensor) -> Tensor:
+        padded = nn.functional.pad(
+            x.unflatten(1, (side, side)), (0, 0, 0, wide * window - side, 0, wide * window - side)
+        )
+        apart = padded.unflatten(2, (wide, window)).unflatten(1, (wide, window)).transpose(2, 3)
+        return apart.flatten(3, 4).flatten(0, 2)
+
+    def square(x: Tensor) -> Tensor:
+        apart = x.unflatten(0, (-1, wide, wide)).unflatten(3, (window, window)).transpose(2, 3)
+        return apart.flatten(3, 4).flatten(1, 2)[:, :side, :side].flatten(1, 2)
+
+    return windows, square
 
 
 def scan(states: int) -> Function:

@@ -16,6 +16,7 @@ from ..components.disentangled_attention import DisentangledAttention
 from ..components.gated_delta_net import GatedDeltaNet
 from ..components.gated_mlp import GatedMLP
 from ..components.head_norm import HeadNorm
+from ..components.image_attention import ImageAttention
 from ..components.joint_attention import JointAttention
 from ..components.kimi_delta_attention import KimiDeltaAttention
 from ..components.latent_attention import LatentAttention
@@ -47,7 +48,10 @@ from ..language.notation.text import code
 from ..language.symbols import D, E
 
 Phrases = dict[str, list[str]]  # by aspect
-ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention, JointAttention)
+ATTENTION = (
+    *(SelfAttention, LatentAttention, ImageAttention, DisentangledAttention, RelativeAttention),
+    JointAttention,
+)
 MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, TimeMixing, ShortConvolution)
 # A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
 _ROUTING = {
@@ -103,6 +107,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
         ),
     ),
     LatentAttention: ("heads", "query_latent", "indexer", "reused", "shared", "positions"),
+    ImageAttention: ("heads", "head_width", "side", "window", "bias", "relative"),
     JointAttention: ("heads", "head_width", "head_norm", "rotated", "image", "text_output"),
     LightningIndexer: ("heads", "head_width"),
     CrossAttention: ("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale"),
@@ -162,6 +167,10 @@ def mixer(part: Component) -> str:
             )
         case DisentangledAttention():
             return "disentangled attention, with separate scores for tokens and distances,"
+        case ImageAttention(window=None):
+            return "self-attention over the image"
+        case ImageAttention():
+            return f"self-attention within windows of {{{code(part.window)}}} by {{{code(part.window)}}} patches"
         case JointAttention():
             return "attention over a text and an image together, with separate weights,"
         case RelativeAttention():
@@ -283,6 +292,8 @@ def projections_with_bias(part: Component) -> list[str]:
     """Return the projections of attention that have a bias."""
     if isinstance(part, RelativeAttention | DisentangledAttention | JointAttention):
         return ["query", "key", "value", "output"]
+    if isinstance(part, ImageAttention):
+        return ["query", "key", "value", "output"] if part.bias else ["output"]
     if not isinstance(part, SelfAttention):
         return []
     having = {"query": part.bias, "key": part.bias and part.key_bias, "value": part.bias}

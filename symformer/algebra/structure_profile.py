@@ -14,6 +14,7 @@ from ..components.disentangled_attention import DisentangledAttention
 from ..components.dropout import Dropout
 from ..components.gated_mlp import GatedMLP
 from ..components.identity import Identity
+from ..components.image_attention import ImageAttention
 from ..components.joint_attention import JointAttention
 from ..components.layer_norm import LayerNorm
 from ..components.linear import Linear
@@ -447,6 +448,8 @@ def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope
     positions += [_RELATIVE[name] for each in scope.walk() if (name := _name(each.part)) in _RELATIVE]
     if isinstance(part, SelfAttention) and part.own_table:
         positions = [f"{each}, with a table in each layer," for each in positions]
+    if isinstance(part, ImageAttention) and part.relative:
+        positions.append("relative positions of rows and columns in the scores, with tables in each layer,")
     if isinstance(part, RelativeAttention | DisentangledAttention):
         positions.append("relative positions in the scores")
     layer.aspects |= {

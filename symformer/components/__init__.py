@@ -31,8 +31,10 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .head_norm import HeadNorm as HeadNorm
     from .head_transform import HeadTransform as HeadTransform
     from .identity import Identity as Identity
+    from .image_attention import ImageAttention as ImageAttention
     from .image_encoder import ImageEncoder as ImageEncoder
     from .image_features import ImageFeatures as ImageFeatures
+    from .image_neck import ImageNeck as ImageNeck
     from .joint_attention import JointAttention as JointAttention
     from .joint_block import JointBlock as JointBlock
     from .kimi_delta_attention import KimiDeltaAttention as KimiDeltaAttention

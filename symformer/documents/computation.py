@@ -45,7 +45,9 @@ from ..ledger.facts import (
     SCATTERED,
     SHIFTED,
     SUMMED,
+    UNWINDOWED,
     WEIGHT_NORM,
+    WINDOWS,
     Entry,
     OperationKind,
     Scope,
@@ -517,6 +519,10 @@ class _Computing:
                 return Applied("rotate", (first, *rest))
             case OperationKind.JOIN if entry.function == SCATTERED:
                 return Applied("insert", (first, *rest))
+            case OperationKind.JOIN if entry.function == WINDOWS:
+                return Applied("windows", (first,))
+            case OperationKind.JOIN if entry.function == UNWINDOWED:
+                return Applied("square", (first,))
             case OperationKind.JOIN:
                 return Listed((first, *rest), rows=entry.function == "tokens")
             case OperationKind.SELECT if entry.function == EARLIER:
@@ -626,6 +632,8 @@ def _decay(entry: Entry, step: Tree) -> tuple[Tree, Tree, tuple[Tree, ...]]:
 
 def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:
     """Return the product of each query with each key, divided by the root of the head dimension or scaled by α."""
+    if entry.function in ("rows", "columns"):
+        return Applied("by_row" if entry.function == "rows" else "by_column", (q, k))
     if entry.function == "number":
         return Product((_FACTOR, q, Transposed(k)))
     product = Product((q, Transposed(k)))

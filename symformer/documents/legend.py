@@ -194,6 +194,18 @@ ROWS = (
     LegendEntry("std", _word("std"), ["the standard deviation over the last axis"]),
     LegendEntry("rms", _word("rms"), ["the square root of the mean of ", Math(_SQUARE), " over the last axis"]),
     LegendEntry("rms_group", _word("rms", below=Word("group")), ["rms over each group of channels separately"]),
+    LegendEntry("windows", _word("windows"), ["the square windows of the image, filled up with zeros"]),
+    LegendEntry("square", _word("square"), ["the tokens of the image, given those of its windows"]),
+    LegendEntry(
+        "by_row",
+        _word("by_row", TensorName("q"), _W),
+        ["for each query, its products with the vectors in ", Math(_W), " for the distances to all rows of the image"],
+    ),
+    LegendEntry(
+        "by_column",
+        _word("by_column", TensorName("q"), _W),
+        ["the same for the distances to all columns; scores add the product for the row and the column of a key"],
+    ),
     LegendEntry("mean_time", _word("mean", below=Word("time")), ["the mean of each channel over all positions"]),
     LegendEntry(
         "std_time", _word("std", below=Word("time")), ["the standard deviation of each channel over all positions"]

@@ -11,7 +11,7 @@ from sympy import Expr, Integer
 
 from ..components import Component
 from ..language.errors import RuleError
-from ..language.symbols import A, D, E, H, K, K_conv, K_idx, M, S, V, X, Z_patch, Z_pool
+from ..language.symbols import A, B, D, E, H, K, K_conv, K_idx, M, S, V, X, Z, Z_patch, Z_pool, Z_win
 from ..ledger.facts import ONE, Entry, OperationKind
 from ..ledger.operations import Operations
 from . import pages
@@ -113,6 +113,16 @@ EXAMPLES: Mapping[str, Example] = {
     "general_delta_rule": Example(
         ", ".join(f"{name}[B,A,S,D]" for name in ("r", "k", "v", "decay", "removal", "rate")) + " -> y[B,A,S,D]",
         lambda ops, *inputs: ops.general_delta_rule("wkv", *inputs),
+    ),
+    "windows": Example(
+        "x[B,Z**2,E] -> y[B*ceil(Z/Z_win)**2,Z_win**2,E]", lambda ops, x: ops.windows("windows", x, Z, Z_win)
+    ),
+    "without_windows": Example(
+        "x[B*ceil(Z/Z_win)**2,Z_win**2,E] -> y[B,Z**2,E]", lambda ops, x: ops.without_windows("square", x, B, Z)
+    ),
+    "distance_scores": Example(
+        "q[B,A,Z**2,D], table[2*Z-1,D] -> s[B,A,Z**2,Z]",
+        lambda ops, q, table: ops.distance_scores("rows", q, table, Z, "rows"),
     ),
     "scores": Example("q[B,A,S,D], k[B,G,S,D] -> s[B,A,S,S]", lambda ops, q, k: ops.scores("qk", q, k, "causal")),
     "softmax": Example("x[B,A,S,S] -> y[B,A,S,S]", lambda ops, x: ops.softmax("softmax", x)),

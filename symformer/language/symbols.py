@@ -181,6 +181,7 @@ _TABLE = (
     Letter("D_shared", "head dimensions of keys that all heads share", "elements", growth=0),
     Letter("Z", "image side length", "pixels", ("image_size",), growth=0),
     Letter("Z_patch", "patch side length", "pixels", ("patch_size",), growth=0),
+    Letter("Z_win", "tokens per side of a window of an image", "tokens", growth=0),
     Letter("Z_pool", "tokens per side of an image, after pooling", "tokens", growth=0),
     Letter("N_class", "classes", "classes", ("num_labels",)),
     Letter("N_chan", "channels of the image", "channels", ("num_channels",), growth=0),
@@ -236,6 +237,7 @@ H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ss
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
 Z, Z_patch, Z_pool, N_chan = (SYMBOLS[name] for name in ("Z", "Z_patch", "Z_pool", "N_chan"))
+Z_win = SYMBOLS["Z_win"]
 E_wave, K_near, G_near = (SYMBOLS[name] for name in ("E_wave", "K_near", "G_near"))
 N_out, N_class = SYMBOLS["N_out"], SYMBOLS["N_class"]
 N_group, N_mel, N_reg = (SYMBOLS[name] for name in ("N_group", "N_mel", "N_reg"))

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 Mask = Literal["none", "causal"]
 # What is scaled by 1 / sqrt(head dimension), or by a number that the model defines instead. Scores of distances are
 # scaled together with the token scores they are added to.
-Scale = Literal["scores", "queries", "none", "number", "distances"]
+# Scores of rows or columns are products of queries with a table of the distances along that axis of an image.
+Scale = Literal["scores", "queries", "none", "number", "distances", "rows", "columns"]
 Factor = Literal["", "root", "over root"]  # the factor of a tensor: a number, sqrt(width) or 1 / sqrt(width)
 Table = Literal["tokens", "positions", "segments", "distances", "classes"]  # the meaning of a table's rows
 Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" fixes only the first layer
@@ -33,6 +34,10 @@ EARLIER = "earlier"  # a selection of the output of an earlier layer instead of 
 POOLED = "pooled"  # a combination of positions: the mean of each square of neighbouring patches
 SUMMED = "summed"  # a combination of the elements of each row: their sum
 SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first
+WINDOWS, UNWINDOWED = (
+    "windows",
+    "from windows",
+)  # a join of the windows of an image, which zeros fill up, or of its rows
 WEIGHT_NORM = ("weight_v", "weight_g")  # a matrix for each position of a kernel, which is normalized, and its lengths
 GATHERED = ("by query", "by key")  # a selection of the column of the distance of each query and key
 BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, cast
 
-from sympy import Expr, Integer, Mul, cancel, floor, sympify
+from sympy import Expr, Integer, Mul, cancel, ceiling, floor, sympify
 
 from ..language.aliases import Alias
 from ..language.errors import ShapeError
@@ -30,7 +30,9 @@ from .facts import (
     SCATTERED,
     SHIFTED,
     SUMMED,
+    UNWINDOWED,
     WEIGHT_NORM,
+    WINDOWS,
     ZERO,
     Entry,
     Factor,
@@ -472,6 +474,16 @@ class Operations:
         self._same(self._path(name), "the widths of the tokens", x.shape[2:], y.shape[2:])
         return self._write(OperationKind.JOIN, name, (x, y), x.shape, function=SCATTERED)
 
+    def windows(self, name: str, x: Tensor, side: Expr, window: Expr) -> Tensor:
+        """x[B,n²,E] -> y[B·⌈n/w⌉²,w²,E]: the square windows of a square of n² tokens, filled up with zeros."""
+        self._same(self._path(name), "the tokens of a square and of x", (side**2,), x.shape[1:2])
+        shape = (x.shape[0] * ceiling(side / window) ** 2, window**2, x.width)
+        return self._write(OperationKind.JOIN, name, (x,), shape, function=WINDOWS)
+
+    def without_windows(self, name: str, x: Tensor, batch: Expr, side: Expr) -> Tensor:
+        """x[B·⌈n/w⌉²,w²,E] -> y[B,n²,E]: the tokens of a square, given those of its windows."""
+        return self._write(OperationKind.JOIN, name, (x,), (batch, side**2, x.width), function=UNWINDOWED)
+
     def gather(self, name: str, x: Tensor, length: Expr, by: Literal["query", "key"] = "query") -> Tensor:
         """s[B,A,S,a] -> y[B,A,S,length]: for each query and key, the column of their distance.
 
@@ -594,6 +606,19 @@ class Operations:
         facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "chosen": chosen}
         facts |= {"latent": latent, "function": scale, "recalled": recalled, "capped": capped, "blocks": blocks}
         return self._write(OperationKind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
+
+    def distance_scores(
+        self, name: str, q: Tensor, table: Tensor, side: Expr, axis: Literal["rows", "columns"]
+    ) -> Tensor:
+        """q[B,A,n²,D], table[2n-1,D] -> s[B,A,n²,n]: for each query of a square of tokens, its products with n rows.
+
+        These are the rows of the table for the distances between the query and the n rows, or columns, of the square.
+        """
+        self._same(
+            self._path(name), "the distances along a side and the rows of the table", (2 * side - 1,), table.shape[:1]
+        )
+        rows = table.view((ONE, ONE, side, table.width))
+        return self._write(OperationKind.SCORES, name, (q, rows), (*q.shape[:3], side), function=axis, mask="none")
 
     def softmax(self, name: str, x: Tensor, function: str = "", sinks: Mapping[str, Weight] = _OWN) -> Tensor:
         """Apply softmax over the last axis; ``function`` is ``float32`` if it runs in float32 for every input dtype.

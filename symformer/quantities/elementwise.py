@@ -187,7 +187,7 @@ def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the FLOPs of the scale and, if masked pairs are computed, of the mask."""
     shape = elements(entry.output.shape, entry, conventions)
     scales: dict[str, Shape | None] = {"scores": shape, "queries": entry.inputs[0].shape, "none": None}
-    scales |= {"number": shape, "distances": None}
+    scales |= {"number": shape, "distances": None, "rows": None, "columns": None}
     if entry.function not in scales:
         raise RuleError(f"{entry.path}: unknown scaling of the scores, so count=all is not supported")
     scaled = scales[entry.function]

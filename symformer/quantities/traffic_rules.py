@@ -21,6 +21,8 @@ from ..ledger.facts import (
     SCATTERED,
     SHIFTED,
     SUMMED,
+    UNWINDOWED,
+    WINDOWS,
     Entry,
     OperationKind,
     Tensor,
@@ -98,6 +100,8 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Tokens before others are read and written again."""
     if entry.function == SCATTERED:
         raise RuleError(f"{entry.path}: placing the tokens of images among those of text is not supported")
+    if entry.function in (WINDOWS, UNWINDOWED):
+        raise RuleError(f"{entry.path}: the split of an image into windows is not supported")
     if entry.function != "tokens":
         raise RuleError(f"{entry.path}: concatenating two tensors, as latent attention does, is not supported")
     return whole(entry, conventions)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 
-from sympy import Expr, Integer, Min, Mul, Poly, Symbol, ceiling, expand, fraction
+from sympy import Expr, Integer, Min, Mul, Poly, Symbol, cancel, ceiling, expand, fraction
 
 from ..architectures.base_architecture import Architecture
 from ..components.base import Component
@@ -20,7 +20,7 @@ from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Divides, Numbers, Relations, evaluate_relation
 from ..language.symbols import C, N_new, P, S, print_order
-from ..ledger.facts import CARRYING, ONE, POOLED, Entry, OperationKind
+from ..ledger.facts import CARRYING, ONE, POOLED, WINDOWS, Entry, OperationKind
 from ..models.model import Model
 
 TARGET = Fraction(1, 10**12)
@@ -133,7 +133,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         (*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is OperationKind.EXPERTS
     ]
     tensors += [shape for _, entry in entries if entry.kind in CARRYING for shape in _states(entry)]
-    tensors = [_at_values(shape, fixed) for shape in tensors]
+    tensors = [_without_ceilings(_at_values(shape, fixed)) for shape in tensors]
     needed = {name for dims in (*products, *weights, *shapes) for dim in dims for name in dim.free_symbols}
     needed |= {name for condition in conditions for name in condition.symbols}
     needed -= {*fixed}
@@ -231,6 +231,8 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
             found[length] = tuple(int(entry.chunk) * chunks for chunks in CHUNKS)
         if entry.function == POOLED:
             found |= dict.fromkeys(entry.output.shape[1].free_symbols, POOLS)
+        if entry.function == WINDOWS:  # an image has many windows, so their sizes are small
+            found |= dict.fromkeys(entry.output.shape[1].free_symbols, POOLS)
     return found
 
 
@@ -263,6 +265,13 @@ def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol,
 def _unrounded(expr: Expr) -> Expr:
     """Return an expression at sizes where its ceilings round nothing."""
     return expr.xreplace({each: each.args[0] for each in expr.atoms(ceiling)})
+
+
+def _without_ceilings(shape: Factors) -> Factors:
+    """Return factors of the elements of a tensor, where nothing is rounded: windows hold the tokens of their image."""
+    if not any(dim.has(ceiling) for dim in shape):
+        return shape
+    return (cancel(_unrounded(Mul(*shape))),)
 
 
 def _grid(depths: Sequence[Symbol], component: Component) -> tuple[Numbers, ...]:
@@ -311,9 +320,11 @@ def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtM
         for condition in conditions:  # bounds on a quotient of the size, such as the head dimension
             if isinstance(condition, AtMost) and condition.high != size and fraction(condition.high)[0] == size:
                 result = result + _put(condition.low) - 1
-        for condition in conditions:
-            if isinstance(condition, Divides) and condition.dividend == size:
-                result = result * _put(condition.divisor)
+        divisors = [each.divisor for each in conditions if isinstance(each, Divides) and each.dividend == size]
+        for place, divisor in enumerate(divisors):
+            others = [*divisors[:place], *divisors[place + 1 :]]
+            if not any(fraction(other / divisor)[1] == 1 and other != divisor for other in others):
+                result = result * _put(divisor)
         for condition in conditions:
             if isinstance(condition, AtMost) and condition.high == size:
                 result = result + _put(condition.low) - 1
