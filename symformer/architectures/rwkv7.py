@@ -27,8 +27,8 @@ class RWKV7(Decoder):
     recurrent state. The first layer has no shares of its values, because they are the values of the first layer.
 
     Config files have the fields of the class in flash-linear-attention. As in that class, the embedding has a norm, and
-    the number of heads is E/D_lin, whatever ``num_heads`` states. Checkpoints of 2026 contain E(2R_v + 1) more
-    elements: shares of the first layer's own values, which no code reads.
+    the number of heads is E/D_lin, whatever ``num_heads`` states. The published totals of some checkpoints of 2026
+    are larger by E(2R_v + 1), the size of the shares that the first layer lacks.
 
     >>> RWKV7().formula("kv-cache")
     4*B*L*E*D_lin + 4*B*L*E
