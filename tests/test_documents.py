@@ -475,6 +475,8 @@ def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
             value = value["full_attention"]["partial_rotary_factor"]
         if place.counted:
             value = fields.layers.read(config)[size]
+        elif isinstance(value, list):  # equal numbers, of several layers
+            (value,) = set(value)
         if isinstance(field := fields.sizes.get(size), PooledTokens):
             value = field.taken(size, config, model.known)
         if place.of:

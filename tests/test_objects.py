@@ -140,7 +140,7 @@ def test_invalid_objects_are_refused_in_one_sentence() -> None:
         WitnessError, match="Linear is already a torch module; pass a function that builds it from sizes"
     ):
         sf.trace(LINEAR, {"E": 8})
-    with pytest.raises(WitnessError, match="is 7; pass a function"):
+    with pytest.raises(WitnessError, match="is 7, which is not callable"):
         sf.trace(7)  # type: ignore[arg-type]
     with pytest.raises(SizeError, match="does not name sizes of gpt2"):
         sf.model("gpt2").params.value(7)

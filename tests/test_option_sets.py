@@ -10,7 +10,7 @@ import pytest
 
 from symformer import SymformerError, architecture
 from symformer.architectures import architecture_class
-from symformer.configs.config_fields import BoolField, Choice, OptionalNumberField, ProbabilityField
+from symformer.configs.config_fields import BoolField, Choice, OptionalNumberField, ProbabilityField, RotaryBase
 from symformer.configs.interleaved_layers import Interleaving
 from symformer.configs.sparse_attention_layers import ReusedKeys
 from symformer.ledger.facts import Activation
@@ -35,7 +35,7 @@ def drawn(model_type: str, source: random.Random) -> Config:
             config[setting.name] = source.choice([None, 3.5])
         elif isinstance(setting, Choice):
             config[setting.name] = source.choice([*setting.meanings])
-        elif isinstance(setting, Interleaving | ReusedKeys):
+        elif isinstance(setting, Interleaving | ReusedKeys | RotaryBase):
             config[setting.name] = setting.write(source.random() < 0.5)
         else:  # half of them functions whose saved tensors are known
             kept = ("relu", "gelu", "silu", "gelu_new", "gelu_pytorch_tanh", "swish")

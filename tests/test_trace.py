@@ -1132,7 +1132,7 @@ def test_the_command_evaluates_a_run_at_a_config(tmp_path: Path) -> None:
             "--size E=64 applies to factories only, but hf:gpt2 takes its sizes from its config",
         ),
         (["math:sqrt", "--size", "E=" + "9" * 5000], "the expression has 5,000 characters; the limit is 2,000"),
-        (["math:sqrt", "--size", "E=x"], "unknown symbol 'x'"),
+        (["math:sqrt", "--size", "E=x"], "E=x is not a number; a size is a positive integer"),
     ],
 )
 def test_invalid_sizes_are_refused(arguments: list[str], sentence: str) -> None:

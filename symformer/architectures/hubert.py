@@ -16,7 +16,7 @@ class HuBERT(SpeechEncoder):
     The mask token replaces frames in training. The class stores it, but it is not used here.
 
     >>> HuBERT().params
-    E**2*K_near/G_near + 4*L*E**2 + 2*L*E*H + 9*L*E + L*H + 16*E_wave**2 + E*E_wave + 14*E_wave + 5*E + K_near
+    4*L*E**2 + 2*L*E*H + 9*L*E + L*H + 16*E_wave**2 + E_wave*E + E**2*K_near/G_near + 14*E_wave + 5*E + K_near
     """
 
     title = "HuBERT"

@@ -31,8 +31,8 @@ class SAM(Stacked):
     have attention over the whole image. A neck reduces the features to N_out channels.
 
     >>> SAM().params  # doctest: +NORMALIZE_WHITESPACE
-    E*Z_patch**2*N_chan + 4*L*E**2 + 2*L*E*H + 9*L*E + L*H + 9*N_out**2 + E*N_out + E + 4*N_out
-    + 4*L_local*E*Z_win/A + 4*L_global*E*Z/(Z_patch*A) - 2*L*E/A + E*Z**2/Z_patch**2
+    E*Z_patch**2*N_chan + 4*L*E**2 + 2*L*E*H + 9*L*E + L*H + 4*L_local*E*Z_win/A + E*N_out + 9*N_out**2 - 2*L*E/A
+    + 4*L_global*E*Z/(A*Z_patch) + E + E*Z**2/Z_patch**2 + 4*N_out
     """
 
     title = "SAM (image encoder)"

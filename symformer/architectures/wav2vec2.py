@@ -17,7 +17,7 @@ class Wav2Vec2(SpeechEncoder):
     pre-training is not part of the encoder.
 
     >>> Wav2Vec2().params
-    E**2*K_near/G_near + 4*L*E**2 + 2*L*E*H + 9*L*E + L*H + 16*E_wave**2 + E*E_wave + 14*E_wave + 5*E + K_near
+    4*L*E**2 + 2*L*E*H + 9*L*E + L*H + 16*E_wave**2 + E_wave*E + E**2*K_near/G_near + 14*E_wave + 5*E + K_near
     """
 
     title = "wav2vec 2.0"

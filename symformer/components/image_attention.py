@@ -22,7 +22,7 @@ class ImageAttention(Component):
     in rows and in columns.
 
     >>> ImageAttention().params  # doctest: +NORMALIZE_WHITESPACE
-    4*E**2 + 4*E - 2*E/A + 4*E*Z/(Z_patch*A)
+    4*E**2 + 4*E - 2*E/A + 4*E*Z/(A*Z_patch)
     """
 
     title = "Attention over an image"

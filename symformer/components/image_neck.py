@@ -18,7 +18,7 @@ class ImageNeck(Component):
     each with a layer norm, Kirillov et al. 2023 [kirillov2023], appendix A.
 
     >>> ImageNeck().params
-    9*N_out**2 + E*N_out + 4*N_out
+    E*N_out + 9*N_out**2 + 4*N_out
     """
 
     title = "Neck"

@@ -21,7 +21,7 @@ class TextConditioning(Component):
     So does the pooled text, a vector of E_pool elements, through two other matrices. The results are added.
 
     >>> TextConditioning().params
-    3*E**2 + E*E_pool + 260*E
+    2*E**2 + E*E_pool + 260*E
     """
 
     title = "Conditioning vector of a text"
