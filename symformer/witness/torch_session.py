@@ -169,6 +169,8 @@ def built(build: Callable[[], nn.Module], device: str = "meta") -> nn.Module:
         model = build()
         if hasattr(model, "tie_weights"):
             cast(Any, model).tie_weights()  # on meta, the weights are not tied yet
+    if device == "meta" and not all(parameter.is_meta for parameter in model.parameters()):
+        model.to("meta")  # torch.Tensor(size) ignores the device
     for parameter in model.parameters():
         if not parameter.requires_grad:
             cast(Any, parameter).untrained = True
@@ -350,9 +352,12 @@ def _without_initialisation() -> Iterator[None]:
         setattr(nn.init, name, _filling(function))
     for name, function in before.items():
         theirs[name] = _filling(function)
+    uniform = Tensor.uniform_  # which wav2vec 2.0 calls on a mask token
+    Tensor.uniform_ = _filling(uniform)  # type: ignore[method-assign]
     try:
         yield
     finally:
+        Tensor.uniform_ = uniform  # type: ignore[method-assign]
         for name, function in fillers.items():
             setattr(nn.init, name, function)
         theirs.update(before)
