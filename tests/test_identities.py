@@ -47,13 +47,25 @@ SIZES = {
     **{"L_rope": 69, "L_nope": 71, "L_conv": 77, "L_conv_x": 78, "L_ssm_d": 79, "L_hyb": 81, "R_adapter": 82},
     **{"L_lin": 76, "L_lin_x": 80, "A_k_lin": 70, "A_v_lin": 140, "D_k_lin": 72, "D_v_lin": 73},
     **{"A_lin": 74, "D_lin": 75, "D_shared": 84, "A_idx": 45, "D_idx": 44, "K_idx": 49, "L_glo_x": 85},
-    **{"D_global": 56, "Z_win": 86},
+    **{
+        "D_global": 56,
+        "Z_win": 86,
+        "E_wave": 87,
+        "K_near": 88,
+        "S_txt": 89,
+        "S_img": 90,
+        "L_double": 91,
+        "L_single": 92,
+    },
+    **{"E_joint": 93, "E_pool": 94, "R_w": 95, "R_a": 97, "R_v": 98, "R_g": 99, "G_near": 101},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 OWN = {
     "dinov3-vit": {"E": 128},  # heads whose width is a multiple of 4
     "gemma4": {"G_global": 2},  # divides A
     "gemma3-multimodal": {"Z_pool": 2},  # divides Z/Z_patch
+    "rwkv7": {"D_lin": 12},  # divides E
+    **dict.fromkeys(("wav2vec2", "hubert"), {"G_near": 12}),  # divides E
 }
 ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)
 TWO = {**dict.fromkeys(ONE, 2), "N_pp": 3, "I_pp": 1}
@@ -70,10 +82,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {"bert": {"head": "mlm", "tied": Fals
 # them, and their shared angles.
 FEWER: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("vit", "clip", "dinov2", "dinov3-vit", "siglip", "dit", "llava", "gemma3-multimodal"), ("Z_patch",)
+        ("vit", "clip", "dinov2", "dinov3-vit", "siglip", "dit", "llava", "paligemma", "gemma3-multimodal"),
+        ("Z_patch",),
     ),
     "sam": ("Z_patch", "A"),
-    **dict.fromkeys(("modernbert", "falcon", "gpt-bigcode", "stablelm", "olmoe", "helium", "bitnet"), ("A",)),
+    **dict.fromkeys(("wav2vec2", "hubert"), ("G_near",)),  # groups of channels
+    **dict.fromkeys(("modernbert", "falcon", "flux", "gpt-bigcode", "stablelm", "olmoe", "helium", "bitnet"), ("A",)),
 }
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
 DELTA_RULES = ("qwen3-next", "qwen3-5", "qwen3-5-moe", "kimi-linear", "olmo-hybrid")
@@ -277,7 +291,7 @@ def test_more_ranks_never_increase_the_cost_of_a_rank(name: str) -> None:
                 compared += 1
     # Sharding of a table of distances (UMT5 has one in each layer) or of a scan is refused, and so are pipeline stages
     # for shared or several kinds of layers. OLMo 3 also has windows, and norms over all heads.
-    hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba", "zamba2", *DELTA_RULES), 1)
+    hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba", "zamba2", "rwkv7", *DELTA_RULES), 1)
     assert compared > {"t5": 1, "mt5": 1, "umt5": -1, "olmo3": -1, **hybrids}.get(name, 10)
 
 
