@@ -65,7 +65,8 @@ OWN = {
     "gemma4": {"G_global": 2},  # divides A
     "gemma3-multimodal": {"Z_pool": 2},  # divides Z/Z_patch
     "rwkv7": {"D_lin": 12},  # divides E
-    **dict.fromkeys(("wav2vec2", "hubert"), {"G_near": 12}),  # divides E
+    "wav2vec2": {"G_near": 12},  # divides E
+    "hubert": {"G_near": 12},
 }
 ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)
 TWO = {**dict.fromkeys(ONE, 2), "N_pp": 3, "I_pp": 1}
