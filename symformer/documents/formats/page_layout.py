@@ -34,6 +34,8 @@ from ...output.blocks import (
 from .missing_glyphs import text_width
 
 FEW = 12  # maximum rows of a table that is never split across pages
+SCALED = 14  # maximum rows of a wide table that is scaled down; a table over several pages cannot be
+TALL = 30  # maximum lines of a computation that is kept on one page
 WRAPPED = 40  # width of a cell that wraps
 BRIEF = 4  # maximum lines of an equation that is kept on one page with its table
 BOXED = 4  # characters that a box around an equation takes from its lines
@@ -98,8 +100,9 @@ class Page:
             if lines[-1] and sum(map(breadth, (*lines[-1], label))) > self.width:
                 lines.append([])
             lines[-1].append(label)
-        crowded = sum(map(breadth, lines[-1])) + breadth(self.rows(equation)[0].shown) > self.longest
-        long = len(equation.chain.labels) > 1 or any(breadth(each) > self.longest // 4 for each in lines[-1])
+        widest = max(breadth(row.shown) for row in self.rows(equation))  # all rows start after the labels
+        crowded = sum(map(breadth, lines[-1])) + widest > self.longest
+        long = len(equation.chain.labels) > 1 or any(breadth(each) > self.longest // 5 for each in lines[-1])
         return [*lines, []] if long and crowded else lines
 
     def long(self, block: Equation | Table) -> bool:
@@ -124,7 +127,10 @@ class Page:
             return align
         for place in sorted(range(len(longest)), key=longest.__getitem__, reverse=True):
             taken = sum(min(n, WRAPPED) if kind == "w" else n for kind, n in zip(align, longest, strict=True))
-            if taken <= self.widest or (align != table.align and longest[place] <= self.widest // 2):
+            enough = len(align) > 3 and align.count("w") > 1
+            if len(table.rows) <= SCALED:  # the rest is scaled
+                enough |= align != table.align and longest[place] <= self.widest // 2
+            if enough or taken <= self.widest:
                 break
             align = align[:place] + "w" + align[place + 1 :]
         return align
@@ -133,6 +139,14 @@ class Page:
         """Return True if a table needs a smaller type to fit the page."""
         cells = zip(table.align, _longest(table), strict=True)
         return sum(min(n, WRAPPED) if kind == "w" else n for kind, n in cells) > self.table
+
+    def scaled(self, table: Table) -> bool:
+        """Return True if a table is kept on one page, and scaled down if it is too wide."""
+        return not self.long(table) or (self.wide(table) and len(table.rows) <= SCALED)
+
+    def tall(self, block: Computation) -> bool:
+        """Return True if a computation may be split across pages."""
+        return len(block.lines) > TALL
 
     def beside(self, equation: Equation, row: EquationLine) -> bool:
         """Return True if the reason of a row fits after the longest row."""
