@@ -144,7 +144,7 @@ class Page:
         """Return True if a table is kept on one page, and scaled down if it is too wide."""
         return not self.long(table) or (self.wide(table) and len(table.rows) <= SCALED)
 
-    def tall(self, block: Computation) -> bool:
+    def split(self, block: Computation) -> bool:
         """Return True if a computation may be split across pages."""
         return len(block.lines) > TALL
 

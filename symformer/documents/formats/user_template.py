@@ -138,7 +138,7 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
                 view[field.name] = value
     page = language.page
     if isinstance(block, Table):
-        view |= {"columns": page.columns(block), "kept": page.kept(block)}
+        view |= {"columns": page.columns(block), "kept": page.kept(block), "scaled": page.scaled(block)}
         view |= {"wide": page.wide(block), "tall": is_tall(block)}
     if isinstance(block, References):
         view["tail"] = page.tail(block)
@@ -146,6 +146,8 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
         view["long"] = page.long(block)
     if isinstance(block, Equation):
         view["brief"] = page.brief(block)
+    if isinstance(block, Computation):
+        view["split"] = page.split(block)
     if isinstance(block, Equation | Computation):
         view["spoken"] = block.spoken
     view["spelt"] = {name: _spelt(block, name, language) for name in language.of_blocks.get(block.kind, ())}
