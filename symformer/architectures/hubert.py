@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base_architecture import BoolField, Fields, WitnessSpec, option
-from .bases.speech_encoder import UNMASKED, UNSAVED, WEIGHT_NAMES, SpeechEncoder
+from .base_architecture import BoolField, Fields, option
+from .bases.speech_encoder import SpeechEncoder, speech_witness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +13,7 @@ class HuBERT(SpeechEncoder):
     """HuBERT, Hsu et al. 2021 [hsu2021], section III-A: the encoder of wav2vec 2.0, trained to predict the clusters of
     masked frames.
 
-    The mask token replaces frames in training. The class stores it, but it is not used here.
+    The mask token, which replaces frames in training, is stored, but no frame is masked here.
 
     >>> HuBERT().params
     4*L*E**2 + 2*L*E*H + 9*L*E + L*H + 16*E_wave**2 + E_wave*E + E**2*K_near/G_near + 14*E_wave + 5*E + K_near
@@ -21,15 +21,7 @@ class HuBERT(SpeechEncoder):
 
     title = "HuBERT"
     config = Fields(fixed={"conv_pos_batch_norm": (False,), "adapter_attn_dim": (None,)})
-    witness = WitnessSpec(
-        "Hubert",
-        prefix="hubert.",
-        rename=WEIGHT_NAMES,
-        arguments=UNMASKED,
-        masked=False,
-        cached=False,
-        activation_refusal=UNSAVED,
-    )
+    witness = speech_witness("Hubert")
     variants = (
         {},
         {"head": "ctc"},

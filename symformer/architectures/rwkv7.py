@@ -24,11 +24,11 @@ RANKS = {R_w: 64, R_a: 64, R_v: 16, R_g: 128}
 @dataclass(frozen=True, kw_only=True)
 class RWKV7(Decoder):
     """RWKV-7 "Goose", Peng et al. 2025 [peng2025], section 4: a decoder without attention, in which each layer has a
-    recurrent state. The first layer has no shares of its values, because they are the values of the first layer.
+    recurrent state. Every layer after the first replaces a computed share of its values by those of the first layer.
 
     Config files have the fields of the class in flash-linear-attention. As in that class, the embedding has a norm, and
     the number of heads is E/D_lin, whatever ``num_heads`` states. The published totals of some checkpoints of 2026
-    are larger by E(2R_v + 1), the size of the shares that the first layer lacks.
+    are larger by E(2R_v + 1), as if the first layer computed such shares too.
 
     >>> RWKV7().formula("kv-cache")
     4*B*L*E*D_lin + 4*B*L*E

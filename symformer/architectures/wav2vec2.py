@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base_architecture import Fields, WitnessSpec
-from .bases.speech_encoder import UNMASKED, UNSAVED, WEIGHT_NAMES, SpeechEncoder
+from .base_architecture import Fields
+from .bases.speech_encoder import SpeechEncoder, speech_witness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +13,7 @@ class Wav2Vec2(SpeechEncoder):
     """wav2vec 2.0, Baevski et al. 2020 [baevski2020], section 2: an encoder of speech. Seven convolutions compute a
     frame for each 320 samples of a sound wave, another convolution adds positions, and bidirectional layers follow.
 
-    The mask token replaces frames in training. The class stores it, but it is not used here. The quantizer of
+    The mask token, which replaces frames in training, is stored, but no frame is masked here. The quantizer of
     pre-training is not part of the encoder.
 
     >>> Wav2Vec2().params
@@ -33,15 +33,7 @@ class Wav2Vec2(SpeechEncoder):
             *("adapter_kernel_size", "adapter_stride", "num_adapter_layers", "output_hidden_size"),
         ),
     )
-    witness = WitnessSpec(
-        "Wav2Vec2",
-        prefix="wav2vec2.",
-        rename=WEIGHT_NAMES,
-        arguments=UNMASKED,
-        masked=False,
-        cached=False,
-        activation_refusal=UNSAVED,
-    )
+    witness = speech_witness("Wav2Vec2")
     variants = (
         {},
         {"head": "ctc"},

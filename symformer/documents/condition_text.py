@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from ..language.notation.display_tree import tree
 from ..language.sizes import AtMost, Differs, Divides, Excludes
+from ..models.provenance import runs_of_kinds
 from ..output.blocks import Code, Line, Math, listed
 from ..views.formula_facts import ConditionFacts
 from .sentences import sentence
@@ -16,8 +15,7 @@ def conditions(found: ConditionFacts) -> list[Line]:
     notes: list[Line] = [[Code(each.name), f" is {each.value:,}"] for each in found.pinned]
     notes += [[Code(name), " is ", Code(other)] for name, other in found.ties.items()]
     for name, kinds in found.patterns.items():
-        runs = [(len(list(alike)), kind) for kind, alike in groupby(kinds)]
-        said: list[Line] = [[f"{times} ", Code(kind)] for times, kind in runs]
+        said: list[Line] = [[f"{times} ", Code(kind)] for times, kind in runs_of_kinds(kinds)]
         notes.append([Code(name), " repeats ", *listed(*said)])
     notes += [[Math(tree(target)), " = ", Math.of(value)] for target, value in found.relations.items()]
     for constraint in found.constraints:

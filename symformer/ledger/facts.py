@@ -34,10 +34,8 @@ EARLIER = "earlier"  # a selection of the output of an earlier layer instead of 
 POOLED = "pooled"  # a combination of positions: the mean of each square of neighbouring patches
 SUMMED = "summed"  # a combination of the elements of each row: their sum
 SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first
-WINDOWS, UNWINDOWED = (
-    "windows",
-    "from windows",
-)  # a join of the windows of an image, which zeros fill up, or of its rows
+WINDOWS = "windows"  # a join of the square windows of an image, filled up with zeros
+UNWINDOWED = "from windows"  # a join of the tokens of an image, given those of its windows
 WEIGHT_NORM = ("weight_v", "weight_g")  # a matrix for each position of a kernel, which is normalized, and its lengths
 GATHERED = ("by query", "by key")  # a selection of the column of the distance of each query and key
 BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state

@@ -568,11 +568,9 @@ class Operations:
     def general_delta_rule(
         self, name: str, r: Tensor, k: Tensor, v: Tensor, decay: Tensor, removal: Tensor, rate: Tensor
     ) -> Tensor:
-        """R, k, v, decay, removal and rate[B,A,S,D] -> y[B,A,S,D]: the generalized delta rule, a state [D,D] per head.
+        """Inputs[B,A,S,D] -> y[B,A,S,D]: the generalized delta rule, token by token, with a state h[D,D] per head.
 
-        At each token the columns of the state decay; what it returned before for the key ``removal`` is removed from
-        each column, multiplied by its share in ``removal`` and by its ``rate``; and v ⊗ ``k`` is added. y is the state
-        read with ``r``. The rule is computed token by token.
+        h becomes h · diag(decay) - (h · removal) ⊗ (rate · removal) + v ⊗ k, and y is h · r.
         """
         for each in (k, v, decay, removal, rate):
             self._same(self._path(name), "the shapes of the inputs of a delta rule", r.shape, each.shape)

@@ -6,8 +6,9 @@ Documents and commands read only this object, so they are the same for every kin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from sympy import Symbol
 
@@ -77,12 +78,21 @@ def fixed_reason(why: str) -> str:
     if found := _CHANGED.fullmatch(said):
         return f"other values change {found[1]}"
     if said in _OTHERWISE:
-        return "other values change what the model stores or computes"
+        return "other values change the weights or the computation"
     if said.startswith("WitnessError: "):
         return said.removeprefix("WitnessError: ")
     if found := _RAISED.fullmatch(said):
         return f"the code fails for other values ({found[1]})"
     return said
+
+
+def runs_of_kinds(kinds: Iterable[str]) -> list[tuple[int, str]]:
+    """Return each kind of layer with the number of times that it occurs in succession.
+
+    >>> runs_of_kinds(["local", "local", "global"])
+    [(2, 'local'), (1, 'global')]
+    """
+    return [(len(list(alike)), kind) for kind, alike in groupby(kinds)]
 
 
 def fixed_note(pinned: Pinned) -> str:
@@ -113,9 +123,8 @@ class TraceEvidence(Immutable):
     pinned: tuple[Pinned, ...] = ()
     ties: Mapping[str, str] = field(default_factory=dict)  # size -> the other size that it must equal
     ignored: tuple[str, ...] = ()  # config switches that do not affect the stored weights, with their values
-    patterns: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # list of layer kinds -> kinds that it repeats
+    # For each list of layer kinds, the kinds that it repeats.
+    patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unread: tuple[str, ...] = ()  # optional inputs that the run did not have, such as images or sound
     images: str = ""  # a note on the images that the run had in addition to tokens
     at_config: str = ""  # the comparison at the config itself: "row by row", "in all", or "" if there was none

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from itertools import groupby
 from typing import Any
 
 from ..architectures.base_architecture import Architecture
@@ -12,7 +11,7 @@ from ..formulas.formula import Formula
 from ..language.errors import joined
 from ..language.symbols import K
 from ..models.model import Model
-from ..models.provenance import TraceEvidence, fixed_note, libraries
+from ..models.provenance import TraceEvidence, fixed_note, libraries, runs_of_kinds
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED, PLACEMENT
 
@@ -44,7 +43,7 @@ def source_sentences(model: Model, formula: Formula) -> list[str]:
         lines += [f"{each.name} {fixed_note(each)}" for each in reading.pinned]
         lines += [f"{name} = {other}: the trace is valid only if this holds" for name, other in reading.ties.items()]
         for name, kinds in reading.patterns.items():
-            runs = joined(f"{len(list(alike))} {kind}" for kind, alike in groupby(kinds))
+            runs = joined(f"{times} {kind}" for times, kind in runs_of_kinds(kinds))
             lines.append(f"the formula holds if {name} repeats {runs}")
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: no effect on the stored weights")

@@ -115,16 +115,16 @@ class TorchWitness(Session):
     ) -> Run:
         """Return a function that runs the class on ``new`` tokens, or S, with eager attention and batched experts."""
         component, numbers = self.component, {**self.numbers, S: new or self.numbers.get(S, 0)}
-        products = [entry for _, entry in component.ledger if entry.kind is OperationKind.LINEAR]
-        projected = {entry.inputs[0].name for entry in products}  # numbers, even if there is one vector per sequence
+        multiplying = (OperationKind.LINEAR, OperationKind.CONVOLUTION)
+        products = [entry for _, entry in component.ledger if entry.kind in multiplying]
+        multiplied = {entry.inputs[0].name for entry in products}  # so they are numbers, not indices
 
         def run(model: nn.Module) -> Any:
-            *_, last_weight = model.parameters()  # a class may create its first one on the CPU, such as a mask token
-            device = last_weight.device
+            device = next(model.parameters()).device
             inputs: dict[str, Tensor] = {}
             for axes in shape_line(component.shapes).inputs:
                 shape = [evaluate(dim, numbers, axes.name) for dim in axes.dims]
-                indexed = len(shape) < 3 and axes.name not in {*projected, "sound"}
+                indexed = len(shape) < 3 and axes.name not in multiplied
                 dtype = torch.long if indexed else next(model.parameters()).dtype
                 inputs[axes.name] = torch.zeros(shape, dtype=dtype, device=device)
             if component.witness.library != "transformers":

@@ -24,7 +24,7 @@ from ...language.sizes import Divides
 from ...language.symbols import A, E, E_wave, G_near, H, K_near, L, V
 from ...ledger.facts import Activation, Tensor
 from ...ledger.operations import Operations
-from ..base_architecture import Names, option, unknown
+from ..base_architecture import Names, WitnessSpec, option, unknown
 from .stacked import Stacked
 
 # torch's words for the normalized weight of the positions -> those of the operation
@@ -35,6 +35,19 @@ WEIGHT_NAMES = {
 # The class masks features of training data at random; on meta it has no data to choose them from.
 UNMASKED = {"apply_spec_augment": False}
 UNSAVED = unknown("its convolutions over the sound wave")
+
+
+def speech_witness(name: str) -> WitnessSpec:
+    """Return the specification of the classes of transformers whose names start with a name."""
+    return WitnessSpec(
+        name,
+        prefix=f"{name.lower()}.",
+        rename=WEIGHT_NAMES,
+        arguments=UNMASKED,
+        masked=False,
+        cached=False,
+        activation_refusal=UNSAVED,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
