@@ -245,7 +245,7 @@ def test_python_and_json_state_the_same() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["llava", "t5"], "LLaVA has a vision tower and a language model, and T5 has neither these"),
+        (["llava", "t5"], "--structure compares it with other such models and with language models, but not with T5"),
         (["clip", "gpt2"], "CLIP has an image encoder and a text encoder, and GPT-2 does not"),
         (["gpt2", "component:mlp"], "component:mlp is a component; --structure compares whole models"),
         (["gpt2", "hf:bamba"], "hf:bamba is traced, and a trace does not identify the components"),

@@ -183,8 +183,8 @@ def _pairs(
     if VISION in one or VISION in two:
         both, other = (first, second) if VISION in one else (second, first)
         raise OptionError(
-            f"{both} has a vision tower and a language model, and {other} has neither these nor only a language model; "
-            "--structure cannot match their parts"
+            f"{both} has a vision tower and a language model; --structure compares it with other such models and with "
+            f"language models, but not with {other}"
         )
     if in_towers(tuple(one)) or in_towers(tuple(two)):
         both, other = (first, second) if in_towers(tuple(one)) else (second, first)
