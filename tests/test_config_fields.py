@@ -164,6 +164,12 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
                 for tensor in (each.values() if isinstance(each, dict) else [each])
                 if isinstance(tensor, torch.Tensor) and tensor.is_floating_point()
             )
+            found["cache"] += sum(  # recurrent blocks store their states themselves
+                tensor.numel() * tensor.element_size()
+                for module in model.modules()
+                for tensor in vars(module).values()
+                if isinstance(tensor, torch.Tensor) and config["model_type"] == "recurrent_gemma"
+            )
     return found
 
 

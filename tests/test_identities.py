@@ -47,7 +47,7 @@ SIZES = {
     **{"L_rope": 69, "L_nope": 71, "L_conv": 77, "L_conv_x": 78, "L_ssm_d": 79, "L_hyb": 81, "R_adapter": 82},
     **{"L_lin": 76, "L_lin_x": 80, "A_k_lin": 70, "A_v_lin": 140, "D_k_lin": 72, "D_v_lin": 73},
     **{"A_lin": 74, "D_lin": 75, "D_shared": 84, "A_idx": 45, "D_idx": 44, "K_idx": 49, "L_glo_x": 85},
-    **{"D_global": 56},
+    **{"D_global": 56, "L_rec": 86, "H_lru": 88},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 OWN = {

@@ -35,6 +35,7 @@ from ..components.moe import (
     SPARSE_MIXER,
     MoE,
 )
+from ..components.recurrent_block import RecurrentBlock
 from ..components.relative_attention import RelativeAttention
 from ..components.rms_norm import RMSNorm
 from ..components.selective_scan import SelectiveScan
@@ -45,7 +46,7 @@ from ..language.symbols import D, E
 
 Phrases = dict[str, list[str]]  # by aspect
 ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention)
-MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, ShortConvolution)
+MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, RecurrentBlock, ShortConvolution)
 # A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
 _ROUTING = {
     SOFTMAX: "expert weights from a softmax over the chosen experts",
@@ -105,6 +106,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
     ChunkedScan: (*("bias", "convolution_bias", "activation", "normalized", "norm_first", "input_factor", "factors"),),
     GatedDeltaNet: ("activation", "factor"),
     KimiDeltaAttention: ("activation",),
+    RecurrentBlock: ("activation",),
     ShortConvolution: ("bias",),
     MLP: ("hidden", "bias", "activation", "trained"),
     GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm", "adapter"),
@@ -166,6 +168,8 @@ def mixer(part: Component) -> str:
             return "linear attention with a gated delta rule (Gated DeltaNet)"
         case KimiDeltaAttention():
             return "linear attention with a gated delta rule and a decay per row (Kimi Delta Attention)"
+        case RecurrentBlock():
+            return "a gated linear recurrence (RG-LRU)"
         case ShortConvolution():
             return "a gated short convolution over {K_conv} positions"
     return "self-attention"

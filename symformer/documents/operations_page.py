@@ -102,6 +102,7 @@ EXAMPLES: Mapping[str, Example] = {
         "strength[B,S,A_v_lin] -> y[B,A_v_lin,S,D_v_lin]",
         lambda ops, q, k, v, decay, strength: ops.delta_rule("delta_rule", q, k, v, decay, strength, {}, Integer(64)),
     ),
+    "recurrence": Example("x[B,A,S,H_lru/A] -> y[B,A,S,H_lru/A]", lambda ops, x: ops.recurrence("rg_lru", x, {})),
     "scores": Example("q[B,A,S,D], k[B,G,S,D] -> s[B,A,S,S]", lambda ops, q, k: ops.scores("qk", q, k, "causal")),
     "softmax": Example("x[B,A,S,S] -> y[B,A,S,S]", lambda ops, x: ops.softmax("softmax", x)),
     "weighted_values": Example(

@@ -32,6 +32,7 @@ POOLED = "pooled"  # a combination of positions: the mean of each square of neig
 SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first
 GATHERED = ("by query", "by key")  # a selection of the column of the distance of each query and key
 BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state
+EARLIER_INPUTS = "earlier inputs"  # a causal convolution whose state lacks the current input
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights, by their names in transformers.
@@ -84,6 +85,7 @@ class OperationKind(StrEnum):
     MATCH = "match"  # the product of each row of one tensor with each row of another
     SCAN = "scan"  # a recurrent state: it decays, is updated with each token, and is read
     DELTA_RULE = "delta rule"  # the same, but each update replaces the value that the state has for the token's key
+    RECURRENCE = "recurrence"  # a recurrent state of one number per channel, with learned gates
     CHOOSE = "choose"  # the keys that each query attends to, chosen by weighted sums of scores over heads
     PRODUCT = "product"  # x · y of two computed tensors in a trace, with unknown purpose
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
@@ -121,7 +123,7 @@ ARRANGING = (
     OperationKind.MOVE,
 )  # compute nothing that is counted
 ROUTING = (OperationKind.ROUTE, OperationKind.COMBINE)  # choose experts and weight their outputs
-CARRYING = (OperationKind.SCAN, OperationKind.DELTA_RULE)  # carry a recurrent state
+CARRYING = (OperationKind.SCAN, OperationKind.DELTA_RULE, OperationKind.RECURRENCE)  # carry a recurrent state
 MATRICES = "matrices"  # the function of a product with a stored table of matrices (not attention)
 MATCHING = (
     OperationKind.MATCH,

@@ -270,6 +270,7 @@ class Operations:
         groups: Expr | int = 1,
         bias: bool = True,
         causal: bool = False,
+        function: str = "",
     ) -> Tensor:
         """x[B, in, …] -> y[B, out, …]: a kernel ``[out, in/groups, *kernel]`` that slides over the positions.
 
@@ -293,15 +294,24 @@ class Operations:
             wanted["bias"] = (out,)
         places = (_slides(n, size, stride, padding) for n, size in zip(x.shape[2:], window, strict=True))
         facts = {"weights": self._weights_of(name, wanted, _OWN), "module": True, "causal": causal}
+        facts |= {"function": function}
         return self._write(OperationKind.CONVOLUTION, name, (x,), (x.shape[0], out, *places), **facts)
 
-    def causal_depthwise_convolution(self, name: str, x: Tensor, kernel: Expr, *, bias: bool = True) -> Tensor:
+    def causal_depthwise_convolution(
+        self, name: str, x: Tensor, kernel: Expr, *, bias: bool = True, function: str = ""
+    ) -> Tensor:
         """x[B,E,S] -> y[B,E,S]: a causal depthwise convolution over the last ``kernel`` positions.
 
-        torch pads on both sides, so it computes kernel - 1 unused positions.
+        torch pads on both sides, so it computes kernel - 1 unused positions. With the function ``EARLIER_INPUTS``, its
+        state contains kernel - 1 inputs, and a single new token is computed elementwise.
         """
         y = self.convolution(
-            name, x, x.shape[1], (kernel,), padding=kernel - 1, groups=x.shape[1], bias=bias, causal=True
+            *(name, x, x.shape[1], (kernel,)),
+            padding=kernel - 1,
+            groups=x.shape[1],
+            bias=bias,
+            causal=True,
+            function=function,
         )
         return y.view(x.shape)
 
@@ -523,6 +533,14 @@ class Operations:
         self._same(path, "the decays and the heads, or the rows of all states", (heads,), decay.shape[2:])
         facts = {"shared": tuple(shared.values()), "chunk": chunk, "function": BY_ROW if by_row else ""}
         return self._write(OperationKind.DELTA_RULE, name, (q, k, v, decay, strength), v.shape, **facts)
+
+    def recurrence(self, name: str, x: Tensor, shared: Mapping[str, Weight]) -> Tensor:
+        """x[B,A,S,D] -> y[B,A,S,D]: a gated linear recurrence with a state of one number per channel.
+
+        At each token the state decays and adds the gated ``x``; y is the state. Each of two gates multiplies x by a
+        stored matrix [D,D] per head, and the decay also depends on a stored number per channel.
+        """
+        return self._write(OperationKind.RECURRENCE, name, (x,), x.shape, shared=tuple(shared.values()))
 
     # -- attention -----------------------------------------------------------------------------------------------
 

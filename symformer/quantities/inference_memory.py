@@ -23,6 +23,7 @@ from .cache_rules import (
     keys_and_values,
     per_token_product,
     pooled,
+    recurs,
     scans,
     state,
 )
@@ -89,6 +90,7 @@ QUANTITY = Cached(
     notes={
         scans: STATE_BYTES,
         applies_delta_rule: STATE_BYTES,
+        recurs: STATE_BYTES,
         keeps_places: CONVOLUTION_BYTES.format(of="the weights"),
     },
     model_dtype="weights",

@@ -19,6 +19,7 @@ from .cache_rules import (
     keys_and_values,
     per_token_product,
     pooled,
+    recurs,
     scans,
     state,
 )
@@ -75,6 +76,7 @@ QUANTITY = Cached(
     notes={
         scans: STATES.format(layer="state-space"),
         applies_delta_rule: STATES.format(layer="linear-attention"),
+        recurs: STATES.format(layer="recurrent"),
         keeps_places: CONVOLUTION_BYTES.format(of="the cache"),
     },
     encoder="The cross-attention keys and values of all encoder tokens are included.",

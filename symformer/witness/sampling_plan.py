@@ -31,6 +31,7 @@ _LARGEST = 2**20
 KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadratic in them
 POOLS = (7, 8, 9)  # sides of a pooled image, which divide the side of the image: a count is quadratic in them
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
+RECURRENT = (11, 13, 16)  # tokens of a recurrence, likewise, next to attention: a count is quadratic in them
 CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
 NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
 
@@ -227,6 +228,8 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
             found |= {name: KERNELS for place in entry.weights[0].shape[2:] for name in place.free_symbols}
         if entry.kind is OperationKind.SCAN and entry.chunk is None:
             found[length] = READ
+        if entry.kind is OperationKind.RECURRENCE and length is S:
+            found[length] = RECURRENT
         if isinstance(entry.chunk, Integer) and length is S:
             found[length] = tuple(int(entry.chunk) * chunks for chunks in CHUNKS)
         if entry.function == POOLED:
@@ -240,6 +243,8 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
         _, k, v, *_ = entry.inputs
         batch, heads, length, width = v.shape
         return [(batch, heads, length, entry.chunk or ONE, k.width), (batch, heads, k.width, width)]
+    if entry.kind is OperationKind.RECURRENCE:
+        return [entry.inputs[0].shape]
     x, _, write, _ = entry.inputs
     states = [(*x.shape, write.width)]
     if entry.chunk is not None:
